@@ -1,0 +1,72 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Compiler settings that every target shares. `BINDBUS_STRICT` is set by the test scripts: there a warning is an error,
+/// while a user who builds with a newer compiler is not stopped by a diagnostic that did not exist when this was written.
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+  ] + (Context.environment["BINDBUS_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+  name: "bindbus",
+  platforms: [.macOS(.v14)],
+  products: [
+    .library(name: "BindingModel", targets: ["BindingModel"]),
+    .library(name: "BindingPeer", targets: ["BindingPeer"]),
+    .library(name: "BindingHub", targets: ["BindingHub"]),
+    .executable(name: "bindhub", targets: ["bindhub"]),
+    .executable(name: "bindpeer", targets: ["bindpeer"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CZMQ",
+      providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
+    .target(name: "ZeroMQ", dependencies: ["CZMQ"], swiftSettings: strict),
+    .target(name: "BindingModel", swiftSettings: strict),
+    .target(name: "BindingWire", swiftSettings: strict),
+    .target(
+      name: "BindingPeer",
+      dependencies: ["BindingModel", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
+    .target(
+      name: "BindingHub",
+      dependencies: ["BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
+    .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
+    .executableTarget(
+      name: "bindhub",
+      dependencies: [
+        "BindingHub", "BindingWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "bindpeer",
+      dependencies: [
+        "BindingPeer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+    .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
+    .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire", "BindingTestKit"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingModel", "BindingTestKit"], swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["BindingTestKit", "BindingPeer", "BindingHub"], swiftSettings: strict),
+    .testTarget(name: "ProcessTests", dependencies: ["BindingPeer", "BindingHub", "ZeroMQ"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,55 @@
+public import BindingWire
+
+/// Everything that was taken, refused, dropped or repaired since the start, by name.
+public struct HubCounters: Sendable, Hashable {
+  public var framesReceived: UInt64 = 0
+  public var proposals: UInt64 = 0
+  public var commits: UInt64 = 0
+  public var changes: UInt64 = 0
+  public var batches: UInt64 = 0
+  public var kept: UInt64 = 0
+  public var conflicts: UInt64 = 0
+  public var expired: UInt64 = 0
+  public var repeats: UInt64 = 0
+  public var jumps: UInt64 = 0
+  public var holds: UInt64 = 0
+  public var unknownOutcomes: UInt64 = 0
+  public var malformedFrames: UInt64 = 0
+  public var staleStarts: UInt64 = 0
+  public var unknownSessions: UInt64 = 0
+  public var fencedSessions: UInt64 = 0
+  public var wrongSecrets: UInt64 = 0
+  public var otherProtocols: UInt64 = 0
+  public var sessionsRefused: UInt64 = 0
+  public var topicsRefused: UInt64 = 0
+  public var modelsRefused: UInt64 = 0
+  public var expiredLeases: UInt64 = 0
+  public var joins: UInt64 = 0
+  public var deltas: UInt64 = 0
+  public var snapshots: UInt64 = 0
+  public var routedJoins: UInt64 = 0
+  public var routedCommits: UInt64 = 0
+  public var headRequests: UInt64 = 0
+  public var raisedMarks: UInt64 = 0
+  public var newEpochs: UInt64 = 0
+  public var rescues: UInt64 = 0
+  public var rescuedFields: UInt64 = 0
+  public var movedBatches: UInt64 = 0
+  public var unknownBatches: UInt64 = 0
+  public var forgottenIdentities: UInt64 = 0
+  /// Refusals by their code.
+  public var refusals: [RefusalCode: UInt64] = [:]
+
+  public init() {}
+
+  /// As a JSON object; the names are pinned by a test.
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    for child in Mirror(reflecting: self).children {
+      guard let name = child.label, let count = child.value as? UInt64 else { continue }
+      members.append(.init(name, .integer(Int64(clamping: count))))
+    }
+    let byCode = RefusalCode.allCases.map { JSON.Member("\($0)", .integer(Int64(clamping: refusals[$0] ?? 0))) }
+    return .object(members + [.init("refusals", .object(byCode))])
+  }
+}

@@ -1,0 +1,65 @@
+public import BindingWire
+
+extension HubMachine {
+  /// Keeps the hub's promises in time: beats and heads, leases, joins whose subscription does not come, rescues.
+  public mutating func tick(time: HubTime, into output: inout HubOutput) {
+    let beat = UInt64(configuration.beatMilliseconds)
+    // R16: after a long pause of our own, nobody's silence counts.
+    if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }
+    lastTick = time.monotonic
+    if time.monotonic >= nextBeat {
+      nextBeat = max(nextBeat + beat, time.monotonic + 1)
+      self.beat(time, &output)
+      if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
+    }
+    for id in sessions.expired(now: time.monotonic) {
+      sequencer.counters.expiredLeases += 1
+      end(id, time: time, forgetting: false)
+    }
+    finishDrain(time: time, into: &output)
+  }
+
+  private mutating func beat(_ time: HubTime, _ output: inout HubOutput) {
+    beatNumber += 1
+    output.send(
+      .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .publish, topic: Topics.beat, start: start)
+    for index in recentlyChanged.sorted() {
+      publishHead(index, &output)
+      models[index].headsLeft -= 1
+      if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
+    }
+    // Sessions that have no publish connection hear the beat on the other one.
+    var told: Set<ConnectionID> = []
+    for session in sessions.records.values where session.subscriber == nil && !session.joins.isEmpty {
+      guard told.insert(session.connection).inserted else { continue }
+      output.send(
+        .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .connection(session.connection),
+        topic: Topics.beat, start: start)
+    }
+  }
+
+  /// What `bindhub status` shows; the names are pinned by a test.
+  public func statusJSON(time: HubTime) -> JSON {
+    let sessionList = sessions.records.values.sorted { $0.id < $1.id }.map { session in
+      JSON.object([
+        .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
+        .init("models", .integer(Int64(session.joins.count))),
+        .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
+      ])
+    }
+    let modelList = models.filter { $0.version > 0 }.prefix(1_000).map { model in
+      JSON.object([
+        .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
+        .init("fields", .integer(Int64(model.fields.valueCount))),
+        .init("sessions", .integer(Int64(model.sessions.count))),
+      ])
+    }
+    return .object([
+      .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
+      .init("logID", .string(String(logID, radix: 16))), .init("epoch", .string(String(epoch, radix: 16))),
+      .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
+      .init("beat", .integer(Int64(clamping: beatNumber))), .init("sessions", .array(sessionList)),
+      .init("models", .array(Array(modelList))), .init("counters", counters.json),
+    ])
+  }
+}

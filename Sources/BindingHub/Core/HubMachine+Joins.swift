@@ -1,0 +1,205 @@
+import BindingWire
+
+extension HubMachine {
+  mutating func join(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    sequencer.counters.joins += 1
+    switch join.form {
+    case .prefix: joinPrefix(join, session, &output)
+    case .model: joinModel(join, session, time, &output)
+    }
+  }
+
+  private mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    guard let record = sessions[session] else { return }
+    guard let index = modelIndex[join.name] ?? makeModelIfRoom(join.name) else {
+      sequencer.counters.modelsRefused += 1
+      error(.overLimit, "there are \(models.count) models; maxModels is \(configuration.limits.maxModels)", session, record.connection, isFatal: false, &output)
+      return
+    }
+    let model = models[index]
+    let present = record.joins[model.topic]
+    if present == nil, record.joins.count >= 4 * configuration.limits.maxTopics {
+      sequencer.counters.topicsRefused += 1
+      error(.tooManyTopics, "\(record.joins.count) models are joined", session, record.connection, isFatal: false, &output)
+      return
+    }
+    // Past `maxTopics` a session is served on its request connection.
+    let isPastTopics = present == nil && record.joins.count >= configuration.limits.maxTopics
+    let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
+    sessions.with(session) {
+      $0.joins[model.topic] = JoinRecord(open: join, subscribeBy: time.monotonic + wait, way: present?.way)
+    }
+    model.sessions.insert(session)
+    if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
+    send(.topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session, &output)
+    believeIfAhead(join, model, &output)
+    askForOffer(join, session, model, time, &output)
+    raiseMark(join, record.identity, index)
+    touch(index)
+  }
+
+  private mutating func makeModelIfRoom(_ id: String) -> Int? {
+    guard models.count < configuration.limits.maxModels else { return nil }
+    return makeModel(id)
+  }
+
+  /// R8: numbers never go back, whatever became of this hub's memory of them.
+  private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int) {
+    let model = models[index]
+    let origin = Origin(tag: identity.tag, name: identity.name)
+    if join.undecided > 1 || model.knownWriter(identity.tag) != nil {
+      let writer = model.writer(for: origin)
+      sessions.identities[identity.tag]?.models.insert(index)
+      model.withWriter(writer) { $0.confirm(min(join.undecided - 1, $0.storedMark)) }
+      guard model.withWriter(writer, { $0.decidedMark < join.undecided - 1 }), !model.isAppending else { return }
+      sequencer.counters.raisedMarks += 1
+      model.withWriter(writer) { $0.decidedMark = join.undecided - 1 }
+      model.hand.touchedWriters.append(writer)
+      model.hand.decisions.append(Decision(origin: origin, number: join.undecided - 1, outcome: nil))
+    }
+  }
+
+  /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a start.
+  private mutating func believeIfAhead(_ join: Join, _ model: ModelLog, _ output: inout HubOutput) {
+    guard join.epoch == epoch, join.version > model.version, !believedPeerAhead, !model.isAppending else { return }
+    believedPeerAhead = true
+    sequencer.counters.newEpochs += 1
+    tailProven = false
+    // SplitMix64 of the seed that was given: chance from outside, no second source of it in here.
+    random &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = random
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    mixed ^= mixed >> 31
+    epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
+    sequencer.epoch = epoch
+    output.newEpoch = epoch
+    for index in models.indices {
+      // What was decided and not stored was decided in a life that is over.
+      if !models[index].isAppending { models[index].dropHand() }
+      if models[index].version > 0 { recentlyChanged.insert(index) }
+      models[index].headsLeft = 3
+    }
+  }
+
+  private mutating func askForOffer(
+    _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard configuration.rescue, !tailProven, join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }
+    let point = RescuePoint(epoch: join.epoch, version: join.version)
+    if let best = model.rescue?.best?.point ?? model.rescuedFrom, best >= point { return }
+    if model.rescue == nil {
+      model.rescue = Rescue(now: time.monotonic, limitMilliseconds: configuration.rescueMilliseconds)
+      sequencer.counters.rescues += 1
+    }
+    model.rescue?.lastJoinAt = time.monotonic
+    model.rescue?.asked.insert(session)
+    send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
+  }
+
+  /// Puts the rescued fields into the model's hand when the rescue is over; false while it goes on.
+  mutating func finishRescue(_ index: Int, _ time: HubTime) -> Bool {
+    let model = models[index]
+    guard let rescue = model.rescue else { return true }
+    guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds), !model.isAppending
+    else { return false }
+    model.rescue = nil
+    if let best = rescue.best {
+      let count = model.takeIn(best, epoch: epoch, wall: time.wall, limits: configuration.limits)
+      sequencer.counters.rescuedFields += UInt64(count)
+      model.rescuedFrom = best.point
+    }
+    return true
+  }
+
+  // MARK: Answering
+
+  /// Answers the joins that can be answered: subscribed or out of time, and nothing decided that is not stored.
+  mutating func answerJoins(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = models[index]
+    guard !model.waitingJoins.isEmpty, model.rescue == nil, !model.hasHand, !model.isAppending else { return }
+    var still: [SessionID] = []
+    for id in model.waitingJoins {
+      guard let session = sessions[id], let record = session.joins[model.topic], let join = record.open else { continue }
+      let isSubscribed = sessions.isSubscribed(session, to: model.topic)
+      guard isSubscribed || record.way == .routed || record.subscribeBy <= time.monotonic else {
+        still.append(id)
+        continue
+      }
+      let way: Joined.Delivery = isSubscribed ? .published : .routed
+      if way == .routed {
+        if record.way != .routed { sequencer.counters.routedJoins += 1 }
+        model.routed.insert(id)
+      } else {
+        model.routed.remove(id)
+      }
+      sessions.with(id) { $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way) }
+      answer(join, id, session.identity.tag, model, way, &output)
+    }
+    model.waitingJoins = still
+  }
+
+  private mutating func answer(
+    _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
+  ) {
+    let catchup = Catchup(of: model, for: join, epoch: epoch, mark: model.mark(of: tag), session: id)
+    switch catchup.follows {
+    case .nothing: break
+    case .delta: sequencer.counters.deltas += 1
+    case .snapshot: sequencer.counters.snapshots += 1
+    }
+    let joined = Joined(
+      session: id, request: join.request, topic: model.topic, epoch: epoch, version: model.version,
+      digest: model.fields.digest(), mark: model.mark(of: tag), way: way, follows: catchup.follows, model: model.id)
+    send(.joined(joined), to: id, &output)
+    for chunk in catchup.chunks(limitBytes: configuration.limits.chunkBytes) {
+      send(.catchup(chunk), to: id, &output, topic: model.topic)
+    }
+  }
+
+  mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {
+    sequencer.counters.headRequests += 1
+    guard let session = sessions[id] else { return }
+    let heads = session.joins.keys.sorted().compactMap { topic in
+      index(of: topic).map { ModelHead(topic: topic, version: models[$0].version, digest: models[$0].fields.digest()) }
+    }
+    send(.heads(HeadsAnswer(session: id, epoch: epoch, heads: heads)), to: id, &output)
+  }
+
+  // MARK: Prefixes
+
+  private mutating func joinPrefix(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
+    sessions.with(session) { $0.prefixes[join.name] = join.request }
+    let matching = models.filter { $0.version > 0 && $0.id.hasPrefix(join.name) }.sorted { $0.id < $1.id }
+    // A thousand of the longest ids fit into a frame; the last message says that it is the last.
+    var rest = matching[...]
+    repeat {
+      let part = rest.prefix(1_000)
+      rest = rest.dropFirst(part.count)
+      announce(Array(part), to: session, join.request, isComplete: rest.isEmpty, &output)
+    } while !rest.isEmpty
+  }
+
+  private func announce(
+    _ models: [ModelLog], to session: SessionID, _ request: UInt32, isComplete: Bool, _ output: inout HubOutput
+  ) {
+    let announced = models.map {
+      AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.valueCount))
+    }
+    send(
+      .announce(Announce(session: session, request: request, isComplete: isComplete, models: announced)), to: session,
+      &output)
+  }
+
+  /// A model has its first commit: tells those who joined a prefix of its id.
+  mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
+    let model = models[index]
+    guard !model.wasAnnounced, model.version > 0 else { return }
+    model.wasAnnounced = true
+    for session in sessions.records.values where !session.prefixes.isEmpty {
+      for (prefix, request) in session.prefixes where model.id.hasPrefix(prefix) {
+        announce([model], to: session.id, request, isComplete: false, &output)
+      }
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import BindingWire
+
+extension HubMachine {
+  mutating func propose(
+    _ proposals: ProposalCursor, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ time: HubTime,
+    _ output: inout HubOutput
+  ) throws(WireError) {
+    guard let identity = sessions[session]?.identity else { return }
+    let origin = Origin(tag: identity.tag, name: identity.name)
+    var proposals = proposals
+    var index = -1
+    var copy: [UInt8]?
+    while try proposals.next() {
+      index += 1
+      guard let model = self.index(of: proposals.topic), models[model].sessions.contains(session) else {
+        if let connection = sessions[session]?.connection {
+          error(.notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+        }
+        continue
+      }
+      touch(model)
+      if models[model].isAppending {
+        // Decided when the batch is stored: decisions stand on stored state only.
+        if models[model].waiting.count < configuration.maxWaitingProposals {
+          let bytes = copy ?? Array(frame)
+          copy = bytes
+          models[model].waiting.append((session, bytes, index))
+        } else {
+          sequencer.counters.holds += 1
+          tell(.init(topic: proposals.topic, number: proposals.number, .hold(.busy, pauseMilliseconds: 20)), session)
+        }
+        continue
+      }
+      decide(proposals, origin, session, model, time)
+    }
+  }
+
+  private mutating func decide(
+    _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int, _ time: HubTime
+  ) {
+    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
+    if models[model].hand.isOpen, models[model].hand.commits.isFull {
+      sequencer.counters.holds += 1
+      tell(.init(topic: proposal.topic, number: proposal.number, .hold(.busy, pauseMilliseconds: 1)), session)
+      return
+    }
+    switch sequencer.decide(proposal, of: origin, session: session, in: models[model], time: time) {
+    case .nothing: break
+    case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    }
+  }
+
+  /// Puts an outcome into the session's next message.
+  private mutating func tell(_ outcome: WireOutcome, _ session: SessionID) {
+    let isFirst = sessions.with(session) { record -> Bool in
+      record.outcomes.append(outcome)
+      defer { record.hasOutcomes = true }
+      return !record.hasOutcomes
+    }
+    if isFirst == true { withOutcomes.append(session) }
+  }
+
+  private mutating func tellCommitted(_ topic: Topic, _ number: ProposalNumber, _ version: Version, _ session: SessionID) {
+    let isFirst = sessions.with(session) { record -> Bool in
+      record.outcomes.committed(topic, number, version: version)
+      defer { record.hasOutcomes = true }
+      return !record.hasOutcomes
+    }
+    if isFirst == true { withOutcomes.append(session) }
+  }
+
+  // MARK: Ending a drain
+
+  /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
+  public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+    var still: [Int] = []
+    for index in touched {
+      let isRescued = finishRescue(index, time)
+      let model = models[index]
+      if model.hasHand, !model.isAppending { output.batches.append(model.takeBatch(epoch: epoch)) }
+      answerJoins(index, time, &output)
+      if !isRescued || !model.waitingJoins.isEmpty || model.isAppending {
+        still.append(index)
+      } else {
+        isTouched[index] = false
+      }
+    }
+    touched = still
+    sendOutcomes(&output)
+  }
+
+  /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and acknowledged.
+  public mutating func appended(
+    _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
+  ) {
+    for (result, batch) in zip(results, batches) {
+      guard let index = modelIndex[batch.model] else { continue }
+      switch result {
+      case .stored: stored(batch, index, time, &output)
+      case .moved(let others):
+        sequencer.counters.movedBatches += 1
+        putOff(index)
+        for other in others {
+          models[index].apply(other, recentLimit: configuration.recentCommits)
+          publish(other, index, &output)
+        }
+      case .unknown:
+        sequencer.counters.unknownBatches += 1
+        output.reload.append(batch.model)
+        continue
+      }
+      goOn(index, time)
+    }
+    finishDrain(time: time, into: &output)
+  }
+
+  /// Takes a model from the store, after an append whose end is unknown: it is the truth, whatever we had decided.
+  public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
+    guard let index = modelIndex[stored.model] else { return }
+    putOff(index)
+    for batch in stored.batches where batch.version > models[index].version || batch.body.isEmpty {
+      models[index].apply(batch, recentLimit: configuration.recentCommits)
+      publish(batch, index, &output)
+    }
+    goOn(index, time)
+    finishDrain(time: time, into: &output)
+  }
+
+  private mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = models[index]
+    sequencer.counters.batches += 1
+    sequencer.counters.commits += batch.version - batch.previous
+    sequencer.counters.changes += UInt64(model.hand.touchedFields.count)
+    let (answers, weak, rescued) = (model.hand.answers, model.hand.weakFields, model.hand.rescuedFields)
+    model.apply(batch, recentLimit: configuration.recentCommits)
+    for field in weak { model.fields[field].isWeak = true }
+    for (field, point) in rescued { model.fields[field].rescuedFrom = point }
+    model.clearHand()
+    model.isAppending = false
+    publish(batch, index, &output)
+    for answer in answers {
+      guard let session = answer.session else { continue }
+      switch answer.content {
+      case .committed(let version): tellCommitted(model.topic, answer.number, version, session)
+      case .other(let outcome): tell(WireOutcome(topic: model.topic, number: answer.number, outcome), session)
+      case .conflict(let field):
+        let conflict = Sequencer.conflict(on: field, in: model, now: time.wall)
+        tell(WireOutcome(topic: model.topic, number: answer.number, .conflict(conflict)), session)
+      }
+    }
+  }
+
+  /// Undoes the hand; its proposers are asked to send again.
+  private mutating func putOff(_ index: Int) {
+    let model = models[index]
+    let answers = model.hand.answers
+    models[index].dropHand()
+    model.isAppending = false
+    for answer in answers {
+      guard let session = answer.session else { continue }
+      tell(WireOutcome(topic: model.topic, number: answer.number, .hold(.busy, pauseMilliseconds: 5)), session)
+    }
+  }
+
+  /// Decides what waited for the store.
+  private mutating func goOn(_ index: Int, _ time: HubTime) {
+    touch(index)
+    let waiting = models[index].waiting
+    models[index].waiting.removeAll()
+    for (session, frame, position) in waiting {
+      guard let identity = sessions[session]?.identity else { continue }
+      frame.withUnsafeBytes { bytes in
+        // The frame was read once already, whole.
+        var reader = WireReader(bytes)
+        guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else { return }
+        for _ in 0...position { _ = try? proposals.next() }
+        decide(proposals, Origin(tag: identity.tag, name: identity.name), session, index, time)
+      }
+    }
+  }
+
+  // MARK: Telling
+
+  /// Sends a stored batch to all who joined: published, or to each on its request connection.
+  private mutating func publish(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    guard !batch.body.isEmpty else { return }
+    let model = models[index]
+    model.headsLeft = 3
+    recentlyChanged.insert(index)
+    announceFirstCommit(index, &output)
+    let header = HubHeader(topic: model.topic, kind: .commits, start: start)
+    let isBig = batch.body.count > configuration.limits.maxPublishedBytes
+    let receivers = isBig ? model.sessions : model.routed
+    var hasFrame = false
+    if !isBig {
+      output.frame(to: .publish) { writer in
+        header.write(to: &writer)
+        writer.raw(batch.body)
+      }
+      hasFrame = true
+    } else {
+      publishHead(index, &output)
+    }
+    var told: Set<ConnectionID> = []
+    for id in receivers.sorted() {
+      // A join that is not answered yet is answered with this in it.
+      guard let session = sessions[id], session.joins[model.topic]?.way != nil, told.insert(session.connection).inserted
+      else { continue }
+      sequencer.counters.routedCommits += 1
+      if hasFrame {
+        output.repeatLastFrame(to: .connection(session.connection))
+      } else {
+        output.frame(to: .connection(session.connection)) { writer in
+          header.write(to: &writer)
+          writer.raw(batch.body)
+        }
+        hasFrame = true
+      }
+    }
+  }
+
+  func publishHead(_ index: Int, _ output: inout HubOutput) {
+    let model = models[index]
+    let head = Head(epoch: epoch, version: model.version, digest: model.fields.digest())
+    output.send(.head(head), to: .publish, topic: model.topic, start: start)
+    for id in model.routed.sorted() { send(.head(head), to: id, &output, topic: model.topic) }
+  }
+
+  private mutating func sendOutcomes(_ output: inout HubOutput) {
+    for id in withOutcomes {
+      let (start, epoch) = (start, epoch)
+      sessions.with(id) { session in
+        session.hasOutcomes = false
+        guard !session.outcomes.isEmpty else { return }
+        output.frame(to: .connection(session.connection)) { writer in
+          session.outcomes.finish(session: id, epoch: epoch, start: start, into: &writer)
+        }
+        session.outcomes.removeAll()
+      }
+    }
+    withOutcomes.removeAll(keepingCapacity: true)
+  }
+}

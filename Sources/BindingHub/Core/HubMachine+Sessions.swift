@@ -1,0 +1,182 @@
+import BindingWire
+
+extension HubMachine {
+  /// The protocol numbers spoken here.
+  static let protocolNumbers: ClosedRange<UInt8> = 0...0
+
+  mutating func hello(
+    _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard hello.lowest <= HubMachine.protocolNumbers.upperBound, hello.highest >= HubMachine.protocolNumbers.lowerBound
+    else {
+      sequencer.counters.otherProtocols += 1
+      let ours = HubMachine.protocolNumbers
+      error(.otherProtocol, "this hub speaks protocol \(ours.lowerBound) to \(ours.upperBound)", id, connection, &output)
+      return
+    }
+    let tag = hello.identity.tag
+    let known = sessions.identities[tag]
+    if let known, known.secret != hello.identity.secret {
+      sequencer.counters.wrongSecrets += 1
+      error(.notYours, "this tag belongs to who knows another secret", id, connection, &output)
+      return
+    }
+    if let other = sessions[id], other.identity.tag != tag {
+      error(.notYours, "this session number is another identity's", id, connection, &output)
+      return
+    }
+    if let earlier = known?.session {
+      if earlier != id {
+        sequencer.counters.fencedSessions += 1
+        if let old = sessions[earlier]?.connection {
+          error(.fenced, "a later session of this identity has begun", earlier, old, &output)
+        }
+      }
+      end(earlier, time: time, forgetting: false)
+    }
+    guard sessions.count < configuration.limits.maxSessions else {
+      sequencer.counters.sessionsRefused += 1
+      error(.tooManySessions, "\(sessions.count) sessions are open; maxSessions is \(configuration.limits.maxSessions)", id, connection, &output)
+      return
+    }
+    let asked = hello.leaseMilliseconds == 0 ? configuration.leaseMilliseconds : hello.leaseMilliseconds
+    let lease = min(max(asked, configuration.leaseRange.lowerBound), configuration.leaseRange.upperBound)
+    let subscriber = sessions.earlySubscribers.removeValue(forKey: id)
+    sessions.add(
+      SessionRecord(
+        id: id, identity: hello.identity, connection: connection, subscriber: subscriber,
+        leaseMilliseconds: UInt64(lease), expiresAt: time.monotonic + UInt64(lease)))
+    sessions.identities[tag, default: IdentityRecord(secret: hello.identity.secret, lastSeen: 0)].session = id
+    sessions.identities[tag]?.lastSeen = time.monotonic
+    forgetIdentities(now: time.monotonic)
+    let welcome = Welcome(
+      session: id, protocolNumber: 0, logID: logID, epoch: epoch, knewIdentity: known != nil,
+      mayAskOffers: configuration.rescue && !tailProven, durability: configuration.durability,
+      beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall, hub: configuration.name,
+      limits: configuration.limits, ways: configuration.ways, capabilities: [])
+    send(.welcome(welcome), to: id, &output)
+  }
+
+  /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
+  mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true) {
+    guard let session = sessions.remove(id) else { return }
+    for topic in session.joins.keys { forget(id, in: topic) }
+    if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
+    let tag = session.identity.tag
+    sessions.identities[tag]?.session = nil
+    sessions.identities[tag]?.lastSeen = time.monotonic
+    guard forgetting, let identity = sessions.identities[tag] else { return }
+    let isSettled = identity.models.allSatisfy { index in
+      models[index].knownWriter(tag).map { writer in
+        models[index].withWriter(writer) { $0.unconfirmedCount == 0 && $0.decidedMark == $0.storedMark }
+      } ?? true
+    }
+    if isSettled { forget(tag) }
+  }
+
+  /// Its marks go with an identity: nobody can speak for it again without being told that it is unknown.
+  private mutating func forget(_ tag: Tag) {
+    guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
+    sequencer.counters.forgottenIdentities += 1
+    for index in identity.models { models[index].forget([tag]) }
+  }
+
+  /// R11: identities without a session go after a week, or when there are too many, oldest first.
+  private mutating func forgetIdentities(now: UInt64) {
+    guard sessions.identities.count > configuration.maxIdentities else { return }
+    let idle = sessions.identities.filter { $0.value.session == nil }.sorted { $0.value.lastSeen < $1.value.lastSeen }
+    for (tag, _) in idle.prefix(sessions.identities.count - configuration.maxIdentities) { forget(tag) }
+  }
+
+  mutating func forgetOldIdentities(now: UInt64) {
+    let old = sessions.identities.filter {
+      $0.value.session == nil && now > $0.value.lastSeen + configuration.identityMilliseconds
+    }
+    for tag in old.keys { forget(tag) }
+  }
+
+  func forget(_ session: SessionID, in topic: Topic) {
+    guard let index = index(of: topic) else { return }
+    models[index].sessions.remove(session)
+    models[index].routed.remove(session)
+    models[index].waitingJoins.removeAll { $0 == session }
+    models[index].rescue?.forget(session)
+  }
+
+  mutating func leave(_ topic: Topic, _ session: SessionID) {
+    forget(session, in: topic)
+    sessions.with(session) { $0.joins[topic] = nil }
+  }
+
+  mutating func confirm(_ alive: Alive, _ id: SessionID) {
+    guard let tag = sessions[id]?.identity.tag else { return }
+    for entry in alive.entries {
+      guard let index = index(of: entry.topic), let writer = models[index].knownWriter(tag) else { continue }
+      models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.storedMark)) }
+    }
+  }
+
+  // MARK: Connections
+
+  /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
+  public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
+    for id in sessions.byConnection[connection] ?? [] {
+      for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] {
+        if let index = index(of: topic) { models[index].routed.remove(id) }
+      }
+    }
+  }
+
+  /// A publish connection has subscribed (R13).
+  public mutating func subscribed(
+    _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
+  ) {
+    switch Topics.subscription(topic) {
+    case .session(let id):
+      sessions.subscribers[subscriber, default: SubscriberRecord()].sessions.insert(id)
+      if sessions.with(id, { $0.subscriber = subscriber }) == nil {
+        // The two connections race; bounded, since a stranger may subscribe to anything.
+        if sessions.earlySubscribers.count >= configuration.limits.maxSessions { sessions.earlySubscribers.removeAll() }
+        sessions.earlySubscribers[id] = subscriber
+      } else {
+        for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] { touchIfWaiting(topic) }
+      }
+    case .model(let model):
+      guard sessions.subscribers[subscriber] != nil else { return }
+      guard (sessions.subscribers[subscriber]?.topics.count ?? 0) < configuration.limits.maxTopics + 16 else {
+        sequencer.counters.topicsRefused += 1
+        output.cut.append(subscriber)
+        return
+      }
+      sessions.subscribers[subscriber]?.topics.insert(model)
+      touchIfWaiting(model)
+    case .beat, nil: break
+    }
+  }
+
+  /// A publish connection has unsubscribed; from its session topic: it is gone.
+  public mutating func unsubscribed(
+    _ topic: UnsafeRawBufferPointer, by subscriber: SubscriberID, time: HubTime, into output: inout HubOutput
+  ) {
+    switch Topics.subscription(topic) {
+    case .session(let id):
+      sessions.earlySubscribers[id] = nil
+      sessions.with(id) { if $0.subscriber == subscriber { $0.subscriber = nil } }
+      sessions.subscribers[subscriber]?.sessions.remove(id)
+      if sessions.subscribers[subscriber]?.sessions.isEmpty == true { sessions.subscribers[subscriber] = nil }
+    case .model(let model): sessions.subscribers[subscriber]?.topics.remove(model)
+    case .beat, nil: break
+    }
+  }
+
+  private mutating func touchIfWaiting(_ topic: Topic) {
+    if let index = index(of: topic), !models[index].waitingJoins.isEmpty { touch(index) }
+  }
+
+  /// Says good-bye to every session: the hub is going down.
+  public mutating func close(into output: inout HubOutput) {
+    for session in sessions.records.values {
+      error(.closing, "the hub is going down", session.id, session.connection, &output)
+    }
+  }
+}

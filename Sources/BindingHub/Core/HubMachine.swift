@@ -1,0 +1,194 @@
+public import BindingWire
+
+/// The hub without sockets, clock or store: what comes in goes through here, what goes out lies in a `HubOutput`.
+///
+/// The caller drains its sockets into `receive`, then calls `finishDrain`; it appends `output.batches` to the store and tells the result with `appended`,
+/// until there are no more; then it sends the frames. Nothing is published or acknowledged before the store has it (R1).
+public struct HubMachine {
+  let configuration: HubConfiguration
+  public let start: StartNumber
+  public let logID: LogID
+  public internal(set) var epoch: Epoch
+  var tailProven: Bool
+  var sequencer: Sequencer
+  var sessions = Sessions()
+  var models: [ModelLog] = []
+  var modelIndex: [String: Int] = [:]
+  /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.
+  var touched: [Int] = []
+  var isTouched: [Bool] = []
+  /// Models whose head is to be told with the next beats.
+  var recentlyChanged: Set<Int> = []
+  var withOutcomes: [SessionID] = []
+  var beatNumber: UInt64 = 0
+  var nextBeat: UInt64
+  var lastTick: UInt64
+  var random: UInt64
+  var believedPeerAhead = false
+  var countersOfMachine: HubCounters { sequencer.counters }
+
+  /// - Parameters:
+  ///   - stored: the models that the store has.
+  ///   - epochSeed: chance for a later epoch's number.
+  public init(
+    configuration: HubConfiguration, birth: HubBirth, stored: [StoredModel], time: HubTime, epochSeed: UInt64
+  ) {
+    self.configuration = configuration
+    start = birth.start
+    logID = birth.logID
+    epoch = birth.epoch
+    tailProven = birth.tailProven
+    sequencer = Sequencer(
+      limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes, epoch: birth.epoch)
+    nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
+    lastTick = time.monotonic
+    random = epochSeed
+    for model in stored {
+      let index = makeModel(model.model)
+      for batch in model.batches { models[index].apply(batch, recentLimit: configuration.recentCommits) }
+    }
+  }
+
+  public var counters: HubCounters { sequencer.counters }
+
+  /// When `tick` is due, on the monotonic clock.
+  public var nextDeadline: UInt64 {
+    var deadline = min(nextBeat, sessions.nextExpiry)
+    for index in touched {
+      if let rescue = models[index].rescue {
+        deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
+      }
+      for session in models[index].waitingJoins {
+        if let join = sessions[session]?.joins[models[index].topic] { deadline = min(deadline, join.subscribeBy) }
+      }
+    }
+    return deadline
+  }
+
+  // MARK: Input
+
+  /// Takes one frame from a request connection.
+  public mutating func receive(
+    _ frame: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime, into output: inout HubOutput
+  ) {
+    sequencer.counters.framesReceived += 1
+    var reader = WireReader(frame)
+    do throws(WireError) {
+      let header = try PeerHeader(from: &reader)
+      switch header.kind {
+      case .hello: hello(try Hello(from: &reader), header.session, connection, time, &output)
+      case .status:
+        output.send(
+          .statusReport(StatusReport(session: header.session, json: FieldValue(json: statusJSON(time: time)))),
+          to: .connection(connection), start: start)
+      default:
+        guard admit(header, connection, time, &output) else { return }
+        if header.kind == .propose {
+          try propose(ProposalCursor(reader), frame, header.session, time, &output)
+        } else {
+          try take(PeerMessage(header.kind, from: &reader), header.session, time, &output)
+        }
+      }
+    } catch {
+      refuse(error, session: PeerHeader.session(ofFrame: frame), connection, time, &output)
+    }
+  }
+
+  private mutating func take(
+    _ message: PeerMessage, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
+  ) throws(WireError) {
+    switch message {
+    case .join(let joins): for join in joins { self.join(join, session, time, &output) }
+    case .alive(let alive): confirm(alive, session)
+    case .leave(let leave):
+      if leave.topics.isEmpty {
+        end(session, time: time)
+      } else {
+        for topic in leave.topics { self.leave(topic, session) }
+      }
+    case .askHeads: answerHeads(session, &output)
+    case .ping(let ping):
+      send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
+    case .offer(let offer):
+      guard let index = index(of: offer.topic) else { return }
+      models[index].rescue?.receive(offer, from: session)
+      touch(index)
+    case .hello, .propose, .status: break
+    }
+  }
+
+  /// Whether a frame of a session may be heard; renews its lease.
+  private mutating func admit(
+    _ header: PeerHeader, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
+  ) -> Bool {
+    guard header.start == start else {
+      sequencer.counters.staleStarts += 1
+      error(.staleStart, "this hub's start number is another one; say hello again", header.session, connection, &output)
+      return false
+    }
+    guard let session = sessions[header.session], session.connection == connection else {
+      sequencer.counters.unknownSessions += 1
+      error(.unknownSession, "there is no such session on this connection; say hello", header.session, connection, &output)
+      return false
+    }
+    sessions.renew(header.session, now: time.monotonic)
+    return true
+  }
+
+  /// A frame that does not follow the grammar ends the session that sent it; the others hear nothing of it.
+  private mutating func refuse(
+    _ problem: WireError, session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    sequencer.counters.malformedFrames += 1
+    let owns = sessions[session]?.connection == connection
+    error(problem.code == .unknownKind ? .unknownKind : .malformed, problem.description, session, connection, &output)
+    if owns { end(session, time: time) }
+  }
+
+  // MARK: Output
+
+  func send(_ message: HubMessage, to session: SessionID, _ output: inout HubOutput, topic: Topic = Topics.none) {
+    guard let connection = sessions[session]?.connection else { return }
+    output.send(message, to: .connection(connection), topic: topic, start: start)
+  }
+
+  func error(
+    _ code: ErrorCode, _ text: String, _ session: SessionID, _ connection: ConnectionID, isFatal: Bool = true,
+    _ output: inout HubOutput
+  ) {
+    output.send(
+      .error(HubError(session: session, code: code, isFatal: isFatal, text: text)), to: .connection(connection),
+      start: start)
+  }
+
+  // MARK: Models
+
+  func index(of topic: Topic) -> Int? {
+    let index = Int(topic) - Int(Topics.firstModel)
+    return models.indices.contains(index) ? index : nil
+  }
+
+  mutating func makeModel(_ id: String) -> Int {
+    let index = models.count
+    models.append(ModelLog(id: id, topic: Topics.firstModel + Topic(index)))
+    modelIndex[id] = index
+    isTouched.append(false)
+    return index
+  }
+
+  mutating func touch(_ index: Int) {
+    guard !isTouched[index] else { return }
+    isTouched[index] = true
+    touched.append(index)
+  }
+}
+
+extension HubMachine {
+  /// The model that has the topic of this place, counted from 0 in the order of their making.
+  public func modelID(at index: Int) -> String? { models.indices.contains(index) ? models[index].id : nil }
+
+  /// The stored version of a model and its digest; nil if nobody has named it.
+  public func head(of model: String) -> (version: Version, digest: UInt64)? {
+    modelIndex[model].map { (models[$0].version, models[$0].fields.digest()) }
+  }
+}

@@ -1,0 +1,199 @@
+import BindingWire
+
+/// One model at the hub: the stored fields, the writers' marks, and the batch that is being decided or stored.
+///
+/// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only the machine has references.
+final class ModelLog {
+  let id: String
+  let topic: Topic
+  var fields = FieldSlots()
+  var version: Version = 0
+  private(set) var writers: [WriterRecord] = []
+  private var writerIndex: [Tag: Int] = [:]
+
+  /// Sessions that joined, and those among them that are served on the request connection.
+  var sessions: Set<SessionID> = []
+  var routed: Set<SessionID> = []
+  /// Sessions whose join waits for a subscription, a rescue or the store.
+  var waitingJoins: [SessionID] = []
+  /// Beats in which the head is still to be told (R7).
+  var headsLeft = 0
+  var wasAnnounced = false
+
+  var hand = Hand()
+  var isAppending = false
+  /// Proposals that came while a batch is being stored: the frame, and which of its proposals.
+  var waiting: [(session: SessionID, frame: [UInt8], index: Int)] = []
+  var rescue: Rescue?
+  /// The best that was rescued in this life: only what is later can still help.
+  var rescuedFrom: RescuePoint?
+
+  /// The fields that the last commits touched.
+  private var recent: [(version: Version, field: FieldID)] = []
+  private var recentSince: Version = 0
+
+  init(id: String, topic: Topic) {
+    self.id = id
+    self.topic = topic
+  }
+
+  /// What was decided since the last batch left, and what follows once it is stored.
+  struct Hand {
+    var commits = CommitsWriter()
+    var isOpen = false
+    var decisions: [Decision] = []
+    var answers: [Answer] = []
+    var touchedFields: [FieldID] = []
+    var touchedWriters: [Int] = []
+    var weakFields: [FieldID] = []
+    var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
+    /// What a field had been decided to be by an earlier commit of this batch.
+    var earlierDecision: [FieldID: EarlierDecision] = [:]
+    /// The fields that existed when the hand was opened.
+    var fieldsBefore = 0
+  }
+
+  struct EarlierDecision {
+    let version: Version
+    let hasValue: Bool
+    let value: FieldValue?
+  }
+
+  /// An outcome to be told, once its decision is stored.
+  struct Answer {
+    enum Content {
+      case committed(Version)
+      case other(WireOutcome.Rest)
+      /// The conflicting field is looked up when the answer leaves: by then its value is stored.
+      case conflict(FieldID)
+    }
+    var session: SessionID?
+    var writer: Int
+    var number: ProposalNumber
+    var content: Content
+  }
+
+  /// Whether something was decided that has not left as a batch yet.
+  var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
+
+  /// The version that the next commit gets.
+  var nextVersion: Version { (hand.isOpen ? hand.commits.version : version) + 1 }
+
+  func writer(for origin: Origin) -> Int {
+    if let index = writerIndex[origin.tag] { return index }
+    writerIndex[origin.tag] = writers.count
+    writers.append(WriterRecord(origin: origin))
+    return writers.count - 1
+  }
+
+  func knownWriter(_ tag: Tag) -> Int? { writerIndex[tag] }
+
+  func withWriter<Result>(_ index: Int, _ body: (inout WriterRecord) -> Result) -> Result { body(&writers[index]) }
+
+  func mark(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].storedMark } ?? 0 }
+
+  /// Forgets writers; only between batches, when no index is held.
+  func forget(_ tags: Set<Tag>) {
+    guard !hasHand, !isAppending, writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
+    writers.removeAll { tags.contains($0.origin.tag) }
+    writerIndex.removeAll(keepingCapacity: true)
+    for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }
+  }
+
+  func openHand(epoch: Epoch, time: UInt64) {
+    guard !hand.isOpen else { return }
+    hand.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
+    hand.fieldsBefore = fields.count
+    hand.isOpen = true
+  }
+
+  /// The batch in hand; what follows from it stays until `appended`.
+  func takeBatch(epoch: Epoch) -> Batch {
+    isAppending = true
+    let isEmpty = !hand.isOpen || hand.commits.isEmpty
+    return Batch(
+      model: id, epoch: epoch, previous: version, version: isEmpty ? version : hand.commits.version,
+      body: isEmpty ? [] : hand.commits.finish(), decisions: hand.decisions)
+  }
+
+  /// Undoes everything that was decided on top of the stored state (R1).
+  func dropHand() {
+    let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
+    for field in hand.touchedFields where Int(field) < namesStored { fields[field].forgetDecision() }
+    fields.truncate(to: namesStored)
+    for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
+    clearHand()
+  }
+
+  func clearHand() {
+    hand.isOpen = false
+    hand.decisions.removeAll(keepingCapacity: true)
+    hand.answers.removeAll(keepingCapacity: true)
+    hand.touchedFields.removeAll(keepingCapacity: true)
+    hand.touchedWriters.removeAll(keepingCapacity: true)
+    hand.weakFields.removeAll(keepingCapacity: true)
+    hand.rescuedFields.removeAll(keepingCapacity: true)
+    hand.earlierDecision.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Stored state
+
+  /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
+  func apply(_ batch: Batch, recentLimit: Int) {
+    if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit: recentLimit) } }
+    for decision in batch.decisions {
+      let index = writer(for: decision.origin)
+      if let outcome = decision.outcome { writers[index].remember(outcome, of: decision.number) }
+      raise(index, to: decision.number)
+    }
+  }
+
+  private func applyCommits(_ body: UnsafeRawBufferPointer, recentLimit: Int) {
+    // The body was made by a `CommitsWriter`, here or in another hub: what does not parse is a store that gives back other bytes than it was given.
+    guard var cursor = try? CommitCursor(WireReader(body, message: "commits")) else { return }
+    var names = cursor.names
+    while (try? names.next()) == true {
+      let name = String(decoding: names.name, as: UTF8.self)
+      if fields.id(of: name) == nil { _ = fields.add(name) }
+    }
+    var origins: [Origin] = []
+    var writerOfOrigin: [Int] = []
+    var list = cursor.origins
+    while (try? list.next()) == true {
+      origins.append(list.origin)
+      writerOfOrigin.append(writer(for: list.origin))
+    }
+    while (try? cursor.next()) == true {
+      let origin = origins[Int(cursor.origin)]
+      var changes = cursor.changes
+      while (try? changes.next()) == true {
+        fields.store(
+          changes.value, in: changes.field, version: cursor.version, origin: origin, number: cursor.number,
+          time: cursor.time)
+        recent.append((cursor.version, changes.field))
+      }
+      version = cursor.version
+      let writer = writerOfOrigin[Int(cursor.origin)]
+      writers[writer].remember(.committed(count: 1, version: cursor.version), of: cursor.number)
+      raise(writer, to: cursor.number)
+    }
+    if recent.count > 2 * recentLimit {
+      let dropped = recent.count - recentLimit
+      recentSince = recent[dropped - 1].version
+      recent.removeFirst(dropped)
+    }
+  }
+
+  private func raise(_ writer: Int, to number: ProposalNumber) {
+    writers[writer].storedMark = max(writers[writer].storedMark, number)
+    writers[writer].decidedMark = max(writers[writer].decidedMark, writers[writer].storedMark)
+  }
+
+  /// The fields that changed after `version`, by id: from the recent commits where they reach back that far, else by looking at all.
+  func fieldsChanged(after version: Version) -> [FieldID] {
+    if version >= recentSince {
+      return Set(recent.lazy.reversed().prefix { $0.version > version }.map(\.field)).sorted()
+    }
+    return (0..<FieldID(fields.count)).filter { fields[$0].version > version }
+  }
+}

@@ -1,0 +1,129 @@
+import BindingWire
+
+/// A point of an old life of the log: the later epoch counts more, then the later version.
+struct RescuePoint: Comparable, Hashable {
+  var epoch: Epoch
+  var version: Version
+
+  static func < (left: RescuePoint, right: RescuePoint) -> Bool {
+    (left.epoch, left.version) < (right.epoch, right.version)
+  }
+}
+
+/// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and the best answer so far.
+///
+/// A replica is the whole model at its version, so of several the one that was furthest ahead holds all that is left; a deletion that it saw
+/// stays a deletion.
+struct Rescue {
+  let endsAt: UInt64
+  var lastJoinAt: UInt64
+  /// Sessions that were asked and have not answered wholly.
+  var asked: Set<SessionID> = []
+  /// What has come of an offer whose last chunk is still to come.
+  private var partial: [SessionID: [OfferedField]] = [:]
+  private(set) var best: (point: RescuePoint, fields: [OfferedField])?
+
+  init(now: UInt64, limitMilliseconds: UInt64) {
+    endsAt = now + limitMilliseconds
+    lastJoinAt = now
+  }
+
+  /// Takes one message of an offer in.
+  mutating func receive(_ offer: Offer, from session: SessionID) {
+    guard asked.contains(session) else { return }
+    partial[session, default: []].append(contentsOf: offer.fields)
+    guard offer.isLast else { return }
+    asked.remove(session)
+    let fields = partial.removeValue(forKey: session) ?? []
+    let point = RescuePoint(epoch: offer.epoch, version: offer.version)
+    if best.map({ $0.point < point }) ?? true { best = (point, fields) }
+  }
+
+  mutating func forget(_ session: SessionID) {
+    asked.remove(session)
+    partial[session] = nil
+  }
+
+  func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
+    now >= endsAt || (asked.isEmpty && now >= lastJoinAt + quietMilliseconds)
+  }
+
+  func nextDeadline(quietMilliseconds: UInt64) -> UInt64 {
+    asked.isEmpty ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
+  }
+}
+
+extension ModelLog {
+  /// Puts what the best offer holds into the hand: in the old order, under the old origins and numbers, only into fields that nobody wrote in this life.
+  /// - Returns: how many fields came back.
+  func takeIn(_ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits) -> Int {
+    openHand(epoch: epoch, time: wall)
+    var rescued = 0
+    // Fields of one old commit come back together; those that were written by it and again later are in the later one.
+    let old = best.fields.sorted { ($0.version, $0.name) < ($1.version, $1.name) }
+    var index = 0
+    while index < old.count {
+      let first = old[index]
+      let end = old[index...].firstIndex { $0.version != first.version } ?? old.count
+      let together = old[index..<end].filter { mayRescue($0.name, from: best.point) && fits($0, limits) }
+      index = end
+      guard !together.isEmpty, !hand.commits.isFull else { continue }
+      let version = nextVersion
+      hand.commits.beginCommit(origin: hand.commits.origin(first.origin), number: first.number, hops: 0)
+      for field in together.prefix(limits.maxProposalFields) {
+        guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
+        guard hand.commits.change(id, field.value) else { break }
+        note(id, version, hasValue: field.value != nil, from: best.point)
+        rescued += 1
+      }
+      hand.commits.endCommit()
+      let writer = writer(for: first.origin)
+      hand.touchedWriters.append(writer)
+      withWriter(writer) { $0.decidedMark = max($0.decidedMark, first.number) }
+    }
+    rescued += deleteStale(notIn: Set(best.fields.map(\.name)), best)
+    return rescued
+  }
+
+  /// What an earlier, less advanced offer brought back and the best does not hold had been deleted by then.
+  private func deleteStale(notIn names: Set<String>, _ best: (point: RescuePoint, fields: [OfferedField])) -> Int {
+    let stale = (0..<FieldID(fields.count)).filter { id in
+      guard let from = fields[id].rescuedFrom, fields[id].hasValue else { return false }
+      return from < best.point && !names.contains(fields[id].name)
+    }
+    guard !stale.isEmpty, let origin = best.fields.first?.origin ?? stale.first.map({ fields[$0].origin }) else { return 0 }
+    let version = nextVersion
+    hand.commits.beginCommit(origin: hand.commits.origin(origin), number: max(1, mark(of: origin.tag)), hops: 0)
+    for id in stale where hand.commits.delete(id) { note(id, version, hasValue: false, from: best.point) }
+    hand.commits.endCommit()
+    return stale.count
+  }
+
+  private func note(_ id: FieldID, _ version: Version, hasValue: Bool, from point: RescuePoint) {
+    fields[id].decidedVersion = version
+    fields[id].decidedHasValue = hasValue
+    hand.touchedFields.append(id)
+    hand.rescuedFields.append((id, point))
+  }
+
+  private func mayRescue(_ name: String, from point: RescuePoint) -> Bool {
+    guard let id = fields.id(of: name) else { return true }
+    let slot = fields[id]
+    if slot.decidedVersion != slot.version { return false }
+    if slot.version == 0 || slot.isWeak { return true }
+    return slot.rescuedFrom.map { $0 < point } ?? false
+  }
+
+  /// Today's limits hold for what comes back too.
+  private func fits(_ field: OfferedField, _ limits: Limits) -> Bool {
+    guard let value = field.value else { return true }
+    return value.bytes.count <= limits.maxValueBytes && value.bytes.withUnsafeBytes { JSON.isValid($0) }
+  }
+
+  private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {
+    guard fields.count < limits.maxModelFields else { return nil }
+    let id = fields.add(name)
+    _ = hand.commits.introduce(name)
+    return id
+  }
+}

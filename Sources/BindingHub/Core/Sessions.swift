@@ -1,0 +1,92 @@
+import BindingWire
+
+/// One hello to its end: who speaks, over which connections, and what it has joined.
+struct SessionRecord {
+  let id: SessionID
+  let identity: Identity
+  var connection: ConnectionID
+  /// The publish connection that subscribed this session's topic.
+  var subscriber: SubscriberID?
+  let leaseMilliseconds: UInt64
+  var expiresAt: UInt64
+  var joins: [Topic: JoinRecord] = [:]
+  var prefixes: [String: UInt32] = [:]
+  var outcomes = OutcomesWriter()
+  var hasOutcomes = false
+}
+
+/// A session's membership in a model, and the join that is still to be answered, if there is one.
+struct JoinRecord {
+  var open: Join?
+  /// From then on the session is served on the request connection.
+  var subscribeBy: UInt64
+  var way: Joined.Delivery?
+}
+
+/// What is known of an identity beyond its session.
+struct IdentityRecord {
+  let secret: Secret
+  var session: SessionID?
+  var lastSeen: UInt64
+  /// The models in which it has a mark.
+  var models: Set<Int> = []
+}
+
+/// A publish connection: the session topics and models that it subscribed.
+struct SubscriberRecord {
+  var sessions: Set<SessionID> = []
+  var topics: Set<Topic> = []
+}
+
+/// The sessions and what leads to them, with the deadlines of their leases (R16).
+struct Sessions {
+  private(set) var records: [SessionID: SessionRecord] = [:]
+  var identities: [Tag: IdentityRecord] = [:]
+  var subscribers: [SubscriberID: SubscriberRecord] = [:]
+  /// Session topics that were subscribed before their session's hello was read.
+  var earlySubscribers: [SessionID: SubscriberID] = [:]
+  private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
+
+  subscript(id: SessionID) -> SessionRecord? { records[id] }
+
+  var count: Int { records.count }
+
+  mutating func add(_ record: SessionRecord) {
+    records[record.id] = record
+    byConnection[record.connection, default: []].insert(record.id)
+  }
+
+  mutating func remove(_ id: SessionID) -> SessionRecord? {
+    guard let record = records.removeValue(forKey: id) else { return nil }
+    byConnection[record.connection]?.remove(id)
+    if byConnection[record.connection]?.isEmpty == true { byConnection[record.connection] = nil }
+    return record
+  }
+
+  /// Changes a session in place; nothing happens if it has ended.
+  @discardableResult
+  mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
+    guard records[id] != nil else { return nil }
+    // SAFETY: looked at the line above.
+    return body(&records[id]!)
+  }
+
+  func isSubscribed(_ session: SessionRecord, to topic: Topic) -> Bool {
+    session.subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
+  }
+
+  mutating func renew(_ id: SessionID, now: UInt64) {
+    with(id) { $0.expiresAt = now + $0.leaseMilliseconds }
+  }
+
+  /// Gives every session a full term: after a long pause of the hub's own nobody else is to blame.
+  mutating func renewAll(now: UInt64) {
+    for id in records.keys { renew(id, now: now) }
+  }
+
+  func expired(now: UInt64) -> [SessionID] {
+    records.values.filter { $0.expiresAt <= now }.map(\.id).sorted()
+  }
+
+  var nextExpiry: UInt64 { records.values.lazy.map(\.expiresAt).min() ?? .max }
+}

@@ -1,0 +1,155 @@
+import BindingWire
+import Dispatch
+import Foundation
+import Logging
+import ZeroMQ
+
+/// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets the machine publish and
+/// acknowledge only what the store has taken (R1).
+final class HubLoop {
+  private let options: HubOptions
+  private let mailbox: HubMailbox
+  private let log: Logger
+  private let gate: ZeroMQGate
+  private var guests = InProcessGate()
+  private var store: any Store
+  private var machine: HubMachine
+  private var output = HubOutput()
+  private let startedAt: UInt64
+  private var isStopping = false
+
+  /// Where this hub listens.
+  var addresses: [HubAddress] { gate.addresses }
+
+  init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubFailure) {
+    self.options = options
+    self.mailbox = mailbox
+    self.log = log
+    for address in options.listen where !address.isLoopback && !options.isInsecureAllowed {
+      throw .notLoopback(address: address.description)
+    }
+    do throws(ZeroMQError) {
+      gate = try ZeroMQGate(limits: options.limits)
+    } catch {
+      throw .system("cannot make the hub's sockets: \(error)")
+    }
+    for address in options.listen { try gate.listen(address) }
+    let birth = try LogFile(for: gate.addresses.first).nextBirth()
+    store = MemoryStore(logID: birth.logID, epoch: birth.epoch)
+    var configuration = HubConfiguration()
+    configuration.limits = options.limits
+    configuration.beatMilliseconds = options.beatMilliseconds
+    configuration.leaseMilliseconds = options.leaseMilliseconds
+    configuration.name = options.name
+    configuration.durability = .memory
+    configuration.ways = gate.bound
+    configuration.rescue = options.isRescueOn
+    let time = HubLoop.time
+    startedAt = time.monotonic
+    machine = HubMachine(
+      configuration: configuration, birth: birth, stored: [], time: time, epochSeed: UInt64.random(in: 1 ... .max))
+    log.info(
+      "listening",
+      metadata: [
+        "addresses": "\(gate.addresses.map(\.description).joined(separator: ", "))", "durability": "memory",
+        "epoch": "\(birth.epoch)",
+      ])
+  }
+
+  private static var time: HubTime {
+    HubTime(
+      monotonic: DispatchTime.now().uptimeNanoseconds / 1_000_000, wall: UInt64(Date().timeIntervalSince1970 * 1_000))
+  }
+
+  func run() {
+    while !isStopping {
+      wait()
+      mailbox.wakeup.clear()
+      let time = HubLoop.time
+      for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
+        isStopping = true
+      }
+      gate.drain(&machine, time: time, into: &output)
+      if gate.hasBacklog { gate.sendBacklogs().forEach { close($0, time: time) } }
+      if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
+      settle(time: time)
+    }
+    machine.close(into: &output)
+    flush(time: HubLoop.time)
+    guests.endAll()
+    mailbox.markEnded()
+    log.info("stopped")
+  }
+
+  private func wait() {
+    var poller = Poller()
+    _ = poller.add(mailbox.wakeup)
+    gate.add(to: &poller)
+    let now = HubLoop.time.monotonic
+    var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
+    if gate.mayHaveMore { limit = 0 }
+    if gate.hasBacklog { limit = min(limit, 5) }
+    do throws(ZeroMQError) {
+      _ = try poller.wait(timeoutMilliseconds: limit)
+    } catch {
+      log.critical("cannot wait for messages", metadata: ["error": "\(error)"])
+      isStopping = true
+    }
+  }
+
+  /// Has decided batches stored, then published and acknowledged; what that leads to, too, until nothing is left.
+  private func settle(time: HubTime) {
+    machine.finishDrain(time: time, into: &output)
+    while !output.batches.isEmpty {
+      let batches = output.batches
+      output.batches.removeAll(keepingCapacity: true)
+      do {
+        let results = try store.append(batches)
+        machine.appended(results, of: batches, time: time, into: &output)
+      } catch {
+        // A store that failed must not be written to again (R12): nothing of these batches is acknowledged.
+        log.critical("the store failed", metadata: ["error": "\(error)"])
+        isStopping = true
+        return
+      }
+    }
+    flush(time: time)
+  }
+
+  private func flush(time: HubTime) {
+    var gone: [ConnectionID] = []
+    output.forEachFrame { destination, frame in
+      switch destination {
+      case .publish:
+        gate.publish(frame)
+        guests.publish(frame)
+      case .connection(let connection):
+        if InProcessGate.owns(connection) {
+          guests.send(frame, to: connection)
+        } else if !gate.send(frame, to: connection) {
+          gone.append(connection)
+        }
+      }
+    }
+    let (disconnect, cut, epoch) = (output.disconnect, output.cut, output.newEpoch)
+    output.removeAll()
+    for subscriber in cut { gate.cut(subscriber) }
+    if let epoch { log.warning("a new epoch", metadata: ["epoch": "\(epoch)"]) }
+    for connection in disconnect { drop(connection, time: time) }
+    for connection in gone { close(connection, time: time) }
+    if !output.isEmpty { settle(time: time) }
+  }
+
+  private func close(_ connection: ConnectionID, time: HubTime) {
+    gate.drop(connection)
+    machine.closed(connection, time: time, into: &output)
+  }
+
+  private func drop(_ connection: ConnectionID, time: HubTime) {
+    if InProcessGate.owns(connection) {
+      guests.end(connection, &machine, time: time, into: &output)
+    } else {
+      gate.drop(connection)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import BindingWire
+import ZeroMQ
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The place of an `ipc` address: its directory, which is this user's alone, and the lock that keeps a second hub away.
+///
+/// ZeroMQ lets a second process take a socket's path in silence; only the lock beside it tells.
+final class LockedPlace {
+  private let lock: EndpointLock
+
+  init(_ address: HubAddress) throws(HubFailure) {
+    let directory = address.place.lastIndex(of: "/").map { String(address.place[..<$0]) } ?? "."
+    try LockedPlace.prepare(directory.isEmpty ? "/" : directory)
+    do throws(EndpointLockError) {
+      lock = try EndpointLock.acquire(address.place)
+    } catch {
+      switch error {
+      case .held(_, let process): throw .addressInUse(address: address.description, process: process)
+      case .unavailable(let problem): throw .cannotListen(address: address.description, problem: "\(problem)")
+      }
+    }
+  }
+
+  /// Makes the directory (mode 0700) if it is missing, and refuses one into which others could put a socket of their own.
+  private static func prepare(_ directory: String) throws(HubFailure) {
+    var info = stat()
+    if stat(directory, &info) != 0 {
+      guard errno == ENOENT else { throw .directory(path: directory, problem: String(cString: strerror(errno))) }
+      guard mkdir(directory, 0o700) == 0, stat(directory, &info) == 0 else {
+        throw .directory(path: directory, problem: String(cString: strerror(errno)))
+      }
+    }
+    guard info.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: directory, problem: "it is no directory") }
+    guard info.st_uid == getuid() else { throw .directory(path: directory, problem: "it belongs to another user") }
+    guard info.st_mode & 0o022 == 0 else {
+      throw .directory(path: directory, problem: "others may write to it; mend it with:  chmod go-w \(directory)")
+    }
+    guard access(directory, W_OK) == 0 else { throw .directory(path: directory, problem: "it cannot be written to") }
+  }
+}

@@ -1,0 +1,295 @@
+import BindingWire
+import ZeroMQ
+
+/// The hub's two sockets, and who is behind them: connections by their routing ids, subscribers by their file descriptors.
+///
+/// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's thread only.
+final class ZeroMQGate {
+  /// Frames that wait for a connection whose pipe is full. Past `limitBytes` the connection is given up: it costs the others nothing.
+  private struct Backlog {
+    var frames: [[UInt8]] = []
+    var bytes = 0
+  }
+  private struct Subscriber {
+    let id: SubscriberID
+    let fileDescriptor: Int32
+    var sessionTopics: Set<[UInt8]> = []
+    var subscriptions = 0
+  }
+
+  private let context: Context
+  private let router: Socket
+  private let xpub: Socket
+  private var locks: [LockedPlace] = []
+  private(set) var bound: [Way] = []
+  private(set) var addresses: [HubAddress] = []
+
+  private var routing = RoutingID.random()
+  private var message = Message()
+  private var connections: [RoutingID: ConnectionID] = [:]
+  private var routes: [ConnectionID: RoutingID] = [:]
+  private var lastNumber: UInt64 = 0
+  private var backlogs: [ConnectionID: Backlog] = [:]
+  private var subscribers: [Int32: Subscriber] = [:]
+  private var descriptors: [SubscriberID: Int32] = [:]
+  private var bySessionTopic: [[UInt8]: Int32] = [:]
+  private let limits: Limits
+  private(set) var counters = GateCounters()
+
+  /// Subscriptions that one connection may hold: its models, and room for session topics and the beat.
+  private var subscriptionQuota: Int { limits.maxTopics + 256 }
+  /// Messages taken from a socket in one drain.
+  static let drainMessages = 4_096
+  /// Group messages that wait for one subscriber before it loses some; a gap is cheaper than old news.
+  static let publishHighWaterMark = 1_000
+
+  init(limits: Limits) throws(ZeroMQError) {
+    self.limits = limits
+    context = try Context(ioThreads: 1, maximumSockets: 8)
+    router = try Socket(.router, in: context)
+    xpub = try Socket(.xpub, in: context)
+    let common: [SocketOption] = [
+      .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
+    ]
+    try router.set(common + [
+      .maximumMessageSize(bytes: limits.maxFrameBytes), .sendHighWaterMark(messages: 1_000),
+      .receiveHighWaterMark(messages: 10_000),
+    ])
+    try xpub.set(common + [
+      .maximumMessageSize(bytes: 512), .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
+      .receiveHighWaterMark(messages: 0),
+    ])
+  }
+
+  /// Binds both sockets for an address.
+  func listen(_ address: HubAddress) throws(HubFailure) {
+    switch address.transport {
+    case .ipc: try listenIPC(address)
+    case .tcp: try listenTCP(address)
+    }
+  }
+
+  private func listenIPC(_ address: HubAddress) throws(HubFailure) {
+    let place = try LockedPlace(address)
+    let publish = "\(address.place).pub"
+    do throws(ZeroMQError) {
+      try router.bind(address.description)
+      try xpub.bind("ipc://\(publish)")
+    } catch {
+      throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+    locks.append(place)
+    bound.append(Way(request: "ipc:\(address.place)", publish: "ipc:\(publish)"))
+    addresses.append(address)
+  }
+
+  private func listenTCP(_ address: HubAddress) throws(HubFailure) {
+    do throws(ZeroMQError) {
+      try router.bind("tcp://\(address.place):\(ZeroMQGate.port(address.port ?? 0))")
+      let request = try ZeroMQGate.bound(router, address)
+      // Port 0 asks the system for two free ports; a port of one's own has its neighbour for publishing.
+      try xpub.bind("tcp://\(address.place):\(ZeroMQGate.port(address.port.map { $0 == 0 ? 0 : $0 + 1 } ?? 0))")
+      let publish = try ZeroMQGate.bound(xpub, address)
+      bound.append(Way(request: request.wayName, publish: publish.wayName))
+      addresses.append(request)
+    } catch {
+      if error.name == "EADDRINUSE" { throw .addressInUse(address: address.description, process: nil) }
+      throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+
+  private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }
+
+  /// The address that a socket was bound to: with the port that the system picked.
+  private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(ZeroMQError) -> HubAddress {
+    let endpoint = try socket.lastEndpoint()
+    let port = endpoint.lastIndex(of: ":").flatMap { Int(endpoint[endpoint.index(after: $0)...]) }
+    return HubAddress(tcp: address.place, port: port ?? 0)
+  }
+
+  func add(to poller: inout Poller) {
+    _ = poller.add(router)
+    _ = poller.add(xpub)
+  }
+
+  /// Whether something may be left in the sockets after a drain that took all it was allowed to.
+  private(set) var mayHaveMore = false
+
+  /// Feeds the machine what waits in both sockets. Subscriptions first: a join that came with one is answered in the same drain.
+  func drain(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
+    mayHaveMore = false
+    drainSubscriptions(&machine, time: time, into: &output)
+    for _ in 0..<ZeroMQGate.drainMessages {
+      switch try? router.receive(from: &routing, into: &message) {
+      case .received: machine.receive(message.unsafeBytes, on: connection(), time: time, into: &output)
+      case .rejected: counters.rejectedMessages += 1
+      case .nothing, nil: return
+      }
+    }
+    mayHaveMore = true
+  }
+
+  private func connection() -> ConnectionID {
+    if let known = connections[routing] { return known }
+    lastNumber += 1
+    connections[routing] = lastNumber
+    routes[lastNumber] = routing
+    return lastNumber
+  }
+
+  // MARK: Subscribers
+
+  private func drainSubscriptions(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
+    for _ in 0..<ZeroMQGate.drainMessages {
+      guard (try? xpub.receive(into: &message)) == true else { return }
+      let bytes = message.unsafeBytes
+      guard let verb = bytes.first, verb <= 1, !message.hasMore else {
+        // A SUB cannot send data; a stranger's PUB-like socket can.
+        try? xpub.discardRemainingFrames(after: &message)
+        counters.rejectedMessages += 1
+        continue
+      }
+      let topic = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+      let descriptor = message.sourceFileDescriptor
+      if verb == 1 {
+        subscribed(topic, descriptor, &machine, time: time, into: &output)
+      } else {
+        unsubscribed(topic, descriptor, &machine, time: time, into: &output)
+      }
+    }
+    mayHaveMore = true
+  }
+
+  private func subscribed(
+    _ topic: UnsafeRawBufferPointer, _ descriptor: Int32?, _ machine: inout HubMachine, time: HubTime,
+    into output: inout HubOutput
+  ) {
+    guard let descriptor else { return }
+    var subscriber = subscribers[descriptor] ?? fresh(descriptor)
+    subscriber.subscriptions += 1
+    if subscriber.subscriptions > subscriptionQuota {
+      if subscriber.subscriptions == subscriptionQuota + 1 { cut(descriptor) }
+      subscribers[descriptor] = subscriber
+      return
+    }
+    if case .session = Topics.subscription(topic) {
+      let name = Array(topic)
+      // The file descriptor of a connection that is gone may be another's by now; a session topic always comes first on a connection.
+      if let earlier = bySessionTopic[name], earlier != descriptor { subscribers[earlier]?.sessionTopics.remove(name) }
+      if subscriber.sessionTopics.isEmpty, subscriber.subscriptions > 1 {
+        forget(descriptor)
+        subscriber = fresh(descriptor)
+        subscriber.subscriptions = 1
+      }
+      subscriber.sessionTopics.insert(name)
+      bySessionTopic[name] = descriptor
+    }
+    subscribers[descriptor] = subscriber
+    machine.subscribed(topic, by: subscriber.id, time: time, into: &output)
+  }
+
+  private func unsubscribed(
+    _ topic: UnsafeRawBufferPointer, _ descriptor: Int32?, _ machine: inout HubMachine, time: HubTime,
+    into output: inout HubOutput
+  ) {
+    if case .session = Topics.subscription(topic) {
+      let name = Array(topic)
+      guard let owner = bySessionTopic.removeValue(forKey: name), var subscriber = subscribers[owner] else { return }
+      machine.unsubscribed(topic, by: subscriber.id, time: time, into: &output)
+      subscriber.sessionTopics.remove(name)
+      subscribers[owner] = subscriber
+      if subscriber.sessionTopics.isEmpty { forget(owner) }
+    } else if let descriptor, let subscriber = subscribers[descriptor] {
+      subscribers[descriptor]?.subscriptions -= 1
+      machine.unsubscribed(topic, by: subscriber.id, time: time, into: &output)
+    }
+  }
+
+  private func fresh(_ descriptor: Int32) -> Subscriber {
+    lastNumber += 1
+    descriptors[lastNumber] = descriptor
+    return Subscriber(id: lastNumber, fileDescriptor: descriptor)
+  }
+
+  private func forget(_ descriptor: Int32) {
+    if let gone = subscribers.removeValue(forKey: descriptor) { descriptors[gone.id] = nil }
+  }
+
+  private func cut(_ descriptor: Int32) {
+    counters.cutSubscribers += 1
+    _ = ConnectionCut.shutdownConnection(fileDescriptor: descriptor)
+  }
+
+  func cut(_ subscriber: SubscriberID) {
+    if let descriptor = descriptors[subscriber] { cut(descriptor) }
+  }
+
+  // MARK: Sending
+
+  func publish(_ frame: UnsafeRawBufferPointer) {
+    if (try? xpub.send(frame)) != .sent { counters.unpublished += 1 }
+  }
+
+  /// Sends, or keeps for when there is room; returns false if the connection is gone or too far behind.
+  func send(_ frame: UnsafeRawBufferPointer, to connection: ConnectionID) -> Bool {
+    guard let route = routes[connection] else { return false }
+    if backlogs[connection] == nil {
+      switch try? router.send(frame, to: route) {
+      case .sent: return true
+      case .wouldBlock: break
+      case .hostUnreachable, nil: return false
+      }
+    }
+    var backlog = backlogs[connection] ?? Backlog()
+    guard backlog.bytes + frame.count <= limits.routedQueueBytes || backlog.frames.isEmpty else {
+      counters.slowConnections += 1
+      return false
+    }
+    backlog.frames.append(Array(frame))
+    backlog.bytes += frame.count
+    backlogs[connection] = backlog
+    return true
+  }
+
+  /// Whether frames wait for room, so that the loop looks again soon.
+  var hasBacklog: Bool { !backlogs.isEmpty }
+
+  /// Sends what waited, as far as there is room now; returns the connections that are gone.
+  func sendBacklogs() -> [ConnectionID] {
+    var gone: [ConnectionID] = []
+    for (connection, backlog) in backlogs {
+      guard let route = routes[connection] else {
+        backlogs[connection] = nil
+        continue
+      }
+      var sent = 0
+      for frame in backlog.frames {
+        let outcome = (try? router.send(frame, to: route)) ?? .hostUnreachable
+        if outcome == .hostUnreachable { gone.append(connection) }
+        guard outcome == .sent else { break }
+        sent += 1
+      }
+      if sent == backlog.frames.count {
+        backlogs[connection] = nil
+      } else if sent > 0 {
+        let rest = Array(backlog.frames.dropFirst(sent))
+        backlogs[connection] = Backlog(frames: rest, bytes: rest.reduce(0) { $0 + $1.count })
+      }
+    }
+    return gone
+  }
+
+  /// Forgets a connection; what it still sends comes from a new one.
+  func drop(_ connection: ConnectionID) {
+    backlogs[connection] = nil
+    if let route = routes.removeValue(forKey: connection) { connections[route] = nil }
+  }
+}
+
+/// What the sockets refused or lost, since the start.
+struct GateCounters {
+  var rejectedMessages: UInt64 = 0
+  var cutSubscribers: UInt64 = 0
+  var slowConnections: UInt64 = 0
+  var unpublished: UInt64 = 0
+}

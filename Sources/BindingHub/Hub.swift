@@ -1,0 +1,134 @@
+public import BindingWire
+import Dispatch
+public import Logging
+import ZeroMQ
+
+/// A running hub: it orders, keeps and relays the commits of all models.
+///
+/// `start` binds the addresses and starts one thread that owns sockets, machine and store; everything else here is safe on any thread.
+public final class Hub: Sendable {
+  public let options: HubOptions
+  private let mailbox: HubMailbox
+  private let log: Logger
+
+  public init(options: HubOptions = HubOptions(), log: Logger = Logger(label: "bindhub")) throws(HubFailure) {
+    self.options = options
+    self.log = log
+    do throws(ZeroMQError) {
+      mailbox = try HubMailbox()
+    } catch {
+      throw .system("cannot start: \(error)")
+    }
+  }
+
+  /// A started hub without an address, for peers of the same process: `Peer(hub: try Hub.embedded())`. A program's own tests need no server with it.
+  public static func embedded(name: String = "embedded") throws(HubFailure) -> Hub {
+    var options = HubOptions()
+    options.name = name
+    options.listen = []
+    let hub = try Hub(options: options, log: Logger(label: "bindhub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try hub.start()
+    return hub
+  }
+
+  /// Binds and serves.
+  /// - Throws: `HubFailure` naming what is in the way and what to do; nothing is left bound then.
+  public func start() throws(HubFailure) {
+    let result = HubResult()
+    let (options, mailbox, log) = (options, mailbox, log)
+    do throws(ZeroMQError) {
+      let thread = try SocketThread(name: "bindhub") {
+        do throws(HubFailure) {
+          let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
+          result.set(.success(loop.addresses))
+          loop.run()
+        } catch {
+          result.set(.failure(error))
+          mailbox.markEnded()
+        }
+      }
+      mailbox.setThread(thread)
+    } catch {
+      throw .system("cannot start a thread: \(error)")
+    }
+    mailbox.setAddresses(try result.wait().get())
+  }
+
+  /// The addresses on which this hub listens, with the ports that were picked for `*`.
+  public var addresses: [HubAddress] { mailbox.addresses }
+
+  /// Tells all sessions that the hub is going, sends what is decided, and ends. Returns when the thread has ended, or after `limitMilliseconds`.
+  @discardableResult
+  public func stop(limitMilliseconds: Int = 5_000) -> Bool { mailbox.stop(limitMilliseconds: limitMilliseconds) }
+
+  /// Waits until the hub has ended.
+  public func wait() { while !mailbox.join(limitMilliseconds: 3_600_000) {} }
+}
+
+extension Hub: HubDoor {
+  public func connect(
+    deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> any HubDoorConnection {
+    mailbox.open(deliver: deliver, ended: ended)
+  }
+}
+
+/// What a hub is started with.
+public struct HubOptions: Sendable {
+  public var name = "hub"
+  /// Where to listen. `tcp` beyond loopback is refused unless `isInsecureAllowed`.
+  public var listen: [HubAddress] = [.userDefault]
+  /// Lets everyone who reaches the port read and write. There are no keys yet.
+  public var isInsecureAllowed = false
+  /// Between two beats, milliseconds, 250 to 5,000.
+  public var beatMilliseconds: UInt32 = 1_000
+  /// How long a session lives without being heard of, when its peer does not ask for another time.
+  public var leaseMilliseconds: UInt32 = 10_000
+  /// Whether peers are asked for what a restarted hub lacks.
+  public var isRescueOn = true
+  public var limits = Limits()
+
+  public init() {}
+}
+
+/// Why a hub does not start.
+public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Another hub listens there.
+  case addressInUse(address: String, process: Int32?)
+  /// The address lies beyond this machine and nothing protects it.
+  case notLoopback(address: String)
+  /// The socket's directory is not this user's alone, or cannot be made.
+  case directory(path: String, problem: String)
+  case cannotListen(address: String, problem: String)
+  case system(String)
+
+  public var description: String {
+    switch self {
+    case .addressInUse(let address, let process):
+      "Another hub listens at \(address)" + (process.map { " (process \($0))" } ?? "")
+        + ". Stop it, or listen elsewhere:  bindhub serve --listen ADDRESS"
+    case .notLoopback(let address):
+      "\(address) can be reached from other machines and there are no keys yet. Listen on 127.0.0.1, "
+        + "or accept that everyone who reaches the port may read and write:  --insecure"
+    case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
+    case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
+    case .system(let problem): problem
+    }
+  }
+}
+
+/// One value handed from the hub's thread to who started it.
+private final class HubResult: Sendable {
+  private let value: HubLock<Result<[HubAddress], HubFailure>?> = HubLock(nil)
+  private let ready = DispatchSemaphore(value: 0)
+
+  func set(_ result: Result<[HubAddress], HubFailure>) {
+    value.withLock { $0 = result }
+    ready.signal()
+  }
+
+  func wait() -> Result<[HubAddress], HubFailure> {
+    ready.wait()
+    return value.withLock { $0 } ?? .failure(.system("the hub's thread said nothing"))
+  }
+}

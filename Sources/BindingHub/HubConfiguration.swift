@@ -1,0 +1,67 @@
+public import BindingWire
+
+/// What a hub's machine is told at its start and never changes.
+public struct HubConfiguration: Sendable {
+  public var limits = Limits()
+  public var beatMilliseconds: UInt32 = 1_000
+  /// The lease of a session whose peer asks for none.
+  public var leaseMilliseconds: UInt32 = 10_000
+  /// The bounds of a lease that a peer asks for, milliseconds.
+  public var leaseRange: ClosedRange<UInt32> = 1_000...60_000
+  public var name = "hub"
+  public var durability = Durability.memory
+  public var ways: [Way] = []
+  /// Whether peers are asked for what a hub without a proven tail lacks.
+  public var rescue = true
+  /// A join whose subscription does not arrive in this time is served on the request connection (R13).
+  public var subscriptionMilliseconds: UInt64 = 1_000
+  /// A rescue ends when no further peer of the old epoch has joined for the first span, at the latest after the second.
+  public var rescueQuietMilliseconds: UInt64 = 400
+  public var rescueMilliseconds: UInt64 = 2_000
+  /// Commits remembered by the fields they touched, per model, so that a delta need not look at every field.
+  public var recentCommits = 1_000
+  /// Outcomes kept for a writer that does not confirm them; past it its proposals are held.
+  public var maxUnconfirmedOutcomes = 1_024
+  /// Proposals of one model that wait while its batch is being stored; past it they are held.
+  public var maxWaitingProposals = 4_096
+  /// Identities remembered at most, and how long one without a session is, milliseconds.
+  public var maxIdentities = 100_000
+  public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
+
+  public init() {}
+}
+
+/// Which log a hub keeps and which life of it begins.
+public struct HubBirth: Sendable, Hashable {
+  public var logID: LogID
+  public var epoch: Epoch
+  /// Made anew by every hub process, not 0.
+  public var start: StartNumber
+  /// Whether the log is known to hold every acknowledged commit, so that nothing needs to be rescued.
+  public var tailProven: Bool
+
+  public init(logID: LogID, epoch: Epoch, start: StartNumber, tailProven: Bool) {
+    self.logID = logID
+    self.epoch = epoch
+    self.start = start
+    self.tailProven = tailProven
+  }
+}
+
+/// The hub's two clocks, read outside. All rules use `monotonic`; `wall` is for people.
+public struct HubTime: Sendable, Hashable {
+  /// Milliseconds of a clock that never goes back.
+  public var monotonic: UInt64
+  /// Milliseconds since 1970.
+  public var wall: UInt64
+
+  public init(monotonic: UInt64, wall: UInt64) {
+    self.monotonic = monotonic
+    self.wall = wall
+  }
+}
+
+/// A request connection, numbered by the gate; a number is never used twice.
+public typealias ConnectionID = UInt64
+/// A publish connection, numbered by the gate; a number is never used twice.
+public typealias SubscriberID = UInt64

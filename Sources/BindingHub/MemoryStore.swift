@@ -1,0 +1,36 @@
+public import BindingWire
+
+/// A store that lives as long as its process: acknowledged commits survive nothing, and the welcome says so.
+///
+/// The machine holds the models already, so nothing is kept a second time; only the heads are, to keep the contract's word on who was first.
+public final class MemoryStore: Store {
+  public let logID: LogID
+  public private(set) var epoch: Epoch
+  public var durability: Durability { .memory }
+  private var heads: [String: Version] = [:]
+
+  public init(logID: LogID, epoch: Epoch) {
+    self.logID = logID
+    self.epoch = epoch
+  }
+
+  public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+    var results: [Appended] = []
+    results.reserveCapacity(batches.count)
+    for batch in batches {
+      let head = heads[batch.model] ?? 0
+      guard head == batch.previous else {
+        throw StoreError("\(batch.model): a batch was decided on version \(batch.previous), the log is at \(head)")
+      }
+      heads[batch.model] = batch.version
+      results.append(.stored)
+    }
+    return results
+  }
+
+  public func load() throws(StoreError) -> [StoredModel] { [] }
+
+  public func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
+
+  public func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
+}

@@ -1,0 +1,217 @@
+/// A cell as far as it does not depend on the type of its value: its lock, its observers, its place in turns.
+@usableFromInline
+// SAFETY: everything that changes is reached between `lock()` and `unlock()` only.
+class AnyCell: @unchecked Sendable {
+  /// Must stay the first property: see `lockAddress`.
+  private var lockMemory = blankLock()
+  /// Made when the first observer comes; a value that nobody looks at pays for none of it.
+  @exclusivity(unchecked) @usableFromInline final var traffic: UnsafeMutablePointer<Traffic>?
+
+  @usableFromInline
+  init() { lockAddress.makeLock() }
+
+  deinit {
+    traffic?.deinitialize(count: 1)
+    traffic?.deallocate()
+    lockAddress.destroyLock()
+  }
+
+  /// Calls the observers of the next undelivered value. On the delivering thread only.
+  @usableFromInline
+  func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {}
+
+  /// Gives the present value to observers whose first callback is still running. Called with the lock held.
+  func giveToStarting(by writer: Writer, version: UInt64) {}
+
+  /// Takes out the newest overwritten value, so that it can be released after unlocking. Called with the lock held.
+  func takeLastOverwritten() -> AnyObject? { nil }
+
+  @inlinable @inline(__always)
+  final func lock() { lockAddress.takeLock() }
+
+  @inlinable @inline(__always)
+  final func unlock() { lockAddress.releaseLock() }
+
+  /// The lock lies inside the object, to spare an allocation, at an address of its own for life.
+  @inlinable @inline(__always)
+  final var lockAddress: UnsafeMutablePointer<PlatformLock> {
+    // SAFETY: the first property of a class without superclass lies behind its header of two words. The address is
+    // computed because `&lockMemory` promises none, and would be an access that thread sanitizer takes for a race.
+    (Unmanaged.passUnretained(self).toOpaque() + 2 * MemoryLayout<UnsafeRawPointer>.size)
+      .assumingMemoryBound(to: PlatformLock.self)
+  }
+
+  /// The traffic, made if there is none yet. Called with the lock held.
+  @usableFromInline
+  final func openTraffic() -> UnsafeMutablePointer<Traffic> {
+    if let traffic { return traffic }
+    let traffic = UnsafeMutablePointer<Traffic>.allocate(capacity: 1)
+    traffic.initialize(to: Traffic())
+    self.traffic = traffic
+    return traffic
+  }
+}
+
+// MARK: - Delivering
+
+extension AnyCell {
+  /// One round: each of these observers in order.
+  ///
+  /// - Parameter value: points at a value of the cell's type.
+  @inlinable @inline(__always)
+  final func callBack(_ observers: Traffic.List, with value: UnsafeRawPointer, by writer: Writer) {
+    observers.withUnsafeBufferPointer { buffer in
+      // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
+      // keeps the observations alive.
+      buffer.withMemoryRebound(to: Unmanaged<AnyObservation>.self) { buffer in
+        for unmanaged in buffer {
+          unmanaged._withUnsafeGuaranteedRef { observation in
+            if observation.marks == 0 {
+              observation.call(with: value)
+            } else if !observation.deliver(value, by: writer) {
+              cancel(observation.number)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// After a round: goes on to the next undelivered value in a later round of this thread, or lets go of the cell.
+  @inlinable @inline(__always)
+  final func finishRound(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
+    lock()
+    if traffic.pointee.undelivered.isEmpty && traffic.pointee.cancelledElsewhere.isEmpty {
+      traffic.pointee.deliverer = 0
+      unlock()
+    } else {
+      goOn(traffic, turn)
+    }
+  }
+
+  /// Called with the lock held; unlocks.
+  @usableFromInline
+  final func goOn(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
+    let cancelled = traffic.pointee.takeCancelledElsewhere()
+    if traffic.pointee.undelivered.isEmpty {
+      traffic.pointee.deliverer = 0
+    } else {
+      ThreadTurn.schedule(self, in: turn)
+    }
+    unlock()
+    // What they captured is released here, with no lock held.
+    withExtendedLifetime(cancelled) {}
+  }
+
+  /// The write that was just stored cannot be delivered at once: it waits for the end of the turn under way, or for the
+  /// drainer. Called with the lock held; unlocks.
+  @usableFromInline
+  final func enqueue(
+    by writer: Writer, _ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>
+  ) {
+    let hold = turn.pointee.hold
+    guard hold == 0 else {
+      traffic.pointee.heldWriter = writer
+      traffic.pointee.heldVersion = traffic.pointee.version
+      if traffic.pointee.heldBy != hold {
+        traffic.pointee.heldBy = hold
+        ThreadTurn.keep(self, in: turn)
+      }
+      return unlock()
+    }
+    // What another thread's turn kept back is overtaken by this.
+    traffic.pointee.heldBy = 0
+    makeDeliverable(by: writer, version: traffic.pointee.version, traffic, turn)
+    ThreadTurn.drainIfIdle(turn)
+  }
+
+  /// The turn named `hold` is over: puts the value that it kept back on its way, unless another thread overtook it.
+  final func release(hold: UInt64, in turn: UnsafeMutablePointer<ThreadTurn>) {
+    lock()
+    guard let traffic, traffic.pointee.heldBy == hold else { return unlock() }
+    traffic.pointee.heldBy = 0
+    makeDeliverable(by: traffic.pointee.heldWriter, version: traffic.pointee.heldVersion, traffic, turn)
+  }
+
+  /// Puts the present value on its way. Called with the lock held; unlocks.
+  private final func makeDeliverable(
+    by writer: Writer, version: UInt64, _ traffic: UnsafeMutablePointer<Traffic>,
+    _ turn: UnsafeMutablePointer<ThreadTurn>
+  ) {
+    if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version) }
+    let wasLastPresent = traffic.pointee.isLastPresent
+    let isFolded = traffic.pointee.add(by: writer, version: version)
+    let dropped = isFolded && !wasLastPresent ? takeLastOverwritten() : nil
+    if traffic.pointee.deliverer == 0, !traffic.pointee.undelivered.isEmpty {
+      traffic.pointee.deliverer = turn.pointee.id
+      ThreadTurn.schedule(self, in: turn)
+    }
+    unlock()
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+// MARK: - Observers
+
+extension AnyCell {
+  /// Ends one observation; harmless when it is over already.
+  @usableFromInline
+  final func cancel(_ number: UInt64) {
+    lock()
+    let observation = traffic?.pointee.cancel(number, on: ThreadTurn.current.pointee.id)
+    unlock()
+    // What it captured is released here, with no lock held.
+    withExtendedLifetime(observation) {}
+  }
+
+  /// Ends every observation of this owner.
+  @usableFromInline
+  final func removeObservers(of owner: AnyObject) {
+    var removed: Traffic.List = []
+    lock()
+    if let traffic {
+      removed = (traffic.pointee.observers + traffic.pointee.starting).filter { $0.belongs(to: owner) }
+      let thread = ThreadTurn.current.pointee.id
+      for observation in removed { traffic.pointee.cancel(observation.number, on: thread) }
+    }
+    unlock()
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Looks for dead owners each time the number of observers has doubled. Looking may release an owner, so no lock is
+  /// held meanwhile.
+  final func pruneOrphans() {
+    lock()
+    let suspects = traffic?.pointee.observersToPrune() ?? []
+    unlock()
+    guard !suspects.isEmpty else { return }
+    for suspect in suspects where suspect.isOrphaned { cancel(suspect.number) }
+    lock()
+    traffic?.pointee.planPruning()
+    unlock()
+  }
+
+  /// The owner is gone: no more writes, no more callbacks, all observers released. The last value stays readable.
+  @usableFromInline
+  final func end() {
+    lock()
+    let traffic = openTraffic()
+    let released = traffic.pointee.observers + traffic.pointee.starting
+    let thread = ThreadTurn.current.pointee.id
+    for observation in released { traffic.pointee.cancel(observation.number, on: thread) }
+    let undelivered = (traffic.pointee.undelivered, traffic.pointee.overwritten)
+    traffic.pointee.undelivered = Fifo()
+    traffic.pointee.overwritten = nil
+    traffic.pointee.isLastPresent = false
+    traffic.pointee.heldBy = 0
+    traffic.pointee.isEnded = true
+    unlock()
+    withExtendedLifetime((released, undelivered)) {}
+  }
+
+  final var foldedWrites: UInt64 {
+    lock()
+    defer { unlock() }
+    return traffic?.pointee.foldedWrites ?? 0
+  }
+}

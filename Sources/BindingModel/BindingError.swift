@@ -1,0 +1,24 @@
+/// Why a write through a binding changed nothing.
+public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
+  public enum Reason: Hashable, Sendable {
+    /// A mapping has no source value for what was written.
+    case unmappable
+    /// The owner of the value is gone; the binding shows the last value and takes no more writes.
+    case ended
+    /// The location does not take this value (out of range, too long, not permitted).
+    case refused
+  }
+
+  public let reason: Reason
+  /// What happened, in words for a person, without a full stop.
+  public let message: String
+
+  public init(_ reason: Reason, _ message: String) {
+    self.reason = reason
+    self.message = message
+  }
+
+  public var description: String { message }
+
+  static var ended: BindingError { BindingError(.ended, "the owner of this value is gone") }
+}

@@ -1,0 +1,59 @@
+extension Cell {
+  @usableFromInline
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    add(Observation(owner: owner, namedBody: body), cancelsWhenReleased: owner == nil)
+  }
+
+  /// Adds an observer and calls it with the present value before returning.
+  @usableFromInline
+  func add(_ observation: Observation<Value>, cancelsWhenReleased: Bool) -> ObserverToken {
+    pruneOrphans()
+    lock()
+    let traffic = openTraffic()
+    guard !traffic.pointee.isEnded else {
+      unlock()
+      return ObserverToken {}
+    }
+    traffic.pointee.observationCount += 1
+    let number = traffic.pointee.observationCount
+    observation.number = number
+    observation.since = traffic.pointee.version
+    traffic.pointee.latestStart = traffic.pointee.version
+    traffic.pointee.starting.append(observation)
+    let present = value
+    unlock()
+    start(observation, with: present, traffic)
+    // By number, not by reference: a token outlives the observation without holding on to what its body captured.
+    return ObserverToken(cancelsWhenReleased: cancelsWhenReleased) { self.cancel(number) }
+  }
+
+  /// The first callback, then whatever was written meanwhile; only then does the observer join the others. Thus it
+  /// gets the present value first and once, and every later one after it, whichever thread writes.
+  private func start(
+    _ observation: Observation<Value>, with present: Value, _ traffic: UnsafeMutablePointer<Traffic>
+  ) {
+    let turn = ThreadTurn.current
+    let wasDelivering = turn.pointee.isDelivering
+    turn.pointee.isDelivering = true
+    var next: (value: Value, writer: Writer)? = (present, .unnamed)
+    while let (value, writer) = next {
+      let isOwned = withUnsafePointer(to: value) { observation.deliver($0, by: writer) }
+      lock()
+      next = nextEarly(of: observation, isOwned: isOwned, traffic)
+      unlock()
+    }
+    turn.pointee.isDelivering = wasDelivering
+    ThreadTurn.drainIfIdle(turn)
+  }
+
+  /// What the starting observer has still to be told, or nil when it has joined the others or is over.
+  private func nextEarly(
+    of observation: Observation<Value>, isOwned: Bool, _ traffic: UnsafeMutablePointer<Traffic>
+  ) -> (Value, Writer)? {
+    guard let place = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
+    if isOwned, let next = observation.early.popFirst() { return next }
+    traffic.pointee.starting.remove(at: place)
+    if isOwned { traffic.pointee.observers.append(observation) }
+    return nil
+  }
+}

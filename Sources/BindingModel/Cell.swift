@@ -1,0 +1,255 @@
+/// The heart: a value, its lock, and its observers with one drainer.
+///
+/// Everybody who points at a value shares its cell. Only the owner's end (`end()`) releases the observers, so that a
+/// borrower's cell costs memory but never keeps an observer, or anything it captures, alive.
+///
+/// No lock is held while anybody's code runs: not in observers, `update` bodies and filters, nor while an old value is
+/// released. The one exception is `==` of a type that is plain bits.
+@usableFromInline
+// SAFETY: `value` is reached under the lock only. A cell of a value that is not Sendable is reached only through
+// `Observable` and `Binding`, which are then not Sendable themselves.
+final class Cell<Value>: AnyCell, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Value
+  /// Which writes change nothing; nil for none. Whether it may run under the lock is noted in the traffic, which a
+  /// filter of the type's own equality does without: that spares eight bytes in every cell.
+  @usableFromInline let isRepeat: ((Value, Value) -> Bool)?
+
+  @inlinable
+  init(_ value: Value, filter: ChangeFilter<Value>) {
+    self.value = value
+    var isForeign = false
+    switch filter.rule {
+    case .everyWrite:
+      isRepeat = nil
+    case .equality(let isEqual):
+      isRepeat = isEqual
+    case .repeated(let closure):
+      isRepeat = closure
+      isForeign = true
+    }
+    super.init()
+    if isForeign { openTraffic().pointee.isFilterForeign = true }
+  }
+
+  @inlinable
+  func read() -> Value {
+    lock()
+    let value = self.value
+    unlock()
+    return value
+  }
+
+  // MARK: Writing
+
+  /// Writes, and delivers unless somebody else is at it. False if the owner is gone: then nothing changed.
+  ///
+  /// - Parameter isErased: whether to call back without the value's type, which is quicker where the compiler does not
+  ///   know it, as behind `any BindingLocation`.
+  @inlinable
+  func store(_ new: Value, by writer: Writer, isErased: Bool = false) -> Bool {
+    lock()
+    guard let traffic else {
+      var new = new
+      swap(&value, &new)
+      unlock()
+      return true
+    }
+    if traffic.pointee.isEnded {
+      unlock()
+      return false
+    }
+    if let isRepeat {
+      guard _isPOD(Value.self), !traffic.pointee.isFilterForeign else {
+        unlock()
+        return storeUnlessRepeated(new, by: writer, isErased: isErased, isRepeat: isRepeat)
+      }
+      if isRepeat(value, new) {
+        unlock()
+        return true
+      }
+    }
+    commit(new, by: writer, isErased: isErased, traffic)
+    return true
+  }
+
+  /// Compares with no lock held, and again if somebody wrote meanwhile.
+  @inlinable
+  func storeUnlessRepeated(
+    _ new: Value, by writer: Writer, isErased: Bool, isRepeat: (Value, Value) -> Bool
+  ) -> Bool {
+    while true {
+      guard let (present, version) = readVersioned() else { return false }
+      if isRepeat(present, new) { return true }
+      if commit(new, by: writer, isErased: isErased, ifStill: version) { return true }
+    }
+  }
+
+  /// Changes the value by a function of it, atomically: `body` runs on a copy, and again if somebody wrote meanwhile.
+  ///
+  /// - Parameter body: returns false to leave everything as it was.
+  /// - Returns: false if the owner is gone.
+  @inlinable
+  func change(by writer: Writer, isErased: Bool = false, _ body: (inout Value) -> Bool) -> Bool {
+    while true {
+      guard let (present, version) = readVersioned() else { return false }
+      var changed = present
+      guard body(&changed) else { return true }
+      if let isRepeat, isRepeat(present, changed) { return true }
+      if commit(changed, by: writer, isErased: isErased, ifStill: version) { return true }
+    }
+  }
+
+  /// Changes the value and tells nobody. False if the owner is gone.
+  @usableFromInline
+  func storeSilently(_ new: Value) -> Bool {
+    var new = new
+    lock()
+    defer { unlock() }
+    if let traffic {
+      if traffic.pointee.isEnded { return false }
+      traffic.pointee.version &+= 1
+      if traffic.pointee.isLastPresent { keepOverwritten(value, traffic) }
+    }
+    swap(&value, &new)
+    return true
+  }
+
+  /// The value and the number of its write, for a comparison with no lock held. Nil if the owner is gone.
+  @inlinable
+  func readVersioned() -> (Value, UInt64)? {
+    lock()
+    defer { unlock() }
+    let traffic = openTraffic()
+    return traffic.pointee.isEnded ? nil : (value, traffic.pointee.version)
+  }
+
+  /// Writes if nobody wrote since; true also if the owner went away, for then there is nothing left to try.
+  @inlinable
+  func commit(_ new: Value, by writer: Writer, isErased: Bool, ifStill version: UInt64) -> Bool {
+    lock()
+    let traffic = openTraffic()
+    guard !traffic.pointee.isEnded, traffic.pointee.version == version else {
+      let isOver = traffic.pointee.isEnded
+      unlock()
+      return isOver
+    }
+    commit(new, by: writer, isErased: isErased, traffic)
+    return true
+  }
+
+  /// Stores, unlocks, delivers. Called with the lock held.
+  @inlinable
+  func commit(_ new: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>) {
+    // Holds the old value afterwards, which is thus released after unlocking.
+    var old = new
+    swap(&value, &old)
+    traffic.pointee.version &+= 1
+    guard traffic.pointee.hasObservers else { return unlock() }
+    let turn = ThreadTurn.current
+    guard traffic.pointee.isClear, turn.pointee.isIdle else {
+      if traffic.pointee.isLastPresent { keepOverwritten(old, traffic) }
+      return enqueue(by: writer, traffic, turn)
+    }
+    // The common case: nobody else is delivering, here or on another thread.
+    traffic.pointee.deliverer = turn.pointee.id
+    traffic.pointee.soleWriter = writer
+    let observers = traffic.pointee.observers
+    unlock()
+    turn.pointee.isDelivering = true
+    if isErased {
+      withUnsafePointer(to: new) { callBack(observers, with: $0, by: writer) }
+    } else {
+      callBack(observers, new, by: writer)
+    }
+    finishRound(traffic, turn)
+    turn.pointee.isDelivering = false
+    if !turn.pointee.queue.isEmpty { ThreadTurn.drainIfIdle(turn) }
+  }
+
+  // MARK: Delivering
+
+  /// One round: each of these observers in order, with the value's type known.
+  @inlinable @inline(__always)
+  func callBack(_ observers: Traffic.List, _ value: Value, by writer: Writer) {
+    observers.withUnsafeBufferPointer { buffer in
+      // SAFETY: a cell makes observations of its own value's type only, a reference is laid out like an unmanaged one,
+      // and the list, of which this round has its own copy, keeps the observations alive.
+      buffer.withMemoryRebound(to: Unmanaged<Observation<Value>>.self) { buffer in
+        for unmanaged in buffer {
+          unmanaged._withUnsafeGuaranteedRef { observation in
+            if observation.marks == 0 {
+              observation.body(value)
+            } else if !withUnsafePointer(to: value, { observation.deliver($0, by: writer) }) {
+              cancel(observation.number)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @usableFromInline
+  override func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {
+    lock()
+    guard let traffic else { return unlock() }
+    let cancelled = traffic.pointee.takeCancelledElsewhere()
+    guard let next = traffic.pointee.undelivered.popFirst() else {
+      // The owner is gone, and what was to be delivered with it.
+      traffic.pointee.deliverer = 0
+      unlock()
+      return withExtendedLifetime(cancelled) {}
+    }
+    let value = takeNextValue(traffic)
+    unlock()
+    withExtendedLifetime(cancelled) {}
+    withUnsafePointer(to: value) { callBack(next.observers, with: $0, by: next.writer) }
+    finishRound(traffic, turn)
+  }
+
+  /// The value of the delivery that was just taken from the queue.
+  private func takeNextValue(_ traffic: UnsafeMutablePointer<Traffic>) -> Value {
+    if traffic.pointee.isLastPresent, traffic.pointee.undelivered.isEmpty {
+      traffic.pointee.isLastPresent = false
+      return value
+    }
+    return overwritten(traffic).values.popFirst() ?? value
+  }
+
+  /// Keeps for delivery a value that is being overwritten. Called with the lock held.
+  @usableFromInline
+  func keepOverwritten(_ old: Value, _ traffic: UnsafeMutablePointer<Traffic>) {
+    overwritten(traffic).values.append(old)
+    traffic.pointee.isLastPresent = false
+  }
+
+  private func overwritten(_ traffic: UnsafeMutablePointer<Traffic>) -> ValueQueue<Value> {
+    if let queue = traffic.pointee.overwritten {
+      // SAFETY: a cell makes queues of its own value's type only.
+      return unsafeDowncast(queue, to: ValueQueue<Value>.self)
+    }
+    let queue = ValueQueue<Value>()
+    traffic.pointee.overwritten = queue
+    return queue
+  }
+
+  override func takeLastOverwritten() -> AnyObject? {
+    guard let traffic else { return nil }
+    let dropped = ValueQueue<Value>()
+    if let last = overwritten(traffic).values.popLast() { dropped.values.append(last) }
+    return dropped
+  }
+
+  override func giveToStarting(by writer: Writer, version: UInt64) {
+    guard let traffic else { return }
+    for observation in traffic.pointee.starting where observation.since < version {
+      // SAFETY: a cell makes observations of its own value's type only.
+      let observation = unsafeDowncast(observation, to: Observation<Value>.self)
+      if observation.early.count < Turn.backlogLimit {
+        observation.early.append((value, writer))
+      } else {
+        observation.early.last = (value, writer)
+        traffic.pointee.foldedWrites += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// Which writes to an `Observable` count as a change that observers are told of.
+///
+/// A write that does not count changes nothing at all, not even the stored value.
+public struct ChangeFilter<Value> {
+  @usableFromInline
+  enum Rule {
+    case everyWrite
+    /// The type's own equality.
+    case equality((Value, Value) -> Bool)
+    /// Somebody's closure: runs without a lock, perhaps more than once.
+    case repeated((Value, Value) -> Bool)
+  }
+
+  @usableFromInline let rule: Rule
+
+  @inlinable
+  init(rule: Rule) { self.rule = rule }
+
+  /// Every write counts, an equal value too.
+  @inlinable
+  public static var everyWrite: ChangeFilter { ChangeFilter(rule: .everyWrite) }
+
+  /// A write counts unless `isRepeat(present, new)` says so. The closure runs on the writing thread, perhaps more
+  /// than once per write, with no lock held.
+  @inlinable
+  public static func unless(_ isRepeat: @escaping @Sendable (_ present: Value, _ new: Value) -> Bool) -> ChangeFilter {
+    ChangeFilter(rule: .repeated(isRepeat))
+  }
+}
+
+extension ChangeFilter where Value: Equatable {
+  /// A write counts when it is not equal to the present value.
+  @inlinable
+  public static var changes: ChangeFilter { ChangeFilter(rule: .equality { $0 == $1 }) }
+}

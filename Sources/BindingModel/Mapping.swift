@@ -1,0 +1,57 @@
+/// A reversible conversion between the value of a model and that of a control.
+///
+/// It need not round-trip (`"1.50"` may come back as `"1.5"`), but should settle: mapping forward what it gave back
+/// should give the same again. Both functions run on whatever thread reads or writes, perhaps more than once.
+public protocol Mapping<Source, Target>: Sendable {
+  associatedtype Source
+  associatedtype Target
+
+  /// What the source value looks like on the other side. Never fails: every model can be shown.
+  func forward(_ source: Source) -> Target
+
+  /// The source value for what was entered, or `.unmappable` with words for the person who entered it.
+  func back(_ target: Target) throws(BindingError) -> Source
+}
+
+/// Another location's value, converted.
+struct MappedLocation<Root: BindingLocation, Conversion: Mapping>: BindingLocation
+where Conversion.Source == Root.Value {
+  typealias Value = Conversion.Target
+
+  let root: Root
+  let mapping: Conversion
+  let isRepeat: (@Sendable (Value, Value) -> Bool)?
+
+  func read() -> Value { mapping.forward(root.read()) }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    try root.write(mapping.back(value), by: writer)
+  }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var failure: BindingError?
+    try root.modify(by: writer) { source in
+      failure = nil
+      var target = mapping.forward(source)
+      guard body(&target) else { return false }
+      do throws(BindingError) {
+        source = try mapping.back(target)
+        return true
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    let distinct = Distinct(isRepeat: isRepeat)
+    return root.observe(owner: owner) { source, writer in
+      let value = mapping.forward(source)
+      if distinct.isNew(value) { body(value, writer) }
+    }
+  }
+
+  func remove(observer owner: AnyObject) { root.remove(observer: owner) }
+}

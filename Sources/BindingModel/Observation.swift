@@ -1,0 +1,96 @@
+/// One observer of one cell, as far as it does not depend on the type of the value.
+@usableFromInline
+// SAFETY: the `let`s never change. `marks` is written under the cell's lock by the delivering thread, or by another
+// while nothing is being delivered; it is read without the lock by the delivering thread alone. All else is
+// reached under the cell's lock only.
+class AnyObservation: @unchecked Sendable {
+  fileprivate let owner: WeakOwner?
+  /// 0 for a live observer of every write without an owner, the common case: one comparison per delivery.
+  @exclusivity(unchecked) @usableFromInline final var marks: UInt8
+  /// Unlike an address, never that of a later observation of the cell too.
+  @usableFromInline final var number: UInt64 = 0
+  /// The cell's version when the observer came: later writes are for it.
+  final var since: UInt64 = 0
+
+  init(owner: AnyObject?, isPlain: Bool) {
+    self.owner = owner.map { WeakOwner($0) }
+    marks = owner == nil && isPlain ? 0 : Self.special
+  }
+
+  private static let special: UInt8 = 1
+  private static let cancelled: UInt8 = 2
+
+  /// Calls back with the value that the pointer points at, which is of the cell's type.
+  @usableFromInline
+  func call(with value: UnsafeRawPointer) {}
+
+  func call(with value: UnsafeRawPointer, by writer: Writer) {}
+
+  /// Calls back unless cancelled. False if the owner is gone, so that the observer can be dropped.
+  @usableFromInline
+  final func deliver(_ value: UnsafeRawPointer, by writer: Writer) -> Bool {
+    if isCancelled { return true }
+    guard let owner else {
+      call(with: value, by: writer)
+      return true
+    }
+    guard let object = owner.object else { return false }
+    withExtendedLifetime(object) { call(with: value, by: writer) }
+    return true
+  }
+
+  final var isCancelled: Bool { marks & Self.cancelled != 0 }
+
+  final func cancel() { marks |= Self.cancelled }
+
+  final func belongs(to owner: AnyObject) -> Bool { self.owner?.identity == ObjectIdentifier(owner) }
+
+  /// Whether there was an owner and it is gone.
+  final var isOrphaned: Bool {
+    guard let owner else { return false }
+    return owner.object == nil
+  }
+}
+
+@usableFromInline
+// SAFETY: the `let`s never change; `early` is reached under the cell's lock only.
+final class Observation<Value>: AnyObservation, @unchecked Sendable {
+  @usableFromInline let body: @Sendable (Value) -> Void
+  /// In place of `body` for who asks who wrote.
+  private let namedBody: (@Sendable (Value, Writer) -> Void)?
+  /// Written while the first callback is still running; its thread delivers them before it goes on.
+  var early = Fifo<(Value, Writer)>()
+
+  @usableFromInline
+  init(owner: AnyObject?, body: @escaping @Sendable (Value) -> Void) {
+    self.body = body
+    namedBody = nil
+    super.init(owner: owner, isPlain: true)
+  }
+
+  init(owner: AnyObject?, namedBody: @escaping @Sendable (Value, Writer) -> Void) {
+    body = { _ in }
+    self.namedBody = namedBody
+    super.init(owner: owner, isPlain: false)
+  }
+
+  // SAFETY: a cell calls only observations of its own value's type, with pointers to such values.
+  @usableFromInline
+  override func call(with value: UnsafeRawPointer) { body(value.assumingMemoryBound(to: Value.self).pointee) }
+
+  // SAFETY: as above.
+  override func call(with value: UnsafeRawPointer, by writer: Writer) {
+    let value = value.assumingMemoryBound(to: Value.self)
+    if let namedBody { namedBody(value.pointee, writer) } else { body(value.pointee) }
+  }
+}
+
+private final class WeakOwner {
+  weak var object: AnyObject?
+  let identity: ObjectIdentifier
+
+  init(_ object: AnyObject) {
+    self.object = object
+    identity = ObjectIdentifier(object)
+  }
+}

@@ -1,0 +1,103 @@
+#if canImport(Darwin)
+  public import Darwin
+#elseif canImport(Glibc)
+  public import Glibc
+#elseif canImport(Musl)
+  public import Musl
+#endif
+
+/// The drainer of one thread: every observable with something to deliver on this thread waits here for its round.
+///
+/// Its functions take a pointer instead of `inout`, because observers come back here while one of them is running.
+@usableFromInline
+struct ThreadTurn {
+  /// Unlike an address, never that of a later thread too.
+  @usableFromInline let id: UInt64
+  /// An observer of this thread is running.
+  @usableFromInline var isDelivering = false
+  /// Names the outermost `Turn.run` under way; 0 outside.
+  @usableFromInline var hold: UInt64 = 0
+  @usableFromInline var queue = Fifo<AnyCell>()
+  private var held = Fifo<AnyCell>()
+  private var depth = 0
+  private var holdCount: UInt64 = 0
+
+  private init(id: UInt64) { self.id = id }
+
+  @inlinable
+  var isIdle: Bool { !isDelivering && hold == 0 }
+
+  /// This thread's own, made when first asked for, freed when the thread ends.
+  @inlinable @inline(__always)
+  static var current: UnsafeMutablePointer<ThreadTurn> {
+    if let known = pthread_getspecific(threadTurnKey) {
+      return known.assumingMemoryBound(to: ThreadTurn.self)
+    }
+    return makeCurrent()
+  }
+
+  static func open(_ turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.depth += 1
+    guard turn.pointee.depth == 1 else { return }
+    turn.pointee.holdCount += 1
+    // Unique in the process for 2^24 threads of 2^40 turns each; 0 stays free.
+    turn.pointee.hold = turn.pointee.id << 40 | (turn.pointee.holdCount & 0xFF_FFFF_FFFF)
+  }
+
+  static func close(_ turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.depth -= 1
+    guard turn.pointee.depth == 0 else { return }
+    let hold = turn.pointee.hold
+    turn.pointee.hold = 0
+    while let member = turn.pointee.held.popFirst() { member.release(hold: hold, in: turn) }
+    drainIfIdle(turn)
+  }
+
+  /// Remembers an observable whose newest value waits for the end of the turn under way.
+  static func keep(_ member: AnyCell, in turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.held.append(member)
+  }
+
+  /// Queues an observable for its round, in order of arrival.
+  @usableFromInline
+  static func schedule(_ member: AnyCell, in turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.queue.append(member)
+  }
+
+  /// Delivers, round by round, until nothing is left. Where an observer is running, its drainer does it afterwards.
+  @usableFromInline
+  static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
+    guard turn.pointee.isIdle, !turn.pointee.queue.isEmpty else { return }
+    turn.pointee.isDelivering = true
+    while let member = turn.pointee.queue.popFirst() { member.deliverNext(in: turn) }
+    turn.pointee.isDelivering = false
+  }
+
+  @usableFromInline @inline(never)
+  static func makeCurrent() -> UnsafeMutablePointer<ThreadTurn> {
+    let turn = UnsafeMutablePointer<ThreadTurn>.allocate(capacity: 1)
+    let id = count.withLock { count in
+      count += 1
+      return count
+    }
+    turn.initialize(to: ThreadTurn(id: id))
+    pthread_setspecific(threadTurnKey, turn)
+    return turn
+  }
+
+  private static let count = Protected<UInt64>(0)
+}
+
+@usableFromInline
+let threadTurnKey: pthread_key_t = {
+  var key = pthread_key_t()
+  pthread_key_create(&key) { freeThreadTurn($0) }
+  return key
+}()
+
+/// Called by the thread library, on the thread that ends, with what `makeCurrent` stored.
+private func freeThreadTurn(_ turn: UnsafeMutableRawPointer?) {
+  guard let turn = turn?.assumingMemoryBound(to: ThreadTurn.self) else { return }
+  turn.deinitialize(count: 1)
+  turn.deallocate()
+}

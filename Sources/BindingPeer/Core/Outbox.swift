@@ -1,0 +1,166 @@
+import BindingWire
+
+/// A write that has no outcome yet, or whose commit has not arrived.
+struct Pending: Sendable {
+  let id: WriteID
+  var proposal: Proposal
+  /// What lies over the committed values: the operations, `clear` spelled out by field.
+  let overlay: [FieldOperation]
+  let bytes: Int
+  let writtenAt: UInt64
+  /// What its writer saw of the fields that it sets.
+  let seen: [String: Seen]
+  var number: ProposalNumber?
+  var isVoid = false
+  /// To be sent, or sent again, with the next drain.
+  var needsSending = true
+  /// Not before then: the hub has put it off.
+  var notBefore: UInt64 = 0
+  var sentAtBeat: UInt64 = 0
+  /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
+  var isHidden = false
+  /// The hub has committed it; it lies over until the replica reaches that version (R6).
+  var committedAt: Version?
+
+  struct Seen: Sendable {
+    let value: FieldValue?
+    let epoch: Epoch
+    let version: Version
+  }
+
+  var isUndecided: Bool { committedAt == nil }
+}
+
+/// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values, pending laid over again).
+struct Outbox: Sendable {
+  private(set) var order: [WriteID] = []
+  private var pending: [WriteID: Pending] = [:]
+  private var byNumber: [ProposalNumber: WriteID] = [:]
+  /// The writes over each field, oldest first.
+  private var over: [String: [WriteID]] = [:]
+  private(set) var lastNumber: ProposalNumber = 0
+  private(set) var bytes = 0
+  var count: Int { pending.count }
+
+  var isEmpty: Bool { pending.isEmpty }
+  var undecided: Int { pending.values.count { $0.isUndecided } }
+  var inFlight: Int { byNumber.count }
+
+  subscript(id: WriteID) -> Pending? { pending[id] }
+
+  func id(of number: ProposalNumber) -> WriteID? { byNumber[number] }
+
+  func with(_ number: ProposalNumber) -> Pending? { byNumber[number].flatMap { pending[$0] } }
+
+  /// The lowest number without an outcome: what a join tells.
+  var lowestUndecided: ProposalNumber { byNumber.keys.min() ?? lastNumber + 1 }
+
+  mutating func append(_ write: Pending) {
+    order.append(write.id)
+    bytes += write.bytes
+    pending[write.id] = write
+    for operation in write.overlay { over[operation.field, default: []].append(write.id) }
+  }
+
+  mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
+    guard pending[id] != nil else { return }
+    // SAFETY: looked at the line above.
+    body(&pending[id]!)
+  }
+
+  /// Gives the write the next number: from now on it is what it is (R3).
+  mutating func number(_ id: WriteID) -> ProposalNumber {
+    lastNumber += 1
+    byNumber[lastNumber] = id
+    let number = lastNumber
+    update(id) { $0.number = number }
+    return number
+  }
+
+  /// The hub has forgotten our numbers, or the write was converted: it is as if never sent.
+  mutating func unnumber(_ id: WriteID) {
+    guard let number = pending[id]?.number else { return }
+    byNumber[number] = nil
+    update(id) {
+      $0.number = nil
+      $0.needsSending = true
+    }
+  }
+
+  /// The outcome is known; the write may still lie over the committed value.
+  mutating func decide(_ id: WriteID, at version: Version) {
+    if let number = pending[id]?.number { byNumber[number] = nil }
+    update(id) { $0.committedAt = version }
+  }
+
+  /// Takes the write out. Returns the fields that it lay over.
+  @discardableResult
+  mutating func remove(_ id: WriteID) -> [String] {
+    guard let write = pending.removeValue(forKey: id) else { return [] }
+    bytes -= write.bytes
+    if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
+    order.removeAll { $0 == id }
+    let fields = write.overlay.map(\.field)
+    for field in fields {
+      over[field]?.removeAll { $0 == id }
+      if over[field]?.isEmpty == true { over[field] = nil }
+    }
+    return fields
+  }
+
+  /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are the last, and all of whose
+  /// fields it sets (R3).
+  func replaced(by proposal: Proposal) -> [WriteID] {
+    guard proposal.isPlainSet else { return [] }
+    let fields = Swift.Set(proposal.operations.map(\.field))
+    var replaced: Swift.Set<WriteID> = []
+    for field in fields {
+      guard let last = over[field]?.last, let write = pending[last], write.number == nil, write.proposal.isPlainSet,
+        write.proposal.operations.allSatisfy({ fields.contains($0.field) && over[$0.field]?.last == last })
+      else { continue }
+      replaced.insert(last)
+    }
+    return replaced.sorted()
+  }
+
+  /// The value that shows: the committed one with what is pending laid over, oldest first.
+  func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
+    guard let writes = over[field] else { return committed }
+    var value = committed
+    for id in writes {
+      guard let write = pending[id], !write.isHidden else { continue }
+      for operation in write.overlay where operation.field == field {
+        switch operation.verb {
+        case .set: value = operation.value
+        case .delete, .clear: value = nil
+        case .whenUnset: value = value ?? operation.value
+        case .add, .max, .min:
+          if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
+        }
+      }
+    }
+    return value
+  }
+
+  /// Whether a write of ours lies over the field.
+  func isPending(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isHidden == false } ?? false }
+
+  func isInFlight(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.number != nil } ?? false }
+
+  /// Hides what the committed values hold already. Returns the fields that may show another value now.
+  mutating func hide(upTo mark: ProposalNumber) -> [String] {
+    var fields: [String] = []
+    for id in order {
+      guard let write = pending[id], let number = write.number, number <= mark, !write.isHidden else { continue }
+      update(id) { $0.isHidden = true }
+      fields += write.overlay.map(\.field)
+    }
+    return fields
+  }
+
+  /// Takes out what the replica has reached. Returns the fields concerned.
+  mutating func drop(reached version: Version) -> [String] {
+    let done = order.filter { pending[$0]?.committedAt.map { $0 <= version } ?? false }
+    return done.flatMap { remove($0) }
+  }
+}

@@ -1,0 +1,88 @@
+import BindingWire
+
+/// One joined model at a peer: the replica, what is pending, and how far the join has come.
+struct PeerModel: Sendable {
+  enum Joining: Sendable, Equatable {
+    /// Nothing was asked: there is no session.
+    case idle
+    case asked(request: UInt32, at: UInt64)
+    /// `joined` has come, its catch-up has not come wholly.
+    case catchingUp(request: UInt32, at: UInt64)
+    case current
+  }
+  let id: String
+  var replica = Replica()
+  var outbox = Outbox()
+  var joining = Joining.idle
+  var topic: Topic?
+  /// Chunks of the catch-up that is coming.
+  var chunks: [CatchupChunk] = []
+  /// Commits that came during a catch-up.
+  var buffered: [[UInt8]] = []
+  var bufferedBytes = 0
+  /// What has to be told with the next reveal.
+  var cause: RevealCause?
+  var commits: [CommitInfo] = []
+  var folded: UInt64 = 0
+  var hops: UInt8 = 0
+  /// No proposal is sent before: the hub has put one off.
+  var sendsFrom: UInt64 = 0
+  /// Told by the last `alive`.
+  var toldConfirmed: ProposalNumber = 0
+  var toldApplied: Version = 0
+  /// Left by the program; kept until all that was written has its outcome.
+  var isLeft = false
+
+  init(id: String) { self.id = id }
+
+  var isCurrent: Bool { joining == .current }
+
+  var request: UInt32? {
+    switch joining {
+    case .asked(let request, _), .catchingUp(let request, _): request
+    case .idle, .current: nil
+    }
+  }
+
+  /// The weightier cause of two stands for both.
+  mutating func note(_ cause: RevealCause) {
+    func weight(_ cause: RevealCause) -> Int {
+      switch cause {
+      case .detached: 0
+      case .snapshot: 1
+      case .delta: 2
+      case .commits: 3
+      case .outcome: 4
+      case .local: 5
+      }
+    }
+    if self.cause.map({ weight(cause) < weight($0) }) ?? true { self.cause = cause }
+  }
+
+  mutating func touch(_ fields: [String]) {
+    for field in fields { replica.touch(replica.placeMade(for: field)) }
+  }
+
+  /// What is to be told now; nil if nothing has happened.
+  mutating func takeReveal() -> Reveal? {
+    guard let cause else { return nil }
+    var changes: [ShownChange] = []
+    var confirmed: [String] = []
+    for place in replica.takeTouched() {
+      let field = replica.fields[place]
+      if let change = replica.show(outbox.shown(field.name, over: field.value), at: place) {
+        changes.append(change)
+      } else {
+        confirmed.append(field.name)
+      }
+    }
+    let reveal = Reveal(
+      model: id, cause: cause, changes: changes, confirmed: confirmed, epoch: replica.epoch, version: replica.version,
+      commits: commits, folded: folded, proposalHops: cause == .local || cause == .outcome ? 0 : hops &+ 1)
+    self.cause = nil
+    commits.removeAll()
+    folded = 0
+    hops = 0
+    return reveal
+  }
+}

@@ -1,0 +1,118 @@
+import BindingWire
+
+/// A peer's copy of a model: the committed values, by name and by the hub's numbers.
+struct Replica: Sendable {
+  struct Field: Sendable {
+    let name: String
+    let digestState: UInt64
+    var value: FieldValue?
+    var version: Version = 0
+    var origin = Origin(tag: .none, name: "")
+    var number: ProposalNumber = 0
+    var time: UInt64 = 0
+    /// What the observers were told last.
+    var shown: FieldValue?
+    var digest: UInt64 = 0
+    var isDigestStale = false
+  }
+
+  private(set) var epoch: Epoch = 0
+  private(set) var version: Version = 0
+  private(set) var fields: [Field] = []
+  private var index: [String: Int] = [:]
+  /// The place of each of the hub's field ids, which live as long as one start of it.
+  private var places: [Int] = []
+  private var digestSum: UInt64 = 0
+  private var stale: [Int] = []
+  /// Fields whose committed value, or what lies over it, has changed since the last reveal.
+  private(set) var touched: Swift.Set<Int> = []
+
+  /// How many of the hub's ids are known.
+  var namesKnown: Int { places.count }
+
+  func place(of name: String) -> Int? { index[name] }
+
+  mutating func placeMade(for name: String) -> Int {
+    if let place = index[name] { return place }
+    index[name] = fields.count
+    fields.append(Field(name: name, digestState: Array(name.utf8).withUnsafeBytes { Digest.state(ofName: $0) }))
+    return fields.count - 1
+  }
+
+  func place(ofID id: FieldID) -> Int? { Int(id) < places.count ? places[Int(id)] : nil }
+
+  /// The hub's number for a field, where it is known.
+  func id(of name: String) -> FieldID? {
+    // Only asked for what is sent, of which there are few at a time.
+    index[name].flatMap { place in places.firstIndex(of: place) }.map { FieldID($0) }
+  }
+
+  /// The hub was started anew: its ids are other ones.
+  mutating func forgetIDs() { places.removeAll() }
+
+  /// Learns the names of ids from `first` on. False if some before it are unknown.
+  mutating func learn(_ name: String, as id: FieldID) -> Bool {
+    if Int(id) < places.count { return true }
+    guard Int(id) == places.count else { return false }
+    places.append(placeMade(for: name))
+    return true
+  }
+
+  mutating func touch(_ place: Int) { touched.insert(place) }
+
+  mutating func commit(
+    _ value: FieldValue?, at place: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
+  ) {
+    fields[place].value = value
+    fields[place].version = version
+    fields[place].origin = origin
+    fields[place].number = number
+    fields[place].time = time
+    touched.insert(place)
+    guard !fields[place].isDigestStale else { return }
+    fields[place].isDigestStale = true
+    stale.append(place)
+  }
+
+  mutating func reach(_ version: Version, epoch: Epoch) {
+    self.version = version
+    self.epoch = epoch
+  }
+
+  /// A snapshot replaces: what it does not name has no value.
+  mutating func removeAll(but kept: Swift.Set<Int>, version: Version) {
+    for place in fields.indices where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
+      commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
+    }
+  }
+
+  /// The digest of the committed values: only what changed since the last time is computed.
+  mutating func digest() -> UInt64 {
+    for place in stale {
+      digestSum &-= fields[place].digest
+      let field = fields[place]
+      fields[place].digest =
+        field.value.map { value in
+          value.bytes.withUnsafeBytes { Digest.field(state: field.digestState, version: field.version, value: $0) }
+        } ?? 0
+      fields[place].isDigestStale = false
+      digestSum &+= fields[place].digest
+    }
+    stale.removeAll(keepingCapacity: true)
+    return digestSum
+  }
+
+  /// Notes what is shown now; nil if it is what was shown.
+  mutating func show(_ value: FieldValue?, at place: Int) -> ShownChange? {
+    let old = fields[place].shown
+    guard old != value else { return nil }
+    fields[place].shown = value
+    return ShownChange(field: fields[place].name, old: old, new: value)
+  }
+
+  mutating func takeTouched() -> [Int] {
+    let places = touched.sorted()
+    touched.removeAll(keepingCapacity: true)
+    return places
+  }
+}

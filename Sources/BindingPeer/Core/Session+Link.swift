@@ -1,0 +1,209 @@
+import BindingWire
+
+extension Session {
+  /// A new request connection is there: says hello under a new session number.
+  public mutating func opened(now: UInt64, into output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    counters.connections += 1
+    sessionID = generator.nextNonZero()
+    start = 0
+    openedAt = now
+    lastHeard = now
+    move(to: .welcoming, &output)
+    let hello = Hello(
+      lowest: 0, highest: 0, identity: identity, isResuming: wasWelcomed, leaseMilliseconds: options.leaseMilliseconds,
+      encoding: "json", capabilities: [])
+    say(.hello(hello), now: now, &output)
+  }
+
+  /// The connection is gone, or could not be opened: tries again after a pause.
+  public mutating func lost(now: UInt64, into output: inout PeerOutput) {
+    reopen(.lost, now: now, &output)
+  }
+
+  mutating func reopen(_ reason: Reopening, now: UInt64, _ output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    if phase == .live { output.add(.notice(.reopening(reason))) }
+    detach()
+    move(to: .connecting, &output)
+    openedAt = now
+    let pause = backoff.pause(
+      from: options.shortestPauseMilliseconds, to: options.longestPauseMilliseconds, using: &generator)
+    output.add(.open(afterMilliseconds: pause))
+  }
+
+  /// Everything that belonged to the connection is void; replicas and pending writes stay.
+  private mutating func detach() {
+    welcome = nil
+    start = 0
+    topics.removeAll()
+    lastBeat = 0
+    for id in models.keys {
+      models[id]?.joining = .idle
+      models[id]?.topic = nil
+      models[id]?.chunks.removeAll()
+      models[id]?.buffered.removeAll()
+      models[id]?.bufferedBytes = 0
+      models[id]?.sendsFrom = 0
+    }
+  }
+
+  mutating func move(to phase: Phase, _ output: inout PeerOutput) {
+    guard self.phase != phase else { return }
+    self.phase = phase
+    output.add(.phase(phase))
+  }
+
+  mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    detach()
+    move(to: .stopped(reason), &output)
+    for id in models.keys.sorted() {
+      settleAll(in: id, as: .unknown("this peer has stopped"))
+    }
+    output.add(.close)
+  }
+
+  /// Ends politely: what is undecided ends as unknown, the hub hears of it.
+  public mutating func bye(now: UInt64, into output: inout PeerOutput) {
+    if phase == .live { say(.leave(Leave()), now: now, &output) }
+    stop(.closed, &output)
+  }
+
+  mutating func settleAll(in id: String, as outcome: Outcome) {
+    guard var model = models[id] else { return }
+    for write in model.outbox.order {
+      if model.outbox[write]?.isUndecided == true { settled.append((write, id, outcome)) }
+      model.touch(model.outbox.remove(write))
+    }
+    model.note(.detached)
+    models[id] = model
+  }
+
+  // MARK: Welcome
+
+  mutating func take(_ welcome: Welcome, start: StartNumber, now: UInt64, _ output: inout PeerOutput) {
+    guard phase == .welcoming, welcome.session == sessionID else { return }
+    self.welcome = welcome
+    self.start = start
+    limits = welcome.limits
+    backoff.reset()
+    lastBeat = 0
+    lastBeatAt = now
+    if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
+    logID = welcome.logID
+    if let epoch, epoch != welcome.epoch {
+      output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
+    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity {
+      forgetNumbers(&output)
+    }
+    epoch = welcome.epoch
+    wasWelcomed = true
+    for id in models.keys {
+      models[id]?.replica.forgetIDs()
+      if let order = models[id]?.outbox.order {
+        for write in order { models[id]?.outbox.update(write) { $0.needsSending = true } }
+      }
+    }
+    move(to: .live, &output)
+    output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), ways: welcome.ways))
+    askToJoin(Array(models.keys), now: now, &output)
+    if !prefixes.isEmpty {
+      say(.join(prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }), now: now, &output)
+    }
+  }
+
+  /// The replicas are of another log: nothing of them is shown or sent any more.
+  private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
+    output.add(.notice(.otherLog(old: old, new: new)))
+    epoch = nil
+    for id in models.keys.sorted() {
+      settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
+      guard var model = models[id] else { continue }
+      model.replica.removeAll(but: [], version: 0)
+      model.replica.reach(0, epoch: 0)
+      model.note(.detached)
+      models[id] = model
+    }
+  }
+
+  /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what their writer saw; of the rest nobody
+  /// can say what became of it.
+  private mutating func forgetNumbers(_ output: inout PeerOutput) {
+    output.add(.notice(.unknownIdentity))
+    for id in models.keys.sorted() {
+      guard var model = models[id] else { continue }
+      for write in model.outbox.order {
+        guard let pending = model.outbox[write], pending.number != nil, pending.isUndecided else { continue }
+        if pending.proposal.isPlainSet {
+          model.outbox.unnumber(write)
+          model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
+        } else {
+          settled.append((write, id, .unknown("the hub has forgotten this peer")))
+          model.touch(model.outbox.remove(write))
+          model.note(.outcome)
+        }
+      }
+      models[id] = model
+    }
+  }
+
+  static func conditions(on write: Pending) -> [Condition] {
+    write.proposal.operations.compactMap { operation in
+      write.seen[operation.field].map { Condition(field: operation.field, epoch: $0.epoch, version: $0.version) }
+    }
+  }
+
+  // MARK: Time
+
+  /// When `tick` is due.
+  public var nextDeadline: UInt64 {
+    switch phase {
+    case .offline: return hasStarted ? .max : 0
+    case .stopped, .connecting: return .max
+    case .welcoming: return openedAt + options.welcomeMilliseconds
+    case .live:
+      var deadline = min(lastHeard, lastBeatAt) + silenceMilliseconds
+      deadline = min(deadline, lastSaid + leaseThird)
+      for model in models.values {
+        switch model.joining {
+        case .asked(_, let at), .catchingUp(_, let at): deadline = min(deadline, at + options.joinMilliseconds)
+        case .current: if !model.outbox.isEmpty, model.sendsFrom > 0 { deadline = min(deadline, model.sendsFrom) }
+        case .idle: break
+        }
+      }
+      return deadline
+    }
+  }
+
+  private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.beatMilliseconds ?? 1_000) + 1_000 }
+  private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
+
+  /// Does what is due by now.
+  public mutating func tick(now: UInt64, into output: inout PeerOutput) {
+    switch phase {
+    case .offline:
+      guard !hasStarted else { return }
+      hasStarted = true
+      move(to: .connecting, &output)
+      output.add(.open(afterMilliseconds: 0))
+    case .welcoming:
+      if now >= openedAt + options.welcomeMilliseconds { reopen(.noWelcome, now: now, &output) }
+    case .live: tickLive(now: now, &output)
+    case .connecting, .stopped: break
+    }
+  }
+
+  private mutating func tickLive(now: UInt64, _ output: inout PeerOutput) {
+    if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
+    if now >= lastBeatAt + silenceMilliseconds { return reopen(.noBeats, now: now, &output) }
+    if now >= lastSaid + leaseThird { owesAlive = true }
+    let late = models.values.filter { model in
+      switch model.joining {
+      case .asked(_, let at), .catchingUp(_, let at): now >= at + options.joinMilliseconds
+      case .idle, .current: false
+      }
+    }
+    if !late.isEmpty { askToJoin(late.map(\.id), now: now, &output) }
+  }
+}

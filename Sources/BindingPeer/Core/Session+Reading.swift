@@ -1,0 +1,352 @@
+import BindingWire
+
+extension Session {
+  /// Takes one frame from either connection. What does not follow the grammar, or belongs to another start of the hub, is dropped and counted.
+  public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
+    counters.framesReceived += 1
+    var reader = WireReader(frame)
+    do throws(WireError) {
+      let header = try HubHeader(from: &reader)
+      if header.kind == .welcome {
+        lastHeard = now
+        return take(try Welcome(from: &reader), start: header.start, now: now, &output)
+      }
+      if header.kind == .error {
+        return take(try HubError(from: &reader), now: now, &output)
+      }
+      guard phase == .live, header.start == start else {
+        counters.otherStart += 1
+        return
+      }
+      lastHeard = now
+      if header.kind == .commits {
+        try commits(reader, frame, header.topic, now: now, &output)
+      } else {
+        try take(HubMessage(header.kind, from: &reader), header.topic, now: now, &output)
+      }
+    } catch {
+      counters.badFrames += 1
+      output.add(.notice(.badFrame(error)))
+    }
+  }
+
+  private mutating func take(
+    _ message: HubMessage, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
+  ) throws(WireError) {
+    switch message {
+    case .topic(let assigned): take(assigned, &output)
+    case .joined(let joined): take(joined, now: now, &output)
+    case .catchup(let chunk): take(chunk, now: now, &output)
+    case .outcomes(let outcomes): take(outcomes, now: now, &output)
+    case .announce(let announce): take(announce, &output)
+    case .head(let head):
+      if let id = topics[topic] { compare(id, head.epoch, head.version, head.digest, now: now, &output) }
+    case .heads(let heads):
+      for head in heads.heads {
+        if let id = topics[head.topic] { compare(id, heads.epoch, head.version, head.digest, now: now, &output) }
+      }
+    case .beat(let beat): take(beat, now: now, &output)
+    case .pong(let pong): output.add(.pong(token: pong.token))
+    case .askOffer(let ask): offer(ask, now: now, &output)
+    case .welcome, .error, .commits, .statusReport: break
+    }
+  }
+
+  private mutating func take(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
+    guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
+    output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
+    switch error.code {
+    case .fenced: stop(.fenced, &output)
+    case .otherProtocol: stop(.otherProtocol(error.text), &output)
+    case .notYours: stop(.notYours, &output)
+    default: if error.isFatal { reopen(.hubError(error.code), now: now, &output) }
+    }
+  }
+
+  // MARK: Joins
+
+  private mutating func take(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
+    guard assigned.session == sessionID, let model = models[assigned.model] else { return }
+    guard model.topic != assigned.topic else { return }
+    if let old = model.topic {
+      topics[old] = nil
+      output.add(.unsubscribe(old))
+    }
+    models[assigned.model]?.topic = assigned.topic
+    topics[assigned.topic] = assigned.model
+    output.add(.subscribe(assigned.topic))
+  }
+
+  private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
+    guard joined.session == sessionID, var model = models[joined.model], model.request == joined.request else { return }
+    epoch = joined.epoch
+    if joined.follows == .nothing {
+      model.replica.reach(joined.version, epoch: joined.epoch)
+      model.touch(model.outbox.hide(upTo: joined.mark))
+      models[joined.model] = model
+      becomeCurrent(joined.model, now: now, &output)
+    } else {
+      model.joining = .catchingUp(request: joined.request, at: now)
+      model.chunks.removeAll()
+      models[joined.model] = model
+    }
+  }
+
+  private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
+    guard let id = models.values.first(where: { $0.request == chunk.request })?.id, chunk.session == sessionID,
+      var model = models[id], case .catchingUp = model.joining, chunk.chunk == UInt32(model.chunks.count)
+    else { return }
+    model.joining = .catchingUp(request: chunk.request, at: now)
+    model.chunks.append(chunk)
+    guard chunk.isLast else {
+      models[id] = model
+      return
+    }
+    let chunks = model.chunks
+    model.chunks.removeAll()
+    let isRepair = model.replica.version > 0
+    models[id] = model
+    guard apply(chunks, to: id) else {
+      // It does not fit what is here: start from nothing.
+      models[id]?.replica.reach(0, epoch: 0)
+      models[id]?.replica.forgetIDs()
+      return askToJoin([id], now: now, &output)
+    }
+    if chunk.form == .delta { counters.deltas += 1 } else { counters.snapshots += 1 }
+    if isRepair {
+      let commits = chunk.version - min(chunk.version, chunk.previous)
+      output.add(.notice(.healed(model: id, form: chunk.form, commits: commits)))
+    }
+    becomeCurrent(id, now: now, &output)
+  }
+
+  /// Applies a whole catch-up. False if names are missing or a delta begins beyond what is here.
+  private mutating func apply(_ chunks: [CatchupChunk], to id: String) -> Bool {
+    guard var model = models[id], let last = chunks.last else { return false }
+    let from = model.replica.version
+    let isOtherLife = last.epoch != model.replica.epoch
+    if last.form == .delta {
+      guard last.epoch == model.replica.epoch, last.previous <= from else { return false }
+    }
+    for chunk in chunks {
+      for (offset, name) in chunk.names.names.enumerated() {
+        guard model.replica.learn(name, as: chunk.names.first + FieldID(offset)) else { return false }
+      }
+    }
+    var named: Swift.Set<Int> = []
+    for chunk in chunks {
+      for entry in chunk.entries {
+        guard let place = model.replica.place(ofID: entry.field), Int(entry.origin) < chunk.origins.count else { return false }
+        named.insert(place)
+        let origin = chunk.origins[Int(entry.origin)]
+        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, in: &model) }
+        guard last.form == .snapshot || entry.version > from else { continue }
+        model.replica.commit(
+          entry.value, at: place, version: entry.version, origin: origin, number: entry.number, time: entry.time)
+      }
+    }
+    if last.form == .snapshot { model.replica.removeAll(but: named, version: last.version) }
+    model.replica.reach(last.version, epoch: last.epoch)
+    model.touch(model.outbox.hide(upTo: last.mark))
+    // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
+    let reached: Version = isOtherLife ? .max : last.version
+    model.touch(model.outbox.drop(reached: reached))
+    model.note(last.form == .delta ? .delta(from: from) : .snapshot)
+    model.folded += last.version - min(last.version, last.form == .delta ? from : 0)
+    models[id] = model
+    return true
+  }
+
+  /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
+  private mutating func becomeCurrent(_ id: String, now: UInt64, _ output: inout PeerOutput) {
+    guard var model = models[id] else { return }
+    model.joining = .current
+    model.note(.outcome)
+    let buffered = model.buffered
+    model.buffered.removeAll()
+    model.bufferedBytes = 0
+    for write in model.outbox.order { model.outbox.update(write) { $0.needsSending = true } }
+    models[id] = model
+    guard let topic = model.topic else { return }
+    for frame in buffered {
+      frame.withUnsafeBytes { bytes in
+        var reader = WireReader(bytes)
+        guard (try? HubHeader(from: &reader)) != nil else { return }
+        try? commits(reader, bytes, topic, now: now, &output)
+      }
+    }
+  }
+
+  /// Asks to be caught up with from what is here.
+  mutating func rejoin(_ id: String, now: UInt64, _ output: inout PeerOutput) {
+    guard models[id]?.isCurrent == true else { return }
+    askToJoin([id], now: now, &output)
+  }
+
+  private mutating func compare(
+    _ id: String, _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ output: inout PeerOutput
+  ) {
+    guard var model = models[id], model.isCurrent else { return }
+    if epoch != model.replica.epoch {
+      rejoin(id, now: now, &output)
+    } else if version > model.replica.version {
+      counters.gaps += 1
+      output.add(.notice(.gap(model: id, from: model.replica.version, to: version)))
+      rejoin(id, now: now, &output)
+    } else if version == model.replica.version {
+      let mine = model.replica.digest()
+      models[id] = model
+      guard mine != digest else { return }
+      counters.divergences += 1
+      output.add(.notice(.diverged(model: id, version: version)))
+      models[id]?.replica.reach(0, epoch: 0)
+      rejoin(id, now: now, &output)
+    }
+  }
+
+  private mutating func take(_ announce: Announce, _ output: inout PeerOutput) {
+    guard let prefix = prefixes.first(where: { $0.value == announce.request })?.key else { return }
+    for model in announce.models {
+      output.add(.announced(prefix: prefix, model: model.model, version: model.version, fields: Int(model.fields)))
+    }
+    if announce.isComplete { output.add(.listed(prefix: prefix)) }
+  }
+
+  private mutating func take(_ beat: Beat, now: UInt64, _ output: inout PeerOutput) {
+    if lastBeat != 0, beat.number > lastBeat + 1 {
+      counters.missedBeats += 1
+      output.add(.notice(.missedBeat(last: lastBeat)))
+      owesAskHeads = true
+    }
+    // Before its first beat a peer may have missed the heads that went with earlier ones.
+    if lastBeat == 0 { owesAskHeads = true }
+    guard beat.number > lastBeat else { return }
+    lastBeat = beat.number
+    lastBeatAt = now
+    beatsSeen += 1
+    owesAlive = true
+    for id in models.keys {
+      guard let order = models[id]?.outbox.order else { continue }
+      for write in order {
+        models[id]?.outbox.update(write) { if $0.number != nil, beatsSeen >= $0.sentAtBeat + 2 { $0.needsSending = true } }
+      }
+    }
+  }
+
+  // MARK: Commits
+
+  /// R14, for commits as they are published.
+  mutating func commits(
+    _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
+  ) throws(WireError) {
+    guard let id = topics[topic], var model = models[id] else {
+      counters.otherTopic += 1
+      return
+    }
+    var cursor = try CommitCursor(reader)
+    guard model.isCurrent else { return buffer(frame, id) }
+    guard cursor.epoch == model.replica.epoch else { return rejoin(id, now: now, &output) }
+    if cursor.previous > model.replica.version {
+      counters.gaps += 1
+      output.add(.notice(.gap(model: id, from: model.replica.version, to: cursor.lastVersion)))
+      rejoin(id, now: now, &output)
+      return buffer(frame, id)
+    }
+    var names = cursor.names
+    while try names.next() {
+      guard model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) else {
+        models[id]?.replica.forgetIDs()
+        return rejoin(id, now: now, &output)
+      }
+    }
+    var origins: [Origin] = []
+    var list = cursor.origins
+    while try list.next() { origins.append(list.origin) }
+    while try cursor.next() {
+      let origin = origins[Int(cursor.origin)]
+      let isOwn = origin.tag == identity.tag
+      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, in: &model) }
+      guard cursor.version > model.replica.version else {
+        counters.repeats += 1
+        continue
+      }
+      var listed: [FieldChange] = []
+      var changes = cursor.changes
+      while try changes.next() {
+        guard let place = model.replica.place(ofID: changes.field) else {
+          // A name is missing that a complete peer would know: what is here is not complete.
+          models[id]?.replica.forgetIDs()
+          return rejoin(id, now: now, &output)
+        }
+        let value = changes.value.map { FieldValue(bytes: Array($0)) }
+        model.replica.commit(
+          value, at: place, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
+        listed.append(FieldChange(field: model.replica.fields[place].name, value: value))
+      }
+      model.replica.reach(cursor.version, epoch: cursor.epoch)
+      counters.commitsApplied += 1
+      if !isOwn { model.hops = max(model.hops, cursor.hops) }
+      if model.commits.count < options.maxListedCommits {
+        model.commits.append(
+          CommitInfo(
+            version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
+            changes: listed, own: isOwn))
+      } else {
+        model.folded += 1
+      }
+    }
+    model.touch(model.outbox.drop(reached: model.replica.version))
+    model.note(.commits)
+    models[id] = model
+  }
+
+  private mutating func buffer(_ frame: UnsafeRawBufferPointer, _ id: String) {
+    guard let bytes = models[id]?.bufferedBytes, bytes + frame.count <= options.maxBufferedBytes else {
+      counters.unbuffered += 1
+      return
+    }
+    models[id]?.buffered.append(Array(frame))
+    models[id]?.bufferedBytes = bytes + frame.count
+  }
+
+  /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the committed values.
+  private mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, in model: inout PeerModel) {
+    if let id = model.outbox.id(of: number), model.outbox[id]?.isUndecided == true {
+      settled.append((id, model.id, .committed(epoch: epoch, version: version)))
+      release(id, in: &model)
+    }
+    model.touch(model.outbox.hide(upTo: number))
+  }
+
+  // MARK: Rescue
+
+  /// The hub lacks what is here: gives it the committed values, as they were in the old life.
+  private mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
+    guard let id = topics[ask.topic], let model = models[id], ask.session == sessionID else { return }
+    let fields = model.replica.fields.filter { $0.version > 0 && $0.number > 0 }
+    var chunk: UInt32 = 0
+    var part: [OfferedField] = []
+    var bytes = 0
+    func send(isLast: Bool, _ session: inout Session, _ output: inout PeerOutput) {
+      session.say(
+        .offer(
+          Offer(
+            request: ask.request, topic: ask.topic, epoch: model.replica.epoch, version: model.replica.version, chunk: chunk,
+            isLast: isLast, fields: part)), now: now, &output)
+      chunk += 1
+      part.removeAll()
+      bytes = 0
+    }
+    for field in fields {
+      let size = 64 + field.name.utf8.count + (field.value?.bytes.count ?? 0)
+      if bytes > 0, bytes + size > limits.chunkBytes { send(isLast: false, &self, &output) }
+      part.append(
+        OfferedField(
+          name: field.name, version: field.version, origin: field.origin, number: field.number, time: field.time,
+          value: field.value))
+      bytes += size
+    }
+    send(isLast: true, &self, &output)
+    output.add(.notice(.offered(model: id, fields: fields.count)))
+  }
+}

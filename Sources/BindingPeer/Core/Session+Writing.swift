@@ -1,0 +1,266 @@
+public import BindingWire
+
+extension Session {
+  /// Lays a proposal over the model at once; it is sent when it can be.
+  /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
+  public mutating func write(
+    _ proposal: Proposal, to id: String, now: UInt64, into output: inout PeerOutput
+  ) throws(WriteError) -> WriteID {
+    if case .stopped(let reason) = phase { throw .stopped(reason) }
+    guard var model = models[id] else { throw .notJoined(model: id) }
+    let bytes = try check(proposal)
+    guard outboxWrites < options.maxOutboxWrites, outboxBytes + bytes <= options.maxOutboxBytes else {
+      throw .outboxFull(writes: outboxWrites, bytes: outboxBytes)
+    }
+    for replaced in model.outbox.replaced(by: proposal) {
+      settled.append((replaced, id, .superseded))
+      release(replaced, in: &model)
+    }
+    lastWrite += 1
+    let write = WriteID(rawValue: lastWrite)
+    var overlay: [FieldOperation] = []
+    for operation in proposal.operations {
+      if operation.verb == .clear {
+        overlay += model.replica.fields.map { FieldOperation(.delete, $0.name) }
+      } else {
+        overlay.append(operation)
+      }
+    }
+    var seen: [String: Pending.Seen] = [:]
+    for operation in overlay {
+      let place = model.replica.placeMade(for: operation.field)
+      let field = model.replica.fields[place]
+      seen[operation.field] = .init(value: field.value, epoch: model.replica.epoch, version: field.version)
+    }
+    model.outbox.append(
+      Pending(id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen))
+    outboxWrites += 1
+    outboxBytes += bytes
+    model.touch(overlay.map(\.field))
+    model.note(.local)
+    models[id] = model
+    return write
+  }
+
+  /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
+  public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
+    for id in models.keys {
+      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided else { continue }
+      if pending.number == nil {
+        settled.append((write, id, .expired))
+        release(write, in: &model)
+        model.note(.outcome)
+      } else {
+        model.outbox.update(write) {
+          $0.isVoid = true
+          $0.needsSending = true
+        }
+      }
+      models[id] = model
+      return true
+    }
+    return false
+  }
+
+  /// Takes a write out of its outbox.
+  mutating func release(_ write: WriteID, in model: inout PeerModel) {
+    model.touch(model.outbox.remove(write))
+  }
+
+  /// - Returns: what the proposal counts in bytes.
+  private func check(_ proposal: Proposal) throws(WriteError) -> Int {
+    guard !proposal.operations.isEmpty else { throw .empty }
+    guard proposal.operations.count <= limits.maxProposalFields else {
+      throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
+    }
+    guard Int(proposal.hops) <= limits.maxHops else { throw .loop(hops: Int(proposal.hops), limit: limits.maxHops) }
+    var bytes = 64
+    var names: Swift.Set<String> = []
+    for operation in proposal.operations {
+      if operation.verb == .clear { continue }
+      do throws(WireError) { try Names.checkField(operation.field) } catch { throw .badName(error) }
+      guard operation.field.utf8.count <= limits.maxFieldNameBytes else {
+        throw .nameTooLong(operation.field, limit: limits.maxFieldNameBytes)
+      }
+      guard names.insert(operation.field).inserted else { throw .duplicateField(operation.field) }
+      guard operation.verb.takesValue == (operation.value != nil) else {
+        throw .valueMismatch(field: operation.field, operation.verb)
+      }
+      guard let value = operation.value else { continue }
+      guard value.bytes.count <= limits.maxValueBytes else {
+        throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
+      }
+      guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
+      bytes += 16 + operation.field.utf8.count + value.bytes.count
+    }
+    for condition in proposal.conditions { bytes += 24 + condition.field.utf8.count }
+    guard bytes <= limits.maxProposalBytes else { throw .proposalTooLarge(bytes: bytes, limit: limits.maxProposalBytes) }
+    return bytes
+  }
+
+  // MARK: Outcomes
+
+  mutating func take(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
+    guard outcomes.session == sessionID else { return }
+    for outcome in outcomes.outcomes {
+      guard let id = topics[outcome.topic], var model = models[id] else { continue }
+      switch outcome.rest {
+      case .committed(let count, let version):
+        for offset in 0..<UInt32(count) {
+          acknowledge(outcome.number + offset, at: version + Version(offset), outcomes.epoch, in: &model)
+        }
+      case .kept: end(outcome.number, as: .kept, in: &model)
+      case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
+      case .conflict(let conflict): end(outcome.number, as: .conflict(conflict), in: &model)
+      case .expired: end(outcome.number, as: .expired, in: &model)
+      case .unknown: end(outcome.number, as: .unknown("the hub no longer knows what became of it"), in: &model)
+      case .hold(let code, let pause):
+        counters.holds += 1
+        model.sendsFrom = max(model.sendsFrom, now + UInt64(pause))
+        if let write = model.outbox.id(of: outcome.number) {
+          holds.append((write, id, code))
+          sendAgain(from: outcome.number, in: &model)
+        }
+      case .expected(let next):
+        sendAgain(from: next, in: &model)
+        if model.outbox.id(of: next) == nil, model.outbox.inFlight > 0, model.isCurrent {
+          models[id] = model
+          rejoin(id, now: now, &output)
+          continue
+        }
+      }
+      models[id] = model
+    }
+  }
+
+  private func sendAgain(from number: ProposalNumber, in model: inout PeerModel) {
+    for write in model.outbox.order {
+      model.outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
+    }
+  }
+
+  /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
+  private mutating func acknowledge(_ number: ProposalNumber, at version: Version, _ epoch: Epoch, in model: inout PeerModel) {
+    guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
+    settled.append((write, model.id, .committed(epoch: epoch, version: version)))
+    if epoch == model.replica.epoch && version <= model.replica.version {
+      release(write, in: &model)
+    } else {
+      model.outbox.decide(write, at: version)
+    }
+    model.note(.outcome)
+  }
+
+  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, in model: inout PeerModel) {
+    guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
+    settled.append((write, model.id, outcome))
+    release(write, in: &model)
+    model.note(.outcome)
+  }
+
+  // MARK: Ending a drain
+
+  /// Tells what has changed, one reveal a model, and sends what can be sent.
+  public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
+    for id in models.keys.sorted() {
+      if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
+    }
+    for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
+    for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
+    settled.removeAll(keepingCapacity: true)
+    outboxWrites = models.values.reduce(0) { $0 + $1.outbox.count }
+    outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
+    holds.removeAll(keepingCapacity: true)
+    guard phase == .live else { return }
+    if owesAskHeads {
+      owesAskHeads = false
+      say(.askHeads, now: now, &output)
+    }
+    send(now: now, &output)
+    if owesAlive {
+      owesAlive = false
+      say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
+    }
+    for model in models.values where model.isLeft && model.outbox.undecided == 0 { forget(model.id, &output) }
+  }
+
+  private mutating func aliveEntries() -> [AliveEntry] {
+    var entries: [AliveEntry] = []
+    for id in models.keys.sorted() {
+      guard let model = models[id], let topic = model.topic, model.isCurrent else { continue }
+      let confirmed = model.outbox.lowestUndecided - 1
+      guard confirmed != model.toldConfirmed || model.replica.version != model.toldApplied else { continue }
+      models[id]?.toldConfirmed = confirmed
+      models[id]?.toldApplied = model.replica.version
+      entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: model.replica.version))
+      if entries.count == Int(UInt16.max) { break }
+    }
+    return entries
+  }
+
+  /// Sends what is new, numbering it now (R3), and what has to be sent again; many proposals a frame.
+  private mutating func send(now: UInt64, _ output: inout PeerOutput) {
+    var inFlight = models.values.reduce(0) { $0 + $1.outbox.inFlight }
+    var batch: [NumberedProposal] = []
+    var bytes = 0
+    for id in models.keys.sorted() {
+      guard var model = models[id], model.isCurrent, let topic = model.topic, !model.outbox.isEmpty, model.sendsFrom <= now
+      else { continue }
+      for write in model.outbox.order {
+        guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
+        if pending.number == nil {
+          guard inFlight < limits.maxUndecided else { break }
+          inFlight += 1
+          applyOfflineRule(write, now: now, in: &model)
+        } else {
+          counters.resent += 1
+        }
+        let number = pending.number ?? model.outbox.number(write)
+        model.outbox.update(write) {
+          $0.needsSending = false
+          $0.sentAtBeat = beatsSeen
+        }
+        guard let sent = model.outbox[write] else { continue }
+        if bytes + sent.bytes > limits.maxProposalBytes || batch.count == 4_096 {
+          say(.propose(batch), now: now, &output)
+          batch.removeAll()
+          bytes = 0
+        }
+        batch.append(numbered(sent, number, topic, confirmed: model.outbox.lowestUndecided - 1, in: model))
+        bytes += sent.bytes
+      }
+      model.sendsFrom = 0
+      models[id] = model
+    }
+    if !batch.isEmpty { say(.propose(batch), now: now, &output) }
+  }
+
+  private func numbered(
+    _ write: Pending, _ number: ProposalNumber, _ topic: Topic, confirmed: ProposalNumber, in model: PeerModel
+  ) -> NumberedProposal {
+    NumberedProposal(
+      topic: topic, number: number, confirmed: confirmed, isVoid: write.isVoid, hops: write.proposal.hops,
+      metadata: write.proposal.metadata,
+      conditions: write.proposal.conditions.map {
+        WireCondition(epoch: $0.epoch, version: $0.version, field: .name($0.field))
+      },
+      operations: write.proposal.operations.map {
+        WireOperation(
+          verb: $0.verb, field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
+          value: $0.value)
+      })
+  }
+
+  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what its writer saw (DESIGN §5).
+  private func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
+    guard let pending = model.outbox[write], pending.proposal.isPlainSet,
+      now >= pending.writtenAt + options.offlineMilliseconds
+    else { return }
+    let isChanged = pending.seen.contains { name, seen in
+      guard let place = model.replica.place(of: name) else { return false }
+      let field = model.replica.fields[place]
+      return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
+    }
+    if isChanged { model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) } }
+  }
+}

@@ -1,0 +1,179 @@
+public import BindingWire
+
+/// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be done lies in a `PeerOutput`.
+///
+/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one reveal a model) and sends. Times are milliseconds of any
+/// clock that never goes back.
+public struct Session: Sendable {
+  public let identity: Identity
+  let options: SessionOptions
+  var generator: SeededGenerator
+  var backoff = Backoff()
+
+  public internal(set) var phase = Phase.offline
+  public internal(set) var counters = SessionCounters()
+  /// The hub's log and its present life; nil before a hub was seen.
+  public internal(set) var logID: LogID?
+  public internal(set) var epoch: Epoch?
+  /// What the hub told of itself; nil before and between hubs.
+  public internal(set) var welcome: Welcome?
+  public internal(set) var limits: Limits
+
+  var sessionID: SessionID = 0
+  var start: StartNumber = 0
+  var wasWelcomed = false
+  var models: [String: PeerModel] = [:]
+  var topics: [Topic: String] = [:]
+  var prefixes: [String: UInt32] = [:]
+  var lastRequest: UInt32 = 0
+  var lastWrite: UInt64 = 0
+  var outboxWrites = 0
+  var outboxBytes = 0
+  var settled: [(id: WriteID, model: String, outcome: Outcome)] = []
+  var holds: [(id: WriteID, model: String, code: HoldCode)] = []
+
+  var openedAt: UInt64 = 0
+  var lastHeard: UInt64 = 0
+  var lastBeatAt: UInt64 = 0
+  var lastBeat: UInt64 = 0
+  var beatsSeen: UInt64 = 0
+  var lastSaid: UInt64 = 0
+  var owesAlive = false
+  var owesAskHeads = false
+  var hasStarted = false
+
+  /// - Parameters:
+  ///   - identity: made anew at every start of a program (R10).
+  ///   - seed: chance for session numbers and pauses.
+  public init(identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64) {
+    self.identity = identity
+    self.options = options
+    generator = SeededGenerator(seed: seed)
+    limits = options.limits
+    openedAt = now
+  }
+
+  // MARK: Reading
+
+  /// The shown value; nil if there is none.
+  public func shown(_ model: String, _ field: String) -> FieldValue? {
+    guard let model = models[model], let place = model.replica.place(of: field) else { return nil }
+    return model.outbox.shown(field, over: model.replica.fields[place].value)
+  }
+
+  /// The shown values of all fields that have one.
+  public func shownValues(_ model: String) -> [String: FieldValue] {
+    guard let model = models[model] else { return [:] }
+    var values: [String: FieldValue] = [:]
+    for field in model.replica.fields { values[field.name] = model.outbox.shown(field.name, over: field.value) }
+    return values
+  }
+
+  /// All that is known of a field; nil if it has never been heard of.
+  public func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
+    guard let model = models[model] else { return nil }
+    guard let place = model.replica.place(of: name) else {
+      guard model.isCurrent else { return nil }
+      return FieldRecord(
+        shown: nil, committed: nil, epoch: model.replica.epoch, version: 0, origin: Origin(tag: .none, name: ""), time: 0,
+        isPending: false)
+    }
+    let field = model.replica.fields[place]
+    return FieldRecord(
+      shown: model.outbox.shown(name, over: field.value), committed: field.value, epoch: model.replica.epoch,
+      version: field.version, origin: field.origin, time: field.time, isPending: model.outbox.isPending(name))
+  }
+
+  /// The epoch and version of the committed values; 0, 0 before anything was seen.
+  public func version(of model: String) -> (epoch: Epoch, version: Version) {
+    models[model].map { ($0.replica.epoch, $0.replica.version) } ?? (0, 0)
+  }
+
+  /// Whether the model's committed values are complete: welcomed, and no catch-up under way.
+  public func isCurrent(_ model: String) -> Bool { phase == .live && models[model]?.isCurrent == true }
+
+  /// Whether a write of this field was sent and has no outcome.
+  public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
+
+  /// Writes without an outcome, of all models.
+  public var unconfirmed: Int { models.values.reduce(0) { $0 + $1.outbox.undecided } }
+
+  /// The digest of the committed values, as the hub computes it.
+  public mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
+
+  /// The models that are joined or wait to be.
+  public var joinedModels: [String] { models.values.filter { !$0.isLeft }.map(\.id).sorted() }
+
+  // MARK: Joining
+
+  /// Joins a model: from now on it is written to, and caught up with whenever there is a hub.
+  public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
+    models[id, default: PeerModel(id: id)].isLeft = false
+    if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }
+  }
+
+  /// Leaves a model, once all that was written to it has its outcome.
+  public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
+    guard let model = models[id] else { return }
+    models[id]?.isLeft = true
+    guard model.outbox.undecided == 0 else { return }
+    forget(id, &output)
+  }
+
+  /// Asks for the models below a prefix, now and as they come; an empty prefix means all.
+  public mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
+    lastRequest += 1
+    prefixes[prefix] = lastRequest
+    if phase == .live { say(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
+  }
+
+  /// Asks no longer; the hub's announcements are passed over.
+  public mutating func leavePrefix(_ prefix: String) { prefixes[prefix] = nil }
+
+  /// Has the hub answer with `pong`.
+  public mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
+    if phase == .live { say(.ping(Ping(token: token)), now: now, &output) }
+  }
+
+  mutating func forget(_ id: String, _ output: inout PeerOutput) {
+    guard let model = models.removeValue(forKey: id) else { return }
+    if let topic = model.topic {
+      topics[topic] = nil
+      output.add(.unsubscribe(topic))
+      if phase == .live { say(.leave(Leave(topics: [topic])), now: lastSaid, &output) }
+    }
+  }
+
+  /// Sends joins that say what is here.
+  mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
+    var joins: [Join] = []
+    for id in ids.sorted() {
+      guard var model = models[id] else { continue }
+      lastRequest += 1
+      model.joining = .asked(request: lastRequest, at: now)
+      model.chunks.removeAll()
+      joins.append(
+        Join(
+          request: lastRequest, model: id, epoch: model.replica.epoch, version: model.replica.version,
+          namesKnown: UInt32(model.replica.namesKnown), undecided: model.outbox.lowestUndecided))
+      models[id] = model
+      if joins.count == 500 {
+        say(.join(joins), now: now, &output)
+        joins.removeAll()
+      }
+    }
+    if !joins.isEmpty { say(.join(joins), now: now, &output) }
+  }
+
+  mutating func say(_ message: PeerMessage, now: UInt64, _ output: inout PeerOutput) {
+    counters.framesSent += 1
+    lastSaid = now
+    let start: StartNumber = if case .hello = message { 0 } else { self.start }
+    output.add(.send(message.encode(session: sessionID, start: start)))
+  }
+}
+
+extension Session {
+  /// Whether the write still lies over the committed values.
+  public func isOverlaid(_ write: WriteID, in model: String) -> Bool { models[model]?.outbox[write]?.isHidden == false }
+}

@@ -1,0 +1,27 @@
+public import BindingWire
+
+/// What a session is given at its start. All times are milliseconds.
+public struct SessionOptions: Sendable, Hashable {
+  /// How long the hub keeps the session without hearing from it; 0: the hub's default.
+  public var leaseMilliseconds: UInt32 = 0
+  /// A connection without a welcome this long after its hello is given up.
+  public var welcomeMilliseconds: UInt64 = 2_000
+  /// The pause before a new connection grows from the first to the second; at least half of it is waited.
+  public var shortestPauseMilliseconds: UInt64 = 50
+  public var longestPauseMilliseconds: UInt64 = 1_000
+  /// A join without an answer, or a catch-up that stands still, is asked for again after this long.
+  public var joinMilliseconds: UInt64 = 3_000
+  /// A plain set that waited this long is sent as compare-and-set where others changed the field meanwhile.
+  public var offlineMilliseconds: UInt64 = 10_000
+  /// Writes that may wait for their outcome, and their bytes.
+  public var maxOutboxWrites = 10_000
+  public var maxOutboxBytes = 8_388_608
+  /// Bytes of the commits of one model that may wait for a catch-up to end.
+  public var maxBufferedBytes = 1_048_576
+  /// Commits that one reveal lists.
+  public var maxListedCommits = 1_000
+  /// What is allowed before a hub has told its own limits.
+  public var limits = Limits()
+
+  public init() {}
+}

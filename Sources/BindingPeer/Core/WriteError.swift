@@ -1,0 +1,63 @@
+public import BindingWire
+
+/// Names a write of this process from `write` to its outcome.
+public struct WriteID: Hashable, Sendable, Comparable {
+  public let rawValue: UInt64
+
+  init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  public static func < (left: WriteID, right: WriteID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Why a write was not taken. Nothing of it shows and nothing is sent.
+public enum WriteError: Error, Hashable, Sendable {
+  /// The session has ended for good.
+  case stopped(StopReason)
+  /// The model has not been joined.
+  case notJoined(model: String)
+  /// The proposal says nothing.
+  case empty
+  case badName(WireError)
+  /// A field may stand once in a proposal.
+  case duplicateField(String)
+  /// The operation needs a value and has none, or must have none.
+  case valueMismatch(field: String, Verb)
+  /// The value is not JSON.
+  case notJSON(field: String)
+  /// `add`, `max` and `min` need a number.
+  case notANumber(field: String)
+  case valueTooLarge(field: String, bytes: Int, limit: Int)
+  case proposalTooLarge(bytes: Int, limit: Int)
+  case tooManyFields(count: Int, limit: Int)
+  case nameTooLong(String, limit: Int)
+  /// It was written because of a commit that was itself written because of another, and so on.
+  case loop(hops: Int, limit: Int)
+  /// So many writes, or bytes of them, wait already.
+  case outboxFull(writes: Int, bytes: Int)
+  /// This identity has used up its proposal numbers in this model.
+  case numbersUsedUp
+}
+
+extension WriteError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
+    case .notJoined(let model): "\(model) has not been joined"
+    case .empty: "the write names no field"
+    case .badName(let error): error.description
+    case .duplicateField(let field): "\(field) stands twice in one write; once is allowed"
+    case .valueMismatch(let field, let verb): "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
+    case .notJSON(let field): "\(field): the value is not JSON"
+    case .notANumber(let field): "\(field): the value to merge is not a finite number"
+    case .valueTooLarge(let field, let bytes, let limit):
+      "\(field): the value has \(bytes) bytes, maxValueBytes is \(limit)"
+    case .proposalTooLarge(let bytes, let limit): "the write has \(bytes) bytes, maxProposalBytes is \(limit)"
+    case .tooManyFields(let count, let limit): "the write names \(count) fields, maxProposalFields is \(limit)"
+    case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
+    case .loop(let hops, let limit): "the write is the \(hops)th in a chain of answers to writes, maxHops is \(limit)"
+    case .outboxFull(let writes, let bytes):
+      "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
+    case .numbersUsedUp: "this peer has used up its numbers in this model; start it again"
+    }
+  }
+}

@@ -1,0 +1,108 @@
+public import BindingWire
+
+/// What is declared of one field (protocol.md §8). Members that this version does not know are kept as they came.
+public struct FieldDescription: Sendable, Equatable {
+  public var type: FieldType
+  public var minimum: JSON?
+  public var maximum: JSON?
+  public var choices: [JSON]
+  /// The longest text, in characters.
+  public var maximumLength: Int?
+  public var unit: String?
+  public var defaultValue: JSON?
+  var others: [JSON.Member] = []
+
+  public init(
+    type: FieldType = .any, minimum: JSON? = nil, maximum: JSON? = nil, choices: [JSON] = [], maximumLength: Int? = nil,
+    unit: String? = nil, defaultValue: JSON? = nil
+  ) {
+    self.type = type
+    self.minimum = minimum
+    self.maximum = maximum
+    self.choices = choices
+    self.maximumLength = maximumLength
+    self.unit = unit
+    self.defaultValue = defaultValue
+  }
+
+  /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
+  public func allowed(insteadOf value: JSON) -> String? {
+    guard type.admits(value) else { return "\(type.article) \(type.rawValue)" }
+    if !choices.isEmpty, !choices.contains(value) {
+      return "one of \(choices.map(\.description).joined(separator: ", "))"
+    }
+    if let number = value.asDouble, number < minimum?.asDouble ?? -.infinity || number > maximum?.asDouble ?? .infinity {
+      return "\(minimum?.description ?? "…")...\(maximum?.description ?? "…")"
+    }
+    if case .string(let text) = value, let maximumLength, text.count > maximumLength {
+      return "at most \(maximumLength) characters"
+    }
+    return nil
+  }
+}
+
+/// What is declared of a model's fields: the value of its `@description` field.
+public struct ModelDescription: Sendable, Equatable {
+  public var fields: [String: FieldDescription]
+
+  public init(fields: [String: FieldDescription] = [:]) { self.fields = fields }
+
+  /// Reads a description; what does not have the expected form is passed over, for a newer peer may have written it.
+  public init(_ json: JSON) {
+    fields = [:]
+    guard case .object(let members)? = json["fields"] else { return }
+    for member in members { fields[member.name] = FieldDescription(member.value) }
+  }
+
+  public var json: JSON {
+    .object([
+      .init(
+        "fields",
+        .object(fields.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }))
+    ])
+  }
+}
+
+extension FieldDescription {
+  init(_ json: JSON) {
+    self.init()
+    guard case .object(let members) = json else { return }
+    for member in members {
+      switch (member.name, member.value) {
+      case ("type", .string(let name)): type = FieldType(rawValue: name) ?? .any
+      case ("min", let value): minimum = value
+      case ("max", let value): maximum = value
+      case ("choices", .array(let values)): choices = values
+      case ("maxLength", .integer(let length)): maximumLength = Int(clamping: length)
+      case ("unit", .string(let text)): unit = text
+      case ("default", let value): defaultValue = value
+      default: others.append(member)
+      }
+    }
+  }
+
+  var json: JSON {
+    var members: [JSON.Member] = [.init("type", .string(type.rawValue))]
+    if let minimum { members.append(.init("min", minimum)) }
+    if let maximum { members.append(.init("max", maximum)) }
+    if !choices.isEmpty { members.append(.init("choices", .array(choices))) }
+    if let maximumLength { members.append(.init("maxLength", .integer(Int64(maximumLength)))) }
+    if let unit { members.append(.init("unit", .string(unit))) }
+    if let defaultValue { members.append(.init("default", defaultValue)) }
+    return .object(members + others)
+  }
+}
+
+extension FieldType {
+  var article: String { [.integer, .array, .object].contains(self) ? "an" : "a" }
+}
+
+extension JSON {
+  var asDouble: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .number(let value): value
+    default: nil
+    }
+  }
+}

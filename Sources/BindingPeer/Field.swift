@@ -1,0 +1,85 @@
+import BindingWire
+
+/// A field of a model: `@Field var level = 0.3`.
+///
+/// The declared value is the field's *default*: what it shows before anything is known of it, and what the first peer to share the model
+/// proposes as a weak write that yields to any real one. `level` reads and writes the shown value; `$level` is the field itself
+/// (`SharedField`): observe it, bind it, update it, ask for its status.
+///
+/// Until the model is shared the field is a plain local value that can be observed. Reading and writing is safe on any thread.
+@propertyWrapper
+public struct Field<Value: Sendable & Equatable>: Sendable {
+  let cell: FieldCell<Value>
+
+  /// The shown value: the local write until its commit arrives, else what the hub committed.
+  ///
+  /// An assignment that the declaration does not allow writes nothing: the value stays, and `$field.status` says why.
+  public var wrappedValue: Value {
+    get { cell.value }
+    nonmutating set { cell.assign(newValue) }
+  }
+
+  public var projectedValue: SharedField<Value> { SharedField(cell: cell) }
+}
+
+extension Field where Value: FieldCodable {
+  /// Declares a field.
+  /// - Parameters:
+  ///   - wrappedValue: the default.
+  ///   - name: its name on the wire, if it is not the property's.
+  ///   - unit: what its numbers count, for people (`"%"`, `"ms"`).
+  ///   - choices: the only values that it takes; empty for any.
+  public init(wrappedValue: Value, _ name: String? = nil, unit: String? = nil, choices: [Value] = []) {
+    self.init(
+      declared: wrappedValue, name: name, codec: .direct,
+      description: FieldDescription(
+        type: Value.fieldType, choices: choices.map(\.fieldJSON), unit: unit, defaultValue: wrappedValue.fieldJSON))
+  }
+
+  /// Declares a text whose length is limited, in characters.
+  public init(wrappedValue: Value, _ name: String? = nil, maximumLength: Int) where Value == String {
+    self.init(
+      declared: wrappedValue, name: name, codec: .direct,
+      description: FieldDescription(
+        type: .string, maximumLength: maximumLength, defaultValue: wrappedValue.fieldJSON))
+  }
+}
+
+extension Field where Value: FieldCodable & Comparable {
+  /// Declares a field that takes only the values of `range`; the default must lie in it.
+  public init(wrappedValue: Value, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil) {
+    precondition(range.contains(wrappedValue), "a field's default must lie in its range")
+    self.init(
+      declared: wrappedValue, name: name, codec: .direct,
+      description: FieldDescription(
+        type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
+        defaultValue: wrappedValue.fieldJSON))
+  }
+
+  @available(*, unavailable, message: "a field's range is closed: write 0...1, not 0..<1")
+  public init(wrappedValue: Value, _ range: Range<Value>) { fatalError("unavailable") }  // SAFETY: cannot be called
+}
+
+extension Field where Value: Codable {
+  /// Declares a field of a `Codable` type, which travels as that type's JSON.
+  @_disfavoredOverload
+  public init(wrappedValue: Value, _ name: String? = nil) {
+    let codec = FieldCodec<Value>.codable
+    self.init(
+      declared: wrappedValue, name: name, codec: codec,
+      description: FieldDescription(type: codec.type, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid))
+  }
+}
+
+extension Field {
+  @available(*, unavailable, message: "a field needs a default: write '@Field var level = 0.3'")
+  public init() { fatalError("unavailable") }  // SAFETY: cannot be called
+
+  private init(declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription) {
+    cell = FieldCell(declared: declared, name: name, codec: codec, description: description)
+  }
+}
+
+extension FieldValue {
+  var jsonIfValid: JSON? { try? json }
+}

@@ -1,0 +1,151 @@
+import BindingModel
+import BindingWire
+
+/// What a shared model needs of its fields, whatever their type.
+protocol AnyFieldCell: AnyObject, Sendable {
+  var declaredName: String? { get }
+  var description: FieldDescription { get }
+  /// The default as it goes over the wire; nil if it cannot be encoded.
+  var encodedDefault: FieldValue? { get }
+  /// The model that the cell is tied to.
+  var sharedModel: SharedModel? { get }
+  /// Notes that a write of this field was refused; the next accepted value clears it.
+  func reject(_ reason: String)
+  /// Ties the cell to a field of a shared model; false if it is tied already.
+  func attach(to model: SharedModel, as name: String) -> Bool
+  /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than what is here changes nothing.
+  func accept(_ value: FieldValue?, stamp: UInt64)
+  /// Tells the observers, if the value is another one than they were told last.
+  func publish()
+}
+
+/// The one place of a field's value in this process: the shown value, the declaration, and the observers.
+final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
+  let declared: Value
+  let declaredName: String?
+  let codec: FieldCodec<Value>
+  let description: FieldDescription
+  /// What observers were told last. It follows `shown` at each delivery on the model's lane.
+  let news: Observable<Value>
+
+  private struct Shown {
+    var value: Value
+    var stamp: UInt64 = 0
+    var attachment: (model: SharedModel, name: String)?
+    var problem: FieldProblem?
+  }
+  private let shown: Protected<Shown>
+
+  init(declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription) {
+    self.declared = declared
+    declaredName = name
+    self.codec = codec
+    self.description = description
+    news = Observable(declared)
+    shown = Protected(Shown(value: declared))
+  }
+
+  var encodedDefault: FieldValue? { try? codec.encode(declared) }
+
+  /// The model that this field belongs to, and its name there; nil until it is shared.
+  var attachment: (model: SharedModel, name: String)? { shown.withLock { $0.attachment } }
+
+  var sharedModel: SharedModel? { attachment?.model }
+
+  /// Why the last thing that was assigned or received is not what shows; nil when all is well.
+  var problem: FieldProblem? { shown.withLock { $0.problem } }
+
+  var value: Value {
+    if let draft = ChangeDraft.current, let drafted = draft.value(of: self) { return drafted as? Value ?? declared }
+    return shown.withLock { $0.value }
+  }
+
+  /// A plain assignment: laid over at once, sent when it can be.
+  func assign(_ value: Value) {
+    if let draft = ChangeDraft.current, draft.holds(self) {
+      draft.record(value, for: self)
+      return
+    }
+    let (attachment, isNews) = shown.withLock { ($0.attachment, $0.value != value || $0.problem != nil) }
+    guard isNews else { return }
+    guard let attachment else {
+      if let objection = objection(to: value) {
+        shown.withLock { $0.problem = objection }
+      } else {
+        shown.withLock {
+          $0.value = value
+          $0.problem = nil
+        }
+        news.value = value
+      }
+      return
+    }
+    do {
+      let proposal = Proposal(operations: [try operation(.set, value, name: attachment.name)])
+      _ = try attachment.model.write(proposal) { [self] stamp in accept(typed: value, stamp: stamp) }
+    } catch {
+      shown.withLock { $0.problem = .rejected("\(error)") }
+    }
+  }
+
+  /// The operation that writes `value`, checked against the declaration.
+  func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
+    let encoded = try codec.encode(value)
+    if let objection = objection(to: encoded, name: name) { throw objection }
+    return FieldOperation(verb, name, encoded)
+  }
+
+  func attach(to model: SharedModel, as name: String) -> Bool {
+    shown.withLock {
+      guard $0.attachment == nil else { return false }
+      $0.attachment = (model, name)
+      return true
+    }
+  }
+
+  func accept(_ value: FieldValue?, stamp: UInt64) {
+    guard let value else { return accept(typed: declared, stamp: stamp) }
+    // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
+    guard let decoded = codec.decode(value) else {
+      shown.withLock {
+        guard stamp > $0.stamp else { return }
+        $0.stamp = stamp
+        $0.problem = .mismatch(declared: description.type, found: value.description)
+      }
+      return
+    }
+    accept(typed: decoded, stamp: stamp)
+  }
+
+  /// `accept` for a value that is decoded already: a local write.
+  func accept(typed value: Value, stamp: UInt64) {
+    shown.withLock {
+      guard stamp > $0.stamp else { return }
+      $0.stamp = stamp
+      $0.value = value
+      $0.problem = nil
+    }
+  }
+
+  func publish() {
+    news.value = shown.withLock { $0.value }
+  }
+
+  func reject(_ reason: String) {
+    shown.withLock { $0.problem = .rejected(reason) }
+  }
+
+  private func objection(to value: Value) -> FieldProblem? {
+    do {
+      let name = declaredName ?? "this field"
+      return objection(to: try codec.encode(value), name: name).map { .rejected($0.description) }
+    } catch {
+      return .rejected(error.description)
+    }
+  }
+
+  private func objection(to value: FieldValue, name: String) -> FieldError? {
+    guard let json = value.jsonIfValid else { return .notEncodable(field: name, problem: "it is no JSON text") }
+    return description.allowed(insteadOf: json).map { .outOfRange(field: name, value: json.description, allowed: $0) }
+  }
+}

@@ -1,0 +1,49 @@
+public import BindingWire
+
+/// How one field's Swift value and its JSON become each other.
+///
+/// Two ways exist: `FieldCodable` types do it themselves; any other `Codable` type goes through Foundation's coders (`FieldCodec+Codable.swift`).
+public struct FieldCodec<Value: Sendable>: Sendable {
+  /// The JSON type that the description names.
+  public let type: FieldType
+  let encode: @Sendable (Value) throws(FieldError) -> FieldValue
+  let decode: @Sendable (FieldValue) -> Value?
+
+  public init(
+    type: FieldType, encode: @escaping @Sendable (Value) throws(FieldError) -> FieldValue,
+    decode: @escaping @Sendable (FieldValue) -> Value?
+  ) {
+    self.type = type
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+extension FieldCodec where Value: FieldCodable {
+  /// The coding of a type that knows its own JSON.
+  public static var direct: FieldCodec {
+    FieldCodec(type: Value.fieldType) { value throws(FieldError) in
+      FieldValue(json: value.fieldJSON)
+    } decode: { value in
+      (try? value.json).flatMap(Value.init(fieldJSON:))
+    }
+  }
+}
+
+/// Why a value cannot be a field's.
+public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The value does not lie where the declaration says; nothing was written.
+  case outOfRange(field: String, value: String, allowed: String)
+  /// The value cannot be written as JSON.
+  case notEncodable(field: String, problem: String)
+  /// The model was not shared through a peer, or was left again.
+  case notShared(field: String)
+
+  public var description: String {
+    switch self {
+    case .outOfRange(let field, let value, let allowed): "\(field) takes \(allowed), not \(value)"
+    case .notEncodable(let field, let problem): "\(field) cannot be written as JSON: \(problem)"
+    case .notShared(let field): "\(field) belongs to no shared model: share it with Peer.share(_:id:) first"
+    }
+  }
+}

@@ -1,0 +1,109 @@
+public import BindingModel
+public import BindingWire
+
+/// Why a model cannot be shared.
+public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The id is no model's.
+  case badID(WireError)
+  /// A stored property is no `@Field`, a name is no field's, or two fields have one name.
+  case badModel(type: String, problem: String)
+
+  public var description: String {
+    switch self {
+    case .badID(let error): "the model's id \(error.problem)"
+    case .badModel(let type, let problem): "\(type) cannot be shared: \(problem)"
+    }
+  }
+}
+
+extension Peer {
+  /// Makes a model of that type and ties it to the id, for this process to read, write and observe.
+  ///
+  /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after `patience`, and catches up later.
+  /// The first to share a model writes its description and defaults; both yield to what is there.
+  /// - Parameters:
+  ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`, for tools).
+  ///   - patience: how long to wait for a hub's values.
+  /// - Throws: `ShareError`.
+  public func share<Shared: Model>(
+    _ type: Shared.Type, id: String, on lane: Lane = .main, patience: Duration = .seconds(1)
+  ) async throws(ShareError) -> Shared {
+    let instance = try attach(type, id: id, on: lane)
+    guard let model = instance.shared else { return instance }
+    _ = await model.whenCurrent(within: patience)
+    return instance
+  }
+
+  /// `share` without waiting.
+  func attach<Shared: Model>(_ type: Shared.Type, id: String, on lane: Lane) throws(ShareError) -> Shared {
+    let model: SharedModel
+    do throws(WireError) {
+      model = try self.model(id, on: lane)
+    } catch {
+      throw .badID(error)
+    }
+    let instance = Shared()
+    let fields = instance.fieldCells
+    guard fields.count == Mirror(reflecting: instance).children.count, !fields.isEmpty else {
+      throw .badModel(type: "\(type)", problem: "each of its stored properties must be a @Field, and there must be one")
+    }
+    var names: Swift.Set<String> = []
+    for (name, _) in fields {
+      do throws(WireError) { try Names.checkField(name) } catch {
+        throw .badModel(type: "\(type)", problem: "'\(name)' is no field name: it \(error.problem)")
+      }
+      guard names.insert(name).inserted else { throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'") }
+    }
+    for (name, cell) in fields { _ = model.attach(cell, as: name) }
+    model.showPresent(fields)
+    proposeDefaults(of: fields, to: model)
+    return instance
+  }
+
+  /// Proposes description and defaults as one weak write, once the hub's values are known and only where something is missing.
+  private func proposeDefaults(of fields: [(name: String, cell: any AnyFieldCell)], to model: SharedModel) {
+    var described = ModelDescription()
+    var defaults: [FieldOperation] = []
+    for (name, cell) in fields {
+      described.fields[name] = cell.description
+      if let value = cell.encodedDefault { defaults.append(FieldOperation(.whenUnset, name, value)) }
+    }
+    let operations = [FieldOperation(.whenUnset, Names.description, FieldValue(json: described.json))] + defaults
+    let id = model.id
+    Task.detached { [weak model, runtime] in
+      // Without a hub nothing is proposed: the declared defaults show by themselves.
+      while model != nil {
+        let isCurrent = await runtime.wait(atMost: .seconds(3_600)) {
+          $0.session.isCurrent(id) || $0.session.phase.isStopped
+        }
+        if isCurrent { break }
+      }
+      guard let model, model.isCurrent else { return }
+      let missing = operations.filter { model.record($0.field)?.version ?? 0 == 0 }
+      if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
+    }
+  }
+
+  /// All models of one type below a prefix, as a collection that can be observed.
+  /// - Parameter prefix: ends in `/`, as `lamps/`.
+  /// - Throws: `WireError` if it is no prefix.
+  public func models<Shared: Model>(
+    _ type: Shared.Type, under prefix: String, on lane: Lane = .main
+  ) throws(WireError) -> ModelCollection<Shared> {
+    try ModelCollection(peer: self, prefix: prefix, lane: lane)
+  }
+}
+
+extension SharedModel {
+  /// Shows fields that were just tied what the replica holds already: another part of the program may have joined the model before.
+  func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
+    let present = runtime.perform { state, _ in
+      state.stamp += 1
+      return (state.stamp, fields.map { state.session.shown(id, $0.name) })
+    }
+    for ((_, cell), value) in zip(fields, present.1) {
+      cell.accept(value, stamp: present.0)
+      cell.publish()
+    }
+  }
+}

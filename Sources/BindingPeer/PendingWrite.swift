@@ -1,0 +1,93 @@
+import BindingModel
+public import BindingWire
+
+/// A write on its way to its one outcome.
+///
+/// The value shows already; this is for those who want to know what became of it:
+/// ```swift
+/// let version = try await lamp.$level.write(0.8).committed
+/// ```
+public final class PendingWrite: Sendable {
+  private enum Progress {
+    case undecided([@Sendable (Outcome) -> Void])
+    case decided(Outcome)
+  }
+  private let progress: Protected<Progress> = Protected(.undecided([]))
+  /// The fields that this write concerns, by their names on the wire.
+  public let fields: [String]
+
+  init(fields: [String]) { self.fields = fields }
+
+  /// What became of the write, if that is known already.
+  public var outcomeSoFar: Outcome? {
+    progress.withLock {
+      if case .decided(let outcome) = $0 { outcome } else { nil }
+    }
+  }
+
+  /// Waits for the outcome. Without a hub that is as long as it takes; closing the peer ends it.
+  public var outcome: Outcome {
+    get async {
+      await withCheckedContinuation { continuation in whenSettled { continuation.resume(returning: $0) } }
+    }
+  }
+
+  /// Calls `hear` with the outcome: now if it is known, else when it comes, on the thread that learns it.
+  func whenSettled(_ hear: @escaping @Sendable (Outcome) -> Void) {
+    let known: Outcome? = progress.withLock {
+      switch $0 {
+      case .decided(let outcome): return outcome
+      case .undecided(let waiting):
+        $0 = .undecided(waiting + [hear])
+        return nil
+      }
+    }
+    if let known { hear(known) }
+  }
+
+  /// Waits until the write is committed and gives its version.
+  /// - Throws: `WriteRejection` with any other outcome, except `kept` by a field that had its value already.
+  public var committed: Version {
+    get async throws(WriteRejection) {
+      switch await outcome {
+      case .committed(_, let version): return version
+      case let other: throw WriteRejection(outcome: other, fields: fields)
+      }
+    }
+  }
+
+  /// Tells the outcome; the first counts.
+  func settle(_ outcome: Outcome) {
+    let waiting: [@Sendable (Outcome) -> Void] = progress.withLock {
+      guard case .undecided(let waiting) = $0 else { return [] }
+      $0 = .decided(outcome)
+      return waiting
+    }
+    for hear in waiting { hear(outcome) }
+  }
+}
+
+/// A write that did not become a commit, and why.
+public struct WriteRejection: Error, Sendable, Equatable, CustomStringConvertible {
+  public let outcome: Outcome
+  public let fields: [String]
+
+  public var description: String { outcome.explanation(of: fields.joined(separator: ", ")) }
+}
+
+extension Outcome {
+  /// The outcome in a sentence about `subject`.
+  public func explanation(of subject: String) -> String {
+    switch self {
+    case .committed(_, let version): "\(subject): committed at \(version)"
+    case .kept: "\(subject): nothing to do"
+    case .refused(let refusal): "\(subject): refused: \(refusal.text)"
+    case .conflict(let conflict):
+      "\(conflict.field) changed at \(conflict.version): "
+        + (conflict.value.map { "set to \($0)" } ?? "deleted") + " by \(conflict.origin.name)-\(conflict.origin.tag.short)"
+    case .superseded: "\(subject): replaced by a later write of this program"
+    case .expired: "\(subject): given up before it was carried out"
+    case .unknown(let reason): "\(subject): outcome unknown: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,139 @@
+public import BindingModel
+import BindingWire
+
+/// A field itself, as `$level` gives it: observe it, bind controls to it, change it safely, ask how it stands.
+public struct SharedField<Value: Sendable & Equatable>: Sendable {
+  let cell: FieldCell<Value>
+
+  /// The shown value; assigning is the same as assigning the property.
+  public var value: Value {
+    get { cell.value }
+    nonmutating set { cell.assign(newValue) }
+  }
+
+  /// How the shown value stands to the hub's.
+  public var status: FieldStatus { cell.status }
+
+  /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
+  public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
+
+  /// The present value, then the newest at each change, made here or elsewhere.
+  public var values: Values<Value> { cell.news.values }
+
+  /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released.
+  public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    cell.news.observe(body)
+  }
+
+  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive.
+  @discardableResult
+  public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    cell.news.observe(on: owner, body)
+  }
+
+  /// Writes and hands out the write, whose outcome can be awaited.
+  /// - Throws: `FieldError` if the value does not fit the declaration, `WriteError` if it cannot be laid over.
+  @discardableResult
+  public func write(_ value: Value) throws -> PendingWrite {
+    let (model, name) = try cell.attached()
+    let proposal = Proposal(operations: [try cell.operation(.set, value, name: name)])
+    return try model.write(proposal) { [cell] stamp in cell.accept(typed: value, stamp: stamp) }
+  }
+
+  /// Writes the declared default, as a real write.
+  @discardableResult
+  public func reset() throws -> PendingWrite { try write(cell.declared) }
+
+  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what somebody else
+  /// wrote meanwhile. `body` may run many times.
+  /// - Parameter attempts: how often it is tried before it is given up.
+  /// - Returns: the value that was committed.
+  /// - Throws: what `body` throws, `FieldError`, `WriteError`, or `WriteRejection` when the hub refuses or the attempts are used up.
+  @discardableResult
+  public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
+    let (model, name) = try cell.attached()
+    var seen = model.record(name)
+    var rejection = WriteRejection(outcome: .expired, fields: [name])
+    for _ in 0..<max(attempts, 1) {
+      let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
+      let value = try body(base)
+      let proposal = Proposal(
+        operations: [try cell.operation(.set, value, name: name)],
+        conditions: [Condition(field: name, epoch: seen?.epoch ?? 0, version: seen?.version ?? 0)])
+      let outcome = try await model.write(proposal).outcome
+      switch outcome {
+      case .committed: return value
+      case .conflict(let conflict):
+        rejection = WriteRejection(outcome: outcome, fields: [name])
+        seen = await model.record(name, noOlderThan: conflict)
+      default: throw WriteRejection(outcome: outcome, fields: [name])
+      }
+    }
+    throw rejection
+  }
+}
+
+extension SharedField where Value: AdditiveArithmetic & FieldCodable {
+  /// Adds at the hub: no increment is ever lost, and none waits for another.
+  @discardableResult
+  public func add(_ amount: Value) throws -> PendingWrite {
+    let (model, name) = try cell.attached()
+    return try model.write(Proposal(operations: [FieldOperation(.add, name, try cell.codec.encode(amount))]))
+  }
+}
+
+extension SharedModel {
+  /// The field as it is once the replica has reached the commit that a conflict named; what is there after a second otherwise.
+  func record(_ field: String, noOlderThan conflict: Conflict) async -> FieldRecord? {
+    let id = id
+    _ = await runtime.wait(atMost: .seconds(1)) { state in
+      state.session.fieldRecord(id, field).map { $0.version >= conflict.version } ?? false
+    }
+    return record(field)
+  }
+}
+
+/// The location of a shared field: reading is local, writing goes to the hub.
+struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
+  let cell: FieldCell<Value>
+
+  func read() -> Value { cell.value }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    cell.assign(value)
+    if case .rejected(let reason)? = cell.problem { throw BindingError(.refused, reason) }
+  }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var value = cell.value
+    if body(&value) { try write(value, by: writer) }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    cell.news.binding.location.observe(owner: owner, body)
+  }
+
+  func remove(observer owner: AnyObject) { cell.news.remove(observer: owner) }
+}
+
+extension FieldCell {
+  func attached() throws(FieldError) -> (model: SharedModel, name: String) {
+    guard let attachment else { throw .notShared(field: declaredName ?? "this field") }
+    return attachment
+  }
+
+  var status: FieldStatus {
+    guard let (model, name) = attachment else { return problem.map(FieldStatus.problem) ?? .local }
+    if let problem { return .problem(problem) }
+    return model.runtime.state.withLock { state in
+      let record = state.session.fieldRecord(model.id, name)
+      if record?.isPending == true {
+        let waiting = state.writes.values.first { $0.model === model && $0.write.fields.contains(name) && $0.hold != nil }
+        if let code = waiting?.hold { return .waiting(code) }
+        return .pending(isInFlight: state.session.isInFlight(model.id, name))
+      }
+      let version = record?.version ?? 0
+      return state.session.isCurrent(model.id) ? .current(version: version) : .stale(version: version)
+    }
+  }
+}

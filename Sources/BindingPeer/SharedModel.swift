@@ -1,0 +1,208 @@
+public import BindingModel
+public import BindingWire
+
+/// A model as one peer sees it, without types: what tools use, and what stands behind every `Model` that was shared.
+///
+/// Reading and writing is safe on any thread. Observers run on the model's lane. The model is left when nobody holds it any more and all that was
+/// written has its outcome.
+public final class SharedModel: Sendable {
+  public let id: String
+  /// Where this model's observers run.
+  public let lane: Lane
+  let peer: Peer
+  var runtime: PeerRuntime { peer.runtime }
+
+  struct WeakCell: Sendable {
+    weak var cell: (any AnyFieldCell)?
+  }
+
+  /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets the newest.
+  struct Staged: Sendable {
+    var values: [String: (value: FieldValue?, stamp: UInt64)] = [:]
+    var reveals: [Reveal] = []
+    var missedReveals: UInt64 = 0
+    var hops: UInt8 = 0
+    var cells: [String: [WeakCell]] = [:]
+    var observers: [UInt64: @Sendable (Reveal, _ missed: UInt64) -> Void] = [:]
+    var lastObserver: UInt64 = 0
+    var isScheduled = false
+    var isDelivering = false
+  }
+  let staged: Protected<Staged> = Protected(Staged())
+
+  /// Reveals that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
+  public static let maxWaitingReveals = 10_000
+
+  init(id: String, lane: Lane, peer: Peer) {
+    self.id = id
+    self.lane = lane
+    self.peer = peer
+  }
+
+  deinit { peer.runtime.abandon(model: id) }
+
+  /// The field's shown value; nil if it has none.
+  public subscript(field: String) -> FieldValue? {
+    runtime.state.withLock { $0.session.shown(id, field) }
+  }
+
+  /// All that is known of a field; nil if it has never been heard of.
+  public func record(_ field: String) -> FieldRecord? {
+    runtime.state.withLock { $0.session.fieldRecord(id, field) }
+  }
+
+  /// The shown values of all fields, the protocol's own (`@description`) among them.
+  public var values: [String: FieldValue] {
+    runtime.state.withLock { $0.session.shownValues(id) }
+  }
+
+  /// The epoch and version of the committed values.
+  public var version: (epoch: Epoch, version: Version) {
+    runtime.state.withLock { $0.session.version(of: id) }
+  }
+
+  /// Whether the committed values are complete: the link is up and no catch-up is under way.
+  public var isCurrent: Bool {
+    runtime.state.withLock { $0.session.isCurrent(id) }
+  }
+
+  /// What is declared of the fields, as the hub has it.
+  public var modelDescription: ModelDescription {
+    self[Names.description]?.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
+  }
+
+  /// Waits until the model is current; false when `limit` passes first.
+  public func whenCurrent(within limit: Duration) async -> Bool {
+    let id = id
+    return await runtime.wait(atMost: limit) { $0.session.isCurrent(id) }
+  }
+
+  /// Writes: shown at once, sent when it can be, decided by the hub.
+  /// - Throws: `WriteError` if it cannot even be laid over: a bad name, a value past a limit, a full outbox, a stopped peer.
+  @discardableResult
+  public func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
+    try write(proposal, whenLaidOver: { _ in })
+  }
+
+  /// `observer` hears each reveal of this model, in order, on its lane, from now on. A lane far behind is told how many it missed.
+  public func observe(
+    _ observer: @escaping @Sendable (_ reveal: Reveal, _ missed: UInt64) -> Void
+  ) -> ObserverToken {
+    let number = staged.withLock {
+      $0.lastObserver += 1
+      $0.observers[$0.lastObserver] = observer
+      return $0.lastObserver
+    }
+    return ObserverToken { [weak self] in
+      _ = self?.staged.withLock { $0.observers.removeValue(forKey: number) }
+    }
+  }
+}
+
+// MARK: - Writing
+
+extension SharedModel {
+  /// Lays the proposal over and registers it; `whenLaidOver` is called with a stamp older than all that is revealed from then on.
+  func write(
+    _ proposal: Proposal, whenLaidOver: @Sendable (_ stamp: UInt64) -> Void
+  ) throws(WriteError) -> PendingWrite {
+    var proposal = proposal
+    proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
+    let pending = PendingWrite(fields: proposal.operations.map(\.field))
+    let laidOver = proposal
+    let stamp = try runtime.perform { state, now throws(WriteError) in
+      let write = try state.session.write(laidOver, to: id, now: now, into: &state.output)
+      state.writes[write] = .init(write: pending, model: self)
+      state.stamp += 1
+      return state.stamp
+    }
+    whenLaidOver(stamp)
+    return pending
+  }
+
+  func noteRejection(of fields: [String], _ reason: String) {
+    let cells = staged.withLock { staged in fields.flatMap { staged.cells[$0] ?? [] } }
+    for weak in cells { weak.cell?.reject(reason) }
+  }
+}
+
+// MARK: - Delivering
+
+extension SharedModel {
+  /// Ties a cell to a field. From now on it is told.
+  func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
+    guard cell.attach(to: self, as: field) else { return false }
+    staged.withLock { $0.cells[field, default: []].append(WeakCell(cell: cell)) }
+    return true
+  }
+
+  /// Takes a reveal in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
+  func stage(_ reveal: Reveal, stamp: UInt64) {
+    staged.withLock { staged in
+      for change in reveal.changes { staged.values[change.field] = (change.new, stamp) }
+      staged.hops = max(staged.hops, reveal.proposalHops)
+      guard !staged.observers.isEmpty else { return }
+      if staged.reveals.count >= SharedModel.maxWaitingReveals {
+        staged.reveals.removeFirst()
+        staged.missedReveals += 1
+      }
+      staged.reveals.append(reveal)
+    }
+  }
+
+  /// Delivers now when this thread is on the lane, else later there.
+  func scheduleDelivery() {
+    if lane.isCurrent { return deliver() }
+    let isFirst = staged.withLock { staged in
+      defer { staged.isScheduled = true }
+      return !staged.isScheduled
+    }
+    if isFirst { lane.run { [self] in deliver() } }
+  }
+
+  /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is telling already.
+  func deliver() {
+    while let turn = takeTurn() {
+      for (field, news) in turn.values {
+        for weak in turn.cells[field] ?? [] { weak.cell?.accept(news.value, stamp: news.stamp) }
+      }
+      Delivery(proposalHops: turn.hops).run {
+        Turn.run {
+          for field in turn.values.keys {
+            for weak in turn.cells[field] ?? [] { weak.cell?.publish() }
+          }
+        }
+        for (index, reveal) in turn.reveals.enumerated() {
+          for observer in turn.observers.values { observer(reveal, index == 0 ? turn.missedReveals : 0) }
+        }
+      }
+      staged.withLock { $0.isDelivering = false }
+    }
+  }
+
+  private func takeTurn() -> Staged? {
+    staged.withLock { staged in
+      staged.isScheduled = false
+      guard !staged.isDelivering, !staged.values.isEmpty || !staged.reveals.isEmpty else { return nil }
+      let turn = staged
+      staged.isDelivering = true
+      staged.values.removeAll(keepingCapacity: true)
+      staged.reveals.removeAll()
+      staged.missedReveals = 0
+      staged.hops = 0
+      return turn
+    }
+  }
+}
+
+/// A delivery that runs on this thread: what is written meanwhile is an answer to what it tells (R17).
+final class Delivery: Sendable {
+  private static let slot = ThreadSlot<Delivery>()
+  static var current: Delivery? { slot.occupant }
+
+  let proposalHops: UInt8
+
+  init(proposalHops: UInt8) { self.proposalHops = proposalHops }
+
+  func run(_ body: () -> Void) { Delivery.slot.occupy(by: self, body) }
+}

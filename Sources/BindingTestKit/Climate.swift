@@ -1,0 +1,42 @@
+/// Which faults a seed knows, and how often: each class is drawn on or off, so that some seeds see one fault alone and some see all.
+public struct Climate: Sendable {
+  public var peers = 3
+  public var models = 1
+  /// In a thousand frames on a publish connection.
+  public var lostFrames = 0
+  public var repeatedFrames = 0
+  /// In a thousand steps of an application.
+  public var cuts = 0
+  public var hubCrashes = 0
+  public var peerCrashes = 0
+  public var leaves = 0
+  /// Whether a hub that starts again has its log.
+  public var isDurable = false
+  /// The longest way of a frame, milliseconds; each connection has its own.
+  public var requestDelay: UInt64 = 3
+  public var publishDelay: UInt64 = 3
+  /// Milliseconds between two steps of an application.
+  public var pace: UInt64 = 40
+  public var chaosMilliseconds: UInt64 = 8_000
+  /// Downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
+  public var droppedFrame: Int?
+  public var steps = 60
+
+  public init() {}
+
+  init(drawnFrom chance: inout Chance) {
+    peers = 2 + chance.below(4)
+    models = 1 + chance.below(2)
+    if chance.perMille(500) { lostFrames = [5, 50, 300][chance.below(3)] }
+    if chance.perMille(300) { repeatedFrames = [20, 200][chance.below(2)] }
+    if chance.perMille(400) { cuts = [5, 30][chance.below(2)] }
+    if chance.perMille(300) { hubCrashes = [3, 15][chance.below(2)] }
+    if chance.perMille(250) { peerCrashes = [3, 15][chance.below(2)] }
+    if chance.perMille(200) { leaves = 20 }
+    isDurable = chance.perMille(500)
+    requestDelay = [1, 5, 40, 300][chance.below(4)]
+    publishDelay = [1, 5, 40, 300][chance.below(4)]
+    pace = [5, 40, 200][chance.below(3)]
+    steps = 40 + chance.below(60)
+  }
+}

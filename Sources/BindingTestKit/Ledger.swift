@@ -1,0 +1,78 @@
+import BindingHub
+import BindingWire
+
+/// What the hub's store took, seen from outside: the one truth that every replica is held against.
+struct Ledger {
+  struct Place: Hashable {
+    let model: String
+    let epoch: Epoch
+    let version: Version
+  }
+  struct Entry {
+    let tag: Tag
+    let number: ProposalNumber
+    let changes: [String: FieldValue?]
+  }
+  private(set) var entries: [Place: Entry] = [:]
+  /// The whole model at each version.
+  private(set) var states: [Place: [String: FieldValue]] = [:]
+  private var names: [String: [FieldID: String]] = [:]
+  private var present: [String: [String: FieldValue]] = [:]
+  private(set) var commits = 0
+  private var proposals: Swift.Set<String> = []
+
+  /// A hub without its log has started: models begin anew.
+  mutating func begin(keeping: Bool) {
+    if !keeping {
+      present.removeAll()
+      names.removeAll()
+    }
+  }
+
+  /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
+  mutating func enter(_ batch: Batch) throws(Broken) {
+    guard !batch.body.isEmpty else { return }
+    guard let group = try? CommitGroup.decode(batch.body) else { throw Broken("the body of a batch does not parse") }
+    var state = present[batch.model] ?? [:]
+    for (offset, name) in group.names.names.enumerated() {
+      names[batch.model, default: [:]][group.names.first + FieldID(offset)] = name
+    }
+    var version = group.previous
+    for commit in group.commits {
+      version += 1
+      let place = Place(model: batch.model, epoch: group.epoch, version: version)
+      guard entries[place] == nil else { throw Broken("version \(version) of \(batch.model) was decided twice in one epoch") }
+      let tag = group.origins[Int(commit.origin)].tag
+      var changes: [String: FieldValue?] = [:]
+      for change in commit.changes {
+        guard let name = names[batch.model]?[change.field] else { throw Broken("a commit names field \(change.field) of \(batch.model), which has no name") }
+        changes.updateValue(change.value, forKey: name)
+        state[name] = change.value
+      }
+      let key = "\(batch.model) \(group.epoch) \(tag.rawValue) \(commit.number)"
+      guard proposals.insert(key).inserted else { throw Broken("proposal \(key) was carried out twice") }
+      entries[place] = Entry(tag: tag, number: commit.number, changes: changes)
+      states[place] = state
+      commits += 1
+    }
+    present[batch.model] = state
+  }
+}
+
+/// An invariant that does not hold, in a sentence.
+public struct Broken: Error, CustomStringConvertible {
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+extension CommitGroup {
+  static func decode(_ body: [UInt8]) throws(WireError) -> CommitGroup {
+    try body.withUnsafeBytes { bytes in
+      Result { () throws(WireError) in
+        var reader = WireReader(bytes, message: "commits")
+        return try CommitGroup(from: &reader)
+      }
+    }.get()
+  }
+}

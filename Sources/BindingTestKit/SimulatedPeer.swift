@@ -1,0 +1,105 @@
+import BindingPeer
+import BindingWire
+
+/// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to its promises.
+final class SimulatedPeer {
+  struct Write {
+    let model: String
+    let fields: [String: FieldValue]
+    let isPlain: Bool
+    let adds: Int64
+  }
+  var session: Session
+  var output = PeerOutput()
+  /// Counts its connections; frames of an earlier one are lost.
+  var generation: Int
+  /// The number under which the hub knows the present one.
+  var hubSide = -1
+  var isConnected = false
+  var topics: Swift.Set<[UInt8]> = []
+  var sessionOnTheWire: SessionID = 0
+  var life = 0
+  let clockOffset: UInt64
+  /// When the last frame of each line arrives: lines keep their order.
+  var requestLine: UInt64 = 0
+  var publishLine: UInt64 = 0
+  var upLine: UInt64 = 0
+  var subscriptionLine: UInt64 = 0
+
+  var undecided: [WriteID: Write] = [:]
+  var lastPlain: [String: (id: WriteID, value: FieldValue)] = [:]
+  var seen: [String: (epoch: Epoch, version: Version)] = [:]
+  var steps = 0
+
+  init(session: Session, output: PeerOutput, generation: Int, life: Int, clockOffset: UInt64) {
+    self.session = session
+    self.output = output
+    self.generation = generation
+    self.life = life
+    self.clockOffset = clockOffset
+  }
+}
+
+/// What happened in a history: shows that the faults and repairs that are meant to be tested do occur.
+public struct Counts: Sendable {
+  public var deliveries = 0
+  public var connections = 0
+  public var writes = 0
+  public var committed = 0
+  public var conflicts = 0
+  public var superseded = 0
+  public var kept = 0
+  public var unknown = 0
+  public var lost = 0
+  public var gaps = 0
+  public var deltas = 0
+  public var snapshots = 0
+  public var missedBeats = 0
+  public var divergences = 0
+  public var newEpochs = 0
+  public var offers = 0
+  public var hubCrashes = 0
+  public var peerCrashes = 0
+  public var holds = 0
+  public var repeats: UInt64 = 0
+  public var routedJoins: UInt64 = 0
+  public var rescuedFields: UInt64 = 0
+  public var jumps: UInt64 = 0
+
+  public init() {}
+
+  public mutating func add(_ other: Counts) {
+    deliveries += other.deliveries
+    connections += other.connections
+    writes += other.writes
+    committed += other.committed
+    conflicts += other.conflicts
+    superseded += other.superseded
+    kept += other.kept
+    unknown += other.unknown
+    lost += other.lost
+    gaps += other.gaps
+    deltas += other.deltas
+    snapshots += other.snapshots
+    missedBeats += other.missedBeats
+    divergences += other.divergences
+    newEpochs += other.newEpochs
+    offers += other.offers
+    hubCrashes += other.hubCrashes
+    peerCrashes += other.peerCrashes
+    holds += other.holds
+    repeats += other.repeats
+    routedJoins += other.routedJoins
+    rescuedFields += other.rescuedFields
+    jumps += other.jumps
+  }
+
+  /// Every count with its name, for a line of print and for the test that none is zero.
+  public var all: [(name: String, count: UInt64)] {
+    Mirror(reflecting: self).children.compactMap { child in
+      guard let name = child.label else { return nil }
+      if let count = child.value as? Int { return (name, UInt64(count)) }
+      return (child.value as? UInt64).map { (name, $0) }
+    }
+  }
+}

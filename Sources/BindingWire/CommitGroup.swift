@@ -1,0 +1,164 @@
+/// One or more commits of one model, in order (§5.2): the message `commits`.
+public struct CommitGroup: WireContent, Hashable {
+  public var epoch: Epoch
+  /// The first commit makes version `previous` + 1.
+  public var previous: Version
+  /// The hub's wall time, milliseconds since 1970.
+  public var time: UInt64
+  /// Who wrote; commits refer to them by position.
+  public var origins: [Origin]
+  /// The names of the field ids that are new with these commits.
+  public var names: NamesRun
+  public var commits: [Commit]
+
+  public init(
+    epoch: Epoch, previous: Version, time: UInt64, origins: [Origin], names: NamesRun, commits: [Commit]
+  ) {
+    self.epoch = epoch
+    self.previous = previous
+    self.time = time
+    self.origins = origins
+    self.names = names
+    self.commits = commits
+  }
+
+  /// The version that the last commit makes.
+  public var version: Version { previous + Version(commits.count) }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    epoch = try reader.u64("epoch")
+    previous = try reader.u64("previous")
+    time = try reader.u64("time")
+    origins = try reader.origins()
+    names = try NamesRun(from: &reader)
+    let count = try reader.commitCount(after: previous)
+    commits = try reader.elements(count)
+    for commit in commits where commit.origin >= origins.count {
+      throw reader.error("origin", "is \(commit.origin); \(origins.count) origins are listed")
+    }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(epoch)
+    writer.u64(previous)
+    writer.u64(time)
+    writer.count16(origins.count)
+    for origin in origins { writer.origin(origin) }
+    names.write(to: &writer)
+    writer.count16(commits.count)
+    writer.elements(commits)
+  }
+}
+
+/// Names of field ids that follow each other: `first`, `first` + 1, …
+public struct NamesRun: WireContent, Hashable {
+  /// With no names: how many ids had been given before.
+  public var first: FieldID
+  public var names: [String]
+
+  public init(first: FieldID, names: [String] = []) {
+    self.first = first
+    self.names = names
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    let (first, count) = try reader.namesHeader()
+    self.first = first
+    names = []
+    names.reserveCapacity(count)
+    for _ in 0..<count { names.append(try reader.fieldName("names")) }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(first)
+    writer.count32(names.count)
+    for name in names { writer.text8(name) }
+  }
+}
+
+/// One atomic change of a model.
+public struct Commit: WireContent, Hashable {
+  /// Who wrote it: a position in the group's origins.
+  public var origin: UInt16
+  public var number: ProposalNumber
+  public var hops: UInt8
+  public var changes: [CommitChange]
+
+  public init(origin: UInt16, number: ProposalNumber, hops: UInt8 = 0, changes: [CommitChange]) {
+    self.origin = origin
+    self.number = number
+    self.hops = hops
+    self.changes = changes
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    origin = try reader.u16("origin")
+    number = try reader.u32("number")
+    hops = try reader.u8("hops")
+    changes = try reader.elements(try reader.count16("changes", minimum: 8))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u16(origin)
+    writer.u32(number)
+    writer.u8(hops)
+    writer.count16(changes.count)
+    writer.elements(changes)
+  }
+}
+
+/// What a commit makes of one field.
+public struct CommitChange: WireContent, Hashable {
+  public var field: FieldID
+  /// nil: deleted.
+  public var value: FieldValue?
+
+  public init(field: FieldID, value: FieldValue?) {
+    self.field = field
+    self.value = value
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    field = try reader.fieldID("field")
+    value = try reader.value("value")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(field)
+    writer.value(value)
+  }
+}
+
+extension WireReader {
+  mutating func origins() throws(WireError) -> [Origin] {
+    let count = try count16("origins", minimum: 9)
+    var origins: [Origin] = []
+    origins.reserveCapacity(count)
+    for _ in 0..<count { origins.append(try origin("origins")) }
+    return origins
+  }
+
+  /// The first id and the count of a `names`.
+  mutating func namesHeader() throws(WireError) -> (first: FieldID, count: Int) {
+    let first = try u32("names.first")
+    let count = try count32("names", minimum: 2)
+    guard count <= FieldID.max - first else { throw error("names", "the ids end at \(FieldID.max - 1)") }
+    return (first, count)
+  }
+
+  /// The count of commits: at least one, and no version past the last number.
+  mutating func commitCount(after previous: Version) throws(WireError) -> Int {
+    let count = try count16("commits", minimum: 9)
+    if count == 0 { throw error("commits", "is empty; at least one commit must be there") }
+    if UInt64(count) > UInt64.max - previous { throw error("previous", "leaves no number for \(count) commits") }
+    return count
+  }
+
+  /// A field's id, which must not be the one that stands for "a name follows".
+  @inlinable
+  mutating func fieldID(_ place: StaticString) throws(WireError) -> FieldID {
+    let id = try u32(place)
+    if id == FieldID.max { throw error(place, "is 0xFFFFFFFF, which is no field's id") }
+    return id
+  }
+}

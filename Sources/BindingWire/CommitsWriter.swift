@@ -1,0 +1,154 @@
+/// Builds the body of a `commits` while a batch is decided. Kept and used again: it allocates only to grow.
+///
+/// `begin`, then for each commit `origin`, `beginCommit`, `introduce` and `change` in any number, `endCommit` or
+/// `rollbackCommit`; last `finish`.
+public struct CommitsWriter: Sendable {
+  private var head = WireWriter()
+  private var originBytes = WireWriter()
+  private var nameBytes = WireWriter()
+  @usableFromInline var commits = WireWriter(reserving: 4_096)
+  private var tags: [UInt64] = []
+  private var firstName: FieldID = 0
+  private var nameCount: UInt32 = 0
+
+  /// Commits that were ended.
+  public private(set) var count = 0
+  /// Changes of the commit that was begun.
+  @usableFromInline var changes = 0
+  private var saved = Saved()
+
+  /// Where everything stood when the commit was begun.
+  private struct Saved {
+    var commits = 0
+    var origins = 0
+    var tags = 0
+    var names = 0
+    var nameCount: UInt32 = 0
+  }
+
+  public init() {}
+
+  public private(set) var previous: Version = 0
+  /// The version that the last ended commit makes.
+  public var version: Version { previous + Version(count) }
+  public var isEmpty: Bool { count == 0 }
+  /// Changes of the commit that was begun.
+  @inlinable public var changeCount: Int { changes }
+  /// No further commit fits into one message.
+  public var isFull: Bool { count == Int(UInt16.max) || tags.count == Int(UInt16.max) }
+  /// Bytes of the body so far.
+  public var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
+  /// The id that the next new name would get.
+  public var nextID: FieldID { firstName + nameCount }
+
+  /// Begins a body. `time` is in milliseconds since 1970; `namesKnown` is how many ids the model has given so far.
+  public mutating func begin(epoch: Epoch, previous: Version, time: UInt64, namesKnown: FieldID) {
+    head.removeAll()
+    originBytes.removeAll()
+    nameBytes.removeAll()
+    commits.removeAll()
+    tags.removeAll(keepingCapacity: true)
+    head.u64(epoch)
+    head.u64(previous)
+    head.u64(time)
+    self.previous = previous
+    firstName = namesKnown
+    nameCount = 0
+    count = 0
+    changes = 0
+    saved = Saved()
+  }
+
+  /// The position of an origin in the table; it is added at first sight. Call it only while `isFull` is false.
+  public mutating func origin(_ origin: Origin) -> UInt16 {
+    let tag = origin.tag.rawValue
+    if let last = tags.last, last == tag { return UInt16(truncatingIfNeeded: tags.count - 1) }
+    if let known = tags.firstIndex(of: tag) { return UInt16(truncatingIfNeeded: known) }
+    tags.append(tag)
+    originBytes.origin(origin)
+    return UInt16(truncatingIfNeeded: tags.count - 1)
+  }
+
+  /// Gives the next id to a field name that passed `Names.isField`.
+  public mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
+    nameBytes.text8(name)
+    nameCount += 1
+    return firstName + nameCount - 1
+  }
+
+  /// Gives the next id to a field name that passed `Names.checkField`.
+  public mutating func introduce(_ name: String) -> FieldID {
+    var name = name
+    return name.withUTF8 { introduce(UnsafeRawBufferPointer($0)) }
+  }
+
+  public mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
+    saved = Saved(
+      commits: commits.count, origins: originBytes.count, tags: tags.count, names: nameBytes.count,
+      nameCount: nameCount)
+    commits.commitHeader(origin, number, hops)
+    changes = 0
+  }
+
+  /// One field of the commit that was begun; nil deletes it. False, and nothing written, when the commit has 65,535
+  /// changes.
+  @inlinable @discardableResult
+  public mutating func change(_ field: FieldID, _ value: UnsafeRawBufferPointer?) -> Bool {
+    guard changes < Int(UInt16.max) else { return false }
+    changes &+= 1
+    if let value {
+      commits.change(field, value)
+    } else {
+      commits.u32(field)
+      commits.u32(UInt32.max)
+    }
+    return true
+  }
+
+  /// The same for a value already taken out of its message.
+  @discardableResult
+  public mutating func change(_ field: FieldID, _ value: FieldValue?) -> Bool {
+    guard let value else { return change(field, nil as UnsafeRawBufferPointer?) }
+    return value.bytes.withUnsafeBytes { change(field, $0) }
+  }
+
+  /// Deletes one field in the commit that was begun. False as for `change`.
+  @inlinable @discardableResult
+  public mutating func delete(_ field: FieldID) -> Bool { change(field, nil as UnsafeRawBufferPointer?) }
+
+  /// Ends the commit; its version is the new `version`.
+  public mutating func endCommit() {
+    commits.patch16(at: saved.commits + 7, UInt16(truncatingIfNeeded: changes))
+    count += 1
+  }
+
+  /// Undoes everything since `beginCommit`: the changes, and the origins and names that came with them.
+  public mutating func rollbackCommit() {
+    commits.truncate(to: saved.commits)
+    originBytes.truncate(to: saved.origins)
+    nameBytes.truncate(to: saved.names)
+    tags.removeSubrange(saved.tags...)
+    nameCount = saved.nameCount
+    changes = 0
+  }
+
+  /// Appends the body to `writer`.
+  public func finish(into writer: inout WireWriter) {
+    writer.reserve(byteCount)
+    head.withUnsafeBytes { writer.raw($0) }
+    writer.u16(UInt16(truncatingIfNeeded: tags.count))
+    originBytes.withUnsafeBytes { writer.raw($0) }
+    writer.u32(firstName)
+    writer.u32(nameCount)
+    nameBytes.withUnsafeBytes { writer.raw($0) }
+    writer.u16(UInt16(truncatingIfNeeded: count))
+    commits.withUnsafeBytes { writer.raw($0) }
+  }
+
+  /// The body.
+  public func finish() -> [UInt8] {
+    var writer = WireWriter(reserving: byteCount)
+    finish(into: &writer)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,78 @@
+/// What a peer says first on a connection (§4.1).
+public struct Hello: WireContent, Hashable {
+  /// The lowest and the highest protocol number that the peer speaks.
+  public var lowest: UInt8
+  public var highest: UInt8
+  public var identity: Identity
+  /// This identity has been welcomed before.
+  public var isResuming: Bool
+  /// How long the hub keeps the session without hearing from it; 0 is the hub's default.
+  public var leaseMilliseconds: UInt32
+  public var encoding: String
+  public var capabilities: [String]
+
+  public init(
+    lowest: UInt8 = 0, highest: UInt8 = 0, identity: Identity, isResuming: Bool = false,
+    leaseMilliseconds: UInt32 = 0, encoding: String = "json", capabilities: [String] = []
+  ) {
+    self.lowest = lowest
+    self.highest = highest
+    self.identity = identity
+    self.isResuming = isResuming
+    self.leaseMilliseconds = leaseMilliseconds
+    self.encoding = encoding
+    self.capabilities = capabilities
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    lowest = try reader.u8("lowest")
+    highest = try reader.u8("highest")
+    if lowest > highest { throw reader.error("highest", "is \(highest), below lowest, \(lowest)") }
+    let tag = try reader.tag("tag")
+    let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
+    let name = try reader.text8("name")
+    do { try Names.checkPeer(name) } catch { throw reader.relabelled(error, "name") }
+    identity = Identity(tag: tag, secret: secret, name: name)
+    isResuming = try reader.bits("flags", known: 1) == 1
+    leaseMilliseconds = try reader.u32("leaseMs")
+    encoding = try reader.text8("encoding")
+    capabilities = try reader.texts("capabilities")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u8(lowest)
+    writer.u8(highest)
+    writer.u64(identity.tag.rawValue)
+    writer.u64(identity.secret.high)
+    writer.u64(identity.secret.low)
+    writer.text8(identity.name)
+    writer.flag(isResuming)
+    writer.u32(leaseMilliseconds)
+    writer.text8(encoding)
+    writer.texts(capabilities)
+  }
+}
+
+extension WireReader {
+  /// A byte of flags of which only the `known` bits may be set.
+  mutating func bits(_ place: StaticString, known: UInt8) throws(WireError) -> UInt8 {
+    let bits = try u8(place)
+    if bits & ~known != 0 { throw error(place, "is \(bits); only the bits of \(known) have a meaning") }
+    return bits
+  }
+
+  /// A `list8(text8)`.
+  mutating func texts(_ place: StaticString) throws(WireError) -> [String] {
+    var texts: [String] = []
+    for _ in 0..<(try count8(place, minimum: 1)) { texts.append(try text8(place)) }
+    return texts
+  }
+}
+
+extension WireWriter {
+  /// A `list8(text8)`.
+  mutating func texts(_ texts: [String]) {
+    count8(texts.count)
+    for text in texts { text8(text) }
+  }
+}

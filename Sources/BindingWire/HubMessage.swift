@@ -1,0 +1,145 @@
+/// What stands before the body of every frame from the hub.
+public struct HubHeader: Sendable, Hashable {
+  public var topic: Topic
+  public var kind: HubMessageKind
+  public var start: StartNumber
+
+  public init(topic: Topic, kind: HubMessageKind, start: StartNumber) {
+    self.topic = topic
+    self.kind = kind
+    self.start = start
+  }
+
+  /// Bytes of a header.
+  public static let byteCount = 9
+
+  /// Reads the header and leaves `reader` at the body, naming errors after the kind.
+  public init(from reader: inout WireReader) throws(WireError) {
+    topic = try reader.u32("topic").byteSwapped
+    let number = try reader.u8("kind")
+    guard let kind = HubMessageKind(rawValue: number) else {
+      throw reader.error("kind", "is \(number), which is none of a hub's", code: .unknownKind)
+    }
+    reader.message = kind.name
+    self.kind = kind
+    start = try reader.u32("start")
+    if start == 0 { throw reader.error("start", "is 0") }
+    if let fixed = kind.fixedTopic {
+      if topic != fixed { throw reader.error("topic", "is \(topic), must be \(fixed)") }
+    } else if !Topics.isModel(topic) {
+      throw reader.error("topic", "is \(topic); a model's is at least \(Topics.firstModel)")
+    }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.topic(topic)
+    writer.u8(kind.rawValue)
+    writer.u32(start)
+  }
+}
+
+/// What the hub says to peers.
+public enum HubMessage: Sendable, Hashable {
+  case welcome(Welcome)
+  case topic(TopicAssigned)
+  case joined(Joined)
+  case outcomes(Outcomes)
+  case announce(Announce)
+  case heads(HeadsAnswer)
+  case error(HubError)
+  case pong(Pong)
+  case askOffer(AskOffer)
+  case statusReport(StatusReport)
+  case commits(CommitGroup)
+  case catchup(CatchupChunk)
+  case head(Head)
+  case beat(Beat)
+
+  public var kind: HubMessageKind {
+    switch self {
+    case .welcome: .welcome
+    case .topic: .topic
+    case .joined: .joined
+    case .outcomes: .outcomes
+    case .announce: .announce
+    case .heads: .heads
+    case .error: .error
+    case .pong: .pong
+    case .askOffer: .askOffer
+    case .statusReport: .statusReport
+    case .commits: .commits
+    case .catchup: .catchup
+    case .head: .head
+    case .beat: .beat
+    }
+  }
+
+  private var content: any WireContent {
+    switch self {
+    case .welcome(let content): content
+    case .topic(let content): content
+    case .joined(let content): content
+    case .outcomes(let content): content
+    case .announce(let content): content
+    case .heads(let content): content
+    case .error(let content): content
+    case .pong(let content): content
+    case .askOffer(let content): content
+    case .statusReport(let content): content
+    case .commits(let content): content
+    case .catchup(let content): content
+    case .head(let content): content
+    case .beat(let content): content
+    }
+  }
+
+  /// Reads a whole frame.
+  public static func decode(
+    _ frame: UnsafeRawBufferPointer
+  ) throws(WireError) -> (header: HubHeader, message: HubMessage) {
+    var reader = WireReader(frame)
+    let header = try HubHeader(from: &reader)
+    return (header, try HubMessage(header.kind, from: &reader))
+  }
+
+  /// Reads a whole frame.
+  public static func decode(_ frame: [UInt8]) throws(WireError) -> (header: HubHeader, message: HubMessage) {
+    try frame.withUnsafeBytes { buffer in
+      Result { () throws(WireError) in try decode(buffer) }
+    }.get()
+  }
+
+  /// Reads the body of a frame of that kind, to its end.
+  public init(_ kind: HubMessageKind, from reader: inout WireReader) throws(WireError) {
+    switch kind {
+    case .welcome: self = .welcome(try Welcome(from: &reader))
+    case .topic: self = .topic(try TopicAssigned(from: &reader))
+    case .joined: self = .joined(try Joined(from: &reader))
+    case .outcomes: self = .outcomes(try Outcomes(from: &reader))
+    case .announce: self = .announce(try Announce(from: &reader))
+    case .heads: self = .heads(try HeadsAnswer(from: &reader))
+    case .error: self = .error(try HubError(from: &reader))
+    case .pong: self = .pong(try Pong(from: &reader))
+    case .askOffer: self = .askOffer(try AskOffer(from: &reader))
+    case .statusReport: self = .statusReport(try StatusReport(from: &reader))
+    case .commits: self = .commits(try CommitGroup(from: &reader))
+    case .catchup: self = .catchup(try CatchupChunk(from: &reader))
+    case .head: self = .head(try Head(from: &reader))
+    case .beat: self = .beat(try Beat(from: &reader))
+    }
+    try reader.end()
+  }
+
+  /// Appends the whole frame. `topic` is that of the model; a message about no model ignores it.
+  public func write(to writer: inout WireWriter, topic: Topic = Topics.none, start: StartNumber) {
+    HubHeader(topic: kind.fixedTopic ?? topic, kind: kind, start: start).write(to: &writer)
+    content.write(to: &writer)
+  }
+
+  /// The whole frame. `topic` is that of the model; a message about no model ignores it.
+  public func encode(topic: Topic = Topics.none, start: StartNumber) -> [UInt8] {
+    var writer = WireWriter()
+    write(to: &writer, topic: topic, start: start)
+    return writer.bytes
+  }
+}

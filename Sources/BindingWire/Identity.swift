@@ -1,0 +1,70 @@
+/// The public part of an identity: eight random bytes under which proposals are numbered.
+public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The eight bytes read little-endian.
+  public var rawValue: UInt64
+
+  @inlinable
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// The tag that stands for nobody.
+  public static let none = Tag(rawValue: 0)
+
+  public static func < (left: Tag, right: Tag) -> Bool { left.rawValue < right.rawValue }
+
+  /// Four hexadecimal digits for people: enough to tell two peers of one name apart, not to name one for ever.
+  public var short: String { String(description.prefix(4)) }
+
+  /// Sixteen hexadecimal digits, in the order of the bytes on the wire.
+  public var description: String { hexDigits(rawValue.byteSwapped) }
+}
+
+/// The secret part of an identity: sixteen random bytes. Only who shows it speaks for the tag. Never printed.
+public struct Secret: Hashable, Sendable, CustomStringConvertible {
+  /// The first eight bytes, read little-endian.
+  public var high: UInt64
+  /// The last eight bytes, read little-endian.
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  public var description: String { "Secret(…)" }
+}
+
+/// Who a peer is, from one start of its process to the end of that process.
+public struct Identity: Hashable, Sendable {
+  public var tag: Tag
+  public var secret: Secret
+  /// 1 to 64 bytes of UTF-8, for people; need not be unique.
+  public var name: String
+
+  public init(tag: Tag, secret: Secret, name: String) {
+    self.tag = tag
+    self.secret = secret
+    self.name = name
+  }
+}
+
+/// Who proposed a commit.
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
+  public var tag: Tag
+  public var name: String
+
+  public init(tag: Tag, name: String) {
+    self.tag = tag
+    self.name = name
+  }
+
+  /// Nobody: the origin of a field that has never been written.
+  public static let none = Origin(tag: .none, name: "")
+
+  public var description: String { "\(name)#\(tag.short)" }
+}
+
+/// Sixteen lower-case hexadecimal digits, the highest first.
+func hexDigits(_ number: UInt64) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}

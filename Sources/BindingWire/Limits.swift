@@ -1,0 +1,53 @@
+/// What a hub allows, told in its welcome. All are the largest value still allowed.
+public struct Limits: Sendable, Hashable {
+  public var maxValueBytes = 65_536
+  public var maxProposalBytes = 262_144
+  public var maxProposalFields = 1_000
+  public var maxModelFields = 100_000
+  public var maxModelIdBytes = 200
+  public var maxFieldNameBytes = 64
+  public var maxModels = 100_000
+  public var maxSessions = 1_000
+  /// Proposals in flight per session.
+  public var maxUndecided = 256
+  /// Bytes of one catch-up or offer message.
+  public var chunkBytes = 262_144
+  /// Bytes of a `commits` that is still published; longer ones go to each session.
+  public var maxPublishedBytes = 8_192
+  public var maxFrameBytes = 1_048_576
+  public var maxHops = 8
+  /// Models that one session may join.
+  public var maxTopics = 1_000
+  /// Bytes that may wait for one session.
+  public var routedQueueBytes = 4_194_304
+
+  public init() {}
+
+  /// Every limit with its code, in the order of the codes.
+  static let codes: [(code: UInt8, path: any WritableKeyPath<Limits, Int> & Sendable)] = [
+    (1, \.maxValueBytes), (2, \.maxProposalBytes), (3, \.maxProposalFields), (4, \.maxModelFields),
+    (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUndecided),
+    (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
+    (15, \.routedQueueBytes),
+  ]
+}
+
+extension Limits: WireContent {
+  /// Reads the list of a welcome: unknown codes are ignored, missing ones keep their default.
+  public init(from reader: inout WireReader) throws(WireError) {
+    self.init()
+    for _ in 0..<(try reader.count8("limits", minimum: 9)) {
+      let code = try reader.u8("limits")
+      let limit = try reader.u64("limits")
+      if let entry = Self.codes.first(where: { $0.code == code }) { self[keyPath: entry.path] = Int(clamping: limit) }
+    }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.count8(Self.codes.count)
+    for entry in Self.codes {
+      writer.u8(entry.code)
+      writer.u64(UInt64(clamping: self[keyPath: entry.path]))
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/// What can be read from and written into a message.
+public protocol WireContent: Sendable {
+  /// Reads it from where `reader` stands; throws, and never traps, on bytes that do not follow the grammar.
+  init(from reader: inout WireReader) throws(WireError)
+  func write(to writer: inout WireWriter)
+}
+
+/// The kinds of messages from a peer to the hub.
+public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
+  case hello = 0x01
+  case join
+  case propose
+  case alive
+  case leave
+  case askHeads
+  case ping
+  case offer
+  case status
+
+  /// Its name in the protocol.
+  public var name: StaticString {
+    switch self {
+    case .hello: "hello"
+    case .join: "join"
+    case .propose: "propose"
+    case .alive: "alive"
+    case .leave: "leave"
+    case .askHeads: "askHeads"
+    case .ping: "ping"
+    case .offer: "offer"
+    case .status: "status"
+    }
+  }
+}
+
+/// The kinds of messages from the hub to peers.
+public enum HubMessageKind: UInt8, Sendable, CaseIterable {
+  case welcome = 0x81
+  case topic = 0x83
+  case joined = 0x84
+  case outcomes = 0x85
+  case announce = 0x86
+  case heads = 0x87
+  case error = 0x88
+  case pong = 0x89
+  case askOffer = 0x8A
+  case statusReport = 0x8B
+  case commits = 0x90
+  case catchup = 0x91
+  case head = 0x92
+  case beat = 0x93
+
+  /// Its name in the protocol.
+  public var name: StaticString {
+    switch self {
+    case .welcome: "welcome"
+    case .topic: "topic"
+    case .joined: "joined"
+    case .outcomes: "outcomes"
+    case .announce: "announce"
+    case .heads: "heads"
+    case .error: "error"
+    case .pong: "pong"
+    case .askOffer: "askOffer"
+    case .statusReport: "statusReport"
+    case .commits: "commits"
+    case .catchup: "catchup"
+    case .head: "head"
+    case .beat: "beat"
+    }
+  }
+
+  /// The topic that every message of this kind has; nil when it has its model's.
+  public var fixedTopic: Topic? {
+    switch self {
+    case .commits, .catchup, .head: nil
+    case .beat: Topics.beat
+    default: Topics.none
+    }
+  }
+}
+
+extension WireReader {
+  /// The elements of a list whose count was read and checked.
+  mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
+    var elements: [Element] = []
+    elements.reserveCapacity(count)
+    for _ in 0..<count { elements.append(try Element(from: &self)) }
+    return elements
+  }
+
+  /// A byte or number that must be one of an enumeration's.
+  mutating func choice<Choice: RawRepresentable>(
+    _ place: StaticString, _ number: Choice.RawValue, _ allowed: String
+  ) throws(WireError) -> Choice {
+    guard let choice = Choice(rawValue: number) else { throw error(place, "is \(number); allowed are \(allowed)") }
+    return choice
+  }
+
+  /// A model id.
+  mutating func modelID(_ place: StaticString) throws(WireError) -> String {
+    let bytes = try text8Bytes(place)
+    do { try Names.checkModel(bytes) } catch { throw relabelled(error, place) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A field name.
+  mutating func fieldName(_ place: StaticString) throws(WireError) -> String {
+    let bytes = try text8Bytes(place)
+    do { try Names.checkField(bytes) } catch { throw relabelled(error, place) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  func relabelled(_ problem: WireError, _ place: StaticString) -> WireError {
+    error(place, problem.problem, code: .badName)
+  }
+
+  /// A topic that must be a model's.
+  mutating func modelTopic(_ place: StaticString) throws(WireError) -> Topic {
+    let topic = try u32(place)
+    guard Topics.isModel(topic) else { throw error(place, "is \(topic); a model's is at least \(Topics.firstModel)") }
+    return topic
+  }
+
+  mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
+
+  mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
+    Origin(tag: try tag(place), name: try text8(place))
+  }
+}
+
+extension WireWriter {
+  mutating func elements<Element: WireContent>(_ elements: [Element]) {
+    for element in elements { element.write(to: &self) }
+  }
+
+  mutating func origin(_ origin: Origin) {
+    u64(origin.tag.rawValue)
+    text8(origin.name)
+  }
+}

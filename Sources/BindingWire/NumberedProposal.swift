@@ -1,0 +1,136 @@
+/// How a proposal names a field: by the hub's id when the peer knows it, else by name.
+public enum FieldReference: WireContent, Hashable {
+  case id(FieldID)
+  case name(String)
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    let id = try reader.u32("fieldref")
+    self = id == FieldID.max ? .name(try reader.fieldName("fieldref")) : .id(id)
+  }
+
+  public func write(to writer: inout WireWriter) {
+    switch self {
+    case .id(let id): writer.u32(id)
+    case .name(let name):
+      writer.u32(FieldID.max)
+      writer.text8(name)
+    }
+  }
+}
+
+/// A proposal as it travels (§6.1); `propose` carries a list of them.
+public struct NumberedProposal: WireContent, Hashable {
+  public var topic: Topic
+  public var number: ProposalNumber
+  /// Up to this number the peer has seen all outcomes in this model.
+  public var confirmed: ProposalNumber
+  /// Do not carry it out any more; if it was, say what became of it.
+  public var isVoid: Bool
+  public var hops: UInt8
+  public var metadata: [MetadataEntry]
+  public var conditions: [WireCondition]
+  public var operations: [WireOperation]
+
+  public init(
+    topic: Topic, number: ProposalNumber, confirmed: ProposalNumber = 0, isVoid: Bool = false, hops: UInt8 = 0,
+    metadata: [MetadataEntry] = [], conditions: [WireCondition] = [], operations: [WireOperation]
+  ) {
+    self.topic = topic
+    self.number = number
+    self.confirmed = confirmed
+    self.isVoid = isVoid
+    self.hops = hops
+    self.metadata = metadata
+    self.conditions = conditions
+    self.operations = operations
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    topic = try reader.modelTopic("topic")
+    number = try reader.proposalNumber("number")
+    confirmed = try reader.u32("confirmed")
+    isVoid = try reader.bits("flags", known: 1) == 1
+    hops = try reader.u8("hops")
+    metadata = try reader.elements(try reader.count8("metadata", minimum: 3))
+    conditions = try reader.elements(try reader.count8("conditions", minimum: 20))
+    operations = try reader.elements(try reader.count16("operations", minimum: 9))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(topic)
+    writer.u32(number)
+    writer.u32(confirmed)
+    writer.flag(isVoid)
+    writer.u8(hops)
+    writer.count8(metadata.count)
+    writer.elements(metadata)
+    writer.count8(conditions.count)
+    writer.elements(conditions)
+    writer.count16(operations.count)
+    writer.elements(operations)
+  }
+
+  /// Bytes of a proposal without metadata, conditions and operations.
+  static let minimumBytes = 18
+}
+
+/// A condition as it travels.
+public struct WireCondition: WireContent, Hashable {
+  public var epoch: Epoch
+  public var version: Version
+  public var field: FieldReference
+
+  public init(epoch: Epoch, version: Version, field: FieldReference) {
+    self.epoch = epoch
+    self.version = version
+    self.field = field
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    epoch = try reader.u64("conditions")
+    version = try reader.u64("conditions")
+    field = try FieldReference(from: &reader)
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(epoch)
+    writer.u64(version)
+    field.write(to: &writer)
+  }
+}
+
+/// An operation as it travels.
+public struct WireOperation: WireContent, Hashable {
+  public var verb: Verb
+  /// `.id(0)` for `clear`.
+  public var field: FieldReference
+  public var value: FieldValue?
+
+  public init(verb: Verb, field: FieldReference, value: FieldValue?) {
+    self.verb = verb
+    self.field = field
+    self.value = value
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    verb = try reader.choice("verb", try reader.u8("verb"), "0 to 6")
+    field = try FieldReference(from: &reader)
+    value = try reader.value("value")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u8(verb.rawValue)
+    field.write(to: &writer)
+    writer.value(value)
+  }
+}
+
+extension WireReader {
+  /// A number of a proposal, which is at least 1.
+  @inlinable
+  mutating func proposalNumber(_ place: StaticString) throws(WireError) -> ProposalNumber {
+    let number = try u32(place)
+    if number == 0 { throw error(place, "is 0; numbers begin with 1") }
+    return number
+  }
+}

@@ -1,0 +1,113 @@
+/// That the hub wants a peer's replica of a model (§7).
+public struct AskOffer: WireContent, Hashable {
+  public var session: SessionID
+  /// The hub's number for this question; the offer bears it.
+  public var request: UInt32
+  public var topic: Topic
+
+  public init(session: SessionID, request: UInt32, topic: Topic) {
+    self.session = session
+    self.request = request
+    self.topic = topic
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    request = try reader.u32("request")
+    topic = try reader.modelTopic("topic")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.u32(request)
+    writer.u32(topic)
+  }
+}
+
+/// A part of a peer's replica, for a hub that lost its own (§7).
+public struct Offer: WireContent, Hashable {
+  public var request: UInt32
+  public var topic: Topic
+  /// The epoch and version of the replica.
+  public var epoch: Epoch
+  public var version: Version
+  /// Counts up from 0.
+  public var chunk: UInt32
+  public var isLast: Bool
+  public var fields: [OfferedField]
+
+  public init(
+    request: UInt32, topic: Topic, epoch: Epoch, version: Version, chunk: UInt32, isLast: Bool,
+    fields: [OfferedField]
+  ) {
+    self.request = request
+    self.topic = topic
+    self.epoch = epoch
+    self.version = version
+    self.chunk = chunk
+    self.isLast = isLast
+    self.fields = fields
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    request = try reader.u32("request")
+    topic = try reader.modelTopic("topic")
+    epoch = try reader.u64("epoch")
+    version = try reader.u64("version")
+    chunk = try reader.u32("chunk")
+    isLast = try reader.flag("last")
+    fields = try reader.elements(try reader.count32("fields", minimum: 35))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(request)
+    writer.u32(topic)
+    writer.u64(epoch)
+    writer.u64(version)
+    writer.u32(chunk)
+    writer.flag(isLast)
+    writer.count32(fields.count)
+    writer.elements(fields)
+  }
+}
+
+/// One field of a replica that is offered.
+public struct OfferedField: WireContent, Hashable {
+  public var name: String
+  public var version: Version
+  public var origin: Origin
+  public var number: ProposalNumber
+  /// The commit's wall time, milliseconds since 1970.
+  public var time: UInt64
+  /// nil: deleted.
+  public var value: FieldValue?
+
+  public init(
+    name: String, version: Version, origin: Origin, number: ProposalNumber, time: UInt64, value: FieldValue?
+  ) {
+    self.name = name
+    self.version = version
+    self.origin = origin
+    self.number = number
+    self.time = time
+    self.value = value
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    name = try reader.fieldName("name")
+    version = try reader.u64("version")
+    origin = try reader.origin("origin")
+    number = try reader.u32("number")
+    time = try reader.u64("time")
+    value = try reader.value("value")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.text8(name)
+    writer.u64(version)
+    writer.origin(origin)
+    writer.u32(number)
+    writer.u64(time)
+    writer.value(value)
+  }
+}

@@ -1,0 +1,128 @@
+/// What became of a session's proposals (§6.3): the message `outcomes`.
+public struct Outcomes: WireContent, Hashable {
+  public var session: SessionID
+  public var epoch: Epoch
+  public var outcomes: [WireOutcome]
+
+  public init(session: SessionID, epoch: Epoch, outcomes: [WireOutcome]) {
+    self.session = session
+    self.epoch = epoch
+    self.outcomes = outcomes
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    epoch = try reader.u64("epoch")
+    outcomes = try reader.elements(try reader.count16("outcomes", minimum: 9))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.u64(epoch)
+    writer.count16(outcomes.count)
+    writer.elements(outcomes)
+  }
+}
+
+/// One outcome as it travels.
+public struct WireOutcome: WireContent, Hashable {
+  public enum Rest: Hashable, Sendable {
+    /// The numbers from `number` on became the versions from `version` on, `count` (at least 1) of each.
+    case committed(count: UInt16, version: Version)
+    case kept
+    case refused(Refusal)
+    case conflict(Conflict)
+    case expired
+    case unknown
+    /// Not decided: send it again after the pause.
+    case hold(HoldCode, pauseMilliseconds: UInt32)
+    /// The hub expects another number next.
+    case expected(next: ProposalNumber)
+  }
+
+  /// The kinds' numbers on the wire.
+  public enum Kind: UInt8, Sendable {
+    case committed = 1
+    case kept
+    case refused
+    case conflict
+    case expired
+    case unknown
+    case hold
+    case expected
+  }
+
+  public var topic: Topic
+  public var number: ProposalNumber
+  public var rest: Rest
+
+  public init(topic: Topic, number: ProposalNumber, _ rest: Rest) {
+    self.topic = topic
+    self.number = number
+    self.rest = rest
+  }
+
+  public var kind: Kind {
+    switch rest {
+    case .committed: .committed
+    case .kept: .kept
+    case .refused: .refused
+    case .conflict: .conflict
+    case .expired: .expired
+    case .unknown: .unknown
+    case .hold: .hold
+    case .expected: .expected
+    }
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    topic = try reader.modelTopic("topic")
+    number = try reader.proposalNumber("number")
+    let kind: Kind = try reader.choice("kind", try reader.u8("kind"), "1 to 8")
+    switch kind {
+    case .committed: rest = try Self.committed(from: &reader, number: number)
+    case .kept: rest = .kept
+    case .refused:
+      let code: RefusalCode = try reader.choice("code", try reader.u16("code"), "1 to 13")
+      rest = .refused(Refusal(code, try reader.text16("text")))
+    case .conflict: rest = .conflict(try Conflict(from: &reader))
+    case .expired: rest = .expired
+    case .unknown: rest = .unknown
+    case .hold:
+      let code: HoldCode = try reader.choice("code", try reader.u16("code"), "1 to 4")
+      rest = .hold(code, pauseMilliseconds: try reader.u32("pauseMs"))
+    case .expected: rest = .expected(next: try reader.proposalNumber("next"))
+    }
+  }
+
+  private static func committed(from reader: inout WireReader, number: ProposalNumber) throws(WireError) -> Rest {
+    let count = try reader.u16("count")
+    let version = try reader.u64("version")
+    guard count > 0 else { throw reader.error("count", "is 0; at least one number was committed") }
+    guard UInt32(count) - 1 <= UInt32.max - number, version > 0, UInt64(count) - 1 <= UInt64.max - version else {
+      throw reader.error(
+        "count", "\(count) numbers from \(number), versions from \(version): not within 1 and the last")
+    }
+    return .committed(count: count, version: version)
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(topic)
+    writer.u32(number)
+    writer.u8(kind.rawValue)
+    switch rest {
+    case .committed(let count, let version):
+      writer.u16(count)
+      writer.u64(version)
+    case .refused(let refusal):
+      writer.u16(refusal.code.rawValue)
+      writer.text16(refusal.text)
+    case .conflict(let conflict): conflict.write(to: &writer)
+    case .hold(let code, let pause):
+      writer.u16(code.rawValue)
+      writer.u32(pause)
+    case .expected(let next): writer.u32(next)
+    case .kept, .expired, .unknown: break
+    }
+  }
+}

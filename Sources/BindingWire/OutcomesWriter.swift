@@ -1,0 +1,66 @@
+/// Gathers the outcomes of one session while a batch is decided. Neighbouring commits become one entry.
+public struct OutcomesWriter: Sendable {
+  private var body = WireWriter()
+  private var count = 0
+  private var run: Run?
+
+  private struct Run {
+    var topic: Topic
+    var number: ProposalNumber
+    var version: Version
+    var count: UInt16
+  }
+
+  public init() {}
+
+  public var isEmpty: Bool { count == 0 && run == nil }
+  /// Bytes of the message so far, without header.
+  public var byteCount: Int { 18 + body.count + (run == nil ? 0 : 19) }
+  /// No further outcome fits into one message: finish it first.
+  public var isFull: Bool { count >= Int(UInt16.max) - 1 }
+
+  public mutating func removeAll() {
+    body.removeAll()
+    count = 0
+    run = nil
+  }
+
+  /// The proposal `number` became `version`.
+  public mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version) {
+    if var run, run.topic == topic, run.count < UInt16.max, run.number &+ UInt32(run.count) == number,
+      run.version &+ UInt64(run.count) == version
+    {
+      run.count += 1
+      self.run = run
+      return
+    }
+    flush()
+    run = Run(topic: topic, number: number, version: version, count: 1)
+  }
+
+  /// Any outcome.
+  public mutating func append(_ outcome: WireOutcome) {
+    flush()
+    outcome.write(to: &body)
+    count += 1
+  }
+
+  /// Appends the whole frame to `writer` and begins anew.
+  public mutating func finish(session: SessionID, epoch: Epoch, start: StartNumber, into writer: inout WireWriter) {
+    flush()
+    HubHeader(topic: Topics.none, kind: .outcomes, start: start).write(to: &writer)
+    writer.u64(session)
+    writer.u64(epoch)
+    writer.count16(count)
+    body.withUnsafeBytes { writer.raw($0) }
+    removeAll()
+  }
+
+  private mutating func flush() {
+    guard let run else { return }
+    WireOutcome(topic: run.topic, number: run.number, .committed(count: run.count, version: run.version))
+      .write(to: &body)
+    count += 1
+    self.run = nil
+  }
+}

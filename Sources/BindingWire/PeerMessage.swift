@@ -1,0 +1,127 @@
+/// What stands before the body of every frame from a peer.
+public struct PeerHeader: Sendable, Hashable {
+  public var kind: PeerMessageKind
+  /// 0 only in a `status` that belongs to no session.
+  public var session: SessionID
+  /// 0 in `hello` and `status`.
+  public var start: StartNumber
+
+  public init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
+    self.kind = kind
+    self.session = session
+    self.start = start
+  }
+
+  /// Reads the header and leaves `reader` at the body, naming errors after the kind.
+  public init(from reader: inout WireReader) throws(WireError) {
+    let number = try reader.u8("kind")
+    guard let kind = PeerMessageKind(rawValue: number) else {
+      throw reader.error("kind", "is \(number); allowed are 1 to 9", code: .unknownKind)
+    }
+    reader.message = kind.name
+    self.kind = kind
+    session = try reader.u64("session")
+    start = try reader.u32("start")
+    if session == 0, kind != .status { throw reader.error("session", "is 0") }
+    if start != 0, kind == .hello || kind == .status { throw reader.error("start", "is \(start), must be 0") }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u8(kind.rawValue)
+    writer.u64(session)
+    writer.u32(start)
+  }
+
+  /// The session that a frame names although it could not be read; 0 when it is too short for one.
+  public static func session(ofFrame frame: UnsafeRawBufferPointer) -> SessionID {
+    frame.count >= 9 ? frame.little64(at: 1) : 0
+  }
+}
+
+/// What peers say to the hub.
+public enum PeerMessage: Sendable, Hashable {
+  case hello(Hello)
+  case join([Join])
+  case propose([NumberedProposal])
+  case alive(Alive)
+  case leave(Leave)
+  case askHeads
+  case ping(Ping)
+  case offer(Offer)
+  case status
+
+  public var kind: PeerMessageKind {
+    switch self {
+    case .hello: .hello
+    case .join: .join
+    case .propose: .propose
+    case .alive: .alive
+    case .leave: .leave
+    case .askHeads: .askHeads
+    case .ping: .ping
+    case .offer: .offer
+    case .status: .status
+    }
+  }
+
+  /// Reads a whole frame.
+  public static func decode(
+    _ frame: UnsafeRawBufferPointer
+  ) throws(WireError) -> (header: PeerHeader, message: PeerMessage) {
+    var reader = WireReader(frame)
+    let header = try PeerHeader(from: &reader)
+    return (header, try PeerMessage(header.kind, from: &reader))
+  }
+
+  /// Reads a whole frame.
+  public static func decode(_ frame: [UInt8]) throws(WireError) -> (header: PeerHeader, message: PeerMessage) {
+    try frame.withUnsafeBytes { buffer in
+      Result { () throws(WireError) in try decode(buffer) }
+    }.get()
+  }
+
+  /// Reads the body of a frame of that kind, to its end.
+  public init(_ kind: PeerMessageKind, from reader: inout WireReader) throws(WireError) {
+    switch kind {
+    case .hello: self = .hello(try Hello(from: &reader))
+    case .join: self = .join(try reader.elements(try reader.count16("joins", minimum: 30)))
+    case .propose:
+      let count = try reader.count16("proposals", minimum: NumberedProposal.minimumBytes)
+      self = .propose(try reader.elements(count))
+    case .alive: self = .alive(try Alive(from: &reader))
+    case .leave: self = .leave(try Leave(from: &reader))
+    case .askHeads: self = .askHeads
+    case .ping: self = .ping(try Ping(from: &reader))
+    case .offer: self = .offer(try Offer(from: &reader))
+    case .status: self = .status
+    }
+    try reader.end()
+  }
+
+  /// Appends the whole frame. `start` is written as 0 for `hello` and `status`, as the protocol has it.
+  public func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
+    let knowsStart = kind != .hello && kind != .status
+    PeerHeader(kind: kind, session: session, start: knowsStart ? start : 0).write(to: &writer)
+    switch self {
+    case .hello(let hello): hello.write(to: &writer)
+    case .join(let joins):
+      writer.count16(joins.count)
+      writer.elements(joins)
+    case .propose(let proposals):
+      writer.count16(proposals.count)
+      writer.elements(proposals)
+    case .alive(let alive): alive.write(to: &writer)
+    case .leave(let leave): leave.write(to: &writer)
+    case .ping(let ping): ping.write(to: &writer)
+    case .offer(let offer): offer.write(to: &writer)
+    case .askHeads, .status: break
+    }
+  }
+
+  /// The whole frame.
+  public func encode(session: SessionID, start: StartNumber) -> [UInt8] {
+    var writer = WireWriter()
+    write(to: &writer, session: session, start: start)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,153 @@
+/// That a peer lives, and how far it is (§4.3).
+public struct Alive: WireContent, Hashable {
+  /// The number of the last beat received; 0 before the first.
+  public var beat: UInt64
+  /// The models where something changed since the last `alive`.
+  public var entries: [AliveEntry]
+
+  public init(beat: UInt64, entries: [AliveEntry] = []) {
+    self.beat = beat
+    self.entries = entries
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    beat = try reader.u64("beat")
+    entries = try reader.elements(try reader.count16("entries", minimum: 16))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(beat)
+    writer.count16(entries.count)
+    writer.elements(entries)
+  }
+}
+
+/// How far a peer is in one model.
+public struct AliveEntry: WireContent, Hashable {
+  public var topic: Topic
+  /// Up to this number the peer has seen all outcomes of its proposals.
+  public var confirmed: ProposalNumber
+  /// The version that it has applied.
+  public var applied: Version
+
+  public init(topic: Topic, confirmed: ProposalNumber, applied: Version) {
+    self.topic = topic
+    self.confirmed = confirmed
+    self.applied = applied
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    topic = try reader.modelTopic("topic")
+    confirmed = try reader.u32("confirmed")
+    applied = try reader.u64("applied")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u32(topic)
+    writer.u32(confirmed)
+    writer.u64(applied)
+  }
+}
+
+/// The models that a peer leaves; with none the session ends (§4.3).
+public struct Leave: WireContent, Hashable {
+  public var topics: [Topic]
+
+  public init(topics: [Topic] = []) { self.topics = topics }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    topics = []
+    for _ in 0..<(try reader.count16("topics", minimum: 4)) { topics.append(try reader.modelTopic("topics")) }
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.count16(topics.count)
+    for topic in topics { writer.u32(topic) }
+  }
+}
+
+/// A question that only asks to be answered (§4.3).
+public struct Ping: WireContent, Hashable {
+  public var token: UInt64
+
+  public init(token: UInt64) { self.token = token }
+
+  public init(from reader: inout WireReader) throws(WireError) { token = try reader.u64("token") }
+
+  public func write(to writer: inout WireWriter) { writer.u64(token) }
+}
+
+/// The answer to a ping, with its token (§4.3).
+public struct Pong: WireContent, Hashable {
+  public var session: SessionID
+  public var token: UInt64
+
+  public init(session: SessionID, token: UInt64) {
+    self.session = session
+    self.token = token
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    token = try reader.u64("token")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.u64(token)
+  }
+}
+
+/// That the hub could not do what a session asked (§4.3).
+public struct HubError: WireContent, Hashable {
+  /// 0 when the frame that it answers named none.
+  public var session: SessionID
+  public var code: ErrorCode
+  /// The session has ended.
+  public var isFatal: Bool
+  public var text: String
+
+  public init(session: SessionID, code: ErrorCode, isFatal: Bool, text: String) {
+    self.session = session
+    self.code = code
+    self.isFatal = isFatal
+    self.text = text
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    code = try reader.choice("code", try reader.u16("code"), "1 to 13")
+    isFatal = try reader.flag("fatal")
+    text = try reader.text16("text")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.u16(code.rawValue)
+    writer.flag(isFatal)
+    writer.text16(text)
+  }
+}
+
+/// The hub's counters and phase, as JSON (§4.3).
+public struct StatusReport: WireContent, Hashable {
+  /// The session of the `status` that it answers; may be 0.
+  public var session: SessionID
+  public var json: FieldValue
+
+  public init(session: SessionID, json: FieldValue) {
+    self.session = session
+    self.json = json
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    guard let value = try reader.value("json") else { throw reader.error("json", "is missing") }
+    json = value
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.value(json)
+  }
+}

@@ -1,0 +1,45 @@
+/// The topics that begin downstream frames. On the wire they are big-endian, because subscriptions match prefixes.
+public enum Topics {
+  /// Messages to one session.
+  public static let none: Topic = 0
+  /// Beats.
+  public static let beat: Topic = 0x0100_0000
+  /// The first topic given to a model.
+  public static let firstModel: Topic = 0x0100_0001
+
+  /// Whether `topic` can be a model's.
+  @inlinable
+  public static func isModel(_ topic: Topic) -> Bool { topic >= firstModel }
+
+  /// The four bytes to subscribe to.
+  public static func bytes(_ topic: Topic) -> [UInt8] {
+    [
+      UInt8(truncatingIfNeeded: topic >> 24), UInt8(truncatingIfNeeded: topic >> 16),
+      UInt8(truncatingIfNeeded: topic >> 8), UInt8(truncatingIfNeeded: topic),
+    ]
+  }
+
+  /// The nine bytes to which a peer subscribes first: 0x00 and the session, little-endian.
+  public static func sessionTopic(_ session: SessionID) -> [UInt8] {
+    [0] + (0..<8).map { UInt8(truncatingIfNeeded: session >> (8 * UInt64($0))) }
+  }
+
+  /// What a subscription asks for: the reverse of `bytes` and `sessionTopic`.
+  public enum Subscription: Hashable, Sendable {
+    case session(SessionID)
+    case beat
+    case model(Topic)
+  }
+
+  /// Reads the bytes of a subscription; nil when they are none that this protocol knows.
+  public static func subscription(_ bytes: UnsafeRawBufferPointer) -> Subscription? {
+    if bytes.count == 9, bytes[0] == 0 {
+      let session = bytes.little64(at: 1)
+      return session == 0 ? nil : .session(session)
+    }
+    guard bytes.count == 4 else { return nil }
+    let topic = bytes.little32(at: 0).byteSwapped
+    if topic == beat { return .beat }
+    return isModel(topic) ? .model(topic) : nil
+  }
+}

@@ -1,0 +1,108 @@
+/// The hub's answer to a hello that it accepts (§4.2).
+public struct Welcome: WireContent, Hashable {
+  public var session: SessionID
+  /// The protocol number that both will speak.
+  public var protocolNumber: UInt8
+  public var logID: LogID
+  public var epoch: Epoch
+  /// The hub knew the identity.
+  public var knewIdentity: Bool
+  /// The hub may ask for offers after a loss.
+  public var mayAskOffers: Bool
+  public var durability: Durability
+  public var beatMilliseconds: UInt32
+  public var leaseMilliseconds: UInt32
+  /// The hub's wall time, milliseconds since 1970.
+  public var now: UInt64
+  public var hub: String
+  public var limits: Limits
+  public var ways: [Way]
+  public var capabilities: [String]
+
+  public init(
+    session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
+    mayAskOffers: Bool = false, durability: Durability, beatMilliseconds: UInt32, leaseMilliseconds: UInt32,
+    now: UInt64, hub: String, limits: Limits = Limits(), ways: [Way], capabilities: [String] = []
+  ) {
+    self.session = session
+    self.protocolNumber = protocolNumber
+    self.logID = logID
+    self.epoch = epoch
+    self.knewIdentity = knewIdentity
+    self.mayAskOffers = mayAskOffers
+    self.durability = durability
+    self.beatMilliseconds = beatMilliseconds
+    self.leaseMilliseconds = leaseMilliseconds
+    self.now = now
+    self.hub = hub
+    self.limits = limits
+    self.ways = ways
+    self.capabilities = capabilities
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    session = try reader.u64("session")
+    protocolNumber = try reader.u8("protocol")
+    logID = try reader.u64("logID")
+    epoch = try reader.u64("epoch")
+    let flags = try reader.bits("flags", known: 3)
+    knewIdentity = flags & 1 != 0
+    mayAskOffers = flags & 2 != 0
+    durability = try reader.choice("durability", try reader.u8("durability"), "0 memory, 1 process, 2 disk")
+    beatMilliseconds = try reader.u32("beatMs")
+    leaseMilliseconds = try reader.u32("leaseMs")
+    now = try reader.u64("now")
+    hub = try reader.text8("hub")
+    limits = try Limits(from: &reader)
+    ways = try reader.elements(try reader.count8("ways", minimum: 4))
+    capabilities = try reader.texts("capabilities")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(session)
+    writer.u8(protocolNumber)
+    writer.u64(logID)
+    writer.u64(epoch)
+    writer.u8((knewIdentity ? 1 : 0) | (mayAskOffers ? 2 : 0))
+    writer.u8(durability.rawValue)
+    writer.u32(beatMilliseconds)
+    writer.u32(leaseMilliseconds)
+    writer.u64(now)
+    writer.text8(hub)
+    limits.write(to: &writer)
+    writer.count8(ways.count)
+    writer.elements(ways)
+    writer.texts(capabilities)
+  }
+}
+
+/// What a commit has survived when it is acknowledged.
+public enum Durability: UInt8, Sendable, CaseIterable {
+  /// Nothing: it lives in the hub's memory.
+  case memory = 0
+  /// The end of the hub's process.
+  case process
+  /// The loss of power.
+  case disk
+}
+
+/// Where the hub publishes for those who came by one of its addresses: `tcp:PORT` or `ipc:PATH`.
+public struct Way: WireContent, Hashable {
+  public var request: String
+  public var publish: String
+
+  public init(request: String, publish: String) {
+    self.request = request
+    self.publish = publish
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    request = try reader.text16("ways.request")
+    publish = try reader.text16("ways.publish")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.text16(request)
+    writer.text16(publish)
+  }
+}

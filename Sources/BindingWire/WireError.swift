@@ -1,0 +1,40 @@
+/// What was wrong with bytes or names that came from outside, and where.
+public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The message's name in the protocol, such as `propose`; `frame` before its kind is known, else `name` or `value`.
+  public var message: String
+  /// The production or field of the grammar, such as `operations`.
+  public var place: String
+  /// What is wrong and what would have been right.
+  public var problem: String
+  /// Bytes from the beginning of the frame (of the text, for `name` and `value`) to where the fault was seen.
+  public var offset: Int
+  /// The code with which a hub answers it: `malformed`, `badName` or `unknownKind`.
+  public var code: ErrorCode
+
+  public init(message: String, place: String, problem: String, offset: Int = 0, code: ErrorCode = .malformed) {
+    self.message = message
+    self.place = place
+    self.problem = problem
+    self.offset = offset
+    self.code = code
+  }
+
+  public var description: String { "\(message): \(place) at byte \(offset): \(problem)" }
+}
+
+/// Why the hub answered `error`.
+public enum ErrorCode: UInt16, Sendable, CaseIterable {
+  case malformed = 1
+  case staleStart
+  case unknownSession
+  case fenced
+  case otherProtocol
+  case tooManySessions
+  case badName
+  case notJoined
+  case overLimit
+  case notYours
+  case tooManyTopics
+  case closing
+  case unknownKind
+}

@@ -1,0 +1,159 @@
+/// Reads a frame from front to back. Every read checks that the bytes are there and throws; none traps.
+///
+/// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid.
+public struct WireReader {
+  /// The whole frame.
+  public let frame: UnsafeRawBufferPointer
+  /// The name of the message being read, for errors.
+  public var message: StaticString
+  @usableFromInline var position: Int
+
+  @inlinable
+  public init(_ frame: UnsafeRawBufferPointer, message: StaticString = "frame") {
+    self.frame = frame
+    self.message = message
+    self.position = 0
+  }
+
+  /// Bytes read so far.
+  @inlinable public var offset: Int { position }
+  /// Bytes not yet read.
+  @inlinable public var remaining: Int { frame.count &- position }
+
+  @inlinable @inline(__always)
+  public mutating func u8(_ place: StaticString) throws(WireError) -> UInt8 {
+    let at = try advance(1, place)
+    return frame[at]
+  }
+
+  @inlinable @inline(__always)
+  public mutating func u16(_ place: StaticString) throws(WireError) -> UInt16 {
+    let at = try advance(2, place)
+    return frame.little16(at: at)
+  }
+
+  @inlinable @inline(__always)
+  public mutating func u32(_ place: StaticString) throws(WireError) -> UInt32 {
+    let at = try advance(4, place)
+    return frame.little32(at: at)
+  }
+
+  @inlinable @inline(__always)
+  public mutating func u64(_ place: StaticString) throws(WireError) -> UInt64 {
+    let at = try advance(8, place)
+    return frame.little64(at: at)
+  }
+
+  /// A byte that must be 0 or 1.
+  @inlinable
+  public mutating func flag(_ place: StaticString) throws(WireError) -> Bool {
+    let byte = try u8(place)
+    if byte > 1 { throw error(place, "is \(byte), must be 0 or 1") }
+    return byte == 1
+  }
+
+  /// The next `count` bytes, in place.
+  @inlinable @inline(__always)
+  public mutating func bytes(_ count: Int, _ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+    let at = try advance(count, place)
+    return frame.part(at, count)
+  }
+
+  /// The bytes of a `text8`, in place; that they are UTF-8 has been checked.
+  @inlinable
+  public mutating func text8Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+    let length = Int(try u8(place))
+    return try checkedText(length, place)
+  }
+
+  /// The bytes of a `text16`, in place; that they are UTF-8 has been checked.
+  @inlinable
+  public mutating func text16Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+    let length = Int(try u16(place))
+    return try checkedText(length, place)
+  }
+
+  public mutating func text8(_ place: StaticString) throws(WireError) -> String {
+    String(decoding: try text8Bytes(place), as: UTF8.self)
+  }
+
+  public mutating func text16(_ place: StaticString) throws(WireError) -> String {
+    String(decoding: try text16Bytes(place), as: UTF8.self)
+  }
+
+  /// The bytes of a `value`, in place and not looked into; nil for "no value".
+  @inlinable @inline(__always)
+  public mutating func valueBytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer? {
+    let length = try u32(place)
+    if length == UInt32.max { return nil }
+    return try bytes(Int(length), place)
+  }
+
+  public mutating func value(_ place: StaticString) throws(WireError) -> FieldValue? {
+    guard let bytes = try valueBytes(place) else { return nil }
+    return FieldValue(bytes)
+  }
+
+  /// The count of a `list8` whose elements take at least `minimum` bytes each: checked against what is left.
+  @inlinable
+  public mutating func count8(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+    try checkedCount(Int(try u8(place)), place, minimum)
+  }
+
+  /// The count of a `list16` whose elements take at least `minimum` bytes each: checked against what is left.
+  @inlinable
+  public mutating func count16(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+    try checkedCount(Int(try u16(place)), place, minimum)
+  }
+
+  /// The count of a `list32` whose elements take at least `minimum` bytes each: checked against what is left.
+  @inlinable
+  public mutating func count32(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
+    try checkedCount(Int(try u32(place)), place, minimum)
+  }
+
+  /// Refuses bytes after the end of the grammar.
+  @inlinable
+  public func end() throws(WireError) {
+    if remaining != 0 { throw error("end", "\(remaining) bytes follow the end of the message") }
+  }
+
+  /// An error at the current place.
+  public func error(_ place: StaticString, _ problem: String, code: ErrorCode = .malformed) -> WireError {
+    WireError(message: message.description, place: place.description, problem: problem, offset: position, code: code)
+  }
+
+  @inlinable @inline(__always)
+  mutating func advance(_ count: Int, _ place: StaticString) throws(WireError) -> Int {
+    let at = position
+    guard frame.count &- at >= count else { throw shortage(count, place) }
+    position = at &+ count
+    return at
+  }
+
+  @usableFromInline @inline(never)
+  func shortage(_ wanted: Int, _ place: StaticString) -> WireError {
+    error(place, "needs \(wanted) bytes, \(remaining) are left")
+  }
+
+  @usableFromInline
+  mutating func checkedText(_ length: Int, _ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
+    let text = try bytes(length, place)
+    guard UTF8Check.isValid(text) else {
+      position -= length
+      throw error(place, "is not UTF-8")
+    }
+    return text
+  }
+
+  @inlinable @inline(__always)
+  func checkedCount(_ count: Int, _ place: StaticString, _ minimum: Int) throws(WireError) -> Int {
+    guard count &* minimum <= remaining else { throw excess(count, place, minimum) }
+    return count
+  }
+
+  @usableFromInline @inline(never)
+  func excess(_ count: Int, _ place: StaticString, _ minimum: Int) -> WireError {
+    error(place, "counts \(count) of at least \(minimum) bytes each, \(remaining) bytes are left")
+  }
+}

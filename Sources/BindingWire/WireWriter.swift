@@ -1,0 +1,175 @@
+/// Writes frames and bodies into a buffer that is kept for the next one.
+///
+/// A text that is too long for its length prefix is cut between two characters; a list that is too long for its count
+/// is a mistake of the caller, who splits long lists over several messages.
+public struct WireWriter: Sendable {
+  /// Filled up to `end`; what lies behind is room.
+  @usableFromInline var storage: [UInt8]
+  @usableFromInline var end: Int
+
+  public init(reserving capacity: Int = 256) {
+    storage = [UInt8](repeating: 0, count: max(capacity, 64))
+    end = 0
+  }
+
+  /// Bytes written.
+  @inlinable public var count: Int { end }
+
+  /// A copy of what was written.
+  public var bytes: [UInt8] { Array(storage[0..<end]) }
+
+  /// What was written, in place, for the duration of `body`.
+  @inlinable
+  public func withUnsafeBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try storage.withUnsafeBufferPointer { buffer throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[0..<end]))
+    }
+  }
+
+  public mutating func removeAll(keepingCapacity: Bool = true) {
+    end = 0
+    if !keepingCapacity { storage = [UInt8](repeating: 0, count: 64) }
+  }
+
+  /// Forgets what was written after the first `count` bytes.
+  @inlinable
+  public mutating func truncate(to count: Int) {
+    if count < end { end = max(count, 0) }
+  }
+
+  /// Makes room for `extra` more bytes.
+  @inlinable @inline(__always)
+  public mutating func reserve(_ extra: Int) {
+    if storage.count &- end < extra { grow(extra) }
+  }
+
+  @inlinable @inline(__always)
+  public mutating func u8(_ number: UInt8) { integer(number) }
+  @inlinable @inline(__always)
+  public mutating func u16(_ number: UInt16) { integer(number) }
+  @inlinable @inline(__always)
+  public mutating func u32(_ number: UInt32) { integer(number) }
+  @inlinable @inline(__always)
+  public mutating func u64(_ number: UInt64) { integer(number) }
+  @inlinable
+  public mutating func flag(_ value: Bool) { integer(value ? 1 : 0 as UInt8) }
+  /// The topic at the front of a downstream frame: big-endian.
+  @inlinable
+  public mutating func topic(_ topic: Topic) { integer(topic.byteSwapped) }
+
+  @inlinable
+  public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
+    reserve(bytes.count)
+    storage.store(bytes, at: end)
+    end &+= bytes.count
+  }
+
+  @inlinable
+  public mutating func raw(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { raw($0) }
+  }
+
+  public mutating func text8(_ text: String) {
+    var text = text
+    text.withUTF8 { text8(UnsafeRawBufferPointer($0)) }
+  }
+
+  public mutating func text16(_ text: String) {
+    var text = text
+    text.withUTF8 {
+      let bytes = UTF8Check.cut(UnsafeRawBufferPointer($0), to: Int(UInt16.max))
+      u16(UInt16(bytes.count))
+      raw(bytes)
+    }
+  }
+
+  /// A `text8` of bytes that are UTF-8.
+  public mutating func text8(_ text: UnsafeRawBufferPointer) {
+    let bytes = UTF8Check.cut(text, to: Int(UInt8.max))
+    u8(UInt8(bytes.count))
+    raw(bytes)
+  }
+
+  /// A `value`; nil is "no value".
+  @inlinable
+  public mutating func value(_ value: UnsafeRawBufferPointer?) {
+    guard let value else { return u32(UInt32.max) }
+    u32(UInt32(truncatingIfNeeded: value.count))
+    raw(value)
+  }
+
+  /// A `value`; nil is "no value".
+  @inlinable
+  public mutating func value(_ value: FieldValue?) {
+    guard let value else { return u32(UInt32.max) }
+    value.bytes.withUnsafeBytes { self.value($0) }
+  }
+
+  /// The count of a `list8`.
+  public mutating func count8(_ count: Int) { u8(UInt8(checked: count)) }
+  /// The count of a `list16`.
+  public mutating func count16(_ count: Int) { u16(UInt16(checked: count)) }
+  /// The count of a `list32`.
+  public mutating func count32(_ count: Int) { u32(UInt32(checked: count)) }
+
+  /// Writes over two bytes that were written before.
+  @inlinable
+  public mutating func patch16(at offset: Int, _ number: UInt16) {
+    guard offset >= 0, offset &+ 2 <= end else { return }
+    storage.store(number, at: offset)
+  }
+
+  /// Writes over four bytes that were written before.
+  @inlinable
+  public mutating func patch32(at offset: Int, _ number: UInt32) {
+    guard offset >= 0, offset &+ 4 <= end else { return }
+    storage.store(number, at: offset)
+  }
+
+  /// Writes over eight bytes that were written before.
+  @inlinable
+  public mutating func patch64(at offset: Int, _ number: UInt64) {
+    guard offset >= 0, offset &+ 8 <= end else { return }
+    storage.store(number, at: offset)
+  }
+
+  @inlinable @inline(__always)
+  mutating func integer<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+    reserve(MemoryLayout<Number>.size)
+    storage.store(number, at: end)
+    end &+= MemoryLayout<Number>.size
+  }
+
+  /// One change of a commit: `id`, then `value`.
+  @inlinable @inline(__always)
+  mutating func change(_ id: FieldID, _ value: UnsafeRawBufferPointer) {
+    reserve(value.count &+ 8)
+    storage.storeChange(id, value, at: end)
+    end &+= value.count &+ 8
+  }
+
+  /// The head of a commit, with room for the count of its changes.
+  @inlinable @inline(__always)
+  mutating func commitHeader(_ origin: UInt16, _ number: ProposalNumber, _ hops: UInt8) {
+    reserve(9)
+    storage.storeCommitHeader(origin, number, hops, at: end)
+    end &+= 9
+  }
+
+  @usableFromInline @inline(never)
+  mutating func grow(_ extra: Int) {
+    let wanted = max(storage.count * 2, end + extra)
+    storage.append(contentsOf: repeatElement(0, count: wanted - storage.count))
+  }
+}
+
+extension FixedWidthInteger {
+  /// A list's count. Lists are built by this project's own machines, which split them; bytes from outside never get
+  /// here.
+  init(checked count: Int) {
+    precondition(count >= 0 && count <= Self.max, "a list of \(count) elements must be split over several messages")
+    self.init(truncatingIfNeeded: count)
+  }
+}

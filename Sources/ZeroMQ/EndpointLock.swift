@@ -1,0 +1,109 @@
+import CZMQ
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Why an endpoint could not be taken.
+public enum EndpointLockError: Error, Equatable, Sendable {
+  /// A living process has it; its process id, if the file tells.
+  case held(path: String, byProcess: Int32?)
+  /// The lock file could not be opened, locked or written.
+  case unavailable(ZeroMQError)
+}
+
+extension EndpointLockError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .held(let path, let process):
+      "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"). Stop it, or choose another path."
+    case .unavailable(let error): "\(error)"
+    }
+  }
+}
+
+/// The right to bind an `ipc://` path, held as a lock on a file beside it (`hub.sock.lock`).
+///
+/// libzmq lets a second process take the path in silence. The system drops the lock when its holder dies in any way, so
+/// a file left behind is no obstacle. Let go when this value ends, after the socket is closed: the socket's file goes
+/// too then, which libzmq leaves behind.
+public struct EndpointLock: ~Copyable, Sendable {
+  /// The path of the socket, as it was given.
+  public let socketPath: String
+  /// The path of the lock file.
+  public var path: String { Self.lockPath(socketPath) }
+  private let fileDescriptor: Int32
+
+  /// - Parameter path: the path of the socket, without `ipc://`.
+  public static func acquire(_ path: String) throws(EndpointLockError) -> EndpointLock {
+    let lockPath = lockPath(path)
+    while true {
+      let file = czmq_open_lock_file(lockPath)
+      if file < 0 {
+        let code = zmq_errno()
+        if code == EINTR { continue }
+        throw .unavailable(ZeroMQError(code: code, call: "open", subject: lockPath))
+      }
+      if czmq_lock_exclusively(file) != 0 {
+        let code = zmq_errno()
+        let holder = processNumber(in: file)
+        close(file)
+        if code == EINTR { continue }
+        if code == EWOULDBLOCK { throw .held(path: path, byProcess: holder) }
+        throw .unavailable(ZeroMQError(code: code, call: "flock", subject: lockPath))
+      }
+      // Its last holder removes the file while holding it: a lock on a file that is gone is worth nothing.
+      guard isStillAt(lockPath, file) else {
+        close(file)
+        continue
+      }
+      let lock = EndpointLock(socketPath: path, fileDescriptor: file)
+      try lock.writeProcessNumber()
+      return lock
+    }
+  }
+
+  private init(socketPath: String, fileDescriptor: Int32) {
+    self.socketPath = socketPath
+    self.fileDescriptor = fileDescriptor
+  }
+
+  deinit {
+    if Self.isStillAt(path, fileDescriptor) {
+      var status = stat()
+      if lstat(socketPath, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { unlink(socketPath) }
+      unlink(path)
+    }
+    close(fileDescriptor)
+  }
+
+  /// Lets go now.
+  public consuming func release() {}
+
+  private borrowing func writeProcessNumber() throws(EndpointLockError) {
+    let text = Array("\(getpid())\n".utf8)
+    guard ftruncate(fileDescriptor, 0) == 0, pwrite(fileDescriptor, text, text.count, 0) == text.count else {
+      throw .unavailable(.last("write", path))
+    }
+  }
+
+  private static func lockPath(_ socketPath: String) -> String { socketPath + ".lock" }
+
+  private static func processNumber(in file: Int32) -> Int32? {
+    var buffer = [UInt8](repeating: 0, count: 16)
+    let count = pread(file, &buffer, buffer.count, 0)
+    guard count > 0 else { return nil }
+    return Int32(String(decoding: buffer.prefix(count).prefix { $0 != 10 }, as: UTF8.self))
+  }
+
+  private static func isStillAt(_ path: String, _ file: Int32) -> Bool {
+    var ours = stat()
+    var there = stat()
+    return fstat(file, &ours) == 0 && lstat(path, &there) == 0 && ours.st_ino == there.st_ino
+      && ours.st_dev == there.st_dev
+  }
+}

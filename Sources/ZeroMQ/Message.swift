@@ -1,0 +1,81 @@
+public import CZMQ
+
+/// One frame, made once and received into again and again without allocating.
+///
+/// Belongs to one thread at a time, like the sockets it is used with.
+public struct Message: ~Copyable {
+  @usableFromInline let pointer: UnsafeMutablePointer<zmq_msg_t>
+
+  /// An empty message, to be received into.
+  public init() {
+    pointer = .allocate(capacity: 1)
+    zmq_msg_init(pointer)
+  }
+
+  /// A message with a copy of the bytes, for sending the same bytes to many: ``Socket/send(sharing:to:)``.
+  ///
+  /// - Throws: `ENOMEM`.
+  public init(copying bytes: UnsafeRawBufferPointer) throws(ZeroMQError) { pointer = try Self.copy(bytes) }
+
+  /// A message with a copy of the bytes.
+  ///
+  /// - Throws: `ENOMEM`.
+  public init(copying bytes: [UInt8]) throws(ZeroMQError) {
+    pointer = try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in
+      try Self.copy(UnsafeRawBufferPointer(buffer))
+    }
+  }
+
+  deinit {
+    zmq_msg_close(pointer)
+    pointer.deallocate()
+  }
+
+  @inlinable public var byteCount: Int { zmq_msg_size(pointer) }
+
+  /// Whether another frame of the same message follows.
+  @inlinable public var hasMore: Bool { zmq_msg_more(pointer) != 0 }
+
+  /// The bytes, valid only inside the call.
+  @inlinable
+  public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(unsafeBytes)
+  }
+
+  /// The bytes where they lie: valid until this message is received into, sent or gone. For loops in which a closure
+  /// is in the way; keep no copy of it.
+  @inlinable
+  public var unsafeBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: zmq_msg_data(pointer), count: zmq_msg_size(pointer))
+  }
+
+  /// The file descriptor of the connection that this message came by, for ``ConnectionCut``; nil for `inproc://` and
+  /// for messages that were not received. Costs a text lookup: ask once per connection, not per message.
+  public var sourceFileDescriptor: Int32? {
+    let number = zmq_msg_get(pointer, ZMQ_SRCFD)
+    return number >= 0 ? number : nil
+  }
+
+  /// The network address (without port) of the peer that this message came from; nil where there is none, and empty or
+  /// nil for `ipc://`.
+  public var peerAddress: String? {
+    zmq_msg_gets(pointer, "Peer-Address").map { String(cString: $0) }
+  }
+
+  private static func copy(_ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) -> UnsafeMutablePointer<zmq_msg_t> {
+    let memory = UnsafeMutablePointer<zmq_msg_t>.allocate(capacity: 1)
+    if zmq_msg_init_size(memory, bytes.count) != 0 {
+      let error = ZeroMQError.last("zmq_msg_init_size", "\(bytes.count) bytes")
+      memory.deallocate()
+      throw error
+    }
+    if let start = bytes.baseAddress { zmq_msg_data(memory).copyMemory(from: start, byteCount: bytes.count) }
+    return memory
+  }
+}
+
+/// Its bytes are in memory that belongs to one thread at a time.
+@available(*, unavailable)
+extension Message: Sendable {}

@@ -1,0 +1,79 @@
+public import CZMQ
+
+/// What came of asking a `router` for a message.
+public enum RoutedReception: Equatable, Sendable {
+  /// One message of one frame; the id and the message are filled in.
+  case received
+  /// Nothing is waiting.
+  case nothing
+  /// A message that breaks the form was read and dropped. `message` holds its last frame, for
+  /// ``Message/sourceFileDescriptor``.
+  case rejected(Rejection)
+
+  public enum Rejection: Equatable, Sendable {
+    /// The connection names itself with more than ``RoutingID/maximumByteCount`` bytes; it cannot be answered.
+    case routingIDTooLong
+    /// More than one frame after the routing id; the id is filled in.
+    case severalFrames
+  }
+}
+
+extension Socket {
+  /// On a `router`: receives the id of the connection and the one frame that it sent, without allocating; never waits.
+  ///
+  /// Messages of another form are read to their end here, so that no frame of a stranger can pass as an id.
+  @inlinable
+  public borrowing func receive(
+    from id: inout RoutingID, into message: inout Message
+  ) throws(ZeroMQError) -> RoutedReception {
+    assert(isOnItsThread)
+    var words: (UInt64, UInt64) = (0, 0)
+    var length: Int32 = 0
+    while true {
+      length = withUnsafeMutableBytes(of: &words) { zmq_recv(handle, $0.baseAddress, $0.count, ZMQ_DONTWAIT) }
+      if length >= 0 { break }
+      if try isNothingToReceive() { return .nothing }
+    }
+    // The frames of a message arrive together: the second is there when the first is.
+    guard try receive(into: &message) else { return .nothing }
+    if length > RoutingID.maximumByteCount || length == 0 {
+      try discardRemainingFrames(after: &message)
+      return .rejected(.routingIDTooLong)
+    }
+    id = RoutingID(words: words, length: UInt8(truncatingIfNeeded: length))
+    if message.hasMore {
+      try discardRemainingFrames(after: &message)
+      return .rejected(.severalFrames)
+    }
+    return .received
+  }
+
+  /// On a `router`: sends a copy of the bytes as one frame to one connection; never waits, never allocates.
+  @inlinable @discardableResult
+  public borrowing func send(
+    _ bytes: UnsafeRawBufferPointer, to id: RoutingID
+  ) throws(ZeroMQError) -> SendOutcome {
+    let addressed = try sendAddress(id)
+    return addressed == .sent ? try send(bytes, .dontWait) : addressed
+  }
+
+  /// On a `router`: sends a copy of the bytes as one frame to one connection; never waits.
+  @inlinable @discardableResult
+  public borrowing func send(_ bytes: [UInt8], to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
+    try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in try send(UnsafeRawBufferPointer(buffer), to: id)
+    }
+  }
+
+  /// On a `router`: sends the message to one connection and keeps it for the next; never waits.
+  @inlinable @discardableResult
+  public borrowing func send(sharing message: borrowing Message, to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
+    let addressed = try sendAddress(id)
+    return addressed == .sent ? try send(sharing: message, .dontWait) : addressed
+  }
+
+  /// Whether a message for this id can be queued is decided here: the frame after it always fits.
+  @inlinable
+  borrowing func sendAddress(_ id: RoutingID) throws(ZeroMQError) -> SendOutcome {
+    try id.withBytes { (bytes) throws(ZeroMQError) in try send(bytes, [.dontWait, .sendMore]) }
+  }
+}

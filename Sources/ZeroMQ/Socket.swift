@@ -1,0 +1,123 @@
+import CZMQ
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A ZeroMQ socket. It belongs to the thread that made it: it cannot be copied or sent elsewhere, and debug builds
+/// check the thread at each call.
+///
+/// What libzmq's defaults get wrong for us is set by construction; ``set(_:)`` can change it:
+/// - every kind: a handshake must end within 5 s; nothing lingers at close
+/// - `sub`: no limit on queued subscriptions, which libzmq would drop in silence (bound their number yourself, and keep
+///   polling the socket: it subscribes again after a reconnect only while being polled)
+/// - `dealer`: a fresh random routing id, and no reconnecting. A dealer that reconnects under its old id before the
+///   ROUTER has let go of the old connection is never heard again; so one dealer is one connection.
+/// - `router`: sending to an unknown id is told as ``SendOutcome/hostUnreachable``; a claimed id is not handed over
+/// - `xpub`: reports every subscription, also repeated ones
+public struct Socket: ~Copyable {
+  /// What a socket does with messages; `ZMQ_XPUB_MANUAL` and the request kinds are left out on purpose.
+  public enum Kind: String, CaseIterable, Sendable {
+    case dealer, router, xpub, sub, pub, pair
+  }
+
+  public let kind: Kind
+  /// Duplicates `core.handle`, which would cost a load and a check per message.
+  @usableFromInline let handle: UnsafeMutableRawPointer
+  let core: SocketCore
+
+  /// - Throws: `EMFILE` past the context's number of sockets, `ETERM` after its shutdown.
+  public init(_ kind: Kind, in context: Context) throws(ZeroMQError) {
+    self.init(core: try SocketCore(kind, in: context))
+  }
+
+  /// Everything that can fail has been done by the core.
+  init(core: SocketCore) {
+    kind = core.kind
+    handle = core.handle
+    self.core = core
+  }
+
+  deinit { core.close() }
+
+  /// Closes after at most this time for sending what is queued (the context's end waits for it; negative: no limit).
+  /// Without this call a socket closes when it goes out of scope, lingering as its option says. Either way libzmq
+  /// finishes in the background: the endpoint is free a moment later.
+  public consuming func close(lingerMilliseconds: Int) throws(ZeroMQError) {
+    try set(.linger(milliseconds: lingerMilliseconds))
+  }
+
+  /// Listens. The endpoint may end in `:*` (tcp) or be `ipc://*`: ``lastEndpoint`` tells what was chosen.
+  ///
+  /// Binding `ipc://` takes the path from whoever has it, in silence: hold an ``EndpointLock``. A file there that is no
+  /// socket is left alone and reported as `EEXIST`.
+  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOENT`, `EINVAL`, `ENAMETOOLONG` and others.
+  public borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    if let path = Self.ipcPath(of: endpoint), Self.isOccupiedByNonSocket(path) {
+      throw ZeroMQError(code: ErrorName.exists, call: "zmq_bind", subject: endpoint)
+    }
+    try retryingInterruptions("zmq_bind", endpoint) { zmq_bind(handle, endpoint) }
+  }
+
+  /// Begins to connect; that it succeeded is told by ``SocketEvents`` only.
+  public borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    try retryingInterruptions("zmq_connect", endpoint) { zmq_connect(handle, endpoint) }
+  }
+
+  /// Stops listening and ends every connection that came by this endpoint, named as ``lastEndpoint()`` told it.
+  ///
+  /// The connections end while the socket goes on being polled. Throws `ENOENT` if not bound.
+  public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    try retryingInterruptions("zmq_unbind", endpoint) { zmq_unbind(handle, endpoint) }
+  }
+
+  /// Ends the connection, while the socket goes on being polled. Throws `ENOENT` if there is none to that endpoint.
+  public borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    try retryingInterruptions("zmq_disconnect", endpoint) { zmq_disconnect(handle, endpoint) }
+  }
+
+  /// On a `sub`: asks for messages that begin with these bytes. Asking twice needs unsubscribing twice.
+  public borrowing func subscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
+    try core.setBytes(ZMQ_SUBSCRIBE, prefix, "ZMQ_SUBSCRIBE")
+  }
+
+  public borrowing func subscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
+    try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try subscribe(UnsafeRawBufferPointer(bytes)) }
+  }
+
+  /// On a `sub`: takes one ``subscribe(_:)-(UnsafeRawBufferPointer)`` of the same bytes back.
+  public borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
+    try core.setBytes(ZMQ_UNSUBSCRIBE, prefix, "ZMQ_UNSUBSCRIBE")
+  }
+
+  public borrowing func unsubscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
+    try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try unsubscribe(UnsafeRawBufferPointer(bytes)) }
+  }
+
+  /// For assertions: the thread is the one that made the socket.
+  @usableFromInline var isOnItsThread: Bool { core.isOnItsThread }
+
+  private static func ipcPath(of endpoint: String) -> String? {
+    guard endpoint.hasPrefix("ipc://") else { return nil }
+    let path = String(endpoint.dropFirst("ipc://".count))
+    return path == "*" || path.hasPrefix("@") ? nil : path
+  }
+
+  /// libzmq removes whatever is at the path before it binds.
+  private static func isOccupiedByNonSocket(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
+  }
+}
+
+/// A socket stays on its thread.
+@available(*, unavailable)
+extension Socket: Sendable {}

@@ -1,0 +1,50 @@
+import CZMQ
+
+/// The events of one socket, polled in the same loop. Lives on the socket's thread; either may go first.
+///
+/// A socket has at most one of these: a second one takes over and the first gets nothing more. Events are not dropped
+/// and not bounded (a bound would stop libzmq's I/O thread, and closing would then hang), so read them in every turn.
+public struct SocketEvents: ~Copyable {
+  let reader: Socket
+  private let core: SocketCore
+  private var frame = Message()
+
+  /// Events from now on: begin before ``Socket/bind(_:)`` or ``Socket/connect(_:)``.
+  public init(of socket: borrowing Socket) throws(ZeroMQError) {
+    let core = socket.core
+    let reader = try core.makeMonitorReader()
+    try reader.set(.receiveHighWaterMark(messages: 0))
+    let endpoint = "inproc://socket-events-\(UInt64.random(in: .min ... .max))"
+    try core.startMonitoring(at: endpoint, events: ZMQ_EVENT_ALL)
+    do { try reader.connect(endpoint) } catch {
+      core.stopMonitoring()
+      throw error
+    }
+    self.core = core
+    self.reader = reader
+  }
+
+  deinit { core.stopMonitoring() }
+
+  /// The oldest event not yet told; nil when there is none. Never waits.
+  public mutating func next() throws(ZeroMQError) -> SocketEvent? {
+    while try reader.receive(into: &frame) {
+      var head: UInt64 = 0
+      let length = frame.withBytes { bytes in
+        withUnsafeMutableBytes(of: &head) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(8))) }
+        return bytes.count
+      }
+      guard frame.hasMore, try reader.receive(into: &frame) else { continue }
+      let endpoint = frame.withBytes { String(decoding: $0, as: UTF8.self) }
+      try reader.discardRemainingFrames(after: &frame)
+      let event = withUnsafeBytes(of: head) {
+        SocketEvent(head: UnsafeRawBufferPointer(rebasing: $0.prefix(length)), endpoint: endpoint)
+      }
+      if let event { return event }
+    }
+    return nil
+  }
+}
+
+@available(*, unavailable)
+extension SocketEvents: Sendable {}

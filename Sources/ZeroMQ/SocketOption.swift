@@ -1,0 +1,145 @@
+import CZMQ
+
+/// A setting of a socket, with its unit in its name. Unless said otherwise it holds for connections made afterwards, so
+/// set it before ``Socket/bind(_:)`` and ``Socket/connect(_:)``. A value out of range is refused as `EINVAL`.
+public enum SocketOption: Equatable, Sendable {
+  /// Messages queued for sending per connection; 0: no limit. Past it a `pub` drops in silence, others would block.
+  case sendHighWaterMark(messages: Int)
+  /// Messages queued after receiving, per connection; 0: no limit.
+  case receiveHighWaterMark(messages: Int)
+  /// The largest frame that is accepted, nil: any. A larger one resets its connection and its sender is told nothing,
+  /// so senders must know the limit. Leave an `xpub` at least 512: key handshakes need that.
+  case maximumMessageSize(bytes: Int?)
+  /// Asks the other side for a sign of life every interval, and ends the connection after the timeout without one.
+  /// 0 and 0: none, and a dead network goes unnoticed. The other side is told to give up after the timeout, too.
+  case heartbeat(intervalMilliseconds: Int, timeoutMilliseconds: Int)
+  /// How long a connection may take to say who it is.
+  case handshakeInterval(milliseconds: Int)
+  /// How long a connect may take; 0: as the system likes.
+  case connectTimeout(milliseconds: Int)
+  /// Queue only for connections that are complete.
+  case immediate(Bool)
+  /// How long closing goes on sending what is queued; negative: until done.
+  case linger(milliseconds: Int)
+  /// The pause before reconnecting; nil: never reconnect.
+  case reconnectInterval(milliseconds: Int?)
+  /// The longest pause when it doubles with each try; 0: it does not.
+  case reconnectIntervalMaximum(milliseconds: Int)
+  /// Under which name a `router` at the other end knows this socket.
+  case routingID(RoutingID)
+  /// On a `router`: tell when a message cannot go to its id, instead of dropping it in silence.
+  case routerMandatory(Bool)
+  /// On a `router`: give an id that is claimed again to the newer connection. Off, for anybody can claim any id.
+  case routerHandover(Bool)
+  /// On an `xpub`: report every subscription, also of what is subscribed already.
+  case xpubVerbose(Bool)
+  /// On an `xpub`: report every unsubscription, too.
+  case xpubVerboser(Bool)
+  /// On an `xpub` or `pub`: tell the sender ``SendOutcome/wouldBlock`` instead of dropping for a full subscriber.
+  case xpubNoDrop(Bool)
+  /// Connections that may wait to be accepted.
+  case backlog(connections: Int)
+  /// Keep only the newest message. Not for messages of several frames.
+  case conflate(Bool)
+  case ipv6(Bool)
+  /// The system's own sign of life on tcp; nil keeps the system's idea of a number.
+  case tcpKeepalive(idleSeconds: Int?, intervalSeconds: Int?, count: Int?)
+  /// Send and receive buffers of the system, per connection; negative: the system's default.
+  case systemBuffers(sendBytes: Int, receiveBytes: Int)
+  /// The next bind takes over this socket, bound and listening already (handed over by the system's service starter).
+  case useFileDescriptor(Int32)
+}
+
+extension SocketOption {
+  /// A single thing to set at libzmq.
+  enum Setting {
+    case int32(Int32, Int, String)
+    case int64(Int32, Int64, String)
+    case bytes(Int32, [UInt8], String)
+  }
+
+  var settings: [Setting] {
+    switch self {
+    case .sendHighWaterMark(let messages): [.int32(ZMQ_SNDHWM, messages, "ZMQ_SNDHWM")]
+    case .receiveHighWaterMark(let messages): [.int32(ZMQ_RCVHWM, messages, "ZMQ_RCVHWM")]
+    case .maximumMessageSize(let bytes): [.int64(ZMQ_MAXMSGSIZE, Int64(bytes ?? -1), "ZMQ_MAXMSGSIZE")]
+    case .heartbeat(let interval, let timeout):
+      [
+        .int32(ZMQ_HEARTBEAT_IVL, interval, "ZMQ_HEARTBEAT_IVL"),
+        .int32(ZMQ_HEARTBEAT_TIMEOUT, timeout, "ZMQ_HEARTBEAT_TIMEOUT"),
+        .int32(ZMQ_HEARTBEAT_TTL, timeout, "ZMQ_HEARTBEAT_TTL"),
+      ]
+    case .handshakeInterval(let time): [.int32(ZMQ_HANDSHAKE_IVL, time, "ZMQ_HANDSHAKE_IVL")]
+    case .connectTimeout(let time): [.int32(ZMQ_CONNECT_TIMEOUT, time, "ZMQ_CONNECT_TIMEOUT")]
+    case .immediate(let on): [.flag(ZMQ_IMMEDIATE, on, "ZMQ_IMMEDIATE")]
+    case .linger(let time): [.int32(ZMQ_LINGER, max(time, -1), "ZMQ_LINGER")]
+    case .reconnectInterval(let time): [.int32(ZMQ_RECONNECT_IVL, time ?? -1, "ZMQ_RECONNECT_IVL")]
+    case .reconnectIntervalMaximum(let time): [.int32(ZMQ_RECONNECT_IVL_MAX, time, "ZMQ_RECONNECT_IVL_MAX")]
+    case .routingID(let id): [.bytes(ZMQ_ROUTING_ID, id.bytes, "ZMQ_ROUTING_ID")]
+    case .routerMandatory(let on): [.flag(ZMQ_ROUTER_MANDATORY, on, "ZMQ_ROUTER_MANDATORY")]
+    case .routerHandover(let on): [.flag(ZMQ_ROUTER_HANDOVER, on, "ZMQ_ROUTER_HANDOVER")]
+    case .xpubVerbose(let on): [.flag(ZMQ_XPUB_VERBOSE, on, "ZMQ_XPUB_VERBOSE")]
+    case .xpubVerboser(let on): [.flag(ZMQ_XPUB_VERBOSER, on, "ZMQ_XPUB_VERBOSER")]
+    case .xpubNoDrop(let on): [.flag(ZMQ_XPUB_NODROP, on, "ZMQ_XPUB_NODROP")]
+    case .backlog(let connections): [.int32(ZMQ_BACKLOG, connections, "ZMQ_BACKLOG")]
+    case .conflate(let on): [.flag(ZMQ_CONFLATE, on, "ZMQ_CONFLATE")]
+    case .ipv6(let on): [.flag(ZMQ_IPV6, on, "ZMQ_IPV6")]
+    case .tcpKeepalive(let idle, let interval, let count):
+      [
+        .flag(ZMQ_TCP_KEEPALIVE, true, "ZMQ_TCP_KEEPALIVE"),
+        .int32(ZMQ_TCP_KEEPALIVE_IDLE, idle ?? -1, "ZMQ_TCP_KEEPALIVE_IDLE"),
+        .int32(ZMQ_TCP_KEEPALIVE_INTVL, interval ?? -1, "ZMQ_TCP_KEEPALIVE_INTVL"),
+        .int32(ZMQ_TCP_KEEPALIVE_CNT, count ?? -1, "ZMQ_TCP_KEEPALIVE_CNT"),
+      ]
+    case .systemBuffers(let send, let receive):
+      [.int32(ZMQ_SNDBUF, max(send, -1), "ZMQ_SNDBUF"), .int32(ZMQ_RCVBUF, max(receive, -1), "ZMQ_RCVBUF")]
+    case .useFileDescriptor(let number): [.int32(ZMQ_USE_FD, Int(number), "ZMQ_USE_FD")]
+    }
+  }
+}
+
+extension SocketOption.Setting {
+  static func flag(_ number: Int32, _ on: Bool, _ name: String) -> Self { .int32(number, on ? 1 : 0, name) }
+}
+
+extension Socket {
+  public borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
+
+  /// Sets them in this order; stops at the first that is refused.
+  public borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
+    for option in options { try core.set(option) }
+  }
+}
+
+extension SocketCore {
+  func set(_ option: SocketOption) throws(ZeroMQError) {
+    for setting in option.settings {
+      switch setting {
+      case .int32(let number, let value, let name):
+        guard let narrow = Int32(exactly: value) else {
+          throw ZeroMQError(code: ErrorName.invalid, call: "zmq_setsockopt", subject: "\(name) \(value)")
+        }
+        try setValue(number, narrow, name)
+      case .int64(let number, let value, let name): try setValue(number, value, name)
+      case .bytes(let number, let bytes, let name):
+        try bytes.withUnsafeBufferPointer { (buffer) throws(ZeroMQError) in
+          try setBytes(number, UnsafeRawBufferPointer(buffer), name)
+        }
+      }
+    }
+  }
+
+  func setBytes(_ number: Int32, _ bytes: UnsafeRawBufferPointer, _ name: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    try retryingInterruptions("zmq_setsockopt", name) {
+      zmq_setsockopt(handle, number, bytes.baseAddress, bytes.count)
+    }
+  }
+
+  private func setValue<Value: FixedWidthInteger>(_ number: Int32, _ value: Value, _ name: String) throws(ZeroMQError) {
+    assert(isOnItsThread)
+    try retryingInterruptions("zmq_setsockopt", "\(name) \(value)") {
+      withUnsafeBytes(of: value) { zmq_setsockopt(handle, number, $0.baseAddress, $0.count) }
+    }
+  }
+}

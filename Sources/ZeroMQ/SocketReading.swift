@@ -1,0 +1,89 @@
+import CZMQ
+
+/// A number that can be read from a socket, in the unit in its name.
+public enum SocketNumber: Equatable, Sendable {
+  case sendHighWaterMarkMessages, receiveHighWaterMarkMessages
+  /// -1: any size.
+  case maximumMessageSizeBytes
+  case heartbeatIntervalMilliseconds, heartbeatTimeoutMilliseconds, heartbeatTimeToLiveMilliseconds
+  case handshakeIntervalMilliseconds, connectTimeoutMilliseconds
+  /// 0 or 1.
+  case immediate, ipv6, tcpKeepalive
+  /// -1: until done.
+  case lingerMilliseconds
+  /// -1: never reconnect.
+  case reconnectIntervalMilliseconds
+  case reconnectIntervalMaximumMilliseconds, backlogConnections
+
+  var number: Int32 {
+    switch self {
+    case .sendHighWaterMarkMessages: ZMQ_SNDHWM
+    case .receiveHighWaterMarkMessages: ZMQ_RCVHWM
+    case .maximumMessageSizeBytes: ZMQ_MAXMSGSIZE
+    case .heartbeatIntervalMilliseconds: ZMQ_HEARTBEAT_IVL
+    case .heartbeatTimeoutMilliseconds: ZMQ_HEARTBEAT_TIMEOUT
+    case .heartbeatTimeToLiveMilliseconds: ZMQ_HEARTBEAT_TTL
+    case .handshakeIntervalMilliseconds: ZMQ_HANDSHAKE_IVL
+    case .connectTimeoutMilliseconds: ZMQ_CONNECT_TIMEOUT
+    case .immediate: ZMQ_IMMEDIATE
+    case .ipv6: ZMQ_IPV6
+    case .tcpKeepalive: ZMQ_TCP_KEEPALIVE
+    case .lingerMilliseconds: ZMQ_LINGER
+    case .reconnectIntervalMilliseconds: ZMQ_RECONNECT_IVL
+    case .reconnectIntervalMaximumMilliseconds: ZMQ_RECONNECT_IVL_MAX
+    case .backlogConnections: ZMQ_BACKLOG
+    }
+  }
+}
+
+extension Socket {
+  public borrowing func read(_ number: SocketNumber) throws(ZeroMQError) -> Int {
+    if number == .maximumMessageSizeBytes { return Int(try value(number.number, Int64(0), "\(number)")) }
+    return Int(try value(number.number, Int32(0), "\(number)"))
+  }
+
+  /// What the last ``bind(_:)`` or ``connect(_:)`` led to, with the port or path that was chosen; empty before either.
+  public borrowing func lastEndpoint() throws(ZeroMQError) -> String {
+    String(decoding: try bytes(ZMQ_LAST_ENDPOINT, upTo: 512, "lastEndpoint").prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  /// The id under which this socket connects; nil if it leaves the choice to the `router`.
+  public borrowing func routingID() throws(ZeroMQError) -> RoutingID? {
+    RoutingID(try bytes(ZMQ_ROUTING_ID, upTo: 255, "routingID"))
+  }
+
+  /// Becomes readable when ``events()`` may have changed; edge-triggered, so read ``events()`` after each use of the
+  /// socket before waiting for it. ``Poller`` does that by itself.
+  public borrowing func fileDescriptor() throws(ZeroMQError) -> Int32 { try value(ZMQ_FD, Int32(-1), "fileDescriptor") }
+
+  /// Whether a receive or a send would succeed now.
+  public borrowing func events() throws(ZeroMQError) -> Readiness {
+    Readiness(rawValue: Int16(truncatingIfNeeded: try value(ZMQ_EVENTS, Int32(0), "events")))
+  }
+
+  /// libzmq's own number of the kind, as the library tells it.
+  public borrowing func type() throws(ZeroMQError) -> Int32 { try value(ZMQ_TYPE, Int32(-1), "type") }
+
+  private borrowing func value<Value: FixedWidthInteger>(
+    _ number: Int32, _ initial: Value, _ name: String
+  ) throws(ZeroMQError) -> Value {
+    assert(isOnItsThread)
+    var value = initial
+    try retryingInterruptions("zmq_getsockopt", name) {
+      var size = MemoryLayout<Value>.size
+      return zmq_getsockopt(handle, number, &value, &size)
+    }
+    return value
+  }
+
+  private borrowing func bytes(_ number: Int32, upTo limit: Int, _ name: String) throws(ZeroMQError) -> [UInt8] {
+    assert(isOnItsThread)
+    var buffer = [UInt8](repeating: 0, count: limit)
+    var size = limit
+    try retryingInterruptions("zmq_getsockopt", name) {
+      size = limit
+      return zmq_getsockopt(handle, number, &buffer, &size)
+    }
+    return Array(buffer.prefix(size))
+  }
+}

@@ -1,0 +1,90 @@
+import CZMQ
+import Dispatch
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// One named thread for a poll loop. Sockets are made inside its body, live there and die there.
+///
+/// The thread goes on until its body returns, also when nobody holds this object: tell the body to end by a flag and a
+/// ``Wakeup``, or by ``Context/shutdown()``.
+public final class SocketThread: Sendable {
+  public let name: String
+  private let running: DispatchGroup
+
+  /// - Parameters:
+  ///   - name: shown by debuggers and `top -H`, where only the first 15 bytes have room.
+  ///   - body: runs once; its sockets, pollers and messages are closed when it returns.
+  /// - Throws: `EAGAIN` when the system has no thread left.
+  public init(name: String, body: @escaping @Sendable () -> Void) throws(ZeroMQError) {
+    self.name = name
+    let running = DispatchGroup()
+    self.running = running
+    running.enter()
+    let start = Unmanaged.passRetained(ThreadStart(name: name, running: running, body: body))
+    let code = spawnDetachedThread(start.toOpaque())
+    if code != 0 {
+      start.release()
+      running.leave()
+      throw ZeroMQError(code: code, call: "pthread_create", subject: name)
+    }
+  }
+
+  /// Waits until the body has returned. False: the time is over and it still runs. From any thread but its own, any
+  /// number of times; a negative timeout means no limit.
+  public func join(timeoutMilliseconds: Int) -> Bool {
+    let deadline: DispatchTime = timeoutMilliseconds < 0 ? .distantFuture : .now() + .milliseconds(timeoutMilliseconds)
+    return running.wait(timeout: deadline) == .success
+  }
+}
+
+/// What the new thread is handed.
+private final class ThreadStart: Sendable {
+  let name: String
+  let running: DispatchGroup
+  let body: @Sendable () -> Void
+
+  init(name: String, running: DispatchGroup, body: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.running = running
+    self.body = body
+  }
+}
+
+/// A free function that belongs to no actor: a closure written where an actor is current would stop the process on a
+/// thread that is not that actor's.
+private func runThread(_ argument: UnsafeMutableRawPointer) {
+  let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
+  czmq_name_this_thread(start.name)
+  start.body()
+  start.running.leave()
+}
+
+private func spawnDetachedThread(_ argument: UnsafeMutableRawPointer) -> Int32 {
+  var attributes = pthread_attr_t()
+  pthread_attr_init(&attributes)
+  defer { pthread_attr_destroy(&attributes) }
+  pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+  #if canImport(Darwin)
+    var thread: pthread_t?
+    return pthread_create(
+      &thread, &attributes,
+      { argument in
+        runThread(argument)
+        return nil
+      }, argument)
+  #else
+    var thread = pthread_t()
+    return pthread_create(
+      &thread, &attributes,
+      { argument in
+        if let argument { runThread(argument) }
+        return nil
+      }, argument)
+  #endif
+}

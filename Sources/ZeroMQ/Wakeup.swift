@@ -1,0 +1,50 @@
+import CZMQ
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Wakes a thread that waits in a ``Poller``, from any thread.
+///
+/// Many signals before one ``clear()`` are one. A signal is a system call: whoever fills a mailbox needs it
+/// only when the mailbox was empty.
+public final class Wakeup: Sendable {
+  /// Becomes readable after ``signal()``; what a ``Poller`` waits for.
+  public let fileDescriptor: Int32
+  private let writeDescriptor: Int32
+
+  /// - Throws: `EMFILE`, `ENFILE`.
+  public init() throws(ZeroMQError) {
+    var reading: Int32 = -1
+    var writing: Int32 = -1
+    guard czmq_wakeup_open(&reading, &writing) == 0 else { throw .last("eventfd") }
+    fileDescriptor = reading
+    writeDescriptor = writing
+  }
+
+  deinit {
+    close(fileDescriptor)
+    if writeDescriptor != fileDescriptor { close(writeDescriptor) }
+  }
+
+  /// From any thread; never waits. When the pipe is full the sleeper is awake anyway.
+  public func signal() {
+    var one: UInt64 = 1
+    while write(writeDescriptor, &one, MemoryLayout<UInt64>.size) < 0, zmq_errno() == ErrorName.interrupted {}
+  }
+
+  /// Takes all signals so far back. Call it before looking at what was left, or a later signal can be missed.
+  public func clear() {
+    var buffer: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    let room = fileDescriptor == writeDescriptor ? MemoryLayout<UInt64>.size : MemoryLayout.size(ofValue: buffer)
+    while true {
+      let count = read(fileDescriptor, &buffer, room)
+      // An eventfd is empty after one read; a pipe is read until it is.
+      if count < 0 ? zmq_errno() != ErrorName.interrupted : count < room || writeDescriptor == fileDescriptor { return }
+    }
+  }
+}

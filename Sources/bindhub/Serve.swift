@@ -1,0 +1,117 @@
+import ArgumentParser
+import BindingHub
+import BindingWire
+import Dispatch
+import Foundation
+import Logging
+
+/// Runs a hub until it is told to stop.
+struct Serve: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Run a hub. Without options: for this user, on this machine.")
+
+  @Option(name: .long, help: "Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several.")
+  var listen: [String] = []
+
+  @Option(name: .long, help: "Where to keep the models. Today only 'memory': they live as long as the hub.")
+  var store = "memory"
+
+  @Option(name: .long, help: "The hub's name, for people.")
+  var name = "hub"
+
+  @Option(name: .customLong("beat"), help: "Milliseconds between two beats, 250 to 5000.")
+  var beatMilliseconds: UInt32 = 1_000
+
+  @Flag(name: .customLong("no-rescue"), help: "Do not ask peers for what a restarted hub lacks.")
+  var noRescue = false
+
+  @Flag(name: .long, help: "Allow tcp:// beyond this machine, where anyone who reaches the port may read and write.")
+  var insecure = false
+
+  @Flag(name: .customLong("exit-with-stdin"), help: "Stop when standard input ends, for programs that start a hub as their child.")
+  var exitsWithStandardInput = false
+
+  @Option(name: .customLong("log"), help: "trace, debug, info, warning or error.")
+  var level = "info"
+
+  func validate() throws {
+    if !(250...5_000).contains(beatMilliseconds) { throw ValidationError("--beat takes 250 to 5000, not \(beatMilliseconds)") }
+    if Logger.Level(rawValue: level) == nil { throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)") }
+    if store != "memory" { throw ValidationError("--store takes 'memory', not '\(store)': other stores are still to come") }
+  }
+
+  func run() throws {
+    var options = HubOptions()
+    options.name = name
+    options.beatMilliseconds = beatMilliseconds
+    options.isRescueOn = !noRescue
+    options.isInsecureAllowed = insecure
+    do throws(HubAddressError) {
+      if !listen.isEmpty { options.listen = try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
+    } catch {
+      fail("\(error)", 64)
+    }
+    var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
+    log.logLevel = Logger.Level(rawValue: level) ?? .info
+    do throws(HubFailure) {
+      let hub = try Hub(options: options, log: log)
+      try hub.start()
+      stopWhenAsked(hub)
+      announce(hub)
+      hub.wait()
+    } catch {
+      fail(error.description, error.exitCode)
+    }
+  }
+
+  /// One line per address on standard output: a script that asked for any free port reads there which it got.
+  private func announce(_ hub: Hub) {
+    for address in hub.addresses { FileHandle.standardOutput.write(Data("listening \(address)\n".utf8)) }
+  }
+
+  private func stopWhenAsked(_ hub: Hub) {
+    for signal in [SIGTERM, SIGINT] {
+      Foundation.signal(signal, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
+      source.setEventHandler {
+        hub.stop()
+        Foundation.exit(signal == SIGINT ? 130 : 0)
+      }
+      source.resume()
+      Serve.sources.withLock { $0.append(source) }
+    }
+    guard exitsWithStandardInput else { return }
+    Thread.detachNewThread {
+      while !FileHandle.standardInput.availableData.isEmpty {}
+      hub.stop()
+      Foundation.exit(0)
+    }
+  }
+
+  /// Signal sources act for as long as somebody holds them.
+  private static let sources = Held<[any DispatchSourceSignal]>([])
+}
+
+/// A value that several threads may change.
+final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is touched only while `lock` is held
+  private var value: Value
+  private let lock = NSLock()
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return body(&value)
+  }
+}
+
+extension HubFailure {
+  /// What scripts look at (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
+  var exitCode: Int32 {
+    switch self {
+    case .addressInUse, .directory, .cannotListen: 73
+    case .notLoopback: 78
+    case .system: 70
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import BindingHub
+import BindingWire
+import Foundation
+
+/// Asks a running hub how it is.
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Show a running hub: sessions, models and every counter.")
+
+  @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
+  var hub: String?
+
+  @Flag(name: .long, help: "Print one JSON object.")
+  var json = false
+
+  @Option(name: .long, help: "Milliseconds to wait for the answer.")
+  var timeout = 2_000
+
+  func run() throws {
+    let address: HubAddress
+    do throws(HubAddressError) {
+      address = if let hub { try HubAddress(hub) } else { try HubAddress.fromEnvironment().first ?? .userDefault }
+    } catch {
+      fail("\(error)", 64)
+    }
+    guard let report = HubStatus.ask(address, timeoutMilliseconds: timeout) else {
+      fail("No hub answers at \(address).\nStart one:  bindhub serve        Or name one:  bindhub status --hub tcp://host:7877", 69)
+    }
+    print(json ? report.text : Status.words(report))
+  }
+
+  private static func words(_ report: JSON) -> String {
+    func text(_ name: String) -> String { report[name].map(\.plain) ?? "?" }
+    var lines = [
+      "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  durability \(text("durability"))  beat \(text("beat"))"
+    ]
+    if case .array(let sessions)? = report["sessions"] {
+      lines.append("sessions \(sessions.count)")
+      for session in sessions {
+        lines.append("  \(session["name"]?.plain ?? "?")-\(session["tag"]?.plain ?? "?")  models \(session["models"]?.plain ?? "?")")
+      }
+    }
+    if case .array(let models)? = report["models"] {
+      lines.append("models \(models.count)")
+      for model in models {
+        lines.append("  \(model["model"]?.plain ?? "?")  version \(model["version"]?.plain ?? "?")  fields \(model["fields"]?.plain ?? "?")")
+      }
+    }
+    if case .object(let counters)? = report["counters"] {
+      let told = counters.filter { if case .integer(let count) = $0.value { count != 0 } else { false } }
+      lines.append("counters  " + told.map { "\($0.name) \($0.value.plain)" }.joined(separator: "  "))
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension JSON {
+  var plain: String {
+    if case .string(let text) = self { text } else { text }
+  }
+}

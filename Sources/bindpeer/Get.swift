@@ -1,0 +1,99 @@
+import ArgumentParser
+import BindingPeer
+
+/// Prints values.
+struct Get: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Print the values of models or fields.")
+
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "MODEL, MODEL.FIELD or PREFIX/; without any, everything.")
+  var addresses: [String] = [""]
+  @Flag(help: "Print the bare value of one field: text without quotes.")
+  var raw = false
+  @Flag(help: "Tell version, writer and age of each value.")
+  var meta = false
+
+  mutating func run() async throws {
+    let asked = try addresses.map { text throws(Failure) in try Address(text) }
+    let peer = try await common.connect()
+    let models = try await ModelReader(peer: peer, timeout: common.timeout).read(asked)
+    for (address, model) in models { try show(model, address) }
+    await peer.close(flush: .zero)
+  }
+
+  private func show(_ model: SharedModel, _ address: Address) throws {
+    let values = model.values
+    if let field = address.field {
+      guard let value = values[field] else { throw missing(field, model, values) }
+      return show(model, [(field, value)])
+    }
+    let fields = values.filter { !$0.key.hasPrefix("@") }.sorted { $0.key < $1.key }
+    if fields.isEmpty, !address.isPrefix { throw Failure(.no, "\(model.id) holds nothing.") }
+    show(model, fields.map { ($0.key, $0.value) })
+  }
+
+  private func show(_ model: SharedModel, _ fields: [(String, FieldValue)]) {
+    if raw, fields.count == 1, let json = try? fields[0].1.json {
+      if case .string(let text) = json { Terminal.say(text) } else { Terminal.say(json) }
+      return
+    }
+    if common.json {
+      var members: [JSON.Member] = [
+        .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version.version))),
+      ]
+      members.append(.init("values", .object(fields.map { .init($0.0, (try? $0.1.json) ?? .null) })))
+      if meta { members.append(.init("meta", .object(fields.map { .init($0.0, metaJSON(model, $0.0)) }))) }
+      return Terminal.say(.object(members))
+    }
+    for (field, value) in fields {
+      let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
+      Terminal.say("\(model.id).\(field) = \(Terminal.readable(value))\(tail)")
+    }
+  }
+
+  private func metaText(_ model: SharedModel, _ field: String) -> String {
+    guard let record = model.record(field) else { return "" }
+    return "version \(record.version) by \(record.origin.name)-\(record.origin.tag.short) at \(Terminal.clock(record.time))"
+  }
+
+  private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
+    guard let record = model.record(field) else { return .null }
+    return .object([
+      .init("version", .integer(Int64(clamping: record.version))),
+      .init("origin", .string("\(record.origin.name)-\(record.origin.tag.short)")),
+      .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
+    ])
+  }
+
+  private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> Failure {
+    let hint = nearest(to: field, among: values.keys).map { " Did you mean \(model.id).\($0)?" } ?? ""
+    return Failure(.no, "\(model.id) has no field \(field).\(hint)")
+  }
+}
+
+/// Joins what addresses name and waits until it is complete.
+struct ModelReader {
+  let peer: Peer
+  let timeout: TimeSpan
+
+  /// The models of each address, current; those below a prefix by their ids.
+  func read(_ addresses: [Address]) async throws -> [(Address, SharedModel)] {
+    var found: [(Address, SharedModel)] = []
+    for address in addresses {
+      if address.isPrefix {
+        guard let ids = await peer.list(address.model, within: timeout.duration) else { throw late("the list of models") }
+        for id in ids.map(\.id).sorted() { found.append((address, try peer.model(id))) }
+      } else {
+        found.append((address, try peer.model(address.model)))
+      }
+    }
+    for (_, model) in found {
+      guard await model.whenCurrent(within: timeout.duration) else { throw late(model.id) }
+    }
+    return found
+  }
+
+  private func late(_ what: String) -> Failure {
+    Failure(.timedOut, "\(what) did not come within \(timeout.milliseconds) ms. Try a longer --timeout.")
+  }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import BindingPeer
+import Dispatch
+
+/// Writes fields: several of one model as one commit.
+struct Set: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Write fields. Assignments to one model are one commit.")
+
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "MODEL.FIELD=VALUE, FIELD:=JSON, FIELD=@FILE, FIELD=-, FIELD+=NUMBER or FIELD!")
+  var assignments: [String]
+  @Option(name: .customLong("if-version"), help: "Write only if the fields are unchanged since this version.")
+  var ifVersion: UInt64?
+  @Flag(name: .customLong("default"), help: "Write only fields that never had a value.")
+  var asDefault = false
+  @Flag(name: .customLong("no-wait"), help: "Return when the write has left, without its outcome.")
+  var noWait = false
+
+  mutating func run() async throws {
+    let all = try assignments.map { text throws(Failure) in try Assignment(text) }
+    var order: [String] = []
+    for assignment in all where !order.contains(assignment.model) { order.append(assignment.model) }
+    let peer = try await common.connect()
+    for id in order { try await write(all.filter { $0.model == id }, to: id, of: peer) }
+    await peer.close(flush: .zero)
+  }
+
+  private func write(_ assignments: [Assignment], to id: String, of peer: Peer) async throws {
+    let model = try await ModelReader(peer: peer, timeout: common.timeout).read([Address(id)])[0].1
+    let declared = model.modelDescription.fields
+    var proposal = Proposal(operations: [])
+    for assignment in assignments {
+      var operation = try assignment.operation(declared: declared[assignment.field], shown: model[assignment.field])
+      if asDefault, operation.verb == .set { operation.verb = .whenUnset }
+      proposal.operations.append(operation)
+      if let ifVersion {
+        proposal.conditions.append(Condition(field: assignment.field, epoch: model.version.epoch, version: ifVersion))
+      }
+    }
+    try await WriteReport(common: common, model: model).send(proposal, noWait: noWait)
+  }
+}
+
+/// Sends a write and tells what became of it, in words or JSON, with the exit code that goes with it.
+struct WriteReport {
+  let common: CommonOptions
+  let model: SharedModel
+
+  func send(_ proposal: Proposal, noWait: Bool = false) async throws {
+    let before = model.values
+    let version = model.version.version
+    let begin = DispatchTime.now().uptimeNanoseconds
+    let write: PendingWrite
+    do {
+      write = try model.write(proposal)
+    } catch {
+      throw Failure(.doesNotFit, "\(error)")
+    }
+    if noWait {
+      let id = model.id
+      let fields = proposal.operations.map(\.field)
+      guard await model.whenSent(fields, within: common.timeout.duration) else {
+        throw Failure(.timedOut, "The write to \(id) has not left within \(common.timeout.milliseconds) ms.")
+      }
+      return
+    }
+    guard let outcome = await write.outcome(within: common.timeout.duration) else {
+      throw Failure(
+        .timedOut,
+        "No answer within \(common.timeout.milliseconds) ms. The write may still be committed. Look:  bindpeer get \(model.id)")
+    }
+    let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
+    try tell(outcome, proposal, before: before, version: version, milliseconds)
+  }
+
+  private func tell(
+    _ outcome: Outcome, _ proposal: Proposal, before: [String: FieldValue], version: Version, _ milliseconds: Double
+  ) throws {
+    if common.json { Terminal.say(outcome.json(model: model.id, milliseconds: milliseconds)) }
+    switch outcome {
+    case .committed(_, let new):
+      guard !common.json else { return }
+      Terminal.say("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
+      let after = model.values
+      for operation in proposal.operations where operation.verb != .clear {
+        let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
+        Terminal.say("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+      }
+    case .kept:
+      if !common.json { Terminal.say("\(model.id)  nothing to do") }
+    case .conflict(let conflict):
+      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after \($0.version)" } ?? ""
+      throw Failure(
+        .conflict,
+        """
+        refused: \(model.id).\(conflict.field) changed at \(conflict.version)\(since): \(value) by \
+        \(conflict.origin.name)-\(conflict.origin.tag.short), \(age(conflict.ageMilliseconds)) ago.
+        Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
+        """)
+    case .refused(let refusal): throw Failure(.conflict, "refused: \(model.id): \(refusal.text)")
+    case .superseded, .expired, .unknown: throw Failure(.conflict, outcome.explanation(of: model.id))
+    }
+  }
+
+  private func age(_ milliseconds: UInt64) -> String {
+    milliseconds < 1_000 ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
+  }
+}
+
+extension Outcome {
+  /// The outcome for scripts; the names are pinned by a test.
+  func json(model: String, milliseconds: Double) -> JSON {
+    var members: [JSON.Member] = [.init("model", .string(model))]
+    switch self {
+    case .committed(_, let version):
+      members += [.init("outcome", .string("committed")), .init("version", .integer(Int64(clamping: version)))]
+    case .kept: members.append(.init("outcome", .string("kept")))
+    case .refused(let refusal):
+      members += [
+        .init("outcome", .string("refused")), .init("code", .string("\(refusal.code)")), .init("text", .string(refusal.text)),
+      ]
+    case .conflict(let conflict):
+      members += [
+        .init("outcome", .string("conflict")), .init("field", .string(conflict.field)),
+        .init("version", .integer(Int64(clamping: conflict.version))),
+        .init("value", (try? conflict.value?.json) ?? .null),
+        .init("origin", .string("\(conflict.origin.name)-\(conflict.origin.tag.short)")),
+      ]
+    case .superseded: members.append(.init("outcome", .string("superseded")))
+    case .expired: members.append(.init("outcome", .string("expired")))
+    case .unknown(let why): members += [.init("outcome", .string("unknown")), .init("text", .string(why))]
+    }
+    members.append(.init("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000)))
+    return .object(members)
+  }
+}
+
+extension Double {
+  func formatted(places: Int) -> String {
+    var factor = 1.0
+    for _ in 0..<places { factor *= 10 }
+    return "\((self * factor).rounded() / factor)"
+  }
+}

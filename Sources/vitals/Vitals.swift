@@ -1,0 +1,77 @@
+import BindingPeer
+import Foundation
+
+/// What this machine says of itself, shared as `vitals/<host>`: an example with real input. Whoever writes `interval` changes how often it speaks.
+struct MachineVitals: Model {
+  @Field(unit: "processes") var load = 0.0
+  @Field(unit: "MiB") var memoryUsed = 0
+  @Field(unit: "MiB") var memoryTotal = 0
+  @Field var processes = 0
+  @Field(unit: "s") var uptime = 0.0
+  @Field(0.05...60, unit: "s") var interval = 1.0
+}
+
+@main
+struct Vitals {
+  static func main() async throws {
+    let peer = try Peer(name: "vitals")
+    let host = ProcessInfo.processInfo.hostName.map { $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-" }
+    let machine = try await peer.share(MachineVitals.self, id: "vitals/" + String(host), on: .direct)
+    FileHandle.standardOutput.write(Data("sharing \(machine.shared?.id ?? "")\n".utf8))
+    let (changes, news) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let token = machine.$interval.observe { _ in news.yield() }
+    while true {
+      let reading = Reading.now
+      try machine.change { machine in
+        machine.load = reading.load
+        machine.memoryUsed = reading.memoryUsed
+        machine.memoryTotal = reading.memoryTotal
+        machine.processes = reading.processes
+        machine.uptime = reading.uptime
+      }
+      await pause(machine.interval, or: changes)
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  /// Waits for the interval, or until somebody changes it.
+  private static func pause(_ seconds: Double, or changes: AsyncStream<Void>) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
+      group.addTask {
+        for await _ in changes { return }
+      }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}
+
+/// One look at the machine.
+struct Reading {
+  var load = 0.0
+  var memoryUsed = 0
+  var memoryTotal = 0
+  var processes = 0
+  var uptime = ProcessInfo.processInfo.systemUptime
+
+  static var now: Reading {
+    var reading = Reading()
+    var loads = [0.0]
+    if getloadavg(&loads, 1) == 1 { reading.load = loads[0] }
+    reading.memoryTotal = Int(ProcessInfo.processInfo.physicalMemory >> 20)
+    reading.readProc()
+    return reading
+  }
+
+  /// What only Linux has in files; elsewhere these stay as they are.
+  private mutating func readProc() {
+    guard let text = try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8) else { return }
+    for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
+      let kilobytes = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+      memoryUsed = memoryTotal - kilobytes >> 10
+    }
+    let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    processes = entries.count { Int($0) != nil }
+  }
+}
