@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Compiler settings that every target shares. `BINDBUS_STRICT` is set by the test scripts: there a warning is an error,
-/// while a user who builds with a newer compiler is not stopped by a diagnostic that did not exist when this was written.
+/// Compiler settings that every target shares. `BINDBUS_STRICT` is set by the test scripts: there a warning is an
+/// error, while a user who builds with a newer compiler is not stopped by a diagnostic that did not exist when this was
+/// written.
 let strict: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
@@ -58,15 +59,17 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    .executableTarget(name: "vitals", dependencies: ["BindingPeer"], swiftSettings: strict),
+    .executableTarget(
+      name: "bindsim",
+      dependencies: ["BindingTestKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: strict),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
     .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
+    .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(
-      name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire", "BindingTestKit"], swiftSettings: strict),
-    .testTarget(
-      name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingModel", "BindingTestKit"], swiftSettings: strict),
-    .testTarget(
-      name: "SimulationTests", dependencies: ["BindingTestKit", "BindingPeer", "BindingHub"], swiftSettings: strict),
-    .testTarget(name: "ProcessTests", dependencies: ["BindingPeer", "BindingHub", "ZeroMQ"], swiftSettings: strict),
+      name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
+      swiftSettings: strict),
   ]
 )

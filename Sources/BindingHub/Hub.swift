@@ -5,7 +5,8 @@ import ZeroMQ
 
 /// A running hub: it orders, keeps and relays the commits of all models.
 ///
-/// `start` binds the addresses and starts one thread that owns sockets, machine and store; everything else here is safe on any thread.
+/// `start` binds the addresses and starts one thread that owns sockets, machine and store; everything else here is
+/// safe on any thread.
 public final class Hub: Sendable {
   public let options: HubOptions
   private let mailbox: HubMailbox
@@ -21,7 +22,8 @@ public final class Hub: Sendable {
     }
   }
 
-  /// A started hub without an address, for peers of the same process: `Peer(hub: try Hub.embedded())`. A program's own tests need no server with it.
+  /// A started hub without an address, for peers of the same process: `Peer(hub: try Hub.embedded())`. A program's own
+  /// tests need no server with it.
   public static func embedded(name: String = "embedded") throws(HubFailure) -> Hub {
     var options = HubOptions()
     options.name = name
@@ -57,7 +59,8 @@ public final class Hub: Sendable {
   /// The addresses on which this hub listens, with the ports that were picked for `*`.
   public var addresses: [HubAddress] { mailbox.addresses }
 
-  /// Tells all sessions that the hub is going, sends what is decided, and ends. Returns when the thread has ended, or after `limitMilliseconds`.
+  /// Tells all sessions that the hub is going, sends what is decided, and ends. Returns when the thread has ended, or
+  /// after `limitMilliseconds`.
   @discardableResult
   public func stop(limitMilliseconds: Int = 5_000) -> Bool { mailbox.stop(limitMilliseconds: limitMilliseconds) }
 

@@ -11,7 +11,8 @@ public enum HubStatus {
     else { return nil }
     var message = Message()
     guard (try? socket.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds)) == true,
-      (try? socket.receive(into: &message)) == true, case (_, .statusReport(let report))? = try? HubMessage.decode(message.unsafeBytes)
+      (try? socket.receive(into: &message)) == true,
+      case (_, .statusReport(let report))? = try? HubMessage.decode(message.unsafeBytes)
     else { return nil }
     return try? report.json.json
   }

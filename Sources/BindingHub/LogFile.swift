@@ -1,8 +1,8 @@
 import BindingWire
 import Foundation
 
-/// The memory of a hub without a store: which log it is, and which epoch was its last. It lies beside the socket, so that a hub started again at
-/// the same place is the same log in a new epoch, and its peers bring back what they have.
+/// The memory of a hub without a store: which log it is, and which epoch was its last. It lies beside the socket, so
+/// that a hub started again at the same place is the same log in a new epoch, and its peers bring back what they have.
 struct LogFile {
   private let path: String?
 
@@ -21,7 +21,8 @@ struct LogFile {
   func nextBirth() throws(HubFailure) -> HubBirth {
     let before = path.flatMap(LogFile.read)
     let logID = before?.logID ?? UInt64.random(in: 1 ... .max)
-    // Counted up, so that a later epoch is a greater number; the lower half is chance, so that two lives never share one.
+    // Counted up, so that a later epoch is a greater number; the lower half is chance, so that two lives never share
+    // one.
     let ordinal = (before.map { $0.epoch >> 32 } ?? 0) + 1
     let epoch = ordinal << 32 | UInt64(UInt32.random(in: 1 ... .max))
     if let path {

@@ -1,10 +1,12 @@
 public import BindingWire
 
-/// Where commits are kept. One log per model; everything that decides for a model lies in its own log, refusals and marks too.
+/// Where commits are kept. One log per model; everything that decides for a model lies in its own log, refusals and
+/// marks too.
 ///
 /// The contract (a suite in `StoreContract` checks every store):
-/// - `append` takes batches of different models, each decided on the head that it names. A batch is taken whole or not at all, and a batch that was taken is
-///   as durable as the store's grade says before `append` returns. Several hubs may append to one store: then the head decides who was first.
+/// - `append` takes batches of different models, each decided on the head that it names. A batch is taken whole or not
+///   at all, and a batch that was taken is as durable as the store's grade says before `append` returns. Several hubs
+///   may append to one store: then the head decides who was first.
 /// - `load` gives a model as all taken batches make it, in their order.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
 public protocol Store: AnyObject {

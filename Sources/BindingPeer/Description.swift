@@ -31,7 +31,8 @@ public struct FieldDescription: Sendable, Equatable {
     if !choices.isEmpty, !choices.contains(value) {
       return "one of \(choices.map(\.description).joined(separator: ", "))"
     }
-    if let number = value.asDouble, number < minimum?.asDouble ?? -.infinity || number > maximum?.asDouble ?? .infinity {
+    if let number = value.asDouble, number < minimum?.asDouble ?? -.infinity || number > maximum?.asDouble ?? .infinity
+    {
       return "\(minimum?.description ?? "…")...\(maximum?.description ?? "…")"
     }
     if case .string(let text) = value, let maximumLength, text.count > maximumLength {

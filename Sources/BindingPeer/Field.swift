@@ -2,11 +2,12 @@ import BindingWire
 
 /// A field of a model: `@Field var level = 0.3`.
 ///
-/// The declared value is the field's *default*: what it shows before anything is known of it, and what the first peer to share the model
-/// proposes as a weak write that yields to any real one. `level` reads and writes the shown value; `$level` is the field itself
-/// (`SharedField`): observe it, bind it, update it, ask for its status.
+/// The declared value is the field's *default*: what it shows before anything is known of it, and what the first peer
+/// to share the model proposes as a weak write that yields to any real one. `level` reads and writes the shown value;
+/// `$level` is the field itself (`SharedField`): observe it, bind it, update it, ask for its status.
 ///
-/// Until the model is shared the field is a plain local value that can be observed. Reading and writing is safe on any thread.
+/// Until the model is shared the field is a plain local value that can be observed. Reading and writing is safe on any
+/// thread.
 @propertyWrapper
 public struct Field<Value: Sendable & Equatable>: Sendable {
   let cell: FieldCell<Value>

@@ -13,7 +13,8 @@ protocol AnyFieldCell: AnyObject, Sendable {
   func reject(_ reason: String)
   /// Ties the cell to a field of a shared model; false if it is tied already.
   func attach(to model: SharedModel, as name: String) -> Bool
-  /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than what is here changes nothing.
+  /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than
+  /// what is here changes nothing.
   func accept(_ value: FieldValue?, stamp: UInt64)
   /// Tells the observers, if the value is another one than they were told last.
   func publish()

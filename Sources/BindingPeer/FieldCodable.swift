@@ -2,8 +2,8 @@ public import BindingWire
 
 /// A value that a field can hold: how it becomes JSON and comes back.
 ///
-/// The standard types conform; an enum with a raw value conforms by saying so. A `Codable` type of your own needs no conformance: `@Field` takes
-/// it as it is (see `FieldCodec`).
+/// The standard types conform; an enum with a raw value conforms by saying so. A `Codable` type of your own needs no
+/// conformance: `@Field` takes it as it is (see `FieldCodec`).
 public protocol FieldCodable: Sendable {
   /// The JSON type that the description tells other peers, pages and tools.
   static var fieldType: FieldType { get }
@@ -20,7 +20,8 @@ public enum FieldType: String, Sendable, Hashable, CaseIterable {
   /// Whether a value of this type may be `json`.
   public func admits(_ json: JSON) -> Bool {
     switch (self, json) {
-    case (.any, _), (.boolean, .bool), (.integer, .integer), (.number, .integer), (.number, .number), (.string, .string),
+    case (.any, _), (.boolean, .bool), (.integer, .integer), (.number, .integer), (.number, .number),
+      (.string, .string),
       (.array, .array), (.object, .object):
       true
     case (.integer, .number(let number)): number == number.rounded() && abs(number) < 9_007_199_254_740_992

@@ -2,7 +2,8 @@ public import BindingWire
 
 /// How one field's Swift value and its JSON become each other.
 ///
-/// Two ways exist: `FieldCodable` types do it themselves; any other `Codable` type goes through Foundation's coders (`FieldCodec+Codable.swift`).
+/// Two ways exist: `FieldCodable` types do it themselves; any other `Codable` type goes through Foundation's coders
+/// (`FieldCodec+Codable.swift`).
 public struct FieldCodec<Value: Sendable>: Sendable {
   /// The JSON type that the description names.
   public let type: FieldType

@@ -31,7 +31,8 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
 public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
   /// A write was refused, here or by the hub, in words.
   case rejected(String)
-  /// The committed value is of another type than this program declared; the last good value shows, nothing is overwritten.
+  /// The committed value is of another type than this program declared; the last good value shows, nothing is
+  /// overwritten.
   case mismatch(declared: FieldType, found: String)
 
   public var description: String {

@@ -24,7 +24,8 @@ extension Model {
 
   /// Writes several fields as one commit: one version, one turn at every observer everywhere, or nothing.
   ///
-  /// Inside the closure the fields read as assigned; outside nothing shows before it ends. Fields of other models are written as ever.
+  /// Inside the closure the fields read as assigned; outside nothing shows before it ends. Fields of other models are
+  /// written as ever.
   /// - Throws: what `body` throws (then nothing is written), or `ChangeError`.
   @discardableResult
   public func change(_ body: (Self) throws -> Void) throws -> PendingWrite {

@@ -14,9 +14,9 @@ extension Peer {
   /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `limit`.
   public func list(_ prefix: String, within limit: Duration) async -> [ModelListing]? {
     let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
-    let token = try? models(under: prefix, heard: { listing in found.withLock { $0.models.append(listing) } }) {
-      found.withLock { $0.isComplete = true }
-    }
+    let token = try? models(
+      under: prefix, heard: { listing in found.withLock { $0.models.append(listing) } },
+      listed: { found.withLock { $0.isComplete = true } })
     let isComplete = await runtime.wait(atMost: limit) { _ in found.withLock { $0.isComplete } }
     token?.cancel()
     return isComplete ? found.withLock { $0.models } : nil

@@ -19,10 +19,12 @@ public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
 extension Peer {
   /// Makes a model of that type and ties it to the id, for this process to read, write and observe.
   ///
-  /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after `patience`, and catches up later.
-  /// The first to share a model writes its description and defaults; both yield to what is there.
+  /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after
+  /// `patience`, and catches up later. The first to share a model writes its description and defaults; both yield to
+  /// what is there.
   /// - Parameters:
-  ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`, for tools).
+  ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`,
+  ///     for tools).
   ///   - patience: how long to wait for a hub's values.
   /// - Throws: `ShareError`.
   public func share<Shared: Model>(
@@ -52,7 +54,9 @@ extension Peer {
       do throws(WireError) { try Names.checkField(name) } catch {
         throw .badModel(type: "\(type)", problem: "'\(name)' is no field name: it \(error.problem)")
       }
-      guard names.insert(name).inserted else { throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'") }
+      guard names.insert(name).inserted else {
+        throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'")
+      }
     }
     for (name, cell) in fields { _ = model.attach(cell, as: name) }
     model.showPresent(fields)
@@ -60,7 +64,8 @@ extension Peer {
     return instance
   }
 
-  /// Proposes description and defaults as one weak write, once the hub's values are known and only where something is missing.
+  /// Proposes description and defaults as one weak write, once the hub's values are known and only where something is
+  /// missing.
   private func proposeDefaults(of fields: [(name: String, cell: any AnyFieldCell)], to model: SharedModel) {
     var described = ModelDescription()
     var defaults: [FieldOperation] = []
@@ -95,7 +100,8 @@ extension Peer {
 }
 
 extension SharedModel {
-  /// Shows fields that were just tied what the replica holds already: another part of the program may have joined the model before.
+  /// Shows fields that were just tied what the replica holds already: another part of the program may have joined the
+  /// model before.
   func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
     let present = runtime.perform { state, _ in
       state.stamp += 1

@@ -5,8 +5,9 @@ public import Logging
 
 /// A process's membership: it finds the hub, holds replicas of the models that were shared, and writes to them.
 ///
-/// A peer works before there is a hub: what is written shows at once, waits, and is sent when a hub is there. It stays connected by itself, to the first
-/// of its addresses that answers. It ends with `close`, or when neither it nor any of its models is held any more.
+/// A peer works before there is a hub: what is written shows at once, waits, and is sent when a hub is there. It stays
+/// connected by itself, to the first of its addresses that answers. It ends with `close`, or when neither it nor any
+/// of its models is held any more.
 public final class Peer: Sendable {
   /// What people see in logs and lists; need not be unique.
   public let name: String
@@ -28,7 +29,8 @@ public final class Peer: Sendable {
 
   /// A peer of a hub in the same process, without a socket: for tests and examples.
   public convenience init(
-    name: String? = nil, hub: any HubDoor, options: SessionOptions = SessionOptions(), log: Logger = Logger(label: "bindpeer")
+    name: String? = nil, hub: any HubDoor, options: SessionOptions = SessionOptions(),
+    log: Logger = Logger(label: "bindpeer")
   ) {
     self.init(name: name, link: InProcessPeerLink(door: hub), options: options, log: log)
   }
@@ -67,7 +69,8 @@ public final class Peer: Sendable {
     await runtime.wait(atMost: limit) { $0.session.phase == .live }
   }
 
-  /// The model of that id without types, joined from now on. The same object for the same id as long as somebody holds it.
+  /// The model of that id without types, joined from now on. The same object for the same id as long as somebody holds
+  /// it.
   /// - Parameter lane: where its observers run, when this is the first use of the model.
   /// - Throws: `WireError` if the id is not a model's.
   public func model(_ id: String, on lane: Lane = .direct) throws(WireError) -> SharedModel {

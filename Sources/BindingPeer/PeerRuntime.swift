@@ -3,10 +3,12 @@ import BindingWire
 import Dispatch
 import Logging
 
-/// The shell around `Session`: one lock that all threads of the program and the link share, and the errands that follow from what the session says.
+/// The shell around `Session`: one lock that all threads of the program and the link share, and the errands that
+/// follow from what the session says.
 ///
-/// Under the lock only the pure machine runs. Its actions are sorted there, so that their order is the session's, and carried out after the lock is
-/// let go: what concerns sockets by the link's thread, what concerns observers on their model's lane, never on the socket thread.
+/// Under the lock only the pure machine runs. Its actions are sorted there, so that their order is the session's, and
+/// carried out after the lock is let go: what concerns sockets by the link's thread, what concerns observers on their
+/// model's lane, never on the socket thread.
 final class PeerRuntime: Sendable {
   struct State: Sendable {
     var session: Session
@@ -38,7 +40,8 @@ final class PeerRuntime: Sendable {
     let resume: @Sendable (Bool) -> Void
   }
 
-  /// What nobody holds any more. The last reference may go anywhere, under the lock too, so a `deinit` only leaves a note here.
+  /// What nobody holds any more. The last reference may go anywhere, under the lock too, so a `deinit` only leaves a
+  /// note here.
   struct Abandoned: Sendable {
     var models: [String] = []
     var peer = false
@@ -148,7 +151,9 @@ final class PeerRuntime: Sendable {
     case .hubError(let code, let fatal, let text):
       log.log(level: fatal ? .error : .warning, "the hub answered \(code)", metadata: ["text": "\(text)"])
     case .otherLog(let old, let new):
-      log.error("the hub has another log; what was known of the old one is kept aside", metadata: ["old": "\(old)", "new": "\(new)"])
+      log.error(
+        "the hub has another log; what was known of the old one is kept aside",
+        metadata: ["old": "\(old)", "new": "\(new)"])
     case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
     default: log.debug("\(notice)")
     }

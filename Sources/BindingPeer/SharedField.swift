@@ -44,15 +44,17 @@ public struct SharedField<Value: Sendable & Equatable>: Sendable {
   @discardableResult
   public func reset() throws -> PendingWrite { try write(cell.declared) }
 
-  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what somebody else
-  /// wrote meanwhile. `body` may run many times.
+  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what
+  /// somebody else wrote meanwhile. `body` may run many times.
   /// - Parameter attempts: how often it is tried before it is given up.
   /// - Returns: the value that was committed.
-  /// - Throws: what `body` throws, `FieldError`, `WriteError`, or `WriteRejection` when the hub refuses or the attempts are used up.
+  /// - Throws: what `body` throws, `FieldError`, `WriteError`, or `WriteRejection` when the hub refuses or the
+  ///   attempts are used up.
   @discardableResult
   public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
     let (model, name) = try cell.attached()
-    var seen = model.record(name)
+    // An own write still under way would make the first try a conflict with oneself.
+    var seen = await model.recordOnceSettled(name)
     var rejection = WriteRejection(outcome: .expired, fields: [name])
     for _ in 0..<max(attempts, 1) {
       let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
@@ -83,7 +85,20 @@ extension SharedField where Value: AdditiveArithmetic & FieldCodable {
 }
 
 extension SharedModel {
-  /// The field as it is once the replica has reached the commit that a conflict named; what is there after a second otherwise.
+  /// The field once no write of this peer is pending on it: as long as that takes, or until the peer has stopped.
+  func recordOnceSettled(_ field: String) async -> FieldRecord? {
+    let id = id
+    while case let isSettled = await runtime.wait(
+      atMost: .seconds(60),
+      until: { state in
+        state.session.phase.isStopped || state.session.fieldRecord(id, field)?.isPending != true
+      }), !isSettled
+    {}
+    return record(field)
+  }
+
+  /// The field as it is once the replica has reached the commit that a conflict named; what is there after a second
+  /// otherwise.
   func record(_ field: String, noOlderThan conflict: Conflict) async -> FieldRecord? {
     let id = id
     _ = await runtime.wait(atMost: .seconds(1)) { state in
@@ -128,7 +143,9 @@ extension FieldCell {
     return model.runtime.state.withLock { state in
       let record = state.session.fieldRecord(model.id, name)
       if record?.isPending == true {
-        let waiting = state.writes.values.first { $0.model === model && $0.write.fields.contains(name) && $0.hold != nil }
+        let waiting = state.writes.values.first {
+          $0.model === model && $0.write.fields.contains(name) && $0.hold != nil
+        }
         if let code = waiting?.hold { return .waiting(code) }
         return .pending(isInFlight: state.session.isInFlight(model.id, name))
       }

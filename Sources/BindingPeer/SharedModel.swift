@@ -3,8 +3,8 @@ public import BindingWire
 
 /// A model as one peer sees it, without types: what tools use, and what stands behind every `Model` that was shared.
 ///
-/// Reading and writing is safe on any thread. Observers run on the model's lane. The model is left when nobody holds it any more and all that was
-/// written has its outcome.
+/// Reading and writing is safe on any thread. Observers run on the model's lane. The model is left when nobody holds
+/// it any more and all that was written has its outcome.
 public final class SharedModel: Sendable {
   public let id: String
   /// Where this model's observers run.
@@ -16,7 +16,8 @@ public final class SharedModel: Sendable {
     weak var cell: (any AnyFieldCell)?
   }
 
-  /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets the newest.
+  /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets
+  /// the newest.
   struct Staged: Sendable {
     var values: [String: (value: FieldValue?, stamp: UInt64)] = [:]
     var reveals: [Reveal] = []
@@ -78,13 +79,15 @@ public final class SharedModel: Sendable {
   }
 
   /// Writes: shown at once, sent when it can be, decided by the hub.
-  /// - Throws: `WriteError` if it cannot even be laid over: a bad name, a value past a limit, a full outbox, a stopped peer.
+  /// - Throws: `WriteError` if it cannot even be laid over: a bad name, a value past a limit, a full outbox, a stopped
+  ///   peer.
   @discardableResult
   public func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
     try write(proposal, whenLaidOver: { _ in })
   }
 
-  /// `observer` hears each reveal of this model, in order, on its lane, from now on. A lane far behind is told how many it missed.
+  /// `observer` hears each reveal of this model, in order, on its lane, from now on. A lane far behind is told how
+  /// many it missed.
   public func observe(
     _ observer: @escaping @Sendable (_ reveal: Reveal, _ missed: UInt64) -> Void
   ) -> ObserverToken {
@@ -102,7 +105,8 @@ public final class SharedModel: Sendable {
 // MARK: - Writing
 
 extension SharedModel {
-  /// Lays the proposal over and registers it; `whenLaidOver` is called with a stamp older than all that is revealed from then on.
+  /// Lays the proposal over and registers it; `whenLaidOver` is called with a stamp older than all that is revealed
+  /// from then on.
   func write(
     _ proposal: Proposal, whenLaidOver: @Sendable (_ stamp: UInt64) -> Void
   ) throws(WriteError) -> PendingWrite {
@@ -160,7 +164,8 @@ extension SharedModel {
     if isFirst { lane.run { [self] in deliver() } }
   }
 
-  /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is telling already.
+  /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
+  /// telling already.
   func deliver() {
     while let turn = takeTurn() {
       for (field, news) in turn.values {

@@ -6,8 +6,8 @@
   import Glibc
 #endif
 
-/// One reference per thread: what a closure that runs on this thread right now is part of. Used for `change {}` and for deliveries, which both
-/// concern only the code that they call, on the thread that called it.
+/// One reference per thread: what a closure that runs on this thread right now is part of. Used for `change {}` and
+/// for deliveries, which both concern only the code that they call, on the thread that called it.
 struct ThreadSlot<Occupant: AnyObject>: Sendable {
   private let key: pthread_key_t
 
@@ -24,7 +24,9 @@ struct ThreadSlot<Occupant: AnyObject>: Sendable {
   }
 
   /// Runs `body` with `occupant` in the slot, then puts back who was there before.
-  func occupy<Result, Failure: Error>(by occupant: Occupant, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+  func occupy<Result, Failure: Error>(by occupant: Occupant, _ body: () throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
     let before = pthread_getspecific(key)
     // The slot does not retain: `withExtendedLifetime` below keeps the occupant alive for as long as it is in it.
     pthread_setspecific(key, Unmanaged.passUnretained(occupant).toOpaque())

@@ -28,7 +28,9 @@ struct Agenda<Event> {
       var parent = 0
       while true {
         var least = parent
-        for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, least) { least = child }
+        for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, least) {
+          least = child
+        }
         if least == parent { break }
         heap.swapAt(parent, least)
         parent = least

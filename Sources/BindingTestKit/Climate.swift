@@ -1,4 +1,5 @@
-/// Which faults a seed knows, and how often: each class is drawn on or off, so that some seeds see one fault alone and some see all.
+/// Which faults a seed knows, and how often: each class is drawn on or off, so that some seeds see one fault alone and
+/// some see all.
 public struct Climate: Sendable {
   public var peers = 3
   public var models = 1

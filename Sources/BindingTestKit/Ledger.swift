@@ -41,16 +41,23 @@ struct Ledger {
     for commit in group.commits {
       version += 1
       let place = Place(model: batch.model, epoch: group.epoch, version: version)
-      guard entries[place] == nil else { throw Broken("version \(version) of \(batch.model) was decided twice in one epoch") }
+      guard entries[place] == nil else {
+        throw Broken("version \(version) of \(batch.model) was decided twice in one epoch")
+      }
       let tag = group.origins[Int(commit.origin)].tag
       var changes: [String: FieldValue?] = [:]
       for change in commit.changes {
-        guard let name = names[batch.model]?[change.field] else { throw Broken("a commit names field \(change.field) of \(batch.model), which has no name") }
+        guard let name = names[batch.model]?[change.field] else {
+          throw Broken("a commit names field \(change.field) of \(batch.model), which has no name")
+        }
         changes.updateValue(change.value, forKey: name)
         state[name] = change.value
       }
-      let key = "\(batch.model) \(group.epoch) \(tag.rawValue) \(commit.number)"
-      guard proposals.insert(key).inserted else { throw Broken("proposal \(key) was carried out twice") }
+      // A rescue may bring the fields of one old proposal back in two steps, but never one field of it twice.
+      for field in changes.keys {
+        let key = "\(batch.model).\(field) \(group.epoch) \(tag.rawValue) \(commit.number)"
+        guard proposals.insert(key).inserted else { throw Broken("proposal \(key) was carried out twice") }
+      }
       entries[place] = Entry(tag: tag, number: commit.number, changes: changes)
       states[place] = state
       commits += 1

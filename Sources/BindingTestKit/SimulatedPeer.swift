@@ -1,7 +1,8 @@
 import BindingPeer
 import BindingWire
 
-/// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to its promises.
+/// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to
+/// its promises.
 final class SimulatedPeer {
   struct Write {
     let model: String

@@ -33,7 +33,7 @@ extension World {
     guard isChaos, peers[peer].steps < climate.steps else { return }
     peers[peer].steps += 1
     agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
-    if hub != nil, chance.perMille(climate.hubCrashes) { crashHub() }
+    if hub != nil, chance.perMille(climate.hubCrashes) { try crashHub() }
     if chance.perMille(climate.cuts) {
       note("cut p\(peer)")
       breakConnection(peer)
@@ -86,12 +86,16 @@ extension World {
     do {
       let id = try peers[peer].session.write(proposal, to: model, now: peerNow(peer), into: &peers[peer].output)
       counts.writes += 1
-      note("p\(peer) writes \(id.rawValue) to \(model): \(proposal.operations.map { "\($0.verb) \($0.field)" })\(proposal.conditions.isEmpty ? "" : " if unchanged")")
+      note(
+        "p\(peer) writes \(id.rawValue) to \(model): \(proposal.operations.map { "\($0.verb) \($0.field)" })"
+          + (proposal.conditions.isEmpty ? "" : " if unchanged")
+      )
       var values: [String: FieldValue] = [:]
       for operation in proposal.operations where operation.verb == .set { values[operation.field] = operation.value }
       peers[peer].undecided[id] = .init(model: model, fields: values, isPlain: proposal.isPlainSet, adds: adds)
       for operation in proposal.operations {
-        peers[peer].lastPlain["\(model).\(operation.field)"] = proposal.isPlainSet ? operation.value.map { (id, $0) } : nil
+        peers[peer].lastPlain["\(model).\(operation.field)"] =
+          proposal.isPlainSet ? operation.value.map { (id, $0) } : nil
       }
     } catch {
       throw broken("p\(peer) cannot write: \(error)")
@@ -111,12 +115,17 @@ extension World {
     peers[peer].seen[reveal.model] = (reveal.epoch, reveal.version)
     guard reveal.version > 0 else { return }
     guard let truth = ledger.states[.init(model: reveal.model, epoch: reveal.epoch, version: reveal.version)] else {
-      throw broken("p\(peer) has version \(reveal.version) of \(reveal.model), which was never stored in epoch \(reveal.epoch >> 32)")
+      throw broken(
+        "p\(peer) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)"
+      )
     }
     for field in World.fields {
       let mine = peers[peer].session.fieldRecord(reveal.model, field)?.committed
       if mine != truth[field] {
-        throw broken("p\(peer) at version \(reveal.version) of \(reveal.model) has \(field) = \(describe(mine)), the hub had \(describe(truth[field]))")
+        throw broken(
+          "p\(peer) at version \(reveal.version) of \(reveal.model) has \(field) = \(describe(mine)), "
+            + "the hub had \(describe(truth[field]))"
+        )
       }
     }
     try checkOwnWrites(peer)
@@ -127,7 +136,9 @@ extension World {
     for (place, last) in peers[peer].lastPlain {
       guard let write = peers[peer].undecided[last.id] else { continue }
       let field = String(place.dropFirst(write.model.count + 1))
-      guard place.hasPrefix(write.model + "."), peers[peer].session.isOverlaid(last.id, in: write.model) else { continue }
+      guard place.hasPrefix(write.model + "."), peers[peer].session.isOverlaid(last.id, in: write.model) else {
+        continue
+      }
       let shown = peers[peer].session.shown(write.model, field)
       if shown != last.value {
         throw broken("p\(peer) shows \(place) = \(describe(shown)) over its own pending \(last.value)")
@@ -180,7 +191,9 @@ extension World {
   func checkEnd() throws(Broken) {
     if let counters = hub?.counters { counts.add(counters) }
     for peer in peers.indices {
-      guard peers[peer].session.phase == .live else { throw broken("p\(peer) is \(peers[peer].session.phase) after all has healed") }
+      guard peers[peer].session.phase == .live else {
+        throw broken("p\(peer) is \(peers[peer].session.phase) after all has healed")
+      }
       if let (id, write) = peers[peer].undecided.min(by: { $0.key < $1.key }) {
         throw broken("write \(id.rawValue) of p\(peer) to \(write.model) has no outcome after all has healed")
       }
@@ -188,9 +201,14 @@ extension World {
         guard let head = hub?.head(of: model) else { continue }
         let mine = peers[peer].session.version(of: model)
         guard mine.version == head.version, mine.epoch == hub?.epoch else {
-          throw broken("p\(peer) has version \(mine.version) of \(model) in epoch \(mine.epoch >> 32), the hub \(head.version) in \((hub?.epoch ?? 0) >> 32)")
+          throw broken(
+            "p\(peer) has version \(mine.version) of \(model) in epoch \(mine.epoch >> 32), "
+              + "the hub \(head.version) in \((hub?.epoch ?? 0) >> 32)"
+          )
         }
-        guard peers[peer].session.digest(of: model) == head.digest else { throw broken("p\(peer) and the hub have other digests of \(model)") }
+        guard peers[peer].session.digest(of: model) == head.digest else {
+          throw broken("p\(peer) and the hub have other digests of \(model)")
+        }
         if peers[peer].session.unconfirmed > 0 { throw broken("p\(peer) still counts unconfirmed writes") }
       }
     }

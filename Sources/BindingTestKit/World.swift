@@ -2,9 +2,11 @@ import BindingHub
 import BindingPeer
 import BindingWire
 
-/// A hub, its store and some peers in simulated time: the same machines and codecs as live, driven by chance from one seed.
+/// A hub, its store and some peers in simulated time: the same machines and codecs as live, driven by chance from one
+/// seed.
 ///
-/// A chaos phase with the faults of the climate, then a phase in which everything heals; at each step invariants are looked at.
+/// A chaos phase with the faults of the climate, then a phase in which everything heals; at each step invariants are
+/// looked at.
 public final class World {
   enum Event {
     case toHub(peer: Int, generation: Int, frame: [UInt8])
@@ -36,7 +38,7 @@ public final class World {
   var peers: [SimulatedPeer] = []
   let modelNames: [String]
   static let fields = ["a", "b", "c", "n"]
-  private var modelFrames = 0
+  var modelFrames = 0
 
   public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
     self.seed = seed
@@ -144,12 +146,15 @@ public final class World {
     note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
   }
 
-  func crashHub() {
+  func crashHub() throws(Broken) {
     note("hub crashes")
     counts.hubCrashes += 1
     if let counters = hub?.counters { counts.add(counters) }
     hub = nil
-    for index in peers.indices where peers[index].isConnected { breakConnection(index) }
+    for index in peers.indices where peers[index].isConnected {
+      breakConnection(index)
+      try settle(index)
+    }
     agenda.add(.startHub, at: now + chance.within(50...1_500))
   }
 
@@ -178,7 +183,9 @@ public final class World {
         sendDown(frame, to: peer, isPublished: false)
       case .publish:
         let topic = Array(frame.prefix(4))
-        for peer in peers.indices where peers[peer].topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
+        for peer in peers.indices where peers[peer].topics.contains(topic) {
+          sendDown(frame, to: peer, isPublished: true)
+        }
       }
     }
   }
@@ -199,141 +206,12 @@ public final class World {
     if let problem { throw broken(problem) }
   }
 
-  // MARK: Network
-
-  private func sendDown(_ frame: [UInt8], to peer: Int, isPublished: Bool) {
-    guard peers[peer].isConnected else { return }
-    var copies = 1
-    if isPublished {
-      let isOfModel = frame[0] != 0 && frame[3] != 0
-      if isOfModel {
-        modelFrames += 1
-        if climate.droppedFrame == modelFrames - 1 { copies = 0 }
-      }
-      if isChaos, chance.perMille(climate.lostFrames) { copies = 0 }
-      if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
-    }
-    if copies == 0 { counts.lost += 1 }
-    for _ in 0..<copies {
-      let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
-      let line = isPublished ? \SimulatedPeer.publishLine : \SimulatedPeer.requestLine
-      let time = max(now + delay, peers[peer][keyPath: line])
-      peers[peer][keyPath: line] = time
-      agenda.add(.toPeer(peer: peer, generation: peers[peer].generation, frame: frame), at: time)
-    }
-  }
-
-  private func sendUp(_ event: Event, of peer: Int, isPublish: Bool) {
-    let delay = chance.within(1...(isPublish ? climate.publishDelay : climate.requestDelay))
-    let line = isPublish ? \SimulatedPeer.subscriptionLine : \SimulatedPeer.upLine
-    let time = max(now + delay, peers[peer][keyPath: line])
-    peers[peer][keyPath: line] = time
-    agenda.add(event, at: time)
-  }
-
-  /// Cuts both connections. The peer hears of it at once, the hub when it next hears from that peer.
-  func breakConnection(_ peer: Int) {
-    guard peers[peer].isConnected else { return }
-    let generation = peers[peer].hubSide
-    peers[peer].isConnected = false
-    if hub != nil {
-      let topic = Topics.sessionTopic(peers[peer].sessionOnTheWire)
-      topic.withUnsafeBytes { hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput) }
-      hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
-    }
-    peers[peer].topics.removeAll()
-    peers[peer].generation += 1
-    peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
-  }
-
-  private func connect(_ peer: Int, _ generation: Int) throws(Broken) {
-    guard peers[peer].generation == generation else { return }
-    guard hub != nil else {
-      peers[peer].generation += 1
-      peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
-      return try settle(peer)
-    }
-    counts.connections += 1
-    peers[peer].hubSide = generation
-    peers[peer].isConnected = true
-    peers[peer].topics.removeAll()
-    peers[peer].session.opened(now: peerNow(peer), into: &peers[peer].output)
-    try settle(peer)
-  }
-
-  /// Carries out what a session wants, and holds what it reveals against the ledger.
-  func settle(_ peer: Int) throws(Broken) {
-    peers[peer].session.finishDrain(now: peerNow(peer), into: &peers[peer].output)
-    let actions = peers[peer].output.actions
-    peers[peer].output.removeAll()
-    let generation = peers[peer].generation
-    for action in actions {
-      switch action {
-      case .open(let pause):
-        if peers[peer].isConnected { breakQuietly(peer) }
-        agenda.add(.connect(peer: peer, generation: peers[peer].generation), at: now + pause + 1)
-      case .send(let frame):
-        guard peers[peer].isConnected else { continue }
-        peers[peer].sessionOnTheWire = PeerHeader.session(ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
-        sendUp(.toHub(peer: peer, generation: peers[peer].hubSide, frame: frame), of: peer, isPublish: false)
-      case .listen(let sessionTopic, _):
-        sendUp(.subscribe(peer: peer, generation: generation, topic: sessionTopic, isOn: true), of: peer, isPublish: true)
-        sendUp(.subscribe(peer: peer, generation: generation, topic: Topics.bytes(Topics.beat), isOn: true), of: peer, isPublish: true)
-      case .subscribe(let topic):
-        sendUp(.subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: true), of: peer, isPublish: true)
-      case .unsubscribe(let topic):
-        sendUp(.subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: false), of: peer, isPublish: true)
-      case .reveal(let reveal): try check(reveal, of: peer)
-      case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
-      case .notice(let notice): count(notice, of: peer)
-      case .hold: counts.holds += 1
-      case .announced, .listed, .phase, .pong, .close: break
-      }
-    }
-  }
-
-  /// The session itself gave the connection up.
-  private func breakQuietly(_ peer: Int) {
-    let generation = peers[peer].hubSide
-    peers[peer].isConnected = false
-    peers[peer].topics.removeAll()
-    peers[peer].generation += 1
-    guard hub != nil else { return }
-    let topic = Topics.sessionTopic(peers[peer].sessionOnTheWire)
-    topic.withUnsafeBytes { hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput) }
-    hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
-  }
-
   func peerNow(_ peer: Int) -> UInt64 { now + peers[peer].clockOffset }
 
   func note(_ text: @autoclosure () -> String) {
     guard keepsTrace else { return }
     trace.append("\(now)  \(text())")
-    if trace.count > 4_000 { trace.removeFirst(2_000) }
-  }
-
-  static func words(ofPeerFrame frame: [UInt8]) -> String {
-    guard let (_, message) = try? PeerMessage.decode(frame) else { return "garbage" }
-    if case .propose(let proposals) = message {
-      return "propose " + proposals.map { "#\($0.number) \($0.operations.map(\.verb))" }.joined(separator: " ")
-    }
-    if case .join(let joins) = message {
-      return "join " + joins.map { "\($0.name) \($0.epoch >> 32):\($0.version) undecided \($0.undecided)" }.joined(separator: " ")
-    }
-    return message.kind.name
-  }
-
-  static func words(ofHubFrame frame: [UInt8]) -> String {
-    guard let (_, message) = try? HubMessage.decode(frame) else { return "garbage" }
-    switch message {
-    case .outcomes(let outcomes): return "outcomes " + outcomes.outcomes.map { "#\($0.number) \($0.kind)" }.joined(separator: " ")
-    case .commits(let group): return "commits \(group.previous)…\(group.version)"
-    case .joined(let joined): return "joined \(joined.version) mark \(joined.mark) follows \(joined.follows)"
-    case .catchup(let chunk): return "catchup \(chunk.form) \(chunk.previous)…\(chunk.version) mark \(chunk.mark)"
-    case .error(let error): return "error \(error.code) \(error.text)"
-    case .head(let head): return "head \(head.version)"
-    default: return message.kind.name
-    }
+    if trace.count > 20_000 { trace.removeFirst(10_000) }
   }
 
   func broken(_ text: String) -> Broken { Broken("\(text) (at \(now) ms)") }

@@ -56,7 +56,8 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     port.map { "tcp:\($0)" } ?? "ipc:\(place)"
   }
 
-  /// Where to subscribe, given what the hub says of its ways: the entry for this address, else the first of the same transport.
+  /// Where to subscribe, given what the hub says of its ways: the entry for this address, else the first of the same
+  /// transport.
   public func publishEndpoint(among ways: [Way]) -> String? {
     let publish =
       (ways.first { $0.request == wayName } ?? ways.first { $0.publish.hasPrefix(transport.rawValue + ":") })?.publish

@@ -9,8 +9,8 @@ struct BindHubCommand: ParsableCommand {
     commandName: "bindhub",
     abstract: "Orders, keeps and relays the changes of models that processes share.",
     discussion: """
-      Exit codes: 0 done, 64 usage, 69 no hub, 70 our bug, 73 the address is taken or its directory cannot be used, 78 refused configuration, 130 \
-      interrupted.
+      Exit codes: 0 done, 64 usage, 69 no hub, 70 our bug, 73 the address is taken or its directory cannot be used,
+      78 refused configuration, 130 interrupted.
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [Serve.self, Status.self])

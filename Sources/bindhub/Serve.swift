@@ -7,9 +7,12 @@ import Logging
 
 /// Runs a hub until it is told to stop.
 struct Serve: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Run a hub. Without options: for this user, on this machine.")
+  static let configuration = CommandConfiguration(
+    abstract: "Run a hub. Without options: for this user, on this machine.")
 
-  @Option(name: .long, help: "Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several.")
+  @Option(
+    name: .long,
+    help: "Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several.")
   var listen: [String] = []
 
   @Option(name: .long, help: "Where to keep the models. Today only 'memory': they live as long as the hub.")
@@ -27,16 +30,24 @@ struct Serve: ParsableCommand {
   @Flag(name: .long, help: "Allow tcp:// beyond this machine, where anyone who reaches the port may read and write.")
   var insecure = false
 
-  @Flag(name: .customLong("exit-with-stdin"), help: "Stop when standard input ends, for programs that start a hub as their child.")
+  @Flag(
+    name: .customLong("exit-with-stdin"),
+    help: "Stop when standard input ends, for programs that start a hub as their child.")
   var exitsWithStandardInput = false
 
   @Option(name: .customLong("log"), help: "trace, debug, info, warning or error.")
   var level = "info"
 
   func validate() throws {
-    if !(250...5_000).contains(beatMilliseconds) { throw ValidationError("--beat takes 250 to 5000, not \(beatMilliseconds)") }
-    if Logger.Level(rawValue: level) == nil { throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)") }
-    if store != "memory" { throw ValidationError("--store takes 'memory', not '\(store)': other stores are still to come") }
+    if !(250...5_000).contains(beatMilliseconds) {
+      throw ValidationError("--beat takes 250 to 5000, not \(beatMilliseconds)")
+    }
+    if Logger.Level(rawValue: level) == nil {
+      throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)")
+    }
+    if store != "memory" {
+      throw ValidationError("--store takes 'memory', not '\(store)': other stores are still to come")
+    }
   }
 
   func run() throws {

@@ -24,26 +24,35 @@ struct Status: ParsableCommand {
       fail("\(error)", 64)
     }
     guard let report = HubStatus.ask(address, timeoutMilliseconds: timeout) else {
-      fail("No hub answers at \(address).\nStart one:  bindhub serve        Or name one:  bindhub status --hub tcp://host:7877", 69)
+      fail(
+        "No hub answers at \(address).\nStart one:  bindhub serve        "
+          + "Or name one:  bindhub status --hub tcp://host:7877",
+        69)
     }
     print(json ? report.text : Status.words(report))
   }
 
   private static func words(_ report: JSON) -> String {
-    func text(_ name: String) -> String { report[name].map(\.plain) ?? "?" }
+    func plain(_ json: JSON, _ name: String) -> String { json[name]?.plain ?? "?" }
+    func text(_ name: String) -> String { plain(report, name) }
     var lines = [
-      "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  durability \(text("durability"))  beat \(text("beat"))"
+      "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
+        + "durability \(text("durability"))  beat \(text("beat"))"
     ]
     if case .array(let sessions)? = report["sessions"] {
       lines.append("sessions \(sessions.count)")
       for session in sessions {
-        lines.append("  \(session["name"]?.plain ?? "?")-\(session["tag"]?.plain ?? "?")  models \(session["models"]?.plain ?? "?")")
+        lines.append(
+          "  \(plain(session, "name"))-\(plain(session, "tag"))  models \(plain(session, "models"))"
+        )
       }
     }
     if case .array(let models)? = report["models"] {
       lines.append("models \(models.count)")
       for model in models {
-        lines.append("  \(model["model"]?.plain ?? "?")  version \(model["version"]?.plain ?? "?")  fields \(model["fields"]?.plain ?? "?")")
+        lines.append(
+          "  \(plain(model, "model"))  version \(plain(model, "version"))  fields \(plain(model, "fields"))"
+        )
       }
     }
     if case .object(let counters)? = report["counters"] {

@@ -22,7 +22,9 @@ struct Address {
     } catch {
       throw Failure(.usage, "'\(text)' is no address: \(error.problem)")
     }
-    if isPrefix, field != nil { throw Failure(.usage, "'\(text)': a field belongs to one model, not to all below a prefix") }
+    if isPrefix, field != nil {
+      throw Failure(.usage, "'\(text)': a field belongs to one model, not to all below a prefix")
+    }
   }
 
   var description: String { field.map { "\(model).\($0)" } ?? model }
@@ -97,7 +99,9 @@ struct Assignment {
       }
       return FieldOperation(.set, field, FieldValue(json: .bool(!value)))
     case .json(let text):
-      guard let json = try? JSON(parsing: text) else { throw Failure(.doesNotFit, "\(model).\(field):=\(text): that is no JSON") }
+      guard let json = try? JSON(parsing: text) else {
+        throw Failure(.doesNotFit, "\(model).\(field):=\(text): that is no JSON")
+      }
       return try checked(json, declared)
     case .text(let text): return try checked(read(text, declared), declared)
     }

@@ -9,14 +9,17 @@ struct BindPeer: AsyncParsableCommand {
     abstract: "Read, write and watch models that processes share through a hub.",
     discussion: """
       An address is MODEL or MODEL.FIELD; a model id is a path like shop/kiosk-3, and shop/ means everything below.
-      An assignment is MODEL.FIELD=VALUE (by the declared type, else JSON if it parses, else text), FIELD:=JSON, FIELD=@FILE, FIELD=- (standard
-      input), FIELD+=NUMBER (added by the hub), FIELD! (toggles). Assignments to one model are one commit.
+      An assignment is MODEL.FIELD=VALUE (by the declared type, else JSON if it parses, else text), FIELD:=JSON,
+      FIELD=@FILE, FIELD=- (standard input), FIELD+=NUMBER (added by the hub), FIELD! (toggles).
+      Assignments to one model are one commit.
 
-      Exit codes: 0 done, 1 the answer is no, 3 conflict or refusal, 64 usage, 65 the value does not fit, 69 no hub, 75 timed out, 130 interrupted.
+      Exit codes: 0 done, 1 the answer is no, 3 conflict or refusal, 64 usage, 65 the value does not fit, 69 no hub,
+      75 timed out, 130 interrupted.
       """,
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
-      Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self, Ping.self,
+      Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
+      Ping.self,
     ])
 
   static func main() async {
@@ -38,7 +41,9 @@ struct BindPeer: AsyncParsableCommand {
 
 /// What every verb takes.
 struct CommonOptions: ParsableArguments {
-  @Option(name: .long, help: "The hub's address: ipc://PATH or tcp://HOST:PORT. Several, separated by commas, are tried in order.")
+  @Option(
+    name: .long,
+    help: "The hub's address: ipc://PATH or tcp://HOST:PORT. Several, separated by commas, are tried in order.")
   var hub: String?
 
   @Flag(name: .long, help: "Print JSON, one object a line.")
@@ -75,7 +80,9 @@ struct CommonOptions: ParsableArguments {
 
   func noHub(_ peer: Peer) -> Failure {
     if case .stopped(let reason) = peer.status.phase {
-      if case .otherProtocol(let text) = reason { return Failure(.otherProtocol, "The hub speaks another protocol: \(text)") }
+      if case .otherProtocol(let text) = reason {
+        return Failure(.otherProtocol, "The hub speaks another protocol: \(text)")
+      }
       return Failure(.conflict, "The hub ended this session: \(reason)")
     }
     let isDefault = hub == nil && Terminal.environment("BINDPEER_HUB") == nil

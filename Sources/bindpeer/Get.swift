@@ -53,7 +53,8 @@ struct Get: AsyncParsableCommand {
 
   private func metaText(_ model: SharedModel, _ field: String) -> String {
     guard let record = model.record(field) else { return "" }
-    return "version \(record.version) by \(record.origin.name)-\(record.origin.tag.short) at \(Terminal.clock(record.time))"
+    return
+      "version \(record.version) by \(record.origin.name)-\(record.origin.tag.short) at \(Terminal.clock(record.time))"
   }
 
   private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
@@ -81,7 +82,9 @@ struct ModelReader {
     var found: [(Address, SharedModel)] = []
     for address in addresses {
       if address.isPrefix {
-        guard let ids = await peer.list(address.model, within: timeout.duration) else { throw late("the list of models") }
+        guard let ids = await peer.list(address.model, within: timeout.duration) else {
+          throw late("the list of models")
+        }
         for id in ids.map(\.id).sorted() { found.append((address, try peer.model(id))) }
       } else {
         found.append((address, try peer.model(address.model)))

@@ -67,7 +67,9 @@ struct WriteReport {
     guard let outcome = await write.outcome(within: common.timeout.duration) else {
       throw Failure(
         .timedOut,
-        "No answer within \(common.timeout.milliseconds) ms. The write may still be committed. Look:  bindpeer get \(model.id)")
+        "No answer within \(common.timeout.milliseconds) ms. The write may still be committed. "
+          + "Look:  bindpeer get \(model.id)"
+      )
     }
     let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
     try tell(outcome, proposal, before: before, version: version, milliseconds)
@@ -104,7 +106,8 @@ struct WriteReport {
   }
 
   private func age(_ milliseconds: UInt64) -> String {
-    milliseconds < 1_000 ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
+    milliseconds < 1_000
+      ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
   }
 }
 
@@ -118,7 +121,8 @@ extension Outcome {
     case .kept: members.append(.init("outcome", .string("kept")))
     case .refused(let refusal):
       members += [
-        .init("outcome", .string("refused")), .init("code", .string("\(refusal.code)")), .init("text", .string(refusal.text)),
+        .init("outcome", .string("refused")), .init("code", .string("\(refusal.code)")),
+        .init("text", .string(refusal.text)),
       ]
     case .conflict(let conflict):
       members += [

@@ -28,7 +28,8 @@ struct Reset: AsyncParsableCommand {
 
 /// Deletes fields or a model.
 struct Remove: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "rm", abstract: "Delete a field, or with --model a whole model.")
+  static let configuration = CommandConfiguration(
+    commandName: "rm", abstract: "Delete a field, or with --model a whole model.")
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL.FIELD, or with --model MODEL.")
@@ -51,7 +52,8 @@ struct Remove: AsyncParsableCommand {
 
 /// Lists models.
 struct List: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "ls", abstract: "List the models below a prefix, or all.")
+  static let configuration = CommandConfiguration(
+    commandName: "ls", abstract: "List the models below a prefix, or all.")
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "PREFIX/")
@@ -166,14 +168,20 @@ struct Wait: AsyncParsableCommand {
       if holds { break }
     }
     withExtendedLifetime(tokens) {}
-    guard holds else { throw Failure(.timedOut, "Not so within \(milliseconds) ms: \(conditions.joined(separator: " "))") }
+    guard holds else {
+      throw Failure(.timedOut, "Not so within \(milliseconds) ms: \(conditions.joined(separator: " "))")
+    }
     await peer.close(flush: .zero)
   }
 }
 
 /// One condition of `wait`.
 struct WaitCondition {
-  enum Test { case present, equal(JSON), different(JSON) }
+  enum Test {
+    case present
+    case equal(JSON)
+    case different(JSON)
+  }
   let address: Address
   let test: Test
 
@@ -196,7 +204,8 @@ struct WaitCondition {
     let json: JSON? = model[field].flatMap { try? $0.json }
     switch test {
     case .present: return json != nil
-    case .equal(let wanted): return json.map { $0 == wanted || ($0.double != nil && $0.double == wanted.double) } ?? false
+    case .equal(let wanted):
+      return json.map { $0 == wanted || ($0.double != nil && $0.double == wanted.double) } ?? false
     case .different(let wanted): return json.map { $0 != wanted } ?? false
     }
   }
@@ -235,7 +244,8 @@ struct Pipe: AsyncParsableCommand {
         throw Failure(.doesNotFit, "line \(number) is no JSON object of fields: \(line.prefix(80))")
       }
       let operations = members.map { member in
-        member.value == .null ? FieldOperation(.delete, member.name) : FieldOperation(.set, member.name, FieldValue(json: member.value))
+        member.value == .null
+          ? FieldOperation(.delete, member.name) : FieldOperation(.set, member.name, FieldValue(json: member.value))
       }
       do {
         _ = try shared.write(Proposal(operations: operations))
@@ -244,6 +254,9 @@ struct Pipe: AsyncParsableCommand {
       }
     }
     let left = await peer.close(flush: common.timeout.duration)
-    guard left.isEmpty else { throw Failure(.timedOut, "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", ")).") }
+    guard left.isEmpty else {
+      throw Failure(
+        .timedOut, "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", ")).")
+    }
   }
 }

@@ -107,7 +107,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
         ]))
     } else {
       let words = changes.map { change in
-        let old = reveal.commits.count == 1 ? reveal.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
+        let old =
+          reveal.commits.count == 1
+          ? reveal.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
         return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
       }
       Terminal.say(

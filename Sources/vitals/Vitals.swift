@@ -1,7 +1,8 @@
 import BindingPeer
 import Foundation
 
-/// What this machine says of itself, shared as `vitals/<host>`: an example with real input. Whoever writes `interval` changes how often it speaks.
+/// What this machine says of itself, shared as `vitals/<host>`: an example with real input. Whoever writes `interval`
+/// changes how often it speaks.
 struct MachineVitals: Model {
   @Field(unit: "processes") var load = 0.0
   @Field(unit: "MiB") var memoryUsed = 0
@@ -15,11 +16,14 @@ struct MachineVitals: Model {
 struct Vitals {
   static func main() async throws {
     let peer = try Peer(name: "vitals")
-    let host = ProcessInfo.processInfo.hostName.map { $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-" }
+    let host = ProcessInfo.processInfo.hostName.map {
+      $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-"
+    }
     let machine = try await peer.share(MachineVitals.self, id: "vitals/" + String(host), on: .direct)
     FileHandle.standardOutput.write(Data("sharing \(machine.shared?.id ?? "")\n".utf8))
     let (changes, news) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let token = machine.$interval.observe { _ in news.yield() }
+    var waiting = changes.makeAsyncIterator()
     while true {
       let reading = Reading.now
       try machine.change { machine in
@@ -29,21 +33,15 @@ struct Vitals {
         machine.processes = reading.processes
         machine.uptime = reading.uptime
       }
-      await pause(machine.interval, or: changes)
+      let seconds = machine.interval
+      let timer = Task {
+        try? await Task.sleep(for: .seconds(seconds))
+        if !Task.isCancelled { news.yield() }
+      }
+      await waiting.next()
+      timer.cancel()
     }
     withExtendedLifetime(token) {}
-  }
-
-  /// Waits for the interval, or until somebody changes it.
-  private static func pause(_ seconds: Double, or changes: AsyncStream<Void>) async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
-      group.addTask {
-        for await _ in changes { return }
-      }
-      await group.next()
-      group.cancelAll()
-    }
   }
 }
 

@@ -15,7 +15,9 @@ struct Catchup {
     let known = min(Int(join.namesKnown), model.fields.count)
     names = model.fields.slots[known...].map(\.name)
     let all = { (0..<FieldID(model.fields.count)).filter { model.fields[$0].hasValue } }
-    if isSameLife && join.version == model.version && names.isEmpty || knowsNothing && model.version == 0 && names.isEmpty {
+    if isSameLife && join.version == model.version && names.isEmpty
+      || knowsNothing && model.version == 0 && names.isEmpty
+    {
       follows = .nothing
       fields = []
     } else if isSameLife, case let changed = model.fieldsChanged(after: join.version),
@@ -29,11 +31,13 @@ struct Catchup {
     }
     template = CatchupChunk(
       session: session, request: join.request, epoch: epoch, previous: follows == .delta ? join.version : 0,
-      version: model.version, form: follows == .delta ? .delta : .snapshot, chunk: 0, isLast: false, mark: mark, origins: [],
+      version: model.version, form: follows == .delta ? .delta : .snapshot, chunk: 0, isLast: false, mark: mark,
+      origins: [],
       names: NamesRun(first: FieldID(known), names: []), entries: [])
   }
 
-  /// The messages, each within the limit but for a single value that is longer. Names stand before the entries that need them.
+  /// The messages, each within the limit but for a single value that is longer. Names stand before the entries that
+  /// need them.
   func chunks(limitBytes: Int) -> [CatchupChunk] {
     guard follows != .nothing else { return [] }
     var chunks: [CatchupChunk] = []
@@ -60,15 +64,18 @@ struct Catchup {
         flush()
         positions.removeAll()
       }
-      let position = positions[slot.origin.tag] ?? {
-        chunk.origins.append(slot.origin)
-        positions[slot.origin.tag] = UInt16(chunk.origins.count - 1)
-        bytes += 9 + slot.origin.name.utf8.count
-        return UInt16(chunk.origins.count - 1)
-      }()
+      let position =
+        positions[slot.origin.tag]
+        ?? {
+          chunk.origins.append(slot.origin)
+          positions[slot.origin.tag] = UInt16(chunk.origins.count - 1)
+          bytes += 9 + slot.origin.name.utf8.count
+          return UInt16(chunk.origins.count - 1)
+        }()
       chunk.entries.append(
         CatchupEntry(
-          field: id, version: slot.version, origin: position, number: slot.number, time: slot.time, value: slot.fieldValue))
+          field: id, version: slot.version, origin: position, number: slot.number, time: slot.time,
+          value: slot.fieldValue))
       bytes += 32 + slot.value.count
     }
     chunk.isLast = true

@@ -2,7 +2,8 @@ import BindingWire
 
 /// One field of a model at the hub: what is stored of it, and what has been decided but not yet stored.
 ///
-/// A deleted field keeps its slot and the version of its deletion, so that every delta within an epoch can be computed and nothing that was deleted comes back.
+/// A deleted field keeps its slot and the version of its deletion, so that every delta within an epoch can be computed
+/// and nothing that was deleted comes back.
 struct FieldSlot {
   let name: String
   let digestState: UInt64

@@ -13,14 +13,17 @@ extension HubMachine {
     guard let record = sessions[session] else { return }
     guard let index = modelIndex[join.name] ?? makeModelIfRoom(join.name) else {
       sequencer.counters.modelsRefused += 1
-      error(.overLimit, "there are \(models.count) models; maxModels is \(configuration.limits.maxModels)", session, record.connection, isFatal: false, &output)
+      error(
+        .overLimit, "there are \(models.count) models; maxModels is \(configuration.limits.maxModels)", session,
+        record.connection, isFatal: false, &output)
       return
     }
     let model = models[index]
     let present = record.joins[model.topic]
     if present == nil, record.joins.count >= 4 * configuration.limits.maxTopics {
       sequencer.counters.topicsRefused += 1
-      error(.tooManyTopics, "\(record.joins.count) models are joined", session, record.connection, isFatal: false, &output)
+      error(
+        .tooManyTopics, "\(record.joins.count) models are joined", session, record.connection, isFatal: false, &output)
       return
     }
     // Past `maxTopics` a session is served on its request connection.
@@ -31,7 +34,9 @@ extension HubMachine {
     }
     model.sessions.insert(session)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
-    send(.topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session, &output)
+    send(
+      .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
+      &output)
     believeIfAhead(join, model, &output)
     askForOffer(join, session, model, time, &output)
     raiseMark(join, record.identity, index)
@@ -59,7 +64,8 @@ extension HubMachine {
     }
   }
 
-  /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a start.
+  /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a
+  /// start.
   private mutating func believeIfAhead(_ join: Join, _ model: ModelLog, _ output: inout HubOutput) {
     guard join.epoch == epoch, join.version > model.version, !believedPeerAhead, !model.isAppending else { return }
     believedPeerAhead = true
@@ -101,7 +107,8 @@ extension HubMachine {
   mutating func finishRescue(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
     guard let rescue = model.rescue else { return true }
-    guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds), !model.isAppending
+    guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
+      !model.isAppending
     else { return false }
     model.rescue = nil
     if let best = rescue.best {
@@ -120,7 +127,9 @@ extension HubMachine {
     guard !model.waitingJoins.isEmpty, model.rescue == nil, !model.hasHand, !model.isAppending else { return }
     var still: [SessionID] = []
     for id in model.waitingJoins {
-      guard let session = sessions[id], let record = session.joins[model.topic], let join = record.open else { continue }
+      guard let session = sessions[id], let record = session.joins[model.topic], let join = record.open else {
+        continue
+      }
       let isSubscribed = sessions.isSubscribed(session, to: model.topic)
       guard isSubscribed || record.way == .routed || record.subscribeBy <= time.monotonic else {
         still.append(id)

@@ -14,7 +14,8 @@ extension HubMachine {
       index += 1
       guard let model = self.index(of: proposals.topic), models[model].sessions.contains(session) else {
         if let connection = sessions[session]?.connection {
-          error(.notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+          error(
+            .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
         }
         continue
       }
@@ -60,7 +61,9 @@ extension HubMachine {
     if isFirst == true { withOutcomes.append(session) }
   }
 
-  private mutating func tellCommitted(_ topic: Topic, _ number: ProposalNumber, _ version: Version, _ session: SessionID) {
+  private mutating func tellCommitted(
+    _ topic: Topic, _ number: ProposalNumber, _ version: Version, _ session: SessionID
+  ) {
     let isFirst = sessions.with(session) { record -> Bool in
       record.outcomes.committed(topic, number, version: version)
       defer { record.hasOutcomes = true }
@@ -89,7 +92,8 @@ extension HubMachine {
     sendOutcomes(&output)
   }
 
-  /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and acknowledged.
+  /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and
+  /// acknowledged.
   public mutating func appended(
     _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
   ) {

@@ -11,7 +11,8 @@ extension HubMachine {
     else {
       sequencer.counters.otherProtocols += 1
       let ours = HubMachine.protocolNumbers
-      error(.otherProtocol, "this hub speaks protocol \(ours.lowerBound) to \(ours.upperBound)", id, connection, &output)
+      error(
+        .otherProtocol, "this hub speaks protocol \(ours.lowerBound) to \(ours.upperBound)", id, connection, &output)
       return
     }
     let tag = hello.identity.tag
@@ -36,7 +37,9 @@ extension HubMachine {
     }
     guard sessions.count < configuration.limits.maxSessions else {
       sequencer.counters.sessionsRefused += 1
-      error(.tooManySessions, "\(sessions.count) sessions are open; maxSessions is \(configuration.limits.maxSessions)", id, connection, &output)
+      error(
+        .tooManySessions, "\(sessions.count) sessions are open; maxSessions is \(configuration.limits.maxSessions)", id,
+        connection, &output)
       return
     }
     let asked = hello.leaseMilliseconds == 0 ? configuration.leaseMilliseconds : hello.leaseMilliseconds
@@ -52,7 +55,8 @@ extension HubMachine {
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch, knewIdentity: known != nil,
       mayAskOffers: configuration.rescue && !tailProven, durability: configuration.durability,
-      beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall, hub: configuration.name,
+      beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall,
+      hub: configuration.name,
       limits: configuration.limits, ways: configuration.ways, capabilities: [])
     send(.welcome(welcome), to: id, &output)
   }

@@ -2,8 +2,9 @@ public import BindingWire
 
 /// The hub without sockets, clock or store: what comes in goes through here, what goes out lies in a `HubOutput`.
 ///
-/// The caller drains its sockets into `receive`, then calls `finishDrain`; it appends `output.batches` to the store and tells the result with `appended`,
-/// until there are no more; then it sends the frames. Nothing is published or acknowledged before the store has it (R1).
+/// The caller drains its sockets into `receive`, then calls `finishDrain`; it appends `output.batches` to the store
+/// and tells the result with `appended`, until there are no more; then it sends the frames. Nothing is published or
+/// acknowledged before the store has it (R1).
 public struct HubMachine {
   let configuration: HubConfiguration
   public let start: StartNumber
@@ -128,7 +129,8 @@ public struct HubMachine {
     }
     guard let session = sessions[header.session], session.connection == connection else {
       sequencer.counters.unknownSessions += 1
-      error(.unknownSession, "there is no such session on this connection; say hello", header.session, connection, &output)
+      error(
+        .unknownSession, "there is no such session on this connection; say hello", header.session, connection, &output)
       return false
     }
     sessions.renew(header.session, now: time.monotonic)

@@ -1,6 +1,7 @@
 public import BindingWire
 
-/// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain, so that steady work allocates nothing.
+/// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain, so
+/// that steady work allocates nothing.
 public struct HubOutput: Sendable {
   public enum Destination: Sendable, Hashable {
     case publish

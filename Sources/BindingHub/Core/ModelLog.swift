@@ -2,7 +2,8 @@ import BindingWire
 
 /// One model at the hub: the stored fields, the writers' marks, and the batch that is being decided or stored.
 ///
-/// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only the machine has references.
+/// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only
+/// the machine has references.
 final class ModelLog {
   let id: String
   let topic: Topic
@@ -149,7 +150,8 @@ final class ModelLog {
   }
 
   private func applyCommits(_ body: UnsafeRawBufferPointer, recentLimit: Int) {
-    // The body was made by a `CommitsWriter`, here or in another hub: what does not parse is a store that gives back other bytes than it was given.
+    // The body was made by a `CommitsWriter`, here or in another hub: what does not parse is a store that gives back
+    // other bytes than it was given.
     guard var cursor = try? CommitCursor(WireReader(body, message: "commits")) else { return }
     var names = cursor.names
     while (try? names.next()) == true {
@@ -189,7 +191,8 @@ final class ModelLog {
     writers[writer].decidedMark = max(writers[writer].decidedMark, writers[writer].storedMark)
   }
 
-  /// The fields that changed after `version`, by id: from the recent commits where they reach back that far, else by looking at all.
+  /// The fields that changed after `version`, by id: from the recent commits where they reach back that far, else by
+  /// looking at all.
   func fieldsChanged(after version: Version) -> [FieldID] {
     if version >= recentSince {
       return Set(recent.lazy.reversed().prefix { $0.version > version }.map(\.field)).sorted()

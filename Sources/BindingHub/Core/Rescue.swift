@@ -12,8 +12,8 @@ struct RescuePoint: Comparable, Hashable {
 
 /// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and the best answer so far.
 ///
-/// A replica is the whole model at its version, so of several the one that was furthest ahead holds all that is left; a deletion that it saw
-/// stays a deletion.
+/// A replica is the whole model at its version, so of several the one that was furthest ahead holds all that is left;
+/// a deletion that it saw stays a deletion.
 struct Rescue {
   let endsAt: UInt64
   var lastJoinAt: UInt64
@@ -54,7 +54,8 @@ struct Rescue {
 }
 
 extension ModelLog {
-  /// Puts what the best offer holds into the hand: in the old order, under the old origins and numbers, only into fields that nobody wrote in this life.
+  /// Puts what the best offer holds into the hand: in the old order, under the old origins and numbers, only into
+  /// fields that nobody wrote in this life.
   /// - Returns: how many fields came back.
   func takeIn(_ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits) -> Int {
     openHand(epoch: epoch, time: wall)
@@ -91,9 +92,12 @@ extension ModelLog {
       guard let from = fields[id].rescuedFrom, fields[id].hasValue else { return false }
       return from < best.point && !names.contains(fields[id].name)
     }
-    guard !stale.isEmpty, let origin = best.fields.first?.origin ?? stale.first.map({ fields[$0].origin }) else { return 0 }
+    guard !stale.isEmpty else { return 0 }
     let version = nextVersion
-    hand.commits.beginCommit(origin: hand.commits.origin(origin), number: max(1, mark(of: origin.tag)), hops: 0)
+    // Nobody proposed these deletions again: they stand under the hub's own name, numbered by their version.
+    let origin = Origin(tag: .none, name: "rescue")
+    hand.commits.beginCommit(
+      origin: hand.commits.origin(origin), number: ProposalNumber(truncatingIfNeeded: version), hops: 0)
     for id in stale where hand.commits.delete(id) { note(id, version, hasValue: false, from: best.point) }
     hand.commits.endCommit()
     return stale.count

@@ -1,6 +1,7 @@
 import BindingWire
 
-/// Decides proposals, one after the other, per model: in, refused, kept, expired, conflict, or not yet. Pure: it changes only the model's hand.
+/// Decides proposals, one after the other, per model: in, refused, kept, expired, conflict, or not yet. Pure: it
+/// changes only the model's hand.
 struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
@@ -32,7 +33,9 @@ struct Sequencer {
     }
     if let early = answerOutOfTurn(proposal.number, record) { return early }
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
-    if record.unconfirmedCount + model.hand.answers.count >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
+    if record.unconfirmedCount + model.hand.answers.count >= maxUnconfirmedOutcomes {
+      return hold(.busy, pauseMilliseconds: 10)
+    }
 
     model.withWriter(writer) { $0.decidedMark = proposal.number }
     model.hand.touchedWriters.append(writer)
@@ -100,13 +103,20 @@ struct Sequencer {
     _ proposal: ProposalCursor, of origin: Origin, in model: ModelLog, time: HubTime
   ) throws(Verdict) -> Version {
     if proposal.byteCount > limits.maxProposalBytes {
-      throw .refused(.proposalTooLarge, "the proposal has \(proposal.byteCount) bytes; maxProposalBytes is \(limits.maxProposalBytes)")
+      throw .refused(
+        .proposalTooLarge,
+        "the proposal has \(proposal.byteCount) bytes; maxProposalBytes is \(limits.maxProposalBytes)")
     }
     if proposal.operations.remaining > limits.maxProposalFields {
-      throw .refused(.tooManyFields, "the proposal names \(proposal.operations.remaining) fields; maxProposalFields is \(limits.maxProposalFields)")
+      throw .refused(
+        .tooManyFields,
+        "the proposal names \(proposal.operations.remaining) fields; maxProposalFields is \(limits.maxProposalFields)")
     }
     if Int(proposal.hops) > limits.maxHops {
-      throw .refused(.loop, "\(origin.name)-\(origin.tag.short) answers a write that answers another, \(proposal.hops) times over; maxHops is \(limits.maxHops)")
+      throw .refused(
+        .loop,
+        "\(origin.name)-\(origin.tag.short) answers an answer, \(proposal.hops) deep; maxHops is \(limits.maxHops)"
+      )
     }
     try check(proposal.conditions, in: model)
 
@@ -115,7 +125,8 @@ struct Sequencer {
     let fieldsBefore = model.fields.count
     let touchedBefore = model.hand.touchedFields.count
     let weakBefore = model.hand.weakFields.count
-    model.hand.commits.beginCommit(origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
+    model.hand.commits.beginCommit(
+      origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, in: model)
       if changed == 0 { throw .kept }
@@ -132,8 +143,8 @@ struct Sequencer {
     }
   }
 
-  /// Takes back what a commit that was rolled back had decided of a field. An earlier commit of the same batch may have decided it too; a proposal
-  /// fails rarely, so that is looked up only then.
+  /// Takes back what a commit that was rolled back had decided of a field. An earlier commit of the same batch may
+  /// have decided it too; a proposal fails rarely, so that is looked up only then.
   private func undo(_ field: FieldID, of version: Version, in model: ModelLog) {
     let earlier = model.hand.earlierDecision[field]
     model.fields[field].forgetDecision()
@@ -150,7 +161,8 @@ struct Sequencer {
       guard let field = try field(conditions.id, conditions.name, in: model) else {
         // Nobody has ever written a field that has no id.
         if conditions.version > 0, conditions.epoch == epoch, conditions.version >= model.nextVersion {
-          throw .refused(.versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+          throw .refused(
+            .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
         }
         continue
       }
@@ -158,7 +170,8 @@ struct Sequencer {
       if conditions.version == 0 || conditions.epoch != epoch {
         if decided > 0 { throw .conflict(field) }
       } else if conditions.version >= model.nextVersion {
-        throw .refused(.versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+        throw .refused(
+          .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
       } else if decided > conditions.version {
         throw .conflict(field)
       }
@@ -170,7 +183,9 @@ struct Sequencer {
     var operations = operations
     var changed = 0
     while (try? operations.next()) == true {
-      guard let verb = operations.verb else { throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here") }
+      guard let verb = operations.verb else {
+        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here")
+      }
       if verb == .clear {
         for id in 0..<FieldID(model.fields.count) where model.fields[id].decidedHasValue {
           try decide(nil, for: id, version, in: model)
@@ -192,7 +207,9 @@ struct Sequencer {
       guard let operand = operations.value else { throw .refused(.malformedValue, "\(verb) needs a value") }
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes {
-        throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; maxValueBytes is \(limits.maxValueBytes)")
+        throw .refused(
+          .valueTooLarge,
+          "\(model.fields[id].name) has \(operand.count) bytes; maxValueBytes is \(limits.maxValueBytes)")
       }
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
@@ -234,7 +251,8 @@ struct Sequencer {
     guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
     let slot = model.fields[id]
     if slot.decidedVersion != slot.version {
-      model.hand.earlierDecision[id] = .init(version: slot.decidedVersion, hasValue: slot.decidedHasValue, value: slot.decidedValue)
+      model.hand.earlierDecision[id] = .init(
+        version: slot.decidedVersion, hasValue: slot.decidedHasValue, value: slot.decidedValue)
     }
     model.fields[id].decidedVersion = version
     model.fields[id].decidedHasValue = value != nil
@@ -261,7 +279,8 @@ struct Sequencer {
       throw .refused(.badName, error.problem)
     }
     guard model.fields.count < limits.maxModelFields else {
-      throw .refused(.modelFull, "the model has \(model.fields.count) fields; maxModelFields is \(limits.maxModelFields)")
+      throw .refused(
+        .modelFull, "the model has \(model.fields.count) fields; maxModelFields is \(limits.maxModelFields)")
     }
     let id = model.fields.add(String(decoding: name, as: UTF8.self))
     _ = model.hand.commits.introduce(name)

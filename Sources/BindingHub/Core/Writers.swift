@@ -1,6 +1,7 @@
 import BindingWire
 
-/// What a model remembers of one identity that wrote to it: how far its proposals are decided, and what became of those it has not confirmed.
+/// What a model remembers of one identity that wrote to it: how far its proposals are decided, and what became of
+/// those it has not confirmed.
 struct WriterRecord {
   let origin: Origin
   /// The highest number that was decided, and that was stored.

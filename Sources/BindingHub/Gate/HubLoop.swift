@@ -4,8 +4,8 @@ import Foundation
 import Logging
 import ZeroMQ
 
-/// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets the machine publish and
-/// acknowledge only what the store has taken (R1).
+/// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets
+/// the machine publish and acknowledge only what the store has taken (R1).
 final class HubLoop {
   private let options: HubOptions
   private let mailbox: HubMailbox
@@ -70,7 +70,7 @@ final class HubLoop {
         isStopping = true
       }
       gate.drain(&machine, time: time, into: &output)
-      if gate.hasBacklog { gate.sendBacklogs().forEach { close($0, time: time) } }
+      if gate.hasBacklog { for connection in gate.sendBacklogs() { close(connection, time: time) } }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
     }

@@ -1,6 +1,7 @@
 import BindingWire
 
-/// The gate for connections of this process. Its numbers have the top bit set, so that they never meet those of the sockets.
+/// The gate for connections of this process. Its numbers have the top bit set, so that they never meet those of the
+/// sockets.
 struct InProcessGate {
   static let firstNumber: UInt64 = 1 << 63
 

@@ -28,7 +28,8 @@ final class LockedPlace {
     }
   }
 
-  /// Makes the directory (mode 0700) if it is missing, and refuses one into which others could put a socket of their own.
+  /// Makes the directory (mode 0700) if it is missing, and refuses one into which others could put a socket of their
+  /// own.
   private static func prepare(_ directory: String) throws(HubFailure) {
     var info = stat()
     if stat(directory, &info) != 0 {

@@ -1,11 +1,14 @@
 import BindingWire
 import ZeroMQ
 
-/// The hub's two sockets, and who is behind them: connections by their routing ids, subscribers by their file descriptors.
+/// The hub's two sockets, and who is behind them: connections by their routing ids, subscribers by their file
+/// descriptors.
 ///
-/// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's thread only.
+/// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's
+/// thread only.
 final class ZeroMQGate {
-  /// Frames that wait for a connection whose pipe is full. Past `limitBytes` the connection is given up: it costs the others nothing.
+  /// Frames that wait for a connection whose pipe is full. Past `limitBytes` the connection is given up: it costs the
+  /// others nothing.
   private struct Backlog {
     var frames: [[UInt8]] = []
     var bytes = 0
@@ -51,14 +54,16 @@ final class ZeroMQGate {
     let common: [SocketOption] = [
       .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
     ]
-    try router.set(common + [
-      .maximumMessageSize(bytes: limits.maxFrameBytes), .sendHighWaterMark(messages: 1_000),
-      .receiveHighWaterMark(messages: 10_000),
-    ])
-    try xpub.set(common + [
-      .maximumMessageSize(bytes: 512), .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
-      .receiveHighWaterMark(messages: 0),
-    ])
+    try router.set(
+      common + [
+        .maximumMessageSize(bytes: limits.maxFrameBytes), .sendHighWaterMark(messages: 1_000),
+        .receiveHighWaterMark(messages: 10_000),
+      ])
+    try xpub.set(
+      common + [
+        .maximumMessageSize(bytes: 512), .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
+        .receiveHighWaterMark(messages: 0),
+      ])
   }
 
   /// Binds both sockets for an address.
@@ -115,7 +120,8 @@ final class ZeroMQGate {
   /// Whether something may be left in the sockets after a drain that took all it was allowed to.
   private(set) var mayHaveMore = false
 
-  /// Feeds the machine what waits in both sockets. Subscriptions first: a join that came with one is answered in the same drain.
+  /// Feeds the machine what waits in both sockets. Subscriptions first: a join that came with one is answered in the
+  /// same drain.
   func drain(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
     drainSubscriptions(&machine, time: time, into: &output)
@@ -174,7 +180,8 @@ final class ZeroMQGate {
     }
     if case .session = Topics.subscription(topic) {
       let name = Array(topic)
-      // The file descriptor of a connection that is gone may be another's by now; a session topic always comes first on a connection.
+      // The file descriptor of a connection that is gone may be another's by now; a session topic always comes first
+      // on a connection.
       if let earlier = bySessionTopic[name], earlier != descriptor { subscribers[earlier]?.sessionTopics.remove(name) }
       if subscriber.sessionTopics.isEmpty, subscriber.subscriptions > 1 {
         forget(descriptor)
@@ -284,12 +291,4 @@ final class ZeroMQGate {
     backlogs[connection] = nil
     if let route = routes.removeValue(forKey: connection) { connections[route] = nil }
   }
-}
-
-/// What the sockets refused or lost, since the start.
-struct GateCounters {
-  var rejectedMessages: UInt64 = 0
-  var cutSubscribers: UInt64 = 0
-  var slowConnections: UInt64 = 0
-  var unpublished: UInt64 = 0
 }

@@ -31,7 +31,8 @@ struct Pending: Sendable {
   var isUndecided: Bool { committedAt == nil }
 }
 
-/// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values, pending laid over again).
+/// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values,
+/// pending laid over again).
 struct Outbox: Sendable {
   private(set) var order: [WriteID] = []
   private var pending: [WriteID: Pending] = [:]
@@ -54,6 +55,9 @@ struct Outbox: Sendable {
 
   /// The lowest number without an outcome: what a join tells.
   var lowestUndecided: ProposalNumber { byNumber.keys.min() ?? lastNumber + 1 }
+
+  /// Goes on numbering where an earlier membership of this identity ended.
+  mutating func resume(after number: ProposalNumber) { lastNumber = number }
 
   mutating func append(_ write: Pending) {
     order.append(write.id)
@@ -108,8 +112,8 @@ struct Outbox: Sendable {
     return fields
   }
 
-  /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are the last, and all of whose
-  /// fields it sets (R3).
+  /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are
+  /// the last, and all of whose fields it sets (R3).
   func replaced(by proposal: Proposal) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
     let fields = Swift.Set(proposal.operations.map(\.field))

@@ -13,11 +13,13 @@ public struct PeerOutput: Sendable {
 
 /// One thing that a session wants done.
 public enum PeerAction: Sendable {
-  /// Close both connections if they are there; open a new request connection after the pause, then call `opened`, or `lost` if that fails.
+  /// Close both connections if they are there; open a new request connection after the pause, then call `opened`, or
+  /// `lost` if that fails.
   case open(afterMilliseconds: UInt64)
   /// Send the frame on the request connection.
   case send([UInt8])
-  /// Open the publish connection to that of the ways whose request address was used; subscribe to the session's topic, then to the beat topic.
+  /// Open the publish connection to that of the ways whose request address was used; subscribe to the session's topic,
+  /// then to the beat topic.
   case listen(sessionTopic: [UInt8], ways: [Way])
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)

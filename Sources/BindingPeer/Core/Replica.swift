@@ -81,7 +81,8 @@ struct Replica: Sendable {
 
   /// A snapshot replaces: what it does not name has no value.
   mutating func removeAll(but kept: Swift.Set<Int>, version: Version) {
-    for place in fields.indices where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
+    for place in fields.indices
+    where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
       commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
     }
   }

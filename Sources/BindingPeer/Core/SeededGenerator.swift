@@ -22,8 +22,8 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
   }
 }
 
-/// The pause before the next connection: doubles with each try and is drawn between its half and its whole, so that the peers of a hub that
-/// went down do not all come back at once.
+/// The pause before the next connection: doubles with each try and is drawn between its half and its whole, so that
+/// the peers of a hub that went down do not all come back at once.
 struct Backoff: Sendable {
   private var tries: UInt64 = 0
 

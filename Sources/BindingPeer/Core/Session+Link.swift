@@ -127,8 +127,8 @@ extension Session {
     }
   }
 
-  /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what their writer saw; of the rest nobody
-  /// can say what became of it.
+  /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what
+  /// their writer saw; of the rest nobody can say what became of it.
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
     output.add(.notice(.unknownIdentity))
     for id in models.keys.sorted() {

@@ -1,7 +1,8 @@
 import BindingWire
 
 extension Session {
-  /// Takes one frame from either connection. What does not follow the grammar, or belongs to another start of the hub, is dropped and counted.
+  /// Takes one frame from either connection. What does not follow the grammar, or belongs to another start of the hub,
+  /// is dropped and counted.
   public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
     counters.framesReceived += 1
     var reader = WireReader(frame)
@@ -136,7 +137,9 @@ extension Session {
     var named: Swift.Set<Int> = []
     for chunk in chunks {
       for entry in chunk.entries {
-        guard let place = model.replica.place(ofID: entry.field), Int(entry.origin) < chunk.origins.count else { return false }
+        guard let place = model.replica.place(ofID: entry.field), Int(entry.origin) < chunk.origins.count else {
+          return false
+        }
         named.insert(place)
         let origin = chunk.origins[Int(entry.origin)]
         if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, in: &model) }
@@ -228,125 +231,10 @@ extension Session {
     for id in models.keys {
       guard let order = models[id]?.outbox.order else { continue }
       for write in order {
-        models[id]?.outbox.update(write) { if $0.number != nil, beatsSeen >= $0.sentAtBeat + 2 { $0.needsSending = true } }
-      }
-    }
-  }
-
-  // MARK: Commits
-
-  /// R14, for commits as they are published.
-  mutating func commits(
-    _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
-  ) throws(WireError) {
-    guard let id = topics[topic], var model = models[id] else {
-      counters.otherTopic += 1
-      return
-    }
-    var cursor = try CommitCursor(reader)
-    guard model.isCurrent else { return buffer(frame, id) }
-    guard cursor.epoch == model.replica.epoch else { return rejoin(id, now: now, &output) }
-    if cursor.previous > model.replica.version {
-      counters.gaps += 1
-      output.add(.notice(.gap(model: id, from: model.replica.version, to: cursor.lastVersion)))
-      rejoin(id, now: now, &output)
-      return buffer(frame, id)
-    }
-    var names = cursor.names
-    while try names.next() {
-      guard model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) else {
-        models[id]?.replica.forgetIDs()
-        return rejoin(id, now: now, &output)
-      }
-    }
-    var origins: [Origin] = []
-    var list = cursor.origins
-    while try list.next() { origins.append(list.origin) }
-    while try cursor.next() {
-      let origin = origins[Int(cursor.origin)]
-      let isOwn = origin.tag == identity.tag
-      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, in: &model) }
-      guard cursor.version > model.replica.version else {
-        counters.repeats += 1
-        continue
-      }
-      var listed: [FieldChange] = []
-      var changes = cursor.changes
-      while try changes.next() {
-        guard let place = model.replica.place(ofID: changes.field) else {
-          // A name is missing that a complete peer would know: what is here is not complete.
-          models[id]?.replica.forgetIDs()
-          return rejoin(id, now: now, &output)
+        models[id]?.outbox.update(write) {
+          if $0.number != nil, beatsSeen >= $0.sentAtBeat + 2 { $0.needsSending = true }
         }
-        let value = changes.value.map { FieldValue(bytes: Array($0)) }
-        model.replica.commit(
-          value, at: place, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
-        listed.append(FieldChange(field: model.replica.fields[place].name, value: value))
-      }
-      model.replica.reach(cursor.version, epoch: cursor.epoch)
-      counters.commitsApplied += 1
-      if !isOwn { model.hops = max(model.hops, cursor.hops) }
-      if model.commits.count < options.maxListedCommits {
-        model.commits.append(
-          CommitInfo(
-            version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
-            changes: listed, own: isOwn))
-      } else {
-        model.folded += 1
       }
     }
-    model.touch(model.outbox.drop(reached: model.replica.version))
-    model.note(.commits)
-    models[id] = model
-  }
-
-  private mutating func buffer(_ frame: UnsafeRawBufferPointer, _ id: String) {
-    guard let bytes = models[id]?.bufferedBytes, bytes + frame.count <= options.maxBufferedBytes else {
-      counters.unbuffered += 1
-      return
-    }
-    models[id]?.buffered.append(Array(frame))
-    models[id]?.bufferedBytes = bytes + frame.count
-  }
-
-  /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the committed values.
-  private mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, in model: inout PeerModel) {
-    if let id = model.outbox.id(of: number), model.outbox[id]?.isUndecided == true {
-      settled.append((id, model.id, .committed(epoch: epoch, version: version)))
-      release(id, in: &model)
-    }
-    model.touch(model.outbox.hide(upTo: number))
-  }
-
-  // MARK: Rescue
-
-  /// The hub lacks what is here: gives it the committed values, as they were in the old life.
-  private mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
-    guard let id = topics[ask.topic], let model = models[id], ask.session == sessionID else { return }
-    let fields = model.replica.fields.filter { $0.version > 0 && $0.number > 0 }
-    var chunk: UInt32 = 0
-    var part: [OfferedField] = []
-    var bytes = 0
-    func send(isLast: Bool, _ session: inout Session, _ output: inout PeerOutput) {
-      session.say(
-        .offer(
-          Offer(
-            request: ask.request, topic: ask.topic, epoch: model.replica.epoch, version: model.replica.version, chunk: chunk,
-            isLast: isLast, fields: part)), now: now, &output)
-      chunk += 1
-      part.removeAll()
-      bytes = 0
-    }
-    for field in fields {
-      let size = 64 + field.name.utf8.count + (field.value?.bytes.count ?? 0)
-      if bytes > 0, bytes + size > limits.chunkBytes { send(isLast: false, &self, &output) }
-      part.append(
-        OfferedField(
-          name: field.name, version: field.version, origin: field.origin, number: field.number, time: field.time,
-          value: field.value))
-      bytes += size
-    }
-    send(isLast: true, &self, &output)
-    output.add(.notice(.offered(model: id, fields: fields.count)))
   }
 }

@@ -94,7 +94,9 @@ extension Session {
       bytes += 16 + operation.field.utf8.count + value.bytes.count
     }
     for condition in proposal.conditions { bytes += 24 + condition.field.utf8.count }
-    guard bytes <= limits.maxProposalBytes else { throw .proposalTooLarge(bytes: bytes, limit: limits.maxProposalBytes) }
+    guard bytes <= limits.maxProposalBytes else {
+      throw .proposalTooLarge(bytes: bytes, limit: limits.maxProposalBytes)
+    }
     return bytes
   }
 
@@ -140,7 +142,9 @@ extension Session {
   }
 
   /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
-  private mutating func acknowledge(_ number: ProposalNumber, at version: Version, _ epoch: Epoch, in model: inout PeerModel) {
+  private mutating func acknowledge(
+    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, in model: inout PeerModel
+  ) {
     guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
     settled.append((write, model.id, .committed(epoch: epoch, version: version)))
     if epoch == model.replica.epoch && version <= model.replica.version {
@@ -204,7 +208,8 @@ extension Session {
     var batch: [NumberedProposal] = []
     var bytes = 0
     for id in models.keys.sorted() {
-      guard var model = models[id], model.isCurrent, let topic = model.topic, !model.outbox.isEmpty, model.sendsFrom <= now
+      guard var model = models[id], model.isCurrent, let topic = model.topic, !model.outbox.isEmpty,
+        model.sendsFrom <= now
       else { continue }
       for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
@@ -246,12 +251,14 @@ extension Session {
       },
       operations: write.proposal.operations.map {
         WireOperation(
-          verb: $0.verb, field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
+          verb: $0.verb,
+          field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
           value: $0.value)
       })
   }
 
-  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what its writer saw (DESIGN §5).
+  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what
+  /// its writer saw (DESIGN §5).
   private func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
     guard let pending = model.outbox[write], pending.proposal.isPlainSet,
       now >= pending.writtenAt + options.offlineMilliseconds

@@ -1,9 +1,10 @@
 public import BindingWire
 
-/// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be done lies in a `PeerOutput`.
+/// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be
+/// done lies in a `PeerOutput`.
 ///
-/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one reveal a model) and sends. Times are milliseconds of any
-/// clock that never goes back.
+/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one reveal a model) and sends.
+/// Times are milliseconds of any clock that never goes back.
 public struct Session: Sendable {
   public let identity: Identity
   let options: SessionOptions
@@ -24,6 +25,8 @@ public struct Session: Sendable {
   var wasWelcomed = false
   var models: [String: PeerModel] = [:]
   var topics: [Topic: String] = [:]
+  /// Where the numbers of models that were left go on: they never go back within an identity.
+  var leftNumbers: [String: ProposalNumber] = [:]
   var prefixes: [String: UInt32] = [:]
   var lastRequest: UInt32 = 0
   var lastWrite: UInt64 = 0
@@ -75,7 +78,8 @@ public struct Session: Sendable {
     guard let place = model.replica.place(of: name) else {
       guard model.isCurrent else { return nil }
       return FieldRecord(
-        shown: nil, committed: nil, epoch: model.replica.epoch, version: 0, origin: Origin(tag: .none, name: ""), time: 0,
+        shown: nil, committed: nil, epoch: model.replica.epoch, version: 0, origin: Origin(tag: .none, name: ""),
+        time: 0,
         isPending: false)
     }
     let field = model.replica.fields[place]
@@ -108,7 +112,11 @@ public struct Session: Sendable {
 
   /// Joins a model: from now on it is written to, and caught up with whenever there is a hub.
   public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
-    models[id, default: PeerModel(id: id)].isLeft = false
+    if models[id] == nil {
+      models[id] = PeerModel(id: id)
+      models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
+    }
+    models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }
   }
 
@@ -137,6 +145,7 @@ public struct Session: Sendable {
 
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
     guard let model = models.removeValue(forKey: id) else { return }
+    if model.outbox.lastNumber > 0 { leftNumbers[id] = model.outbox.lastNumber }
     if let topic = model.topic {
       topics[topic] = nil
       output.add(.unsubscribe(topic))

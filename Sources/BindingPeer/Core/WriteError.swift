@@ -4,8 +4,6 @@ public import BindingWire
 public struct WriteID: Hashable, Sendable, Comparable {
   public let rawValue: UInt64
 
-  init(rawValue: UInt64) { self.rawValue = rawValue }
-
   public static func < (left: WriteID, right: WriteID) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -46,7 +44,8 @@ extension WriteError: CustomStringConvertible {
     case .empty: "the write names no field"
     case .badName(let error): error.description
     case .duplicateField(let field): "\(field) stands twice in one write; once is allowed"
-    case .valueMismatch(let field, let verb): "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
+    case .valueMismatch(let field, let verb):
+      "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
     case .notJSON(let field): "\(field): the value is not JSON"
     case .notANumber(let field): "\(field): the value to merge is not a finite number"
     case .valueTooLarge(let field, let bytes, let limit):

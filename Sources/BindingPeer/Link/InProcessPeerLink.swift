@@ -26,7 +26,8 @@ final class InProcessPeerLink: PeerLink {
     queue.async { [self] in turn { _, _ in } }
   }
 
-  /// One turn on the queue: feeds the session, ticks it, carries out what it wants, and sees to it that the next deadline is kept.
+  /// One turn on the queue: feeds the session, ticks it, carries out what it wants, and sees to it that the next
+  /// deadline is kept.
   private func turn(_ body: (inout PeerRuntime.State, UInt64) -> Void) {
     guard let runtime = runtime.withLock({ $0 }) else { return }
     runtime.tidyUp()

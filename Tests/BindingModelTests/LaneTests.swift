@@ -1,0 +1,105 @@
+import BindingModel
+import Dispatch
+import Testing
+
+@Suite("a lane")
+struct LaneTests {
+  @Test("the main lane is current on the main actor, also after a suspension, and nowhere else")
+  @MainActor
+  func main() async {
+    #expect(Lane.main.isCurrent)
+    await Task.yield()
+    #expect(Lane.main.isCurrent)
+    await Task { @MainActor in #expect(Lane.main.isCurrent) }.value
+    let elsewhere = await Task.detached { Lane.main.isCurrent }.value
+    #expect(!elsewhere)
+  }
+
+  @Test("on the lane work runs before run returns, elsewhere later and in order")
+  @MainActor
+  func inlineAndLater() async {
+    let seen = Recorder<Int>()
+    Lane.main.run { seen.note(0) }
+    #expect(seen.all == [0])
+    await Task.detached { for number in 1...100 { Lane.main.run { seen.note(number) } } }.value
+    #expect(await eventually { seen.all.count == 101 })
+    #expect(seen.all == Array(0...100))
+  }
+
+  @Test("work that runs at once lets go first what was given before it")
+  func orderOfInlineWork() {
+    let queue = DispatchQueue(label: "bindbus.test.lane")
+    let lane = Lane.queue(queue)
+    let seen = Recorder<Int>()
+    queue.sync {
+      onThreads(1) { _ in for number in 1...3 { lane.run { seen.note(number) } } }
+      #expect(lane.isCurrent)
+      #expect(seen.all.isEmpty)
+      lane.run { seen.note(4) }
+      #expect(seen.all == [1, 2, 3, 4])
+    }
+    queue.sync {}
+    #expect(seen.all == [1, 2, 3, 4])
+    #expect(!lane.isCurrent)
+  }
+
+  @Test("work given by work of the lane runs at once, and what others give meanwhile runs afterwards")
+  func nested() {
+    let queue = DispatchQueue(label: "bindbus.test.lane")
+    let lane = Lane.queue(queue)
+    let seen = Recorder<String>()
+    let finished = DispatchSemaphore(value: 0)
+    lane.run {
+      seen.note("outer begins")
+      lane.run { seen.note("inner") }
+      onThreads(1) { _ in
+        lane.run {
+          seen.note("later")
+          finished.signal()
+        }
+      }
+      seen.note("outer ends")
+    }
+    finished.wait()
+    #expect(seen.all == ["outer begins", "inner", "outer ends", "later"])
+  }
+
+  @Test("nothing given by ten threads is lost, and each one's works stay in order")
+  func manyThreads() {
+    let queue = DispatchQueue(label: "bindbus.test.lane")
+    let lane = Lane.queue(queue)
+    let seen = Recorder<[Int]>()
+    onThreads(10) { thread in
+      for number in 0..<1_000 { lane.run { seen.note([thread, number]) } }
+    }
+    let finished = DispatchSemaphore(value: 0)
+    lane.run { finished.signal() }
+    finished.wait()
+    #expect(seen.all.count == 10_000)
+    for thread in 0..<10 {
+      #expect(seen.all.filter { $0[0] == thread }.map { $0[1] } == Array(0..<1_000))
+    }
+  }
+
+  @Test("the direct lane is always current and runs at once")
+  func direct() {
+    let seen = Recorder<Int>()
+    #expect(Lane.direct.isCurrent)
+    Lane.direct.run { seen.note(1) }
+    #expect(seen.all == [1])
+  }
+}
+
+@Suite("a protected value")
+struct ProtectedTests {
+  @Test("copies share one value, changes are exclusive, and an error of the body passes through")
+  func exclusive() {
+    struct Refused: Error {}
+    let count = Protected(0)
+    let copy = count
+    onThreads(8) { _ in for _ in 0..<10_000 { copy.withLock { $0 += 1 } } }
+    #expect(count.withLock { $0 } == 80_000)
+    #expect(throws: Refused.self) { try count.withLock { (_: inout Int) throws(Refused) in throw Refused() } }
+    #expect(count.withLock { $0 } == 80_000)
+  }
+}

@@ -1,0 +1,200 @@
+import BindingModel
+import Testing
+
+@Suite("an observable")
+struct ObservableTests {
+  @Test("a new observer gets the present value first, exactly once, before observe returns")
+  func presentValueFirst() {
+    let level = Observable(3)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    #expect(seen.all == [3])
+    level.value = 4
+    #expect(seen.all == [3, 4])
+    token.cancel()
+  }
+
+  @Test("all observers get values in the order of assignment")
+  func orderOfAssignment() {
+    let level = Observable(0)
+    let first = Recorder<Int>()
+    let second = Recorder<Int>()
+    let tokens = [level.observe { first.note($0) }, level.observe { second.note($0) }]
+    level.value = 5
+    level.value = 10
+    level.update { $0 += 10 }
+    level.set(30, by: Writer())
+    level.value = 40
+    #expect(first.all == [0, 5, 10, 20, 30, 40])
+    #expect(second.all == first.all)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("an equal write is no change")
+  func equalWrites() {
+    let name = Observable("desk")
+    let seen = Recorder<String>()
+    let token = name.observe { seen.note($0) }
+    name.value = "desk"
+    name.update { $0 = "desk" }
+    name.value = "lamp"
+    #expect(seen.all == ["desk", "lamp"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("every write counts where that is asked for, and where values cannot be compared")
+  func everyWrite() {
+    struct Opaque: Sendable {}
+    let count = Observable(1, filter: .everyWrite)
+    let opaque = Observable(Opaque())
+    let counts = Recorder<Int>()
+    let opaques = Recorder<Opaque>()
+    let tokens = [count.observe { counts.note($0) }, opaque.observe { opaques.note($0) }]
+    count.value = 1
+    opaque.value = Opaque()
+    #expect(counts.all == [1, 1])
+    #expect(opaques.all.count == 2)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("a predicate of one's own decides what is a change, and what is none is not stored")
+  func ownPredicate() {
+    let level = Observable(0.0, filter: .unless { abs($0 - $1) < 0.5 })
+    let seen = Recorder<Double>()
+    let token = level.observe { seen.note($0) }
+    level.value = 0.4
+    #expect(level.value == 0)
+    level.value = 0.6
+    #expect(seen.all == [0, 0.6])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a predicate may read the observable itself")
+  func predicateWithoutLock() {
+    let box = Protected<Observable<Int>?>(nil)
+    let level = Observable(0, filter: .unless { _, new in (box.withLock { $0 }?.value ?? 0) >= new })
+    box.withLock { $0 = level }
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    level.value = 2
+    level.value = 1
+    level.update { $0 += 1 }
+    #expect(seen.all == [0, 2, 3])
+    token.cancel()
+    box.withLock { $0 = nil }
+  }
+
+  @Test("a silent write changes the value and tells nobody")
+  func silentWrite() {
+    let level = Observable(1)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    level.setSilently(2)
+    #expect(level.value == 2)
+    #expect(seen.all == [1])
+    level.value = 2
+    #expect(seen.all == [1])
+    level.value = 3
+    #expect(seen.all == [1, 3])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("update returns what its body returns, and a body that throws changes nothing")
+  func updateResult() {
+    struct Refused: Error {}
+    let level = Observable(1)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    let old = level.update { value in
+      defer { value += 1 }
+      return value
+    }
+    #expect(old == 1)
+    #expect(throws: Refused.self) {
+      try level.update { (value: inout Int) throws(Refused) in
+        value = 99
+        throw Refused()
+      }
+    }
+    #expect(level.value == 2)
+    #expect(seen.all == [1, 2])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a writer leaves out its own echo and hears all others")
+  func ownEcho() {
+    let level = Observable(0)
+    let me = Writer()
+    let seen = Recorder<Int>()
+    let token = level.observe(from: .others(than: me)) { seen.note($0) }
+    level.set(1, by: me)
+    level.set(2, by: Writer())
+    level.update(by: me) { $0 = 3 }
+    level.value = 4
+    #expect(seen.all == [0, 2, 4])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a writer whose write overtakes another's that is still on its way ends up with the present value")
+  func echoAfterOvertaking() {
+    let level = Observable(0)
+    let me = Writer()
+    let shown = Recorder<Int>()
+    let meddler = level.observe { value in
+      if value == 1 { level.set(2, by: me) }
+    }
+    let token = level.observe(from: .others(than: me)) { shown.note($0) }
+    level.value = 1
+    #expect(shown.all.last == 2)
+    #expect(level.value == 2)
+    withExtendedLifetime((meddler, token)) {}
+  }
+
+  @Test("an equality that reads the observable itself does not deadlock")
+  func userCodeWithoutLock() {
+    struct Nosy: Equatable, Sendable {
+      let name: String
+      let look: @Sendable () -> Void
+
+      static func == (left: Nosy, right: Nosy) -> Bool {
+        left.look()
+        return left.name == right.name
+      }
+    }
+    let looks = Recorder<Void>()
+    let box = Protected<Observable<Nosy>?>(nil)
+    let nosy = Observable(
+      Nosy(name: "a") {
+        looks.note(())
+        _ = box.withLock { $0 }?.value
+      })
+    box.withLock { $0 = nosy }
+    let seen = Recorder<String>()
+    let token = nosy.observe { seen.note($0.name) }
+    nosy.update { $0 = Nosy(name: "b", look: $0.look) }
+    nosy.value = Nosy(name: "c") {}
+    #expect(seen.all == ["a", "b", "c"])
+    #expect(looks.all.count == 2)
+    token.cancel()
+    box.withLock { $0 = nil }
+  }
+
+  @Test("a released old value may write the observable from its deinit")
+  func oldValueReleasedWithoutLock() {
+    final class Noisy: Sendable {
+      let farewell: @Sendable () -> Void
+      init(_ farewell: @escaping @Sendable () -> Void) { self.farewell = farewell }
+      deinit { farewell() }
+    }
+    let farewells = Observable(0)
+    let current = Observable<Noisy?>(nil)
+    let token = current.observe { _ in }
+    current.value = Noisy { [weak current] in
+      farewells.update { $0 += 1 }
+      _ = current?.value
+    }
+    current.value = nil
+    #expect(farewells.value == 1)
+    withExtendedLifetime(token) {}
+  }
+}

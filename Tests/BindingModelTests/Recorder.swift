@@ -1,0 +1,35 @@
+import BindingModel
+import Dispatch
+
+/// Notes what observers were told, from any thread.
+final class Recorder<Element: Sendable>: Sendable {
+  private let notes = Protected<[Element]>([])
+
+  var all: [Element] { notes.withLock { $0 } }
+
+  func note(_ element: Element) { notes.withLock { $0.append(element) } }
+
+  func clear() { notes.withLock { $0 = [] } }
+}
+
+/// Somebody to observe on behalf of.
+final class Owner: Sendable {}
+
+/// Lets other tasks run until the condition holds; false if it does not within 20 seconds.
+func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
+  let deadline = ContinuousClock.now + .seconds(20)
+  while await !condition() {
+    if ContinuousClock.now > deadline { return false }
+    await Task.yield()
+  }
+  return true
+}
+
+/// Runs the body on so many threads at once and waits for all.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+  let group = DispatchGroup()
+  for index in 0..<count {
+    DispatchQueue(label: "bindbus.test.\(index)").async(group: group) { body(index) }
+  }
+  group.wait()
+}

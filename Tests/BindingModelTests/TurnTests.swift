@@ -1,0 +1,258 @@
+import BindingModel
+import Testing
+
+@Suite("a turn")
+struct TurnTests {
+  @Test("a write inside an observer is delivered after the turn, to all observers in the same order")
+  func reentrantWrite() {
+    let level = Observable(0)
+    let seen = Recorder<String>()
+    let tokens = [
+      level.observe { value in
+        seen.note("a\(value)")
+        if value == 1 {
+          level.value = 2
+          level.value = 3
+        }
+      },
+      level.observe { seen.note("b\($0)") },
+    ]
+    seen.clear()
+    level.value = 1
+    #expect(seen.all == ["a1", "b1", "a2", "b2", "a3", "b3"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("a write to another observable inside an observer takes effect at once and is delivered after the turn")
+  func writeToAnother() {
+    let source = Observable(0)
+    let target = Observable(0)
+    let seen = Recorder<String>()
+    let tokens = [
+      source.observe { value in
+        target.value = value * 10
+        seen.note("wrote \(target.value)")
+      },
+      source.observe { seen.note("source \($0)") },
+      target.observe { seen.note("target \($0)") },
+    ]
+    seen.clear()
+    source.value = 1
+    #expect(seen.all == ["wrote 10", "source 1", "target 10"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("observers that answer each other 100,000 times do not grow the stack")
+  func longConversation() {
+    let ping = Observable(0)
+    let pong = Observable(0)
+    let tokens = [
+      ping.observe { if $0 < 100_000 { pong.value = $0 + 1 } },
+      pong.observe { ping.value = $0 },
+    ]
+    ping.value = 1
+    #expect(ping.value == 100_000)
+    #expect(pong.value == 100_000)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("several writes are one notification each, and every observer reads the new value of every other")
+  func grouping() {
+    let width = Observable(1)
+    let height = Observable(1)
+    let seen = Recorder<String>()
+    let tokens = [
+      width.observe { seen.note("width \($0)x\(height.value)") },
+      height.observe { seen.note("height \(width.value)x\($0)") },
+    ]
+    seen.clear()
+    Turn.run {
+      height.value = 2
+      width.value = 3
+      height.value = 4
+      #expect(height.value == 4)
+      #expect(seen.all.isEmpty)
+    }
+    #expect(seen.all == ["height 3x4", "width 3x4"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("turns nest: observers run when the outermost ends")
+  func nesting() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    let result = Turn.run {
+      Turn.run { level.value = 1 }
+      #expect(seen.all == [0])
+      level.value = 2
+      return "done"
+    }
+    #expect(result == "done")
+    #expect(seen.all == [0, 2])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a turn that throws delivers what it wrote")
+  func throwing() {
+    struct Refused: Error {}
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    #expect(throws: Refused.self) {
+      try Turn.run { () throws(Refused) in
+        level.value = 1
+        throw Refused()
+      }
+    }
+    #expect(seen.all == [0, 1])
+    level.value = 2
+    #expect(seen.all == [0, 1, 2])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a turn inside an observer groups its writes and comes after the turn under way")
+  func turnInsideObserver() {
+    let trigger = Observable(0)
+    let level = Observable(0)
+    let seen = Recorder<String>()
+    let tokens = [
+      trigger.observe { value in
+        guard value == 1 else { return }
+        Turn.run {
+          level.value = 1
+          level.value = 2
+        }
+        seen.note("grouped")
+      },
+      trigger.observe { seen.note("trigger \($0)") },
+      level.observe { seen.note("level \($0)") },
+    ]
+    seen.clear()
+    trigger.value = 1
+    #expect(seen.all == ["grouped", "trigger 1", "level 2"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("an observer that comes inside a turn gets the new value once")
+  func observeInsideTurn() {
+    let level = Observable(0)
+    let before = Recorder<Int>()
+    let inside = Recorder<Int>()
+    let again = Recorder<Int>()
+    var tokens = [level.observe { before.note($0) }]
+    Turn.run {
+      level.value = 1
+      tokens.append(level.observe { inside.note($0) })
+    }
+    Turn.run {
+      tokens.append(level.observe { again.note($0) })
+      level.value = 2
+    }
+    #expect(before.all == [0, 1, 2])
+    #expect(inside.all == [1, 2])
+    #expect(again.all == [1, 2])
+  }
+
+  @Test("what one thread's turn holds back and another thread overwrites is delivered once, in its newer value")
+  func overtakenByAnotherThread() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    Turn.run {
+      level.value = 1
+      onThreads(1) { _ in level.value = 2 }
+      #expect(seen.all == [0, 2])
+    }
+    #expect(seen.all == [0, 2])
+    Turn.run {
+      level.value = 3
+      onThreads(1) { _ in Turn.run { level.value = 4 } }
+      level.value = 5
+    }
+    #expect(seen.all == [0, 2, 4, 5])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a turn without writes, or with equal ones, tells nobody")
+  func emptyTurn() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let token = level.observe { seen.note($0) }
+    Turn.run {}
+    Turn.run { level.value = 0 }
+    #expect(seen.all == [0])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a silent write changes nothing of what is still to be delivered")
+  func silentWriteMeanwhile() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let tokens = [
+      level.observe { value in
+        guard value == 1 else { return }
+        level.value = 2
+        level.setSilently(9)
+        level.value = 3
+        level.setSilently(10)
+      },
+      level.observe { seen.note($0) },
+    ]
+    level.value = 1
+    #expect(seen.all == [0, 1, 2, 3])
+    #expect(level.value == 10)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("a turn inside an observer, after plain writes there, delivers these first and its own value once")
+  func turnAfterPlainWrites() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let tokens = [
+      level.observe { value in
+        guard value == 1 else { return }
+        level.value = 2
+        Turn.run {
+          level.value = 3
+          level.value = 4
+        }
+        level.value = 5
+      },
+      level.observe { seen.note($0) },
+    ]
+    level.value = 1
+    #expect(seen.all == [0, 1, 2, 4, 5])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("a write released with its observable in one turn calls nobody")
+  func releasedInsideTurn() {
+    var level: Observable<Int>? = Observable(0)
+    let seen = Recorder<Int>()
+    let token = level?.observe { seen.note($0) }
+    Turn.run {
+      level?.value = 1
+      level = nil
+    }
+    #expect(seen.all == [0])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("past its limit the backlog folds: the newest value still arrives last, and the folded are counted")
+  func backlogLimit() {
+    let level = Observable(0)
+    let seen = Recorder<Int>()
+    let last = Turn.backlogLimit + 10
+    let token = level.observe { value in
+      seen.note(value)
+      if value == 1 { for next in 2...last + 1 { level.value = next } }
+    }
+    level.value = 1
+    #expect(level.foldedWrites == 10)
+    #expect(seen.all.count == 2 + Turn.backlogLimit)
+    #expect(seen.all.last == last + 1)
+    #expect(seen.all == seen.all.sorted())
+    withExtendedLifetime(token) {}
+  }
+}

@@ -1,0 +1,236 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Dispatch
+import Testing
+
+private struct Lamp: Model {
+  @Field var on = false
+  @Field(0...1) var level = 0.3
+  @Field("label") var name = "desk"
+}
+
+private struct Loose: Model {
+  @Field var level = "high"
+}
+
+/// Looks until `condition` holds, at most 20 s.
+private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+  while !condition() {
+    if DispatchTime.now().uptimeNanoseconds > end { return false }
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return true
+}
+
+@Suite("Sharing a model between peers of one hub")
+struct SharingTests {
+  private let hub: Hub
+  private let left: Peer
+  private let right: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    left = Peer(name: "left", hub: hub)
+    right = Peer(name: "right", hub: hub)
+  }
+
+  private func lamps() async throws -> (Lamp, Lamp) {
+    (
+      try await left.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20)),
+      try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    )
+  }
+
+  @Test("a value assigned in one peer shows at once there and soon in the other")
+  func followsAssignments() async throws {
+    let (mine, theirs) = try await lamps()
+    mine.level = 0.8
+    #expect(mine.level == 0.8)
+    #expect(await eventually { theirs.level == 0.8 })
+  }
+
+  @Test("both write, both follow")
+  func bothWays() async throws {
+    let (mine, theirs) = try await lamps()
+    mine.on = true
+    #expect(await eventually { theirs.on })
+    theirs.on = false
+    #expect(await eventually { !mine.on })
+  }
+
+  @Test("an awaited write tells the version at which it was committed")
+  func tellsVersion() async throws {
+    let (mine, _) = try await lamps()
+    let first = try await mine.$level.write(0.5).committed
+    let second = try await mine.$level.write(0.6).committed
+    #expect(second > first)
+  }
+
+  @Test("a thousand increments by two peers lose nothing")
+  func addsLoseNothing() async throws {
+    let (a, b) = (try left.model("counter"), try right.model("counter"))
+    #expect(await a.whenCurrent(within: .seconds(20)))
+    #expect(await b.whenCurrent(within: .seconds(20)))
+    let one = Proposal(operations: [FieldOperation(.add, "n", try FieldValue(text: "1"))])
+    for _ in 0..<500 {
+      try a.write(one)
+      try b.write(one)
+    }
+    #expect(await eventually { a["n"]?.description == "1000" && b["n"]?.description == "1000" })
+  }
+
+  @Test("update loses nothing, however the two interleave")
+  func updateLosesNothing() async throws {
+    let (mine, theirs) = try await lamps()
+    _ = try await mine.$level.write(0).committed
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for lamp in [mine, theirs] {
+        group.addTask { for _ in 0..<10 { try await lamp.$level.update { $0 + 0.03125 } } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(await eventually { mine.level == 0.625 && theirs.level == 0.625 })
+  }
+
+  @Test("several fields of one change are one commit and one turn at every observer")
+  func changeIsOneTurn() async throws {
+    let (mine, theirs) = try await lamps()
+    let seen = Protected<[[Bool]]>([])
+    let token = theirs.$on.observe { on in seen.withLock { $0.append([on, theirs.level == 0.9]) } }
+    let before = try #require(mine.shared).version.version
+    let version = try await mine.change { lamp in
+      lamp.on = true
+      lamp.level = 0.9
+    }.committed
+    #expect(version > before)
+    #expect(await eventually { theirs.on })
+    #expect(seen.withLock { $0 } == [[false, false], [true, true]])
+    token.cancel()
+  }
+
+  @Test("a change that throws writes nothing")
+  func changeThatThrows() async throws {
+    struct Stop: Error {}
+    let (mine, _) = try await lamps()
+    let version = try #require(mine.shared).version.version
+    #expect(throws: Stop.self) {
+      try mine.change { lamp in
+        lamp.on = true
+        throw Stop()
+      }
+    }
+    #expect(!mine.on)
+    #expect(mine.shared?.version.version == version)
+  }
+
+  @Test("a value outside the declared range is not written, and the status says why")
+  func refusesOutOfRange() async throws {
+    let (mine, theirs) = try await lamps()
+    mine.level = 0.5
+    #expect(await eventually { theirs.level == 0.5 })
+    mine.level = 7
+    #expect(mine.level == 0.5)
+    guard case .problem(.rejected(let reason)) = mine.$level.status else {
+      Issue.record("status is \(mine.$level.status)")
+      return
+    }
+    #expect(reason.contains("0...1") || reason.contains("0.0...1.0"))
+  }
+
+  @Test("a value of another type than declared leaves the last good one shown and overwrites nothing")
+  func mismatchKeepsLastGood() async throws {
+    let (mine, _) = try await lamps()
+    mine.level = 0.5
+    let raw = try right.model("lamp")
+    #expect(await eventually { raw["level"]?.description == "0.5" })
+    try raw.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "\"dim\""))]))
+    #expect(
+      await eventually {
+        if case .problem(.mismatch) = mine.$level.status { true } else { false }
+      })
+    #expect(mine.level == 0.5)
+    #expect(raw["level"]?.description == "\"dim\"")
+  }
+
+  @Test("the first to share writes description and defaults, the next finds what is there")
+  func defaultsYield() async throws {
+    let (mine, theirs) = try await lamps()
+    #expect(await eventually { mine.shared?["level"] != nil })
+    mine.level = 0.7
+    #expect(await eventually { theirs.level == 0.7 })
+    let third = Peer(name: "third", hub: hub)
+    let late = try await third.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(late.level == 0.7)
+    #expect(late.shared?.modelDescription.fields["label"]?.type == .string)
+  }
+
+  @Test("models below a prefix come and go in a collection")
+  func collection() async throws {
+    let lamps = try left.models(Lamp.self, under: "lamps/", on: .direct)
+    let kitchen = try await right.share(Lamp.self, id: "lamps/kitchen", on: .direct, patience: .seconds(20))
+    #expect(await eventually { lamps.ids == ["lamps/kitchen"] })
+    kitchen.level = 0.9
+    #expect(await eventually { lamps["lamps/kitchen"]?.level == 0.9 })
+    try lamps.remove("kitchen")
+    #expect(await eventually { lamps.ids.isEmpty })
+  }
+
+  @Test("what is written without a hub shows at once and is committed when one is there")
+  func worksBeforeTheHub() async throws {
+    let door = LateDoor()
+    let early = Peer(name: "early", hub: door)
+    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
+    lamp.level = 0.4
+    #expect(lamp.level == 0.4)
+    #expect(early.unconfirmed == 1)
+    door.open(to: hub)
+    #expect(await eventually { early.unconfirmed == 0 })
+    let other = try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(other.level == 0.4)
+  }
+
+  @Test("closing waits for outcomes and names what is left without one")
+  func closeNamesWhatIsLeft() async throws {
+    let early = Peer(name: "early", hub: LateDoor())
+    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
+    let write = try lamp.$level.write(0.4)
+    #expect(await early.close(flush: .zero) == ["lamp.level"])
+    guard case .unknown = await write.outcome else {
+      Issue.record("the write ended as \(await write.outcome)")
+      return
+    }
+  }
+
+  @Test("a model nobody holds any more is left")
+  func leavesWhatNobodyHolds() async throws {
+    var model: SharedModel? = try left.model("passing")
+    #expect(await model?.whenCurrent(within: .seconds(20)) == true)
+    weak let remembered = model
+    model = nil
+    #expect(await eventually { remembered == nil })
+  }
+}
+
+/// A door that nobody answers at until it is opened.
+private final class LateDoor: HubDoor {
+  private let hub: Protected<Hub?> = Protected(nil)
+
+  func open(to hub: Hub) { self.hub.withLock { $0 = hub } }
+
+  func connect(
+    deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> any HubDoorConnection {
+    if let hub = hub.withLock({ $0 }) { return hub.connect(deliver: deliver, ended: ended) }
+    DispatchQueue.global().async { ended() }
+    return Nobody()
+  }
+
+  private final class Nobody: HubDoorConnection {
+    func send(_ frame: [UInt8]) {}
+    func subscribe(_ topic: [UInt8]) {}
+    func unsubscribe(_ topic: [UInt8]) {}
+    func close() {}
+  }
+}

@@ -1,0 +1,196 @@
+import BindingWire
+
+/// A frame that must be refused, and why.
+struct BadVector {
+  var file: String
+  var direction: String
+  var bytes: [UInt8]
+  var problem: String
+  /// The code of the `error` with which a hub answers; 0 for frames to a peer, which drops them.
+  var error: UInt16 = 0
+  /// Which part of the grammar was violated, as the decoder names it; empty when it is read.
+  var place: String {
+    do throws(WireError) {
+      _ = try Vector.decode(bytes, direction: direction)
+      return ""
+    } catch {
+      return error.place
+    }
+  }
+  /// When only the proposal is refused and the session goes on: the code of the refusal.
+  var refusal: UInt16?
+}
+
+/// The frames that docs/vectors/bad/ is written from. Each is a good one with one thing wrong.
+enum BadVectors {
+  static var all: [BadVector] { headers + counts + names + numbers + proposals }
+
+  private static func good(_ file: String) -> [UInt8] {
+    GoodVectors.all.first { $0.file == file }?.vector.bytes ?? []
+  }
+
+  private static func toHub(_ file: String, _ bytes: [UInt8], _ problem: String, error: ErrorCode = .malformed)
+    -> BadVector
+  {
+    BadVector(
+      file: file, direction: Vector.toHubName, bytes: bytes, problem: problem, error: error.rawValue)
+  }
+
+  private static func toPeer(_ file: String, _ bytes: [UInt8], _ problem: String) -> BadVector {
+    BadVector(file: file, direction: Vector.toPeerName, bytes: bytes, problem: problem)
+  }
+
+  /// `bytes` with some of them written over.
+  private static func patched(_ bytes: [UInt8], _ offset: Int, _ new: UInt8...) -> [UInt8] {
+    var bytes = bytes
+    for (index, byte) in new.enumerated() { bytes[offset + index] = byte }
+    return bytes
+  }
+
+  /// `bytes` with the first place where `old` stands changed into `new`.
+  private static func replaced(_ bytes: [UInt8], _ old: String, _ new: [UInt8]) -> [UInt8] {
+    let old = Array(old.utf8)
+    guard let at = (0...(bytes.count - old.count)).first(where: { Array(bytes[$0..<($0 + old.count)]) == old })
+    else { return [] }
+    return Array(bytes[..<at]) + new + Array(bytes[(at + old.count)...])
+  }
+
+  private static var headers: [BadVector] {
+    [
+      toHub("empty", [], "an empty frame has no kind"),
+      toHub("short-header", Array(good("ping").prefix(12)), "the header is 13 bytes"),
+      toHub("unknown-kind-to-hub", patched(good("ping"), 0, 0x7F), "0x7F is no kind", error: .unknownKind),
+      toHub("kind-of-a-hub", patched(good("ping"), 0, 0x89), "0x89 is a hub's kind", error: .unknownKind),
+      toHub("session-zero", patched(good("ping"), 1, 0, 0, 0, 0, 0, 0, 0, 0), "a session is not 0"),
+      toHub("hello-with-start", patched(good("hello"), 9, 1), "a hello's start is 0"),
+      toHub("trailing-byte", good("ping") + [0], "one byte follows the token"),
+      toHub("trailing-status", good("status") + [0], "a status has no body"),
+      toHub("truncated-propose", Array(good("propose").dropLast()), "the value is one byte short"),
+      toPeer("unknown-kind-to-peer", patched(good("beat"), 4, 0x82), "0x82 is no kind"),
+      toPeer("kind-of-a-peer", patched(good("beat"), 4, 0x07), "0x07 is a peer's kind"),
+      toPeer("start-zero", patched(good("beat"), 5, 0, 0, 0, 0), "a hub's start is not 0"),
+      toPeer("beat-under-other-topic", patched(good("beat"), 3, 0x01), "beats have topic 0x01000000"),
+      toPeer("welcome-under-model-topic", patched(good("welcome"), 0, 1, 0, 0, 1), "a welcome has topic 0"),
+      toPeer("commits-under-beat-topic", patched(good("commits"), 3, 0), "a model's topic is from 0x01000001 on"),
+      toPeer("truncated-commits", Array(good("commits").dropLast(3)), "the value is three bytes short"),
+      toPeer("trailing-commits", good("commits") + [0, 0, 0, 0], "four bytes follow the last commit"),
+    ]
+  }
+
+  private static var counts: [BadVector] {
+    [
+      toHub("joins-oversize", patched(good("join"), 13, 0xFF, 0xFF), "65,535 joins do not fit in the bytes left"),
+      toHub("leave-oversize", patched(good("leave"), 13, 1, 0), "one topic needs four bytes"),
+      toHub("offer-oversize", patched(good("offer-empty"), 42, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 fields"),
+      toHub(
+        "value-oversize", patched(good("propose"), 38, 0xFE, 0xFF, 0xFF, 0xFF), "a value of 4,294,967,294 bytes"),
+      toHub("operations-oversize", patched(good("propose"), 31, 0xFF, 0xFF), "65,535 operations"),
+      toPeer("commits-oversize", patched(good("commits-without-changes"), 59, 0xFF, 0xFF), "65,535 commits"),
+      toPeer("commits-none", Array(good("commits-without-changes").prefix(59)) + [0, 0], "no commit at all"),
+      toPeer("names-oversize", patched(good("commits"), 55, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 names"),
+      toPeer("origins-oversize", patched(good("commits"), 33, 0xFF, 0xFF), "65,535 origins"),
+      toPeer("catchup-oversize", patched(good("catchup-empty"), 65, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 fields"),
+      toPeer("outcomes-oversize", patched(good("outcomes-none"), 25, 1, 0), "one outcome needs nine bytes"),
+    ]
+  }
+
+  private static var names: [BadVector] {
+    func join(_ name: [UInt8], form: UInt8 = 0) -> [UInt8] {
+      [0x02] + Array(good("join")[1..<13]) + [1, 0, 1, 0, 0, 0, form, UInt8(name.count)] + name
+        + [UInt8](repeating: 0, count: 20) + [form == 0 ? 1 : 0, 0, 0, 0]
+    }
+    let long = [UInt8](repeating: UInt8(ascii: "a"), count: 201)
+    return [
+      toHub("model-empty", join([]), "a model id has at least one byte", error: .badName),
+      toHub("model-long", join(long), "201 bytes; a model id has at most 200", error: .badName),
+      toHub("model-slash-first", join(Array("/lamp".utf8)), "an empty segment", error: .badName),
+      toHub("model-slash-last", join(Array("lamp/".utf8)), "an empty segment at the end", error: .badName),
+      toHub("model-slash-twice", join(Array("a//b".utf8)), "an empty segment", error: .badName),
+      toHub("model-dot", join(Array("a.b".utf8)), "a dot", error: .badName),
+      toHub("model-at", join(Array("@hub".utf8)), "@ begins the protocol's own names", error: .badName),
+      toHub("model-umlaut", join(Array("Gerät".utf8)), "a letter beyond A–Z and a–z", error: .badName),
+      toHub("model-not-utf8", join([0x61, 0xFF]), "0xFF stands nowhere in UTF-8"),
+      toHub("prefix-without-slash", join(Array("shop".utf8), form: 1), "a prefix ends in /", error: .badName),
+      toHub("prefix-slash-alone", join(Array("/".utf8), form: 1), "an empty segment", error: .badName),
+      toHub(
+        "peer-name-empty", replaced(good("hello"), "\u{7}kitchen", [0]), "a peer's name has at least one byte",
+        error: .badName),
+      toHub(
+        "peer-name-not-utf8", replaced(good("hello"), "kitchen", [0xC0, 0x80, 0x61, 0x61, 0x61, 0x61, 0x61]),
+        "0xC0 0x80 is an overlong form"),
+      toHub(
+        "offer-field-slash", replaced(good("offer"), "level", Array("le/el".utf8)), "a slash in a field name",
+        error: .badName),
+      toPeer(
+        "names-at", replaced(good("commits-new-names"), "@description", Array("@descriptioN".utf8)),
+        "the only name with @ is @description"),
+      toPeer("names-empty", replaced(good("commits-new-names"), "\u{2}on", [0]), "a field name has at least one byte"),
+      toPeer(
+        "names-surrogate", replaced(good("commits-new-names"), "level", [0x61, 0xED, 0xA0, 0x80, 0x61]),
+        "half of a surrogate pair in UTF-8"),
+      toPeer(
+        "origin-not-utf8", replaced(good("commits"), "kitchen", [0x6B, 0x69, 0x74, 0x63, 0x68, 0xE2, 0x98]),
+        "a character is cut off"),
+      toPeer("model-of-topic", replaced(good("topic"), "lamp", Array("la p".utf8)), "a space in a model id"),
+    ]
+  }
+
+  private static var numbers: [BadVector] {
+    [
+      toHub("hello-numbers-crossed", patched(good("hello"), 13, 1, 0), "lowest is above highest"),
+      toHub(
+        "hello-unknown-flag", replaced(good("hello"), "kitchen\u{0}", Array("kitchen".utf8) + [2]),
+        "bit 1 has no meaning"),
+      toHub("join-form", patched(good("join"), 19, 2), "forms are 0 and 1"),
+      toHub("join-undecided-zero", patched(good("join"), 45, 0), "numbers begin with 1"),
+      toHub("alive-topic", patched(good("alive-models"), 23, 0, 0, 0, 0), "topic 0 is no model's"),
+      toHub("offer-last-two", patched(good("offer-empty"), 41, 2), "last is 0 or 1"),
+      toPeer("welcome-durability", patched(good("welcome"), 35, 3), "durabilities are 0, 1 and 2"),
+      toPeer("error-code", patched(good("error"), 17, 14), "codes are 1 to 13"),
+      toPeer(
+        "status-report-without-value", Array(good("status-report").prefix(17)) + [0xFF, 0xFF, 0xFF, 0xFF],
+        "a report has a value"),
+      toPeer("joined-way", patched(good("joined"), 53, 2), "ways are 0 and 1"),
+      toPeer("joined-follows", patched(good("joined"), 54, 3), "follows is 0, 1 or 2"),
+      toPeer("catchup-form", patched(good("catchup-empty"), 45, 0), "forms are 1 and 2"),
+      toPeer("catchup-snapshot-previous", patched(good("catchup-empty"), 29, 1), "a snapshot's previous is 0"),
+      toPeer("catchup-backwards", patched(good("catchup-delta"), 29, 13), "previous lies beyond version"),
+      toPeer("commits-origin", patched(good("commits"), 61, 1), "position 1 of a table of one"),
+      toPeer("commits-field", patched(good("commits"), 70, 0xFF, 0xFF, 0xFF, 0xFF), "0xFFFFFFFF is no field's id"),
+      toPeer(
+        "commits-last-version", patched(good("commits"), 17, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF),
+        "no version follows the last"),
+      toPeer("outcome-kind", patched(good("outcomes-kept"), 35, 9), "kinds are 1 to 8"),
+      toPeer("outcome-number-zero", patched(good("outcomes-kept"), 31, 0), "numbers begin with 1"),
+      toPeer("outcome-count-zero", patched(good("outcomes-committed"), 36, 0), "a count is at least 1"),
+      toPeer(
+        "outcome-count-over", patched(good("outcomes-committed"), 31, 0xFE, 0xFF, 0xFF, 0xFF),
+        "three numbers from 4,294,967,294 on"),
+      toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 14), "codes are 1 to 13"),
+      toPeer("outcome-hold-code", patched(good("outcomes-hold"), 36, 5), "codes are 1 to 4"),
+    ]
+  }
+
+  private static var proposals: [BadVector] {
+    func refused(_ file: String, _ bytes: [UInt8], _ problem: String, _ code: RefusalCode) -> BadVector {
+      BadVector(
+        file: file, direction: Vector.toHubName, bytes: bytes, problem: problem, refusal: code.rawValue)
+    }
+    return [
+      toHub("propose-number-zero", patched(good("propose"), 19, 0), "numbers begin with 1"),
+      toHub("propose-topic", patched(good("propose"), 15, 0), "0x01000000 is the topic of beats"),
+      toHub("propose-flags", patched(good("propose"), 27, 2), "bit 1 has no meaning"),
+      toHub(
+        "propose-name-not-utf8", replaced(good("propose-every-verb"), "label", [0x61, 0x62, 0x80, 0x63, 0x64]),
+        "0x80 begins no character"),
+      refused("verb-union", patched(good("propose"), 33, 7), "verb 7 is reserved", .unknownVerb),
+      refused("verb-unknown", patched(good("propose"), 33, 255), "255 is no verb", .unknownVerb),
+      refused(
+        "propose-name-dot", replaced(good("propose-every-verb"), "label", Array("la.el".utf8)), "a dot in a field name",
+        .badName),
+      refused(
+        "propose-name-empty", replaced(good("propose-every-verb"), "\u{5}label", [0]),
+        "a field name has at least one byte", .badName),
+    ]
+  }
+}

@@ -1,0 +1,55 @@
+import BindingTestKit
+import Foundation
+import Testing
+
+@Suite("Simulated histories")
+struct SimulationTests {
+  private static let environment = ProcessInfo.processInfo.environment
+
+  /// Runs one history; a broken invariant is one line that says how to see it again.
+  private func run(_ seed: UInt64, _ climate: Climate? = nil) -> Counts {
+    let world = World(seed: seed, climate: climate)
+    do {
+      try world.run()
+    } catch {
+      Issue.record("\(error). Replay: SWIFT_DETERMINISTIC_HASHING=1 swift run bindsim --replay \(seed)")
+    }
+    return world.counts
+  }
+
+  @Test("every seed keeps every invariant")
+  func manySeeds() {
+    let count = Self.environment["BINDBUS_SEEDS"].flatMap(Int.init) ?? 200
+    let fresh = UInt64.random(in: 1_000_000 ... .max / 2)
+    print("fresh seeds begin with \(fresh)")
+    var all = Counts()
+    for number in 0..<count {
+      // One in ten has never been seen before.
+      all.add(run(number % 10 == 9 ? fresh + UInt64(number) : UInt64(number)))
+    }
+    print("\(count) histories: " + all.all.map { "\($0.name) \($0.count)" }.joined(separator: ", "))
+    guard count >= 1_000 else { return }
+    for (name, times) in all.all where name != "divergences" { #expect(times > 0, "\(name) never happened") }
+  }
+
+  @Test("whichever one message about a model is lost, the first, a middle one or the last, it is found and healed")
+  func eachMessageLostInTurn() {
+    var climate = Climate()
+    climate.peers = 2
+    climate.steps = 6
+    climate.chaosMilliseconds = 2_000
+    for dropped in 0..<40 {
+      climate.droppedFrame = dropped
+      _ = run(7, climate)
+    }
+  }
+
+  @Test("eight peers that write the same fields end with one value everywhere")
+  func eightPeersAgree() {
+    var climate = Climate()
+    climate.peers = 8
+    climate.pace = 3
+    climate.publishDelay = 40
+    for seed in 0..<10 as Range<UInt64> { _ = run(seed, climate) }
+  }
+}
