@@ -71,5 +71,6 @@ let package = Package(
     .testTarget(
       name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
       swiftSettings: strict),
+    .testTarget(name: "ProcessTests", swiftSettings: strict),
   ]
 )

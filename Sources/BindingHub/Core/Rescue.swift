@@ -66,7 +66,9 @@ extension ModelLog {
     while index < old.count {
       let first = old[index]
       let end = old[index...].firstIndex { $0.version != first.version } ?? old.count
-      let together = old[index..<end].filter { mayRescue($0.name, from: best.point) && fits($0, limits) }
+      let together = old[index..<end].filter {
+        mayRescue($0.name, from: best.point) && fits($0, limits) && !holds($0, from: best.point)
+      }
       index = end
       guard !together.isEmpty, !hand.commits.isFull else { continue }
       let version = nextVersion
@@ -116,6 +118,15 @@ extension ModelLog {
     if slot.decidedVersion != slot.version { return false }
     if slot.version == 0 || slot.isWeak { return true }
     return slot.rescuedFrom.map { $0 < point } ?? false
+  }
+
+  /// Whether an earlier offer has brought the very same write back; it is not carried out a second time.
+  private func holds(_ field: OfferedField, from point: RescuePoint) -> Bool {
+    guard let id = fields.id(of: field.name), fields[id].version > 0, fields[id].number == field.number,
+      fields[id].origin.tag == field.origin.tag
+    else { return false }
+    fields[id].rescuedFrom = point
+    return true
   }
 
   /// Today's limits hold for what comes back too.

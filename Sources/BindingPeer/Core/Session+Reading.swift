@@ -227,6 +227,8 @@ extension Session {
     lastBeat = beat.number
     lastBeatAt = now
     beatsSeen += 1
+    // Each of a change's three heads may be lost and no beat with them: now and then the heads are asked for anyway.
+    if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }
     owesAlive = true
     for id in models.keys {
       guard let order = models[id]?.outbox.order else { continue }

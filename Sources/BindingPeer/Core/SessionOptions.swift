@@ -2,6 +2,9 @@ public import BindingWire
 
 /// What a session is given at its start. All times are milliseconds.
 public struct SessionOptions: Sendable, Hashable {
+  /// After so many beats the heads are asked for, whether or not one was missed.
+  static let beatsBetweenHeads: UInt64 = 8
+
   /// How long the hub keeps the session without hearing from it; 0: the hub's default.
   public var leaseMilliseconds: UInt32 = 0
   /// A connection without a welcome this long after its hello is given up.

@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+/// What a child has printed, line by line, filled by the thread that reads it.
+private final class PrintedLines: @unchecked Sendable {  // SAFETY: all that changes is touched only under `condition`
+  private let condition = NSCondition()
+  private var lines: [String] = []
+  private var partial = ""
+  private var isComplete = false
+
+  func take(_ data: Data) {
+    condition.lock()
+    defer { condition.unlock() }
+    isComplete = data.isEmpty
+    partial += String(decoding: data, as: UTF8.self)
+    var parts = partial.components(separatedBy: "\n")
+    partial = parts.removeLast()
+    lines += parts
+    condition.broadcast()
+  }
+
+  var all: [String] {
+    condition.lock()
+    defer { condition.unlock() }
+    return lines
+  }
+
+  /// Waits for a line; nil when none comes within 20 s or the child has said its last.
+  func first(where matches: (String) -> Bool) -> String? {
+    condition.lock()
+    defer { condition.unlock() }
+    let end = Date(timeIntervalSinceNow: 20)
+    while true {
+      if let line = lines.first(where: matches) { return line }
+      if isComplete || !condition.wait(until: end) { return nil }
+    }
+  }
+
+  func waitUntilComplete() {
+    condition.lock()
+    defer { condition.unlock() }
+    let end = Date(timeIntervalSinceNow: 20)
+    while !isComplete, condition.wait(until: end) {}
+  }
+}
+
+/// A child process whose output can be waited for line by line. Ends with the test that holds it.
+final class RunningProcess {
+  private let process = Process()
+  private let input = Pipe()
+  private let printed = PrintedLines()
+
+  init(_ program: String, _ arguments: [String], hub: String? = nil) throws {
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    var environment = ProcessInfo.processInfo.environment
+    if let hub { environment["BINDPEER_HUB"] = hub }
+    process.environment = environment
+    process.standardInput = input
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let (reader, printed) = (pipe.fileHandleForReading, printed)
+    Thread.detachNewThread {
+      while case let data = reader.availableData {
+        printed.take(data)
+        if data.isEmpty { break }
+      }
+    }
+  }
+
+  deinit {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
+  var pid: Int32 { process.processIdentifier }
+
+  var output: [String] { printed.all }
+
+  func write(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+  func send(_ signal: Int32) { kill(pid, signal) }
+
+  /// Waits for a line; nil when none comes within 20 s.
+  func line(where matches: (String) -> Bool) -> String? { printed.first(where: matches) }
+
+  /// Waits for the end, at most 30 s, and for all that was printed, and gives the exit code.
+  func end() -> Int32? {
+    let end = Date(timeIntervalSinceNow: 30)
+    while process.isRunning {
+      if Date() > end { return nil }
+      usleep(2_000)
+    }
+    printed.waitUntilComplete()
+    return process.terminationStatus
+  }
+}
+
+/// A folder with a hub in it, and the commands to speak to it.
+final class Bench {
+  let folder: URL
+  let hub: String
+  static let programs: URL = {
+    if let named = ProcessInfo.processInfo.environment["BINDBUS_BIN"] { return URL(fileURLWithPath: named) }
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return root.appendingPathComponent(".build/debug")
+  }()
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    hub = "ipc://\(folder.path)/hub.sock"
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  static func program(_ name: String) -> String { programs.appendingPathComponent(name).path }
+
+  /// Starts a hub and waits until it listens.
+  func startHub(_ more: [String] = []) throws -> RunningProcess {
+    let running = try RunningProcess(
+      Bench.program("bindhub"), ["serve", "--listen", hub, "--exit-with-stdin", "--log", "error"] + more)
+    try #require(running.line { $0.hasPrefix("listening") } != nil, "\(running.output)")
+    return running
+  }
+
+  func start(_ arguments: String...) throws -> RunningProcess {
+    try RunningProcess(Bench.program("bindpeer"), arguments, hub: hub)
+  }
+
+  /// Runs `bindpeer` to its end.
+  @discardableResult
+  func run(_ arguments: String...) throws -> (code: Int32?, output: String) {
+    let running = try RunningProcess(Bench.program("bindpeer"), arguments, hub: hub)
+    let code = running.end()
+    return (code, running.output.joined(separator: "\n"))
+  }
+}
