@@ -84,7 +84,7 @@ extension Peer {
         if isCurrent { break }
       }
       guard let model, model.isCurrent else { return }
-      let missing = operations.filter { model.record($0.field)?.version ?? 0 == 0 }
+      let missing = operations.filter { model.record($0.field)?.committed == nil }
       if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
     }
   }

@@ -171,7 +171,8 @@ extension SharedModel {
       for (field, news) in turn.values {
         for weak in turn.cells[field] ?? [] { weak.cell?.accept(news.value, stamp: news.stamp) }
       }
-      Delivery(proposalHops: turn.hops).run {
+      // What is written here may be an answer to an answer: a delivery inside another one counts on.
+      Delivery(proposalHops: max(turn.hops, Delivery.current?.proposalHops ?? 0)).run {
         Turn.run {
           for field in turn.values.keys {
             for weak in turn.cells[field] ?? [] { weak.cell?.publish() }

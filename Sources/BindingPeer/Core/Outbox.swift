@@ -41,6 +41,8 @@ struct Outbox: Sendable {
   private var over: [String: [WriteID]] = [:]
   private(set) var lastNumber: ProposalNumber = 0
   private(set) var bytes = 0
+  /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
+  private var lastConditional: WriteID?
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
@@ -61,6 +63,7 @@ struct Outbox: Sendable {
 
   mutating func append(_ write: Pending) {
     order.append(write.id)
+    if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
     pending[write.id] = write
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
@@ -119,7 +122,8 @@ struct Outbox: Sendable {
     let fields = Swift.Set(proposal.operations.map(\.field))
     var replaced: Swift.Set<WriteID> = []
     for field in fields {
-      guard let last = over[field]?.last, let write = pending[last], write.number == nil, write.proposal.isPlainSet,
+      guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true, let write = pending[last],
+        write.number == nil, write.proposal.isPlainSet,
         write.proposal.operations.allSatisfy({ fields.contains($0.field) && over[$0.field]?.last == last })
       else { continue }
       replaced.insert(last)

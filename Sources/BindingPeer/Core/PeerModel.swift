@@ -25,6 +25,8 @@ struct PeerModel: Sendable {
   var commits: [CommitInfo] = []
   var folded: UInt64 = 0
   var hops: UInt8 = 0
+  /// The most hops of what was written here since.
+  var localHops: UInt8 = 0
   /// No proposal is sent before: the hub has put one off.
   var sendsFrom: UInt64 = 0
   /// Told by the last `alive`.
@@ -78,11 +80,13 @@ struct PeerModel: Sendable {
     }
     let reveal = Reveal(
       model: id, cause: cause, changes: changes, confirmed: confirmed, epoch: replica.epoch, version: replica.version,
-      commits: commits, folded: folded, proposalHops: cause == .local || cause == .outcome ? 0 : hops &+ 1)
+      commits: commits, folded: folded,
+      proposalHops: max(localHops, cause == .local || cause == .outcome ? 0 : hops &+ 1))
     self.cause = nil
     commits.removeAll()
     folded = 0
     hops = 0
+    localHops = 0
     return reveal
   }
 }

@@ -18,6 +18,7 @@ extension Session {
       rejoin(id, now: now, &output)
       return buffer(frame, id)
     }
+    let settledBefore = settled.count
     var names = cursor.names
     while try names.next() {
       guard model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) else {
@@ -40,7 +41,8 @@ extension Session {
       var changes = cursor.changes
       while try changes.next() {
         guard let place = model.replica.place(ofID: changes.field) else {
-          // A name is missing that a complete peer would know: what is here is not complete.
+          // A name is missing that a complete peer would know: what is here is not complete, and nothing was taken in.
+          settled.removeLast(settled.count - settledBefore)
           models[id]?.replica.forgetIDs()
           return rejoin(id, now: now, &output)
         }
@@ -106,7 +108,7 @@ extension Session {
       bytes = 0
     }
     for field in fields {
-      let size = 64 + field.name.utf8.count + (field.value?.bytes.count ?? 0)
+      let size = 64 + field.name.utf8.count + field.origin.name.utf8.count + (field.value?.bytes.count ?? 0)
       if bytes > 0, bytes + size > limits.chunkBytes { send(isLast: false, &self, &output) }
       part.append(
         OfferedField(

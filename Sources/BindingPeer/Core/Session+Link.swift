@@ -149,7 +149,7 @@ extension Session {
   }
 
   static func conditions(on write: Pending) -> [Condition] {
-    write.proposal.operations.compactMap { operation in
+    write.proposal.operations.prefix(Condition.maxCount).compactMap { operation in
       write.seen[operation.field].map { Condition(field: operation.field, epoch: $0.epoch, version: $0.version) }
     }
   }

@@ -81,7 +81,14 @@ extension Session {
   private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
     guard joined.session == sessionID, var model = models[joined.model], model.request == joined.request else { return }
     epoch = joined.epoch
-    if joined.follows == .nothing {
+    let isNothingMissing =
+      model.replica.version == joined.version && (joined.version == 0 || model.replica.epoch == joined.epoch)
+    if joined.follows == .nothing, !isNothingMissing {
+      // The hub believes that there is nothing to add to what we do not have: start from nothing.
+      model.replica.reach(0, epoch: 0)
+      models[joined.model] = model
+      askToJoin([joined.model], now: now, &output)
+    } else if joined.follows == .nothing {
       model.replica.reach(joined.version, epoch: joined.epoch)
       model.touch(model.outbox.hide(upTo: joined.mark))
       models[joined.model] = model
@@ -107,7 +114,9 @@ extension Session {
     model.chunks.removeAll()
     let isRepair = model.replica.version > 0
     models[id] = model
+    let settledBefore = settled.count
     guard apply(chunks, to: id) else {
+      settled.removeLast(settled.count - settledBefore)
       // It does not fit what is here: start from nothing.
       models[id]?.replica.reach(0, epoch: 0)
       models[id]?.replica.forgetIDs()

@@ -9,10 +9,14 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard var model = models[id] else { throw .notJoined(model: id) }
     let bytes = try check(proposal)
-    guard outboxWrites < options.maxOutboxWrites, outboxBytes + bytes <= options.maxOutboxBytes else {
-      throw .outboxFull(writes: outboxWrites, bytes: outboxBytes)
-    }
-    for replaced in model.outbox.replaced(by: proposal) {
+    let replacedWrites = model.outbox.replaced(by: proposal)
+    let freed = replacedWrites.reduce(0) { $0 + (model.outbox[$1]?.bytes ?? 0) }
+    guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
+      outboxBytes - freed + bytes <= options.maxOutboxBytes
+    else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
+    outboxWrites -= replacedWrites.count
+    outboxBytes -= freed
+    for replaced in replacedWrites {
       settled.append((replaced, id, .superseded))
       release(replaced, in: &model)
     }
@@ -38,6 +42,7 @@ extension Session {
     outboxBytes += bytes
     model.touch(overlay.map(\.field))
     model.note(.local)
+    model.localHops = max(model.localHops, proposal.hops)
     models[id] = model
     return write
   }
@@ -74,6 +79,12 @@ extension Session {
       throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
     }
     guard Int(proposal.hops) <= limits.maxHops else { throw .loop(hops: Int(proposal.hops), limit: limits.maxHops) }
+    guard proposal.conditions.count <= Condition.maxCount else {
+      throw .tooMany(what: "conditions", count: proposal.conditions.count, limit: Condition.maxCount)
+    }
+    guard proposal.metadata.count <= Int(UInt8.max) else {
+      throw .tooMany(what: "entries of metadata", count: proposal.metadata.count, limit: Int(UInt8.max))
+    }
     var bytes = 64
     var names: Swift.Set<String> = []
     for operation in proposal.operations {
@@ -91,6 +102,9 @@ extension Session {
         throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
       }
       guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
+      if [.add, .max, .min].contains(operation.verb), Merge.apply(operation.verb, operand: value, to: nil) == nil {
+        throw .notANumber(field: operation.field)
+      }
       bytes += 16 + operation.field.utf8.count + value.bytes.count
     }
     for condition in proposal.conditions { bytes += 24 + condition.field.utf8.count }
@@ -263,11 +277,16 @@ extension Session {
     guard let pending = model.outbox[write], pending.proposal.isPlainSet,
       now >= pending.writtenAt + options.offlineMilliseconds
     else { return }
-    let isChanged = pending.seen.contains { name, seen in
-      guard let place = model.replica.place(of: name) else { return false }
+    let changed = pending.proposal.operations.map(\.field).first { name in
+      guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
       let field = model.replica.fields[place]
+      // What we ourselves committed meanwhile was written before this.
+      guard field.origin.tag != identity.tag else { return false }
       return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
     }
-    if isChanged { model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) } }
+    guard let changed, let seen = pending.seen[changed] else { return }
+    // One field that others changed decides for the whole proposal.
+    let condition = Condition(field: changed, epoch: seen.epoch, version: seen.version)
+    model.outbox.update(write) { $0.proposal.conditions = [condition] }
   }
 }

@@ -78,14 +78,17 @@ public struct Session: Sendable {
     guard let place = model.replica.place(of: name) else {
       guard model.isCurrent else { return nil }
       return FieldRecord(
-        shown: nil, committed: nil, epoch: model.replica.epoch, version: 0, origin: Origin(tag: .none, name: ""),
+        shown: nil, committed: nil, epoch: model.replica.epoch, version: model.replica.version,
+        origin: Origin(tag: .none, name: ""),
         time: 0,
         isPending: false)
     }
     let field = model.replica.fields[place]
     return FieldRecord(
       shown: model.outbox.shown(name, over: field.value), committed: field.value, epoch: model.replica.epoch,
-      version: field.version, origin: field.origin, time: field.time, isPending: model.outbox.isPending(name))
+      // A field without a value is known to be unchanged since the version that this replica has wholly.
+      version: field.value == nil ? model.replica.version : field.version, origin: field.origin, time: field.time,
+      isPending: model.outbox.isPending(name))
   }
 
   /// The epoch and version of the committed values; 0, 0 before anything was seen.

@@ -27,6 +27,8 @@ public enum WriteError: Error, Hashable, Sendable {
   case valueTooLarge(field: String, bytes: Int, limit: Int)
   case proposalTooLarge(bytes: Int, limit: Int)
   case tooManyFields(count: Int, limit: Int)
+  /// A proposal carries so many conditions, or entries of metadata, at most.
+  case tooMany(what: String, count: Int, limit: Int)
   case nameTooLong(String, limit: Int)
   /// It was written because of a commit that was itself written because of another, and so on.
   case loop(hops: Int, limit: Int)
@@ -52,6 +54,7 @@ extension WriteError: CustomStringConvertible {
       "\(field): the value has \(bytes) bytes, maxValueBytes is \(limit)"
     case .proposalTooLarge(let bytes, let limit): "the write has \(bytes) bytes, maxProposalBytes is \(limit)"
     case .tooManyFields(let count, let limit): "the write names \(count) fields, maxProposalFields is \(limit)"
+    case .tooMany(let what, let count, let limit): "the write has \(count) \(what); \(limit) are allowed"
     case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
     case .loop(let hops, let limit): "the write is the \(hops)th in a chain of answers to writes, maxHops is \(limit)"
     case .outboxFull(let writes, let bytes):

@@ -1,0 +1,76 @@
+import BindingPeer
+
+/// What a session wanted done in one drain, sorted.
+struct Drain {
+  var order: [String] = []
+  var reveals: [Reveal] = []
+  var settled: [(id: WriteID, outcome: Outcome)] = []
+  var holds: [(id: WriteID, code: HoldCode)] = []
+  var notices: [Notice] = []
+  var phases: [Phase] = []
+  var sent: [PeerMessage] = []
+  var pauses: [UInt64] = []
+  var subscribed: [Topic] = []
+  var unsubscribed: [Topic] = []
+  var listens: [[UInt8]] = []
+  var announced: [String] = []
+  var listed: [String] = []
+  var pongs: [UInt64] = []
+  var isClosed = false
+  var helloSession: SessionID?
+
+  init(_ actions: [PeerAction]) {
+    for action in actions { take(action) }
+  }
+
+  private mutating func take(_ action: PeerAction) {
+    switch action {
+    case .open(let pause): pauses.append(pause)
+    case .send(let frame): take(frame)
+    case .listen(let topic, _): listens.append(topic)
+    case .subscribe(let topic): subscribed.append(topic)
+    case .unsubscribe(let topic): unsubscribed.append(topic)
+    case .reveal(let reveal):
+      order.append("reveal")
+      reveals.append(reveal)
+    case .settled(let id, _, let outcome):
+      order.append("settled")
+      settled.append((id, outcome))
+    case .hold(let id, _, let code): holds.append((id, code))
+    case .announced(_, let model, _, _): announced.append(model)
+    case .listed(let prefix): listed.append(prefix)
+    case .phase(let phase): phases.append(phase)
+    case .notice(let notice): notices.append(notice)
+    case .pong(let token): pongs.append(token)
+    case .close: isClosed = true
+    }
+  }
+
+  private mutating func take(_ frame: [UInt8]) {
+    guard let (header, message) = try? PeerMessage.decode(frame) else {
+      order.append("unreadable frame")
+      return
+    }
+    if case .hello = message { helloSession = header.session }
+    sent.append(message)
+  }
+
+  var joins: [Join] { sent.flatMap { message -> [Join] in if case .join(let joins) = message { joins } else { [] } } }
+  /// The first model asked for; `none` where there is none, which no expectation fits.
+  var join: Join { joins.first ?? Join(request: 0, model: "none") }
+  var request: UInt32 { join.request }
+  var proposals: [NumberedProposal] {
+    sent.flatMap { message -> [NumberedProposal] in if case .propose(let list) = message { list } else { [] } }
+  }
+  var numbers: [ProposalNumber] { proposals.map(\.number) }
+  var proposeFrames: Int { sent.count { $0.kind == .propose } }
+  var offers: [Offer] { sent.compactMap { if case .offer(let offer) = $0 { offer } else { nil } } }
+  var alives: [Alive] { sent.compactMap { if case .alive(let alive) = $0 { alive } else { nil } } }
+  var hellos: [Hello] { sent.compactMap { if case .hello(let hello) = $0 { hello } else { nil } } }
+  var asksHeads: Bool { sent.contains(.askHeads) }
+  var outcomes: [Outcome] { settled.map(\.outcome) }
+  /// The changes of the one reveal, as `field old new`.
+  var changes: [String] {
+    reveals.flatMap(\.changes).map { "\($0.field) \($0.old?.description ?? "-") \($0.new?.description ?? "-")" }
+  }
+}

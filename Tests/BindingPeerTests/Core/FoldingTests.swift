@@ -1,0 +1,132 @@
+import BindingPeer
+import Testing
+
+@Suite("What has not been sent folds")
+struct FoldingTests {
+  /// A session that has never seen a hub.
+  func alone(_ options: SessionOptions = SessionOptions()) -> PeerBench {
+    var bench = PeerBench(options: options)
+    bench.join()
+    return bench
+  }
+
+  @Test("before any hub a write shows, and waits")
+  func showsAlone() throws {
+    var bench = alone()
+    let drain = try bench.write(.set(["level": "0.8"])).drain
+    #expect(drain.changes == ["level - 0.8"] && drain.sent.isEmpty)
+    #expect(bench.live().numbers == [1])
+  }
+
+  @Test("a plain set replaces an earlier one of all whose fields it sets; that one ends as superseded")
+  func replaces() throws {
+    var bench = alone()
+    let first = try bench.set(["level": "1"])
+    let second = try bench.write(.set(["level": "2", "on": "true"])).drain
+    #expect(second.settled.map(\.id) == [first] && second.outcomes == [.superseded])
+    let third = try bench.write(.set(["level": "3"])).drain
+    #expect(third.settled.isEmpty)
+    #expect(bench.shown("level") == "3" && bench.shown("on") == "true")
+    #expect(bench.live().proposals.map { $0.operations.count } == [2, 1])
+  }
+
+  @Test("a plain set does not reach across an add, a default or a delete of its field")
+  func notAcross() throws {
+    for between in [Proposal.one(.add, "level", "1"), .one(.whenUnset, "level", "1"), .one(.delete, "level")] {
+      var bench = alone()
+      try bench.set(["level": "1"])
+      try bench.write(between)
+      #expect(try bench.write(.set(["level": "3"])).drain.settled.isEmpty)
+      #expect(bench.live().numbers == [1, 2, 3])
+    }
+  }
+
+  @Test("a plain set of several fields stays as long as something else lies over one of them")
+  func coveredInPart() throws {
+    var bench = alone()
+    try bench.set(["a": "1", "b": "1"])
+    try bench.write(.one(.add, "b", "1"))
+    #expect(try bench.write(.set(["a": "2", "b": "2"])).drain.settled.isEmpty)
+    #expect(bench.live().numbers == [1, 2, 3])
+  }
+
+  @Test("an add and a guarded set replace nothing")
+  func othersReplaceNothing() throws {
+    var bench = alone()
+    try bench.set(["level": "1"])
+    #expect(try bench.write(.one(.add, "level", "1")).drain.settled.isEmpty)
+    var guarded = Proposal.set(["level": "2"])
+    guarded.conditions = [Condition(field: "level", epoch: 100, version: 3)]
+    #expect(try bench.write(guarded).drain.settled.isEmpty)
+  }
+
+  @Test("what has a number is never replaced, whatever becomes of the connection")
+  func numberedStays() throws {
+    var bench = PeerBench()
+    bench.live()
+    try bench.set(["level": "1"])
+    bench.lose()
+    #expect(try bench.write(.set(["level": "2"])).drain.settled.isEmpty)
+    let sent = bench.live(knew: true).proposals
+    #expect(sent.map(\.number) == [1, 2])
+    #expect(sent.map { $0.operations[0].value } == [json("1"), json("2")])
+  }
+
+  @Test("a write that was never sent can be given up; it ends as expired and shows no longer")
+  func withdrawn() throws {
+    var bench = alone()
+    let id = try bench.set(["level": "1"])
+    let drain = bench.act { session, now, output in
+      let first = session.withdraw(id, now: now, into: &output)
+      let second = session.withdraw(id, now: now, into: &output)
+      #expect(first && !second)
+    }
+    #expect(drain.outcomes == [.expired] && drain.changes == ["level 1 -"])
+    #expect(bench.live().numbers.isEmpty)
+  }
+
+  @Test("the outbox holds so many writes and so many bytes; past that a write throws and shows nothing")
+  func bounded() throws {
+    var options = SessionOptions()
+    options.maxOutboxWrites = 2
+    var bench = alone(options)
+    try bench.set(["a": "1"])
+    try bench.set(["b": "1"])
+    #expect { try bench.set(["c": "1"]) } throws: { error in
+      if case .outboxFull(let writes, _) = error as? WriteError { writes == 2 } else { false }
+    }
+    #expect(bench.shown("c") == nil)
+    options.maxOutboxWrites = 10
+    options.maxOutboxBytes = 200
+    var narrow = alone(options)
+    #expect(throws: WriteError.self) { for name in ["a", "b", "c", "d"] { try narrow.set([name: "1"]) } }
+  }
+
+  @Test("what the hub's limits do not allow is refused here, and names the limit")
+  func limits() throws {
+    var limits = Limits()
+    limits.maxValueBytes = 10
+    limits.maxProposalFields = 2
+    var bench = PeerBench()
+    bench.live(limits: limits)
+    #expect(throws: WriteError.valueTooLarge(field: "a", bytes: 11, limit: 10)) { try bench.set(["a": "12345678901"]) }
+    #expect(throws: WriteError.tooManyFields(count: 3, limit: 2)) { try bench.set(["a": "1", "b": "1", "c": "1"]) }
+    #expect(throws: WriteError.loop(hops: 9, limit: 8)) {
+      try bench.write(Proposal(operations: [FieldOperation(.set, "a", json("1"))], hops: 9))
+    }
+    #expect(bench.session.unconfirmed == 0 && bench.shown("a") == nil)
+  }
+
+  @Test("a write that cannot be one is refused here")
+  func malformed() throws {
+    var bench = alone()
+    let twice = Proposal(operations: [FieldOperation(.set, "a", json("1")), FieldOperation(.set, "a", json("2"))])
+    #expect(throws: WriteError.empty) { try bench.write(Proposal(operations: [])) }
+    #expect(throws: WriteError.duplicateField("a")) { try bench.write(twice) }
+    #expect(throws: WriteError.notJSON(field: "a")) { try bench.set(["a": "{"]) }
+    #expect(throws: WriteError.valueMismatch(field: "a", .set)) { try bench.write(.one(.set, "a")) }
+    #expect(throws: WriteError.valueMismatch(field: "a", .delete)) { try bench.write(.one(.delete, "a", "1")) }
+    #expect(throws: WriteError.notJoined(model: "door")) { try bench.write(.set(["a": "1"]), to: "door") }
+    #expect(throws: WriteError.self) { try bench.set(["a b": "1"]) }
+  }
+}

@@ -1,0 +1,201 @@
+import BindingPeer
+import Testing
+
+@Suite("A session follows commits")
+struct FollowingTests {
+  let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
+
+  func followed() -> PeerBench {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    return bench
+  }
+
+  @Test("the fields of one commit show together")
+  func atomic() {
+    var bench = followed()
+    let drain = bench.hub(bench.commits(after: 5, [[0: "0.9", 1: "false"]]))
+    #expect(drain.reveals.count == 1)
+    #expect(drain.changes == ["level 0.3 0.9", "on true false"])
+    #expect(drain.reveals.first?.version == 6)
+  }
+
+  @Test("all frames of a drain are one reveal, which lists every commit")
+  func oneReveal() {
+    var bench = followed()
+    let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]), bench.commits(after: 7, [[0: "3"]]))
+    #expect(drain.reveals.count == 1)
+    #expect(drain.changes == ["level 0.3 3"])
+    #expect(drain.reveals.first?.commits.map(\.version) == [6, 7, 8])
+    #expect(drain.reveals.first?.commits.map { $0.changes.first?.value } == [json("1"), json("2"), json("3")])
+  }
+
+  @Test("a reveal lists so many commits, the rest it counts")
+  func listsSome() {
+    var options = SessionOptions()
+    options.maxListedCommits = 2
+    var bench = PeerBench(options: options)
+    bench.live(version: 5, lit)
+    let reveal = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]])).reveals.first
+    #expect(reveal?.commits.count == 2 && reveal?.folded == 2)
+  }
+
+  @Test("a commit without a value deletes the field")
+  func deletes() {
+    var bench = followed()
+    #expect(bench.hub(bench.commits(after: 5, [[1: nil]])).changes == ["on true -"])
+    #expect(bench.session.shownValues("lamp").keys.sorted() == ["level"])
+  }
+
+  @Test("a new field comes with its name")
+  func newName() {
+    var bench = followed()
+    let drain = bench.hub(bench.commits(after: 5, [[2: "\"desk\""]], names: NamesRun(first: 2, names: ["name"])))
+    #expect(drain.changes == ["name - \"desk\""])
+  }
+
+  @Test("a repeated frame changes nothing")
+  func repeated() {
+    var bench = followed()
+    let frame = bench.commits(after: 5, [[0: "1"]])
+    bench.hub(frame)
+    let again = bench.hub(frame)
+    #expect(again.changes.isEmpty && again.joins.isEmpty)
+    #expect(bench.session.counters.repeats == 1)
+    #expect(bench.session.version(of: "lamp") == (100, 6))
+  }
+
+  @Test("of a frame that overlaps, only what is new applies")
+  func overlap() {
+    var bench = followed()
+    bench.hub(bench.commits(after: 5, [[0: "1"]]))
+    let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]))
+    #expect(drain.reveals.first?.commits.map(\.version) == [7])
+    #expect(bench.shown("level") == "2")
+  }
+
+  @Test("a gap is told, asked about once with what is here, and healed by a delta; what came meanwhile follows it")
+  func gap() {
+    var bench = followed()
+    let lost = bench.hub(bench.commits(after: 7, [[0: "8"]]))
+    #expect(lost.notices == [.gap(model: "lamp", from: 5, to: 8)])
+    #expect(lost.changes.isEmpty && bench.shown("level") == "0.3")
+    #expect(lost.joins.first?.version == 5 && lost.joins.first?.epoch == 100 && lost.joins.first?.namesKnown == 2)
+    let more = bench.hub(bench.commits(after: 8, [[1: "false"]]))
+    #expect(more.joins.isEmpty)
+    let healed = bench.catchUp(
+      lost.request, from: 5, version: 8, [Entry(name: "level", value: "8", version: 8)])
+    #expect(healed.reveals.count == 1)
+    #expect(healed.changes == ["level 0.3 8", "on true false"])
+    #expect(healed.reveals.first?.cause == .delta(from: 5))
+    #expect(healed.notices.contains(.healed(model: "lamp", form: .delta, commits: 3)))
+    #expect(bench.session.version(of: "lamp") == (100, 9))
+  }
+
+  @Test("a delta deletes what it names without a value, and leaves what it does not name")
+  func deltaDeletes() {
+    var bench = followed()
+    let request = bench.hub(bench.commits(after: 7, [[0: "8"]])).request
+    let drain = bench.catchUp(request, from: 5, version: 8, [Entry(name: "level", value: nil, version: 7)])
+    #expect(drain.changes == ["level 0.3 -"])
+    #expect(bench.shown("on") == "true")
+  }
+
+  @Test("a delta that begins beyond what is here leads to a snapshot")
+  func deltaBeyond() {
+    var bench = followed()
+    let request = bench.hub(bench.commits(after: 7, [[0: "8"]])).request
+    let drain = bench.catchUp(request, from: 6, version: 8, [Entry(name: "level", value: "8", version: 8)])
+    #expect(drain.changes.isEmpty)
+    #expect(drain.joins.first?.version == 0 && drain.joins.first?.epoch == 0)
+  }
+
+  @Test("commits that wait for a catch-up are bounded; past the bound they are dropped and counted")
+  func buffersSome() {
+    var options = SessionOptions()
+    options.maxBufferedBytes = 200
+    var bench = PeerBench(options: options)
+    bench.live(version: 5, lit)
+    let request = bench.hub(bench.commits(after: 6, [[0: "7"]])).request
+    for version in 7..<12 { bench.hub(bench.commits(after: Version(version), [[0: "\(version)"]])) }
+    #expect(bench.session.counters.unbuffered > 0)
+    let healed = bench.catchUp(request, from: 5, version: 6, [Entry(name: "level", value: "6", version: 6)])
+    #expect(healed.joins.isEmpty && bench.session.version(of: "lamp").version >= 7)
+    #expect(bench.hub(bench.head(12, digest: 0)).joins.count == 1)
+  }
+
+  @Test("a head beyond what is here finds the last commit lost")
+  func headBeyond() {
+    var bench = followed()
+    let drain = bench.hub(bench.head(6, digest: 0))
+    #expect(drain.notices == [.gap(model: "lamp", from: 5, to: 6)])
+    #expect(drain.joins.first?.version == 5)
+  }
+
+  @Test("a head with the digest that the hub computes is silent; with another one a snapshot is asked for")
+  func digest() {
+    var bench = followed()
+    let digest =
+      fieldDigest(name: "level", version: 4, value: json("0.3"))
+      &+ fieldDigest(name: "on", version: 5, value: json("true"))
+    let same = bench.hub(bench.head(5, digest: digest))
+    #expect(same.joins.isEmpty && same.notices.isEmpty)
+    bench.hub(bench.commits(after: 5, [[0: "1", 1: nil]]))
+    #expect(bench.hub(bench.head(6, digest: fieldDigest(name: "level", version: 6, value: json("1")))).joins.isEmpty)
+    let other = bench.hub(bench.head(6, digest: 1))
+    #expect(other.notices == [.diverged(model: "lamp", version: 6)])
+    #expect(other.joins.first?.version == 0 && other.joins.first?.epoch == 0)
+    let healed = bench.catchUp(other.request, version: 6, [Entry(name: "level", value: "5", version: 6)])
+    #expect(healed.changes == ["level 1 5"])
+  }
+
+  @Test("a beat that did not come leads to the question for the heads; those find what was lost")
+  func missedBeat() {
+    var bench = followed()
+    bench.hub(bench.beat(1))
+    #expect(!bench.hub(bench.beat(2)).asksHeads)
+    let drain = bench.hub(bench.beat(4))
+    #expect(drain.asksHeads && drain.notices == [.missedBeat(last: 2)])
+    let heads = HubMessage.heads(
+      HeadsAnswer(
+        session: bench.sessionID, epoch: 100, heads: [ModelHead(topic: PeerBench.lamp, version: 9, digest: 0)]))
+    #expect(bench.hub(heads).joins.count == 1)
+  }
+
+  @Test("every beat is answered, and names a model only where something has changed")
+  func alive() {
+    var bench = followed()
+    #expect(bench.hub(bench.beat(1)).alives.first?.entries.map(\.applied) == [5])
+    #expect(bench.hub(bench.beat(2)).alives == [Alive(beat: 2)])
+    bench.hub(bench.commits(after: 5, [[0: "1"]]))
+    #expect(bench.hub(bench.beat(3)).alives.first?.entries.map(\.applied) == [6])
+    #expect(bench.hub(bench.beat(3)).alives.isEmpty)
+  }
+
+  @Test("a commit of another epoch leads to a catch-up and does not show")
+  func otherEpoch() {
+    var bench = followed()
+    let drain = bench.hub(bench.commits(after: 5, [[0: "1"]], epoch: 101))
+    #expect(drain.joins.count == 1 && bench.shown("level") == "0.3")
+  }
+
+  @Test("frames of another start of the hub, of unknown topics and of broken bytes are dropped and counted")
+  func dropped() {
+    var bench = followed()
+    let frame = bench.commits(after: 5, [[0: "1"]])
+    bench.hub(frame, start: 8)
+    bench.hub(frame, topic: PeerBench.lamp + 1)
+    bench.deliver([[1, 2, 3], Array(frame.encode(topic: PeerBench.lamp, start: 7).dropLast())])
+    #expect(bench.session.counters.otherStart == 1)
+    #expect(bench.session.counters.otherTopic == 1)
+    #expect(bench.session.counters.badFrames == 2)
+    #expect(bench.shown("level") == "0.3")
+    #expect(bench.hub(frame).changes == ["level 0.3 1"])
+  }
+
+  @Test("what is written while a commit is delivered has one hop more than the commit")
+  func hops() {
+    var bench = followed()
+    #expect(bench.hub(bench.commits(after: 5, [[0: "1"]], hops: 3)).reveals.first?.proposalHops == 4)
+  }
+}

@@ -1,0 +1,135 @@
+import BindingPeer
+import Testing
+
+@Suite("A session joins and catches up")
+struct JoiningTests {
+  let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
+
+  @Test("a session that is welcomed listens first, then asks for what it has joined")
+  func welcomed() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let drain = bench.welcome()
+    #expect(drain.phases == [.live])
+    #expect(drain.listens == [Topics.sessionTopic(bench.sessionID)])
+    #expect(drain.joins.map(\.name) == ["lamp"])
+    #expect(drain.joins.first?.version == 0 && drain.joins.first?.undecided == 1)
+  }
+
+  @Test("a model's topic is subscribed to as soon as the hub names it")
+  func subscribes() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    let drain = bench.hub(bench.assigned(request))
+    #expect(drain.subscribed == [PeerBench.lamp])
+  }
+
+  @Test("a snapshot is one reveal of all its fields")
+  func snapshot() {
+    var bench = PeerBench()
+    let drain = bench.live(version: 5, lit)
+    #expect(drain.reveals.count == 1)
+    #expect(drain.reveals.first?.cause == .snapshot)
+    #expect(drain.changes == ["level - 0.3", "on - true"])
+    #expect(bench.session.version(of: "lamp") == (100, 5))
+    #expect(bench.session.isCurrent("lamp"))
+  }
+
+  @Test("a snapshot takes away what it does not name")
+  func snapshotReplaces() {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    bench.lose()
+    let drain = bench.live(version: 8, [Entry(name: "level", value: "0.4", version: 8)])
+    #expect(drain.changes == ["level 0.3 0.4", "on true -"])
+    #expect(bench.shown("on") == nil)
+  }
+
+  @Test("a catch-up in chunks changes nothing before its last")
+  func chunks() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    bench.hub(bench.assigned(request), bench.joined(request, version: 5, follows: .snapshot))
+    let first = bench.hub(bench.chunk(request, version: 5, [lit[0]], isLast: false))
+    #expect(first.reveals.isEmpty && bench.shown("level") == nil)
+    let last = bench.hub(bench.chunk(request, version: 5, [lit[1]], chunk: 1, firstID: 1))
+    #expect(last.reveals.count == 1)
+    #expect(last.changes == ["level - 0.3", "on - true"])
+  }
+
+  @Test("a chunk that comes twice counts once")
+  func chunkTwice() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    bench.hub(bench.assigned(request), bench.joined(request, version: 5, follows: .snapshot))
+    let first = bench.chunk(request, version: 5, [lit[0]], isLast: false)
+    bench.hub(first, first)
+    #expect(bench.hub(bench.chunk(request, version: 5, [lit[1]], chunk: 1, firstID: 1)).changes.count == 2)
+  }
+
+  @Test("a join without an answer is asked again, a catch-up that stands still too")
+  func asksAgain() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let first = bench.welcome().request
+    #expect(bench.wait(2_999).joins.isEmpty)
+    let second = bench.wait(1).joins.first?.request
+    #expect(second != nil && second != first)
+    bench.hub(bench.beat(1), bench.joined(second ?? 0, version: 5, follows: .snapshot))
+    bench.hub(bench.chunk(second ?? 0, version: 5, [lit[0]], isLast: false))
+    #expect(bench.session.nextDeadline <= bench.now + 3_000)
+    #expect(bench.wait(3_000).joins.count == 1)
+  }
+
+  @Test("an answer to an earlier join is passed over")
+  func earlierAnswer() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let first = bench.welcome().request
+    let second = bench.wait(3_000).request
+    #expect(bench.catchUp(first, version: 5, lit).reveals.isEmpty)
+    #expect(bench.catchUp(second, version: 5, lit).reveals.count == 1)
+  }
+
+  @Test("who is current stays as it is: nothing shows, nothing follows")
+  func nothingFollows() {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    bench.lose()
+    bench.open()
+    let join = bench.welcome(knew: true).join
+    #expect(join.epoch == 100 && join.version == 5)
+    let drain = bench.hub(bench.assigned(join.request), bench.joined(join.request, version: 5, follows: .nothing))
+    #expect(drain.changes.isEmpty && bench.shown("level") == "0.3")
+    #expect(bench.session.isCurrent("lamp"))
+  }
+
+  @Test("the models below a prefix are announced one by one, then listed; later ones as they come")
+  func prefix() {
+    var bench = PeerBench()
+    bench.open()
+    bench.welcome()
+    let asked = bench.act { session, now, output in session.joinPrefix("shop/", now: now, into: &output) }
+    #expect(asked.joins.first?.form == .prefix)
+    func announce(_ model: String, complete: Bool) -> HubMessage {
+      .announce(
+        Announce(
+          session: bench.sessionID, request: asked.request, isComplete: complete,
+          models: [AnnouncedModel(model: model, topic: PeerBench.lamp, version: 1, fields: 2)]))
+    }
+    let first = bench.hub(announce("shop/a", complete: false), announce("shop/b", complete: true))
+    #expect(first.announced == ["shop/a", "shop/b"] && first.listed == ["shop/"])
+    #expect(bench.hub(announce("shop/c", complete: false)).announced == ["shop/c"])
+    _ = bench.act { session, _, _ in session.leavePrefix("shop/") }
+    #expect(bench.hub(announce("shop/d", complete: false)).announced.isEmpty)
+  }
+}

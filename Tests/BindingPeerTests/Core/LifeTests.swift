@@ -1,0 +1,280 @@
+import BindingPeer
+import Testing
+
+@Suite("A session lives through losses")
+struct LifeTests {
+  let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
+
+  func followed(options: SessionOptions = SessionOptions()) -> PeerBench {
+    var bench = PeerBench(options: options)
+    bench.live(version: 5, lit)
+    return bench
+  }
+
+  @Test("a session asks for its first connection at once")
+  func first() {
+    var bench = PeerBench()
+    #expect(bench.wait(0).pauses == [0])
+    #expect(bench.session.phase == .connecting)
+    #expect(bench.wait(100).pauses.isEmpty)
+  }
+
+  @Test("a hello without a welcome is given up after two seconds, with pauses that grow and stay within a second")
+  func helloAgain() {
+    var bench = PeerBench()
+    var pauses: [UInt64] = []
+    for _ in 0..<8 {
+      bench.open()
+      #expect(bench.wait(1_999).pauses.isEmpty)
+      pauses += bench.wait(1).pauses
+    }
+    #expect(pauses.count == 8)
+    for (turn, pause) in pauses.enumerated() {
+      let whole = min(1_000, 50 << turn)
+      #expect((whole / 2...whole).contains(Int(pause)))
+    }
+  }
+
+  @Test("every hello has a session number of its own; from the second welcome on it says that it resumes")
+  func hellos() {
+    var bench = followed()
+    let first = bench.sessionID
+    bench.lose()
+    let hello = bench.open().hellos.first
+    #expect(hello?.isResuming == true && bench.sessionID != first)
+    #expect(hello?.identity.tag == PeerBench.own)
+  }
+
+  @Test("a welcome to another session is passed over")
+  func otherWelcome() {
+    var bench = PeerBench()
+    bench.open()
+    let right = bench.sessionID
+    bench.sessionID = right ^ 1
+    #expect(bench.welcome().phases.isEmpty)
+    bench.sessionID = right
+    #expect(bench.welcome().phases == [.live])
+  }
+
+  @Test("silence for more than three beats is answered with a new connection")
+  func silence() {
+    var bench = followed()
+    #expect(bench.wait(3_000).pauses.isEmpty)
+    let drain = bench.wait(1_000)
+    #expect(drain.pauses.count == 1 && drain.notices == [.reopening(.silence)])
+  }
+
+  @Test("the lease is renewed at least at every third of it, without any beat")
+  func lease() {
+    var bench = followed()
+    #expect(bench.session.nextDeadline <= bench.now + 3_000)
+    #expect(bench.wait(3_000).alives.count == 1)
+  }
+
+  @Test("what shows stays through a loss, and writes go on")
+  func offline() throws {
+    var bench = followed()
+    bench.lose()
+    #expect(bench.shown("level") == "0.3")
+    #expect(try bench.write(.set(["level": "0.9"])).drain.changes == ["level 0.3 0.9"])
+  }
+
+  @Test("after a new welcome the join says what is here, and what has no outcome goes again, first what was sent first")
+  func resumes() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    try bench.set(["on": "false"])
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    bench.lose()
+    try bench.set(["name": "1"])
+    bench.open()
+    let welcomed = bench.welcome(knew: true)
+    #expect(welcomed.numbers.isEmpty)
+    let join = welcomed.join
+    #expect(join.version == 5 && join.epoch == 100 && join.undecided == 2 && join.namesKnown == 0)
+    let drain = bench.hub(
+      bench.assigned(join.request), bench.joined(join.request, version: 5, mark: 1, follows: .nothing))
+    #expect(drain.numbers == [2, 3])
+  }
+
+  @Test("a fenced session stops: no new connection, writes throw, what is undecided ends as unknown")
+  func fenced() throws {
+    var bench = followed()
+    let id = try bench.set(["level": "0.8"])
+    let drain = bench.hub(bench.error(.fenced))
+    #expect(drain.phases == [.stopped(.fenced)] && drain.isClosed && drain.pauses.isEmpty)
+    #expect(drain.settled.map(\.id) == [id])
+    #expect(drain.changes == ["level 0.8 0.3"])
+    #expect(throws: WriteError.stopped(.fenced)) { try bench.set(["level": "1"]) }
+    #expect(bench.open().hellos.isEmpty && bench.lose().pauses.isEmpty && bench.session.nextDeadline == .max)
+  }
+
+  @Test("another protocol and a wrong secret end the session as well")
+  func otherEnds() {
+    var first = followed()
+    #expect(first.hub(first.error(.otherProtocol)).phases == [.stopped(.otherProtocol("because"))])
+    var second = followed()
+    #expect(second.hub(second.error(.notYours)).phases == [.stopped(.notYours)])
+  }
+
+  @Test("a fatal error of another kind is answered with a new connection, one that is not fatal with nothing")
+  func errors() {
+    for code in [ErrorCode.staleStart, .unknownSession, .closing] {
+      var bench = followed()
+      #expect(bench.hub(bench.error(code)).pauses.count == 1)
+    }
+    var bench = followed()
+    let drain = bench.hub(bench.error(.overLimit, fatal: false))
+    #expect(drain.pauses.isEmpty && drain.phases.isEmpty)
+    #expect(drain.notices == [.hubError(code: .overLimit, fatal: false, text: "because")])
+  }
+
+  @Test("the end is said politely; what is undecided ends as unknown")
+  func bye() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    let drain = bench.act { session, now, output in session.bye(now: now, into: &output) }
+    #expect(drain.sent == [.leave(Leave())] && drain.phases == [.stopped(.closed)] && drain.isClosed)
+    #expect(drain.settled.count == 1)
+  }
+
+  @Test("a model is left once what was written to it has its outcome")
+  func leaves() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    let asked = bench.act { session, now, output in session.leave("lamp", now: now, into: &output) }
+    #expect(asked.unsubscribed.isEmpty)
+    let left = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    #expect(left.unsubscribed == [PeerBench.lamp] && left.sent == [.leave(Leave(topics: [PeerBench.lamp]))])
+    #expect(left.outcomes.count == 1)
+  }
+
+  @Test("a model that was left and is joined again goes on with its numbers")
+  func numbersGoOn() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    _ = bench.act { session, now, output in session.leave("lamp", now: now, into: &output) }
+    let join = bench.join().join
+    #expect(join.undecided == 2)
+    bench.catchUp(join.request, version: 6, lit, mark: 1)
+    #expect(try bench.write(.set(["level": "0.9"])).drain.numbers == [2])
+  }
+
+  @Test(
+    "in a new epoch the replica stays until its snapshot comes; then the numbered write goes again under its number")
+  func newEpoch() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    bench.lose()
+    bench.epoch = 101
+    bench.start = 8
+    bench.open()
+    let welcomed = bench.welcome()
+    #expect(welcomed.notices == [.newEpoch(old: 100, new: 101)] && bench.shown("on") == "true")
+    #expect(welcomed.join.epoch == 100 && welcomed.join.version == 5)
+    let drain = bench.catchUp(
+      welcomed.request, version: 1, [Entry(name: "level", value: "0.3", version: 1)])
+    #expect(drain.numbers == [1] && drain.changes == ["on true -"])
+    #expect(bench.session.version(of: "lamp") == (101, 1) && bench.shown("level") == "0.8")
+  }
+
+  @Test("asked for an offer, a peer gives its committed values as they were in the old epoch, without what is pending")
+  func offer() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    bench.lose()
+    bench.epoch = 101
+    bench.start = 8
+    bench.open()
+    let request = bench.welcome().request
+    let drain = bench.hub(
+      bench.assigned(request),
+      .askOffer(AskOffer(session: bench.sessionID, request: 77, topic: PeerBench.lamp)))
+    let offer = try #require(drain.offers.first)
+    #expect(offer.request == 77 && offer.epoch == 100 && offer.version == 5 && offer.isLast)
+    #expect(offer.fields.map(\.name).sorted() == ["level", "on"])
+    let level = offer.fields.first { $0.name == "level" }
+    #expect(level?.value == json("0.3") && level?.version == 4 && level?.origin == PeerBench.other)
+  }
+
+  @Test("a large offer comes in chunks, of which only the last says so")
+  func largeOffer() {
+    var limits = Limits()
+    limits.chunkBytes = 1_000
+    var bench = PeerBench()
+    bench.live(version: 1, (0..<40).map { Entry(name: "f\($0)", value: "\"\($0)\"", version: 1) }, limits: limits)
+    let drain = bench.hub(.askOffer(AskOffer(session: bench.sessionID, request: 1, topic: PeerBench.lamp)))
+    #expect(drain.offers.count > 1)
+    #expect(drain.offers.map(\.chunk) == (0..<UInt32(drain.offers.count)).map { $0 })
+    #expect(drain.offers.map(\.isLast) == drain.offers.indices.map { $0 == drain.offers.count - 1 })
+    #expect(Set(drain.offers.flatMap(\.fields).map(\.name)).count == 40)
+  }
+
+  @Test("another log: what is undecided ends as unknown, nothing of the replica is offered or sent")
+  func otherLog() throws {
+    var bench = followed()
+    let id = try bench.set(["level": "0.8"])
+    bench.lose()
+    bench.log = 2
+    bench.start = 8
+    bench.open()
+    let drain = bench.welcome()
+    #expect(drain.notices.first == .otherLog(old: 1, new: 2))
+    #expect(drain.settled.map(\.id) == [id])
+    #expect(drain.join.epoch == 0 && drain.join.version == 0 && drain.join.undecided == 2)
+    let asked = bench.hub(
+      bench.assigned(drain.request),
+      .askOffer(AskOffer(session: bench.sessionID, request: 1, topic: PeerBench.lamp)))
+    #expect(asked.offers.flatMap(\.fields).isEmpty)
+    #expect(bench.catchUp(drain.request, version: 1, []).numbers.isEmpty)
+  }
+
+  @Test(
+    "forgotten by the hub, a plain set goes again as compare-and-set under a fresh number; all else ends as unknown")
+  func unknownIdentity() throws {
+    var bench = followed()
+    try bench.set(["level": "0.8"])
+    let add = try bench.write(.one(.add, "count", "1")).id
+    bench.lose()
+    bench.open()
+    let drain = bench.welcome(knew: false)
+    #expect(drain.notices == [.unknownIdentity] && drain.settled.map(\.id) == [add])
+    #expect(drain.join.undecided == 3)
+    let sent = bench.catchUp(drain.request, version: 5, lit, mark: 2).proposals
+    #expect(sent.map(\.number) == [3])
+    #expect(sent.first?.conditions.map(\.version) == [4] && sent.first?.conditions.map(\.epoch) == [100])
+  }
+
+  /// A plain set that waits unsent while another peer's snapshot comes in.
+  func waited(_ milliseconds: UInt64, _ now: [Entry]) throws -> [NumberedProposal] {
+    var bench = followed()
+    bench.lose()
+    try bench.set(["level": "0.8"])
+    bench.now += milliseconds
+    return bench.live(version: 6, now, knew: true).proposals
+  }
+
+  @Test(
+    "a plain set that waited ten seconds yields where others changed or deleted the field: it goes as compare-and-set")
+  func oldYields() throws {
+    let changed = try waited(10_000, [Entry(name: "level", value: "0.1", version: 6), lit[1]])
+    #expect(changed.first?.conditions.map(\.version) == [4] && changed.first?.conditions.map(\.epoch) == [100])
+  }
+
+  @Test("one that waited less, or on a field that nobody touched, goes as it was written")
+  func youngWins() throws {
+    let young = try waited(9_999, [Entry(name: "level", value: "0.1", version: 6), lit[1]])
+    #expect(young.first?.conditions.isEmpty == true)
+    let untouched = try waited(60_000, [lit[0], Entry(name: "on", value: "false", version: 6)])
+    #expect(untouched.first?.conditions.isEmpty == true)
+  }
+
+  @Test("a ping is answered with its token")
+  func ping() {
+    var bench = followed()
+    let drain = bench.act { session, now, output in session.ping(42, now: now, into: &output) }
+    #expect(drain.sent == [.ping(Ping(token: 42))])
+    #expect(bench.hub(.pong(Pong(session: bench.sessionID, token: 42))).pongs == [42])
+  }
+}
