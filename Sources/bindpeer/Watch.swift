@@ -70,6 +70,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
   }
 
   func link(_ status: PeerStatus) {
+    if case .stopped = status.phase { return }
     lock.lock()
     defer { lock.unlock() }
     if status.isLive, isDown {
