@@ -25,19 +25,27 @@ struct LogFile {
     // one.
     let ordinal = (before.map { $0.epoch >> 32 } ?? 0) + 1
     let epoch = ordinal << 32 | UInt64(UInt32.random(in: 1 ... .max))
-    if let path {
-      let text = "bindhub log 1\n\(logID)\n\(epoch)\n"
-      let directory = (path as NSString).deletingLastPathComponent
-      try? FileManager.default.createDirectory(
-        atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      do {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-      } catch {
-        throw .directory(path: directory, problem: "\(path) cannot be written: \(error.localizedDescription)")
-      }
+    do throws(StoreError) {
+      try note(logID: logID, epoch: epoch)
+    } catch {
+      throw .directory(path: path.map(LogFile.directory) ?? "", problem: error.description)
     }
     return HubBirth(logID: logID, epoch: epoch, start: UInt32.random(in: 1 ... .max), tailProven: before == nil)
   }
+
+  /// Notes the life that the log is in, so that a later one never counts below it.
+  func note(logID: LogID, epoch: Epoch) throws(StoreError) {
+    guard let path else { return }
+    try? FileManager.default.createDirectory(
+      atPath: LogFile.directory(path), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    do {
+      try Data("bindhub log 1\n\(logID)\n\(epoch)\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw StoreError("\(path) cannot be written: \(error.localizedDescription)")
+    }
+  }
+
+  private static func directory(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
 
   private static func read(_ path: String) -> (logID: LogID, epoch: Epoch)? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }

@@ -42,6 +42,17 @@ public struct Batch: Sendable, Hashable {
   public var body: [UInt8]
   /// What the body does not show: refusals and the like, and marks that were raised, in the order of deciding.
   public var decisions: [Decision]
+
+  public init(
+    model: String, epoch: Epoch, previous: Version, version: Version, body: [UInt8], decisions: [Decision]
+  ) {
+    self.model = model
+    self.epoch = epoch
+    self.previous = previous
+    self.version = version
+    self.body = body
+    self.decisions = decisions
+  }
 }
 
 /// A decided proposal that became no commit, or (without an outcome) a mark that was raised by a join.

@@ -13,6 +13,16 @@ public struct Climate: Sendable {
   public var leaves = 0
   /// Whether a hub that starts again has its log.
   public var isDurable = false
+  /// Whether that log may lack its last batches.
+  public var losesTail = false
+  /// The longest that the store takes for a batch, milliseconds; 0: it answers at once.
+  public var storeDelay: UInt64 = 0
+  /// In a thousand appends: the store does not know what became of the batch, or another hub was first.
+  public var unknownAppends = 0
+  public var movedAppends = 0
+  /// In a thousand steps of an application: its process is stopped for a while and goes on.
+  public var pauses = 0
+  public var leaseMilliseconds: UInt32 = 10_000
   /// The longest way of a frame, milliseconds; each connection has its own.
   public var requestDelay: UInt64 = 3
   public var publishDelay: UInt64 = 3
@@ -35,6 +45,12 @@ public struct Climate: Sendable {
     if chance.perMille(250) { peerCrashes = [3, 15][chance.below(2)] }
     if chance.perMille(200) { leaves = 20 }
     isDurable = chance.perMille(500)
+    losesTail = isDurable && chance.perMille(500)
+    if chance.perMille(400) { storeDelay = [2, 60][chance.below(2)] }
+    if chance.perMille(250) { unknownAppends = 30 }
+    if chance.perMille(250) { movedAppends = 50 }
+    if chance.perMille(250) { pauses = 10 }
+    if chance.perMille(300) { leaseMilliseconds = 1_500 }
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]

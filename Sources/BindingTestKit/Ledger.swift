@@ -21,12 +21,33 @@ struct Ledger {
   private(set) var commits = 0
   private var proposals: Swift.Set<String> = []
 
-  /// A hub without its log has started: models begin anew.
-  mutating func begin(keeping: Bool) {
-    if !keeping {
-      present.removeAll()
-      names.removeAll()
+  /// A hub has started with this log: models stand where it leaves them.
+  mutating func begin(_ epoch: Epoch, with log: [Batch]) {
+    present.removeAll()
+    names.removeAll()
+    var heads: [String: Version] = [:]
+    for batch in log {
+      heads[batch.model] = batch.version
+      guard let group = try? CommitGroup.decode(batch.body) else { continue }
+      learn(group.names, of: batch.model)
+      present[batch.model] = states[Place(model: batch.model, epoch: batch.epoch, version: batch.version)]
+      // What is left of earlier lives stands in the new one too, under the same versions.
+      for version in group.previous + 1...group.version {
+        entries[Place(model: batch.model, epoch: epoch, version: version)] =
+          entries[Place(model: batch.model, epoch: batch.epoch, version: version)]
+      }
     }
+    for (model, version) in heads {
+      states[Place(model: model, epoch: epoch, version: version)] = present[model] ?? [:]
+    }
+  }
+
+  func nameCount(_ model: String) -> FieldID { FieldID(names[model]?.count ?? 0) }
+
+  func field(_ name: String, of model: String) -> FieldID? { names[model]?.first { $0.value == name }?.key }
+
+  private mutating func learn(_ run: NamesRun, of model: String) {
+    for (offset, name) in run.names.enumerated() { names[model, default: [:]][run.first + FieldID(offset)] = name }
   }
 
   /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
@@ -34,9 +55,7 @@ struct Ledger {
     guard !batch.body.isEmpty else { return }
     guard let group = try? CommitGroup.decode(batch.body) else { throw Broken("the body of a batch does not parse") }
     var state = present[batch.model] ?? [:]
-    for (offset, name) in group.names.names.enumerated() {
-      names[batch.model, default: [:]][group.names.first + FieldID(offset)] = name
-    }
+    learn(group.names, of: batch.model)
     var version = group.previous
     for commit in group.commits {
       version += 1

@@ -20,6 +20,9 @@ final class SimulatedPeer {
   var topics: Swift.Set<[UInt8]> = []
   var sessionOnTheWire: SessionID = 0
   var life = 0
+  /// While its process is stopped, what arrives waits.
+  var isPaused = false
+  var inbox: [(generation: Int, frame: [UInt8])] = []
   let clockOffset: UInt64
   /// When the last frame of each line arrives: lines keep their order.
   var requestLine: UInt64 = 0
@@ -61,11 +64,17 @@ public struct Counts: Sendable {
   public var offers = 0
   public var hubCrashes = 0
   public var peerCrashes = 0
+  public var pauses = 0
+  public var lostBatches = 0
   public var holds = 0
   public var repeats: UInt64 = 0
   public var routedJoins: UInt64 = 0
   public var rescuedFields: UInt64 = 0
   public var jumps: UInt64 = 0
+  public var raisedMarks: UInt64 = 0
+  public var expiredLeases: UInt64 = 0
+  public var movedBatches: UInt64 = 0
+  public var unknownBatches: UInt64 = 0
 
   public init() {}
 
@@ -88,11 +97,17 @@ public struct Counts: Sendable {
     offers += other.offers
     hubCrashes += other.hubCrashes
     peerCrashes += other.peerCrashes
+    pauses += other.pauses
+    lostBatches += other.lostBatches
     holds += other.holds
     repeats += other.repeats
     routedJoins += other.routedJoins
     rescuedFields += other.rescuedFields
     jumps += other.jumps
+    raisedMarks += other.raisedMarks
+    expiredLeases += other.expiredLeases
+    movedBatches += other.movedBatches
+    unknownBatches += other.unknownBatches
   }
 
   /// Every count with its name, for a line of print and for the test that none is zero.

@@ -8,6 +8,10 @@ extension Counts {
     routedJoins += counters.routedJoins
     rescuedFields += counters.rescuedFields
     jumps += counters.jumps
+    raisedMarks += counters.raisedMarks
+    expiredLeases += counters.expiredLeases
+    movedBatches += counters.movedBatches
+    unknownBatches += counters.unknownBatches
   }
 }
 
@@ -40,6 +44,8 @@ extension World {
       try settle(peer)
     }
     if chance.perMille(climate.peerCrashes) { return try crash(peer) }
+    if peers[peer].isPaused { return }
+    if chance.perMille(climate.pauses) { return pause(peer) }
     if chance.perMille(climate.leaves) {
       let model = modelNames[chance.below(modelNames.count)]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
@@ -60,6 +66,21 @@ extension World {
     peers[peer].steps = steps
     agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
     try settle(peer)
+  }
+
+  private func pause(_ peer: Int) {
+    note("p\(peer) is stopped")
+    counts.pauses += 1
+    peers[peer].isPaused = true
+    agenda.add(.goOn(peer: peer, life: peers[peer].life), at: now + chance.within(100...4_000))
+  }
+
+  func goOn(_ peer: Int) throws(Broken) {
+    note("p\(peer) goes on")
+    peers[peer].isPaused = false
+    let inbox = peers[peer].inbox
+    peers[peer].inbox.removeAll()
+    for (generation, frame) in inbox { try deliver(frame, generation, to: peer) }
   }
 
   private func write(_ peer: Int) throws(Broken) {

@@ -17,6 +17,9 @@ public final class World {
     case tickPeer(peer: Int, life: Int)
     case act(peer: Int)
     case startHub
+    case append(hubLife: Int, [Batch])
+    case reload(hubLife: Int, model: String)
+    case goOn(peer: Int, life: Int)
   }
 
   public let seed: UInt64
@@ -34,6 +37,9 @@ public final class World {
   var hubOutput = HubOutput()
   var epoch: Epoch = 1 << 32
   var log: [Batch] = []
+  /// Batches that the store has been given and has not answered.
+  var underway: [Batch] = []
+  var isTailLost = false
   var ledger = Ledger()
   var peers: [SimulatedPeer] = []
   let modelNames: [String]
@@ -86,11 +92,11 @@ public final class World {
       frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
       try settleHub()
     case .toPeer(let peer, let generation, let frame):
-      guard peers[peer].generation == generation else { return }
-      counts.deliveries += 1
-      note("hub → p\(peer)  \(World.words(ofHubFrame: frame))")
-      frame.withUnsafeBytes { peers[peer].session.receive($0, now: peerNow(peer), into: &peers[peer].output) }
-      try settle(peer)
+      if peers[peer].isPaused {
+        peers[peer].inbox.append((generation, frame))
+      } else {
+        try deliver(frame, generation, to: peer)
+      }
     case .subscribe(let peer, let generation, let topic, let isOn):
       guard hub != nil, peers[peer].hubSide == generation else { return }
       if isOn { peers[peer].topics.insert(topic) } else { peers[peer].topics.remove(topic) }
@@ -112,14 +118,25 @@ public final class World {
       agenda.add(.tickHub(life), at: max(now + 1, min(hub?.nextDeadline ?? now, now + 250)))
     case .tickPeer(let peer, let life):
       guard peers[peer].life == life else { return }
-      if peers[peer].session.nextDeadline <= peerNow(peer) {
+      if !peers[peer].isPaused, peers[peer].session.nextDeadline <= peerNow(peer) {
         peers[peer].session.tick(now: peerNow(peer), into: &peers[peer].output)
         try settle(peer)
       }
       agenda.add(.tickPeer(peer: peer, life: life), at: now + 25)
     case .act(let peer): try act(peer)
     case .startHub: if hub == nil { startHub() }
+    case .append(let life, let batches): if hub != nil, hubLife == life { try finishAppend(batches) }
+    case .reload(let life, let model): if hub != nil, hubLife == life { try reload(model) }
+    case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
     }
+  }
+
+  func deliver(_ frame: [UInt8], _ generation: Int, to peer: Int) throws(Broken) {
+    guard peers[peer].generation == generation else { return }
+    counts.deliveries += 1
+    note("hub → p\(peer)  \(World.words(ofHubFrame: frame))")
+    frame.withUnsafeBytes { peers[peer].session.receive($0, now: peerNow(peer), into: &peers[peer].output) }
+    try settle(peer)
   }
 
   // MARK: Hub
@@ -128,17 +145,16 @@ public final class World {
 
   func startHub() {
     hubLife += 1
-    if !climate.isDurable || hubLife == 1 { epoch += 1 << 32 | 1 }
-    let isDurable = climate.isDurable && hubLife > 1
-    if !isDurable { log.removeAll() }
-    ledger.begin(keeping: isDurable)
+    let isProven = hubLife == 1 || climate.isDurable && !isTailLost
+    if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
+    if !climate.isDurable { log.removeAll() }
+    ledger.begin(epoch, with: log)
+    isTailLost = false
     var configuration = HubConfiguration()
     configuration.name = "simulated"
-    let birth = HubBirth(
-      logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isDurable || hubLife == 1)
-    var stored: [String: [Batch]] = [:]
-    for batch in log { stored[batch.model, default: []].append(batch) }
-    let models = stored.keys.sorted().map { StoredModel(model: $0, epoch: epoch, batches: stored[$0] ?? []) }
+    configuration.leaseMilliseconds = climate.leaseMilliseconds
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven)
+    let models = Swift.Set(log.map(\.model)).sorted().map(stored)
     hub = HubMachine(
       configuration: configuration, birth: birth, stored: models, time: hubTime, epochSeed: chance.next())
     hubOutput.removeAll()
@@ -151,6 +167,7 @@ public final class World {
     counts.hubCrashes += 1
     if let counters = hub?.counters { counts.add(counters) }
     hub = nil
+    try crashStore()
     for index in peers.indices where peers[index].isConnected {
       breakConnection(index)
       try settle(index)
@@ -162,17 +179,7 @@ public final class World {
   func settleHub() throws(Broken) {
     guard hub != nil else { return }
     hub?.finishDrain(time: hubTime, into: &hubOutput)
-    while !hubOutput.batches.isEmpty {
-      let batches = hubOutput.batches
-      try checkNothingUnstored()
-      hubOutput.batches.removeAll()
-      for batch in batches {
-        try ledger.enter(batch)
-        log.append(batch)
-      }
-      hub?.appended(batches.map { _ in .stored }, of: batches, time: hubTime, into: &hubOutput)
-    }
-    try checkNothingUnstored()
+    repeat { try checkNothingUnstored() } while try store()
     var frames: [(HubOutput.Destination, [UInt8])] = []
     hubOutput.forEachFrame { frames.append(($0, Array($1))) }
     hubOutput.removeAll()

@@ -121,7 +121,7 @@ struct ProcessTests {
     let probe = try RunningProcess(python, ["-c", "import zmq"])
     try #require(probe.end() == 0, "\(python) has no pyzmq: run scripts/setup")
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Examples/python/bindbus.py").standardized.path
+      .appendingPathComponent("../../Examples/python/bindpeer.py").standardized.path
     let first = try bench.startHub()
     let watcher = try RunningProcess(python, [script, "watch", "lamp", "--for", "60"], hub: bench.hub)
     let writer = try RunningProcess(python, [script, "set", "lamp", "level=0.8"], hub: bench.hub)

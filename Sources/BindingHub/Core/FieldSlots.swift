@@ -9,6 +9,8 @@ struct FieldSlot {
   let digestState: UInt64
   /// The version of the stored value or deletion; 0: never written.
   var version: Version = 0
+  /// The life of the log in which that was written.
+  var epoch: Epoch = 0
   var hasValue = false
   /// Reused from value to value.
   var value: [UInt8] = []
@@ -38,6 +40,12 @@ struct FieldSlot {
     decidedVersion = version
     decidedHasValue = hasValue
     decidedValue = nil
+  }
+
+  /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
+  func oldPoint(in epoch: Epoch) -> RescuePoint? {
+    if let rescuedFrom { return rescuedFrom }
+    return version > 0 && self.epoch != epoch ? RescuePoint(epoch: self.epoch, version: version) : nil
   }
 
   /// The stored value; nil if there is none.
@@ -81,8 +89,8 @@ struct FieldSlots {
 
   /// Stores a value or, with nil, a deletion.
   mutating func store(
-    _ value: UnsafeRawBufferPointer?, in id: FieldID, version: Version, origin: Origin, number: ProposalNumber,
-    time: UInt64
+    _ value: UnsafeRawBufferPointer?, in id: FieldID, epoch: Epoch, version: Version, origin: Origin,
+    number: ProposalNumber, time: UInt64
   ) {
     let index = Int(id)
     if slots[index].hasValue != (value != nil) { valueCount += value == nil ? -1 : 1 }
@@ -90,6 +98,7 @@ struct FieldSlots {
     if let value { slots[index].value.append(contentsOf: value) }
     slots[index].hasValue = value != nil
     slots[index].version = version
+    slots[index].epoch = epoch
     slots[index].number = number
     slots[index].time = time
     if slots[index].origin != origin { slots[index].origin = origin }

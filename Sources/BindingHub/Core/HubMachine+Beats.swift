@@ -30,7 +30,7 @@ extension HubMachine {
     }
     // Sessions that have no publish connection hear the beat on the other one.
     var told: Set<ConnectionID> = []
-    for session in sessions.records.values where session.subscriber == nil && !session.joins.isEmpty {
+    for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
       guard told.insert(session.connection).inserted else { continue }
       output.send(
         .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .connection(session.connection),
@@ -40,7 +40,7 @@ extension HubMachine {
 
   /// What `bindhub status` shows; the names are pinned by a test.
   public func statusJSON(time: HubTime) -> JSON {
-    let sessionList = sessions.records.values.sorted { $0.id < $1.id }.map { session in
+    let sessionList = sessions.inOrder.map { session in
       JSON.object([
         .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
         .init("models", .integer(Int64(session.joins.count))),

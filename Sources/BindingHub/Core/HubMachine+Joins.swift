@@ -48,7 +48,8 @@ extension HubMachine {
     return makeModel(id)
   }
 
-  /// R8: numbers never go back, whatever became of this hub's memory of them.
+  /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
+  /// decided: then `raiseMarks` comes back to it, before the join is answered.
   private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int) {
     let model = models[index]
     let origin = Origin(tag: identity.tag, name: identity.name)
@@ -61,6 +62,15 @@ extension HubMachine {
       model.withWriter(writer) { $0.decidedMark = join.undecided - 1 }
       model.hand.touchedWriters.append(writer)
       model.hand.decisions.append(Decision(origin: origin, number: join.undecided - 1, outcome: nil))
+    }
+  }
+
+  /// Raises the marks for joins that came while a batch was being stored.
+  mutating func raiseMarks(_ index: Int) {
+    let model = models[index]
+    for id in model.waitingJoins {
+      guard let session = sessions[id], let join = session.joins[model.topic]?.open else { continue }
+      raiseMark(join, session.identity, index)
     }
   }
 
@@ -77,6 +87,9 @@ extension HubMachine {
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
+    for model in models where model.version > 0 {
+      model.rescuedFrom = RescuePoint(epoch: epoch, version: model.version)
+    }
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch
@@ -205,8 +218,8 @@ extension HubMachine {
     let model = models[index]
     guard !model.wasAnnounced, model.version > 0 else { return }
     model.wasAnnounced = true
-    for session in sessions.records.values where !session.prefixes.isEmpty {
-      for (prefix, request) in session.prefixes where model.id.hasPrefix(prefix) {
+    for session in sessions.inOrder where !session.prefixes.isEmpty {
+      for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
         announce([model], to: session.id, request, isComplete: false, &output)
       }
     }

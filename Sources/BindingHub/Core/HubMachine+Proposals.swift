@@ -122,7 +122,7 @@ extension HubMachine {
   public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
     guard let index = modelIndex[stored.model] else { return }
     putOff(index)
-    for batch in stored.batches where batch.version > models[index].version || batch.body.isEmpty {
+    for batch in stored.batches where batch.body.isEmpty || batch.version > models[index].version {
       models[index].apply(batch, recentLimit: configuration.recentCommits)
       publish(batch, index, &output)
     }
@@ -169,6 +169,7 @@ extension HubMachine {
   /// Decides what waited for the store.
   private mutating func goOn(_ index: Int, _ time: HubTime) {
     touch(index)
+    raiseMarks(index)
     let waiting = models[index].waiting
     models[index].waiting.removeAll()
     for (session, frame, position) in waiting {

@@ -179,7 +179,7 @@ extension HubMachine {
 
   /// Says good-bye to every session: the hub is going down.
   public mutating func close(into output: inout HubOutput) {
-    for session in sessions.records.values {
+    for session in sessions.inOrder {
       error(.closing, "the hub is going down", session.id, session.connection, &output)
     }
   }

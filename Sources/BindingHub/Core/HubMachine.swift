@@ -47,6 +47,9 @@ public struct HubMachine {
     for model in stored {
       let index = makeModel(model.model)
       for batch in model.batches { models[index].apply(batch, recentLimit: configuration.recentCommits) }
+      if let last = model.batches.last, last.epoch != epoch {
+        models[index].rescuedFrom = RescuePoint(epoch: last.epoch, version: models[index].version)
+      }
     }
   }
 

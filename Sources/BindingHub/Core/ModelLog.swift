@@ -26,7 +26,8 @@ final class ModelLog {
   /// Proposals that came while a batch is being stored: the frame, and which of its proposals.
   var waiting: [(session: SessionID, frame: [UInt8], index: Int)] = []
   var rescue: Rescue?
-  /// The best that was rescued in this life: only what is later can still help.
+  /// The furthest point of an old life that is here: what the store had of it when this life began, or the best that
+  /// was rescued since. Only what is later can still help.
   var rescuedFrom: RescuePoint?
 
   /// The fields that the last commits touched.
@@ -170,8 +171,8 @@ final class ModelLog {
       var changes = cursor.changes
       while (try? changes.next()) == true {
         fields.store(
-          changes.value, in: changes.field, version: cursor.version, origin: origin, number: cursor.number,
-          time: cursor.time)
+          changes.value, in: changes.field, epoch: cursor.epoch, version: cursor.version, origin: origin,
+          number: cursor.number, time: cursor.time)
         recent.append((cursor.version, changes.field))
       }
       version = cursor.version

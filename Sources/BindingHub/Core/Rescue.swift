@@ -67,7 +67,7 @@ extension ModelLog {
       let first = old[index]
       let end = old[index...].firstIndex { $0.version != first.version } ?? old.count
       let together = old[index..<end].filter {
-        mayRescue($0.name, from: best.point) && fits($0, limits) && !holds($0, from: best.point)
+        mayRescue($0, from: best.point, epoch) && fits($0, limits) && !holds($0, from: best.point)
       }
       index = end
       guard !together.isEmpty, !hand.commits.isFull else { continue }
@@ -84,15 +84,19 @@ extension ModelLog {
       hand.touchedWriters.append(writer)
       withWriter(writer) { $0.decidedMark = max($0.decidedMark, first.number) }
     }
-    rescued += deleteStale(notIn: Set(best.fields.map(\.name)), best)
+    rescued += deleteStale(notIn: Set(best.fields.map(\.name)), best, epoch)
     return rescued
   }
 
-  /// What an earlier, less advanced offer brought back and the best does not hold had been deleted by then.
-  private func deleteStale(notIn names: Set<String>, _ best: (point: RescuePoint, fields: [OfferedField])) -> Int {
+  /// What the store kept of an old life, or an earlier and less advanced offer brought back, and the best does not
+  /// hold, had been deleted by then.
+  private func deleteStale(
+    notIn names: Set<String>, _ best: (point: RescuePoint, fields: [OfferedField]), _ epoch: Epoch
+  ) -> Int {
     let stale = (0..<FieldID(fields.count)).filter { id in
-      guard let from = fields[id].rescuedFrom, fields[id].hasValue else { return false }
-      return from < best.point && !names.contains(fields[id].name)
+      let slot = fields[id]
+      guard slot.hasValue, slot.decidedVersion == slot.version, !names.contains(slot.name) else { return false }
+      return slot.oldPoint(in: epoch).map { $0 < best.point } ?? false
     }
     guard !stale.isEmpty else { return 0 }
     let version = nextVersion
@@ -112,12 +116,14 @@ extension ModelLog {
     hand.rescuedFields.append((id, point))
   }
 
-  private func mayRescue(_ name: String, from point: RescuePoint) -> Bool {
-    guard let id = fields.id(of: name) else { return true }
+  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it.
+  private func mayRescue(_ offered: OfferedField, from point: RescuePoint, _ epoch: Epoch) -> Bool {
+    guard let id = fields.id(of: offered.name) else { return true }
     let slot = fields[id]
     if slot.decidedVersion != slot.version { return false }
     if slot.version == 0 || slot.isWeak { return true }
-    return slot.rescuedFrom.map { $0 < point } ?? false
+    if let from = slot.rescuedFrom { return from < point }
+    return slot.oldPoint(in: epoch).map { $0 < RescuePoint(epoch: point.epoch, version: offered.version) } ?? false
   }
 
   /// Whether an earlier offer has brought the very same write back; it is not carried out a second time.

@@ -51,6 +51,9 @@ struct Sessions {
 
   var count: Int { records.count }
 
+  /// By their numbers: the order in a dictionary differs from run to run, and a history must be repeatable.
+  var inOrder: [SessionRecord] { records.values.sorted { $0.id < $1.id } }
+
   mutating func add(_ record: SessionRecord) {
     records[record.id] = record
     byConnection[record.connection, default: []].insert(record.id)

@@ -17,8 +17,11 @@ struct WriterRecord {
 
   var unconfirmedCount: Int { outcomes.count - first }
 
+  /// Takes an outcome in; one that is known already (a model that is loaded again repeats them) changes nothing.
   mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) {
-    if number > confirmed { outcomes.append((number, outcome)) }
+    guard number > confirmed else { return }
+    if let last = outcomes.last, last.number >= number, self.outcome(of: number) != nil { return }
+    outcomes.append((number, outcome))
   }
 
   mutating func confirm(_ number: ProposalNumber) {

@@ -12,7 +12,8 @@ final class HubLoop {
   private let log: Logger
   private let gate: ZeroMQGate
   private var guests = InProcessGate()
-  private var store: any Store
+  private let logFile: LogFile
+  private let store: any Store
   private var machine: HubMachine
   private var output = HubOutput()
   private let startedAt: UInt64
@@ -34,7 +35,8 @@ final class HubLoop {
       throw .system("cannot make the hub's sockets: \(error)")
     }
     for address in options.listen { try gate.listen(address) }
-    let birth = try LogFile(for: gate.addresses.first).nextBirth()
+    logFile = LogFile(for: gate.addresses.first)
+    let birth = try logFile.nextBirth()
     store = MemoryStore(logID: birth.logID, epoch: birth.epoch)
     var configuration = HubConfiguration()
     configuration.limits = options.limits
@@ -100,20 +102,43 @@ final class HubLoop {
   /// Has decided batches stored, then published and acknowledged; what that leads to, too, until nothing is left.
   private func settle(time: HubTime) {
     machine.finishDrain(time: time, into: &output)
-    while !output.batches.isEmpty {
-      let batches = output.batches
-      output.batches.removeAll(keepingCapacity: true)
-      do {
-        let results = try store.append(batches)
-        machine.appended(results, of: batches, time: time, into: &output)
-      } catch {
-        // A store that failed must not be written to again (R12): nothing of these batches is acknowledged.
-        log.critical("the store failed", metadata: ["error": "\(error)"])
-        isStopping = true
-        return
-      }
+    do throws(StoreError) {
+      while try store(time: time) {}
+    } catch {
+      // A store that failed must not be written to again (R12): nothing of these batches is acknowledged.
+      log.critical("the store failed", metadata: ["error": "\(error)"])
+      isStopping = true
+      return
     }
     flush(time: time)
+  }
+
+  /// Takes to the store what the machine wants stored or read again.
+  /// - Returns: whether there was anything.
+  private func store(time: HubTime) throws(StoreError) -> Bool {
+    if let epoch = output.newEpoch {
+      output.newEpoch = nil
+      try store.start(epoch)
+      try logFile.note(logID: store.logID, epoch: epoch)
+      log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
+      return true
+    }
+    if !output.batches.isEmpty {
+      let batches = output.batches
+      output.batches.removeAll(keepingCapacity: true)
+      machine.appended(try store.append(batches), of: batches, time: time, into: &output)
+      return true
+    }
+    if !output.reload.isEmpty {
+      let models = output.reload
+      output.reload.removeAll()
+      for model in models {
+        let stored = try store.load(model) ?? StoredModel(model: model, epoch: store.epoch, batches: [])
+        machine.reloaded(stored, time: time, into: &output)
+      }
+      return true
+    }
+    return false
   }
 
   private func flush(time: HubTime) {
@@ -131,10 +156,9 @@ final class HubLoop {
         }
       }
     }
-    let (disconnect, cut, epoch) = (output.disconnect, output.cut, output.newEpoch)
+    let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()
     for subscriber in cut { gate.cut(subscriber) }
-    if let epoch { log.warning("a new epoch", metadata: ["epoch": "\(epoch)"]) }
     for connection in disconnect { drop(connection, time: time) }
     for connection in gone { close(connection, time: time) }
     if !output.isEmpty { settle(time: time) }

@@ -1,0 +1,104 @@
+import BindingHub
+import BindingWire
+
+/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes another hub writes to it.
+extension World {
+  /// Takes what the hub wants stored or read again; answers at once, or later.
+  /// - Returns: whether there was anything that was answered at once.
+  func store() throws(Broken) -> Bool {
+    let (batches, models) = (hubOutput.batches, hubOutput.reload)
+    hubOutput.batches.removeAll()
+    hubOutput.reload.removeAll()
+    if climate.storeDelay > 0 {
+      if !batches.isEmpty {
+        underway += batches
+        agenda.add(.append(hubLife: hubLife, batches), at: now + chance.within(1...climate.storeDelay))
+      }
+      for model in models {
+        agenda.add(.reload(hubLife: hubLife, model: model), at: now + chance.within(1...climate.storeDelay))
+      }
+      return false
+    }
+    if !batches.isEmpty { try answer(batches) }
+    for model in models { hub?.reloaded(stored(model), time: hubTime, into: &hubOutput) }
+    return !batches.isEmpty || !models.isEmpty
+  }
+
+  func finishAppend(_ batches: [Batch]) throws(Broken) {
+    underway.removeAll { batches.contains($0) }
+    try answer(batches)
+    try settleHub()
+  }
+
+  func reload(_ model: String) throws(Broken) {
+    hub?.reloaded(stored(model), time: hubTime, into: &hubOutput)
+    try settleHub()
+  }
+
+  func stored(_ model: String) -> StoredModel {
+    StoredModel(model: model, epoch: epoch, batches: log.filter { $0.model == model })
+  }
+
+  private func answer(_ batches: [Batch]) throws(Broken) {
+    var results: [Appended] = []
+    for batch in batches { results.append(try append(batch)) }
+    hub?.appended(results, of: batches, time: hubTime, into: &hubOutput)
+  }
+
+  private func append(_ batch: Batch) throws(Broken) -> Appended {
+    if isChaos, chance.perMille(climate.movedAppends) {
+      let other = batchOfAnotherHub(for: batch)
+      note("another hub writes version \(other.version) of \(batch.model)")
+      try take(other)
+      return .moved([other])
+    }
+    if isChaos, chance.perMille(climate.unknownAppends) {
+      note("the store does not know what became of version \(batch.version) of \(batch.model)")
+      if chance.perMille(500) { try take(batch) }
+      return .unknown
+    }
+    try take(batch)
+    return .stored
+  }
+
+  private func take(_ batch: Batch) throws(Broken) {
+    let head = log.last { $0.model == batch.model }?.version ?? 0
+    guard batch.previous == head else {
+      throw broken("a batch of \(batch.model) was decided on version \(batch.previous), the log is at \(head)")
+    }
+    try ledger.enter(batch)
+    log.append(batch)
+  }
+
+  /// One write by a peer of another hub in front of the same log.
+  private func batchOfAnotherHub(for batch: Batch) -> Batch {
+    counts.writes += 1
+    let field = World.fields[chance.below(3)]
+    var commits = CommitsWriter()
+    commits.begin(
+      epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: ledger.nameCount(batch.model))
+    let id = ledger.field(field, of: batch.model) ?? commits.introduce(field)
+    let origin = Origin(tag: Tag(rawValue: chance.next() | 1), name: "other")
+    commits.beginCommit(origin: commits.origin(origin), number: 1, hops: 0)
+    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(counts.writes)\"".utf8)))
+    commits.endCommit()
+    return Batch(
+      model: batch.model, epoch: batch.epoch, previous: batch.previous, version: commits.version,
+      body: commits.finish(), decisions: [])
+  }
+
+  /// At a crash the store has taken some of what was underway, or, where it loses its tail, lacks some of what it had
+  /// acknowledged.
+  func crashStore() throws(Broken) {
+    for batch in underway where chance.perMille(500) {
+      if (log.last { $0.model == batch.model }?.version ?? 0) == batch.previous { try take(batch) }
+    }
+    underway.removeAll()
+    guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }
+    let lost = min(log.count, 1 + chance.below(8))
+    note("the store loses its last \(lost) batches")
+    counts.lostBatches += lost
+    log.removeLast(lost)
+    isTailLost = true
+  }
+}
