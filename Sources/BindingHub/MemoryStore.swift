@@ -8,7 +8,7 @@ public final class MemoryStore: Store {
   public let logID: LogID
   public private(set) var epoch: Epoch
   public var durability: Durability { .memory }
-  private var heads: [String: Version] = [:]
+  private var records: [String: UInt64] = [:]
 
   public init(logID: LogID, epoch: Epoch) {
     self.logID = logID
@@ -19,11 +19,11 @@ public final class MemoryStore: Store {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
     for batch in batches {
-      let head = heads[batch.model] ?? 0
-      guard head == batch.previous else {
-        throw StoreError("\(batch.model): a batch was decided on version \(batch.previous), the log is at \(head)")
+      let last = records[batch.model] ?? 0
+      guard last + 1 == batch.record else {
+        throw StoreError("\(batch.model): record \(batch.record) was decided, the log has \(last)")
       }
-      heads[batch.model] = batch.version
+      records[batch.model] = batch.record
       results.append(.stored)
     }
     return results

@@ -4,7 +4,7 @@ public import BindingWire
 /// marks too.
 ///
 /// The contract (a suite in `StoreContract` checks every store):
-/// - `append` takes batches of different models, each decided on the head that it names. A batch is taken whole or not
+/// - `append` takes batches of different models, each decided on the record before its own. A batch is taken whole or not
 ///   at all, and a batch that was taken is as durable as the store's grade says before `append` returns. Several hubs
 ///   may append to one store: then the head decides who was first.
 /// - `load` gives a model as all taken batches make it, in their order.
@@ -34,8 +34,11 @@ public enum Appended: Sendable {
 /// One model's decisions of one drain: the unit of storing.
 public struct Batch: Sendable, Hashable {
   public var model: String
+  /// Its place in the model's log, counted from 1: it was decided on the record before it, and is stored only if that
+  /// is still the last one. Versions would not do: a record without fields takes none.
+  public var record: UInt64
   public var epoch: Epoch
-  /// The head that it was decided on, and the head that it makes.
+  /// The version of the model before it, and after it.
   public var previous: Version
   public var version: Version
   /// The body of the `commits` message, exactly as it is published; empty if nothing was committed.
@@ -44,9 +47,11 @@ public struct Batch: Sendable, Hashable {
   public var decisions: [Decision]
 
   public init(
-    model: String, epoch: Epoch, previous: Version, version: Version, body: [UInt8], decisions: [Decision]
+    model: String, record: UInt64, epoch: Epoch, previous: Version, version: Version, body: [UInt8],
+    decisions: [Decision]
   ) {
     self.model = model
+    self.record = record
     self.epoch = epoch
     self.previous = previous
     self.version = version
@@ -60,6 +65,12 @@ public struct Decision: Sendable, Hashable {
   public var origin: Origin
   public var number: ProposalNumber
   public var outcome: WireOutcome.Rest?
+
+  public init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
+    self.origin = origin
+    self.number = number
+    self.outcome = outcome
+  }
 }
 
 /// A model as it is stored.

@@ -62,9 +62,9 @@ extension World {
   }
 
   private func take(_ batch: Batch) throws(Broken) {
-    let head = log.last { $0.model == batch.model }?.version ?? 0
-    guard batch.previous == head else {
-      throw broken("a batch of \(batch.model) was decided on version \(batch.previous), the log is at \(head)")
+    let last = lastRecord(of: batch.model)
+    guard batch.record == last + 1 else {
+      throw broken("record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
     try ledger.enter(batch)
     log.append(batch)
@@ -83,15 +83,17 @@ extension World {
     _ = commits.change(id, FieldValue(bytes: Array("\"other.\(counts.writes)\"".utf8)))
     commits.endCommit()
     return Batch(
-      model: batch.model, epoch: batch.epoch, previous: batch.previous, version: commits.version,
-      body: commits.finish(), decisions: [])
+      model: batch.model, record: batch.record, epoch: batch.epoch, previous: batch.previous,
+      version: commits.version, body: commits.finish(), decisions: [])
   }
+
+  private func lastRecord(of model: String) -> UInt64 { log.last { $0.model == model }?.record ?? 0 }
 
   /// At a crash the store has taken some of what was underway, or, where it loses its tail, lacks some of what it had
   /// acknowledged.
   func crashStore() throws(Broken) {
     for batch in underway where chance.perMille(500) {
-      if (log.last { $0.model == batch.model }?.version ?? 0) == batch.previous { try take(batch) }
+      if lastRecord(of: batch.model) + 1 == batch.record { try take(batch) }
     }
     underway.removeAll()
     guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }

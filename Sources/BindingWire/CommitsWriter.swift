@@ -116,6 +116,13 @@ public struct CommitsWriter: Sendable {
   @inlinable @discardableResult
   public mutating func delete(_ field: FieldID) -> Bool { change(field, nil as UnsafeRawBufferPointer?) }
 
+  /// Where the value that the last `change` wrote lies, given its length; valid until `begin` or a rollback behind it.
+  @inlinable
+  public func lastValue(of count: Int) -> Range<Int> { commits.count &- count..<commits.count }
+
+  /// A copy of a value that was written into this body.
+  public func value(at range: Range<Int>) -> [UInt8] { commits.withUnsafeBytes { Array($0[range]) } }
+
   /// Ends the commit; its version is the new `version`.
   public mutating func endCommit() {
     commits.patch16(at: saved.commits + 7, UInt16(truncatingIfNeeded: changes))

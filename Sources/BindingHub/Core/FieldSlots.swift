@@ -22,11 +22,10 @@ struct FieldSlot {
   /// The old life from which the stored value was rescued.
   var rescuedFrom: RescuePoint?
 
-  /// The version that it has if the batch in hand is stored.
-  var decidedVersion: Version = 0
-  var decidedHasValue = false
-  /// Known for fields that are merged into; others need not be remembered.
-  var decidedValue: FieldValue?
+  /// What it is if the batch in hand is stored; the same as what is stored while the batch does not name it.
+  var decided = Decided()
+  /// The last proposal that named it, counted by the sequencer: a field stands once in a proposal.
+  var namedBy: UInt64 = 0
 
   var digest: UInt64 = 0
   var isDigestStale = false
@@ -36,11 +35,19 @@ struct FieldSlot {
     digestState = Array(name.utf8).withUnsafeBytes { Digest.state(ofName: $0) }
   }
 
-  mutating func forgetDecision() {
-    decidedVersion = version
-    decidedHasValue = hasValue
-    decidedValue = nil
+  /// What a batch in hand has decided of a field. The value itself lies in the body that is being written.
+  struct Decided {
+    var version: Version = 0
+    var hasValue = false
+    var value = 0..<0
+    /// Who wrote it, among the model's writers.
+    var writer = 0
   }
+
+  /// Whether the batch in hand changes it.
+  var isDecided: Bool { decided.version != version }
+
+  mutating func forgetDecision() { decided = Decided(version: version, hasValue: hasValue) }
 
   /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
   func oldPoint(in epoch: Epoch) -> RescuePoint? {

@@ -56,12 +56,13 @@ extension HubMachine {
     if join.undecided > 1 || model.knownWriter(identity.tag) != nil {
       let writer = model.writer(for: origin)
       sessions.identities[identity.tag]?.models.insert(index)
-      model.withWriter(writer) { $0.confirm(min(join.undecided - 1, $0.storedMark)) }
-      guard model.withWriter(writer, { $0.decidedMark < join.undecided - 1 }), !model.isAppending else { return }
+      let decided = max(join.undecided, 1) - 1
+      model.withWriter(writer) { $0.confirm(min(decided, $0.storedMark)) }
+      guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending else { return }
       sequencer.counters.raisedMarks += 1
-      model.withWriter(writer) { $0.decidedMark = join.undecided - 1 }
+      model.withWriter(writer) { $0.decidedMark = decided }
       model.hand.touchedWriters.append(writer)
-      model.hand.decisions.append(Decision(origin: origin, number: join.undecided - 1, outcome: nil))
+      model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }
   }
 
@@ -94,8 +95,8 @@ extension HubMachine {
     sequencer.epoch = epoch
     output.newEpoch = epoch
     for index in models.indices {
-      // What was decided and not stored was decided in a life that is over.
-      if !models[index].isAppending { models[index].dropHand() }
+      // What was decided and not stored was decided in a life that is over; its peers send it again.
+      if !models[index].isAppending { dropHand(index) }
       if models[index].version > 0 { recentlyChanged.insert(index) }
       models[index].headsLeft = 3
     }
@@ -123,12 +124,16 @@ extension HubMachine {
     guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
       !model.isAppending
     else { return false }
-    model.rescue = nil
+    var isComplete = true
     if let best = rescue.best {
-      let count = model.takeIn(best, epoch: epoch, wall: time.wall, limits: configuration.limits)
-      sequencer.counters.rescuedFields += UInt64(count)
+      let taken = model.takeIn(best, epoch: epoch, wall: time.wall, limits: configuration.limits)
+      sequencer.counters.rescuedFields += UInt64(taken.count)
+      isComplete = taken.isComplete
       model.rescuedFrom = best.point
     }
+    guard isComplete else { return false }
+    model.rescue = nil
+    if model.hasHand { model.hand.rescue = rescue }
     return true
   }
 
@@ -191,6 +196,13 @@ extension HubMachine {
   // MARK: Prefixes
 
   private mutating func joinPrefix(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
+    guard let record = sessions[session] else { return }
+    if record.prefixes[join.name] == nil, record.prefixes.count >= configuration.limits.maxTopics {
+      sequencer.counters.topicsRefused += 1
+      return error(
+        .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(configuration.limits.maxTopics)",
+        session, record.connection, isFatal: false, &output)
+    }
     sessions.with(session) { $0.prefixes[join.name] = join.request }
     let matching = models.filter { $0.version > 0 && $0.id.hasPrefix(join.name) }.sorted { $0.id < $1.id }
     // A thousand of the longest ids fit into a frame; the last message says that it is the last.

@@ -5,55 +5,92 @@ extension HubMachine {
     _ proposals: ProposalCursor, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ time: HubTime,
     _ output: inout HubOutput
   ) throws(WireError) {
-    guard let identity = sessions[session]?.identity else { return }
-    let origin = Origin(tag: identity.tag, name: identity.name)
+    guard let record = sessions[session] else { return }
+    let origin = Origin(tag: record.identity.tag, name: record.identity.name)
     var proposals = proposals
     var index = -1
     var copy: [UInt8]?
+    var undecided = record.undecided
+    defer { sessions.with(session) { $0.undecided = undecided } }
     while try proposals.next() {
       index += 1
       guard let model = self.index(of: proposals.topic), models[model].sessions.contains(session) else {
-        if let connection = sessions[session]?.connection {
-          error(
-            .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
-        }
+        error(
+          .notJoined, "topic \(proposals.topic) has not been joined", session, record.connection, isFatal: false,
+          &output)
         continue
       }
       touch(model)
+      if undecided >= configuration.limits.maxUndecided {
+        hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
+        continue
+      }
       if models[model].isAppending {
         // Decided when the batch is stored: decisions stand on stored state only.
         if models[model].waiting.count < configuration.maxWaitingProposals {
           let bytes = copy ?? Array(frame)
           copy = bytes
           models[model].waiting.append((session, bytes, index))
+          undecided += 1
         } else {
-          sequencer.counters.holds += 1
-          tell(.init(topic: proposals.topic, number: proposals.number, .hold(.busy, pauseMilliseconds: 20)), session)
+          hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
         }
         continue
       }
-      decide(proposals, origin, session, model, time)
+      if decide(proposals, origin, session, model, time) { undecided += 1 }
     }
   }
 
+  private mutating func hold(
+    _ topic: Topic, _ number: ProposalNumber, pauseMilliseconds: UInt32, _ session: SessionID
+  ) {
+    sequencer.counters.holds += 1
+    tell(.init(topic: topic, number: number, .hold(.busy, pauseMilliseconds: pauseMilliseconds)), session)
+  }
+
+  /// - Returns: whether its answer waits for the store.
   private mutating func decide(
     _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int, _ time: HubTime
-  ) {
+  ) -> Bool {
     if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
     if models[model].hand.isOpen, models[model].hand.commits.isFull {
-      sequencer.counters.holds += 1
-      tell(.init(topic: proposal.topic, number: proposal.number, .hold(.busy, pauseMilliseconds: 1)), session)
-      return
+      hold(proposal.topic, proposal.number, pauseMilliseconds: 1, session)
+      return false
     }
+    let answers = models[model].hand.answers.count
     switch sequencer.decide(proposal, of: origin, session: session, in: models[model], time: time) {
     case .nothing: break
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     }
+    return models[model].hand.answers.count > answers
   }
+
+  /// Answers have left, or never will: their sessions have room for other proposals.
+  private mutating func release(_ answers: [ModelLog.Answer]) {
+    var index = 0
+    while index < answers.count {
+      let session = answers[index].session
+      let end = answers[index...].firstIndex { $0.session != session } ?? answers.count
+      if let session { sessions.with(session) { $0.undecided = max($0.undecided - (end - index), 0) } }
+      index = end
+    }
+  }
+
+  /// Undoes what was decided on top of the stored state, and nobody was told of.
+  mutating func dropHand(_ index: Int) {
+    release(models[index].hand.answers)
+    models[index].dropHand()
+    models[index].forgetWriters()
+  }
+
+  /// Bytes after which a message of outcomes takes no more: with the longest conflict it stays within a frame.
+  private var outcomesLimit: Int { configuration.limits.chunkBytes / 2 }
 
   /// Puts an outcome into the session's next message.
   private mutating func tell(_ outcome: WireOutcome, _ session: SessionID) {
+    let limit = outcomesLimit
     let isFirst = sessions.with(session) { record -> Bool in
+      record.makeRoom(limitBytes: limit)
       record.outcomes.append(outcome)
       defer { record.hasOutcomes = true }
       return !record.hasOutcomes
@@ -64,7 +101,9 @@ extension HubMachine {
   private mutating func tellCommitted(
     _ topic: Topic, _ number: ProposalNumber, _ version: Version, _ session: SessionID
   ) {
+    let limit = outcomesLimit
     let isFirst = sessions.with(session) { record -> Bool in
+      record.makeRoom(limitBytes: limit)
       record.outcomes.committed(topic, number, version: version)
       defer { record.hasOutcomes = true }
       return !record.hasOutcomes
@@ -80,6 +119,7 @@ extension HubMachine {
     for index in touched {
       let isRescued = finishRescue(index, time)
       let model = models[index]
+      if !model.waitingJoins.isEmpty { raiseMarks(index) }
       if model.hasHand, !model.isAppending { output.batches.append(model.takeBatch(epoch: epoch)) }
       answerJoins(index, time, &output)
       if !isRescued || !model.waitingJoins.isEmpty || model.isAppending {
@@ -122,7 +162,7 @@ extension HubMachine {
   public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
     guard let index = modelIndex[stored.model] else { return }
     putOff(index)
-    for batch in stored.batches where batch.body.isEmpty || batch.version > models[index].version {
+    for batch in stored.batches where batch.record > models[index].records {
       models[index].apply(batch, recentLimit: configuration.recentCommits)
       publish(batch, index, &output)
     }
@@ -137,10 +177,12 @@ extension HubMachine {
     sequencer.counters.changes += UInt64(model.hand.touchedFields.count)
     let (answers, weak, rescued) = (model.hand.answers, model.hand.weakFields, model.hand.rescuedFields)
     model.apply(batch, recentLimit: configuration.recentCommits)
-    for field in weak { model.fields[field].isWeak = true }
+    for (field, version) in weak where model.fields[field].version == version { model.fields[field].isWeak = true }
     for (field, point) in rescued { model.fields[field].rescuedFrom = point }
     model.clearHand()
     model.isAppending = false
+    model.forgetWriters()
+    release(answers)
     publish(batch, index, &output)
     for answer in answers {
       guard let session = answer.session else { continue }
@@ -158,11 +200,12 @@ extension HubMachine {
   private mutating func putOff(_ index: Int) {
     let model = models[index]
     let answers = model.hand.answers
-    models[index].dropHand()
+    if let rescue = model.hand.rescue { model.rescue = rescue }
     model.isAppending = false
+    dropHand(index)
     for answer in answers {
       guard let session = answer.session else { continue }
-      tell(WireOutcome(topic: model.topic, number: answer.number, .hold(.busy, pauseMilliseconds: 5)), session)
+      hold(model.topic, answer.number, pauseMilliseconds: 5, session)
     }
   }
 
@@ -179,7 +222,9 @@ extension HubMachine {
         var reader = WireReader(bytes)
         guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else { return }
         for _ in 0...position { _ = try? proposals.next() }
-        decide(proposals, Origin(tag: identity.tag, name: identity.name), session, index, time)
+        if !decide(proposals, Origin(tag: identity.tag, name: identity.name), session, index, time) {
+          sessions.with(session) { $0.undecided = max($0.undecided - 1, 0) }
+        }
       }
     }
   }
@@ -236,6 +281,12 @@ extension HubMachine {
       let (start, epoch) = (start, epoch)
       sessions.with(id) { session in
         session.hasOutcomes = false
+        for index in session.full.indices {
+          output.frame(to: .connection(session.connection)) { writer in
+            session.full[index].finish(session: id, epoch: epoch, start: start, into: &writer)
+          }
+        }
+        session.full.removeAll()
         guard !session.outcomes.isEmpty else { return }
         output.frame(to: .connection(session.connection)) { writer in
           session.outcomes.finish(session: id, epoch: epoch, start: start, into: &writer)

@@ -78,10 +78,18 @@ public struct HubMachine {
     sequencer.counters.framesReceived += 1
     var reader = WireReader(frame)
     do throws(WireError) {
+      let limit = configuration.limits.maxFrameBytes
+      if frame.count > limit {
+        throw reader.error("length", "the frame has \(frame.count) bytes; maxFrameBytes is \(limit)")
+      }
       let header = try PeerHeader(from: &reader)
       switch header.kind {
-      case .hello: hello(try Hello(from: &reader), header.session, connection, time, &output)
+      case .hello:
+        let hello = try Hello(from: &reader)
+        try reader.end()
+        self.hello(hello, header.session, connection, time, &output)
       case .status:
+        try reader.end()
         output.send(
           .statusReport(StatusReport(session: header.session, json: FieldValue(json: statusJSON(time: time)))),
           to: .connection(connection), start: start)
@@ -128,6 +136,7 @@ public struct HubMachine {
     guard header.start == start else {
       sequencer.counters.staleStarts += 1
       error(.staleStart, "this hub's start number is another one; say hello again", header.session, connection, &output)
+      if sessions[header.session]?.connection == connection { end(header.session, time: time, forgetting: false) }
       return false
     }
     guard let session = sessions[header.session], session.connection == connection else {
@@ -146,7 +155,7 @@ public struct HubMachine {
   ) {
     sequencer.counters.malformedFrames += 1
     let owns = sessions[session]?.connection == connection
-    error(problem.code == .unknownKind ? .unknownKind : .malformed, problem.description, session, connection, &output)
+    error(problem.code, problem.description, session, connection, &output)
     if owns { end(session, time: time) }
   }
 

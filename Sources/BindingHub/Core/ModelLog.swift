@@ -9,8 +9,11 @@ final class ModelLog {
   let topic: Topic
   var fields = FieldSlots()
   var version: Version = 0
+  /// Batches that this log holds.
+  private(set) var records: UInt64 = 0
   private(set) var writers: [WriterRecord] = []
   private var writerIndex: [Tag: Int] = [:]
+  private var forgetting: Set<Tag> = []
 
   /// Sessions that joined, and those among them that are served on the request connection.
   var sessions: Set<SessionID> = []
@@ -47,18 +50,15 @@ final class ModelLog {
     var answers: [Answer] = []
     var touchedFields: [FieldID] = []
     var touchedWriters: [Int] = []
-    var weakFields: [FieldID] = []
+    /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
+    var weakFields: [(field: FieldID, version: Version)] = []
     var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
-    /// What a field had been decided to be by an earlier commit of this batch.
-    var earlierDecision: [FieldID: EarlierDecision] = [:]
+    /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
+    var rescue: Rescue?
+    /// What a field had been decided to be before the commit that is being decided.
+    var before: [(field: FieldID, decided: FieldSlot.Decided)] = []
     /// The fields that existed when the hand was opened.
     var fieldsBefore = 0
-  }
-
-  struct EarlierDecision {
-    let version: Version
-    let hasValue: Bool
-    let value: FieldValue?
   }
 
   /// An outcome to be told, once its decision is stored.
@@ -82,6 +82,7 @@ final class ModelLog {
   var nextVersion: Version { (hand.isOpen ? hand.commits.version : version) + 1 }
 
   func writer(for origin: Origin) -> Int {
+    if !forgetting.isEmpty { forgetting.remove(origin.tag) }
     if let index = writerIndex[origin.tag] { return index }
     writerIndex[origin.tag] = writers.count
     writers.append(WriterRecord(origin: origin))
@@ -94,9 +95,17 @@ final class ModelLog {
 
   func mark(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].storedMark } ?? 0 }
 
-  /// Forgets writers; only between batches, when no index is held.
+  /// Forgets writers: at once, or when the batch in hand has ended, which holds places among them.
   func forget(_ tags: Set<Tag>) {
-    guard !hasHand, !isAppending, writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
+    forgetting.formUnion(tags)
+    forgetWriters()
+  }
+
+  func forgetWriters() {
+    guard !forgetting.isEmpty, !hasHand, !isAppending else { return }
+    let tags = forgetting
+    forgetting.removeAll()
+    guard writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
     writers.removeAll { tags.contains($0.origin.tag) }
     writerIndex.removeAll(keepingCapacity: true)
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }
@@ -109,12 +118,24 @@ final class ModelLog {
     hand.isOpen = true
   }
 
+  /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
+  func note(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
+    hand.before.append((id, fields[id].decided))
+    fields[id].decided = .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer)
+    hand.touchedFields.append(id)
+  }
+
+  /// The value that the batch in hand gives a field.
+  func decidedValue(_ slot: FieldSlot) -> FieldValue? {
+    slot.decided.hasValue ? FieldValue(bytes: hand.commits.value(at: slot.decided.value)) : nil
+  }
+
   /// The batch in hand; what follows from it stays until `appended`.
   func takeBatch(epoch: Epoch) -> Batch {
     isAppending = true
     let isEmpty = !hand.isOpen || hand.commits.isEmpty
     return Batch(
-      model: id, epoch: epoch, previous: version, version: isEmpty ? version : hand.commits.version,
+      model: id, record: records + 1, epoch: epoch, previous: version, version: isEmpty ? version : hand.commits.version,
       body: isEmpty ? [] : hand.commits.finish(), decisions: hand.decisions)
   }
 
@@ -135,13 +156,15 @@ final class ModelLog {
     hand.touchedWriters.removeAll(keepingCapacity: true)
     hand.weakFields.removeAll(keepingCapacity: true)
     hand.rescuedFields.removeAll(keepingCapacity: true)
-    hand.earlierDecision.removeAll(keepingCapacity: true)
+    hand.rescue = nil
+    hand.before.removeAll(keepingCapacity: true)
   }
 
   // MARK: Stored state
 
   /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
   func apply(_ batch: Batch, recentLimit: Int) {
+    records = batch.record
     if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit: recentLimit) } }
     for decision in batch.decisions {
       let index = writer(for: decision.origin)

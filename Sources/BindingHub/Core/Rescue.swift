@@ -55,11 +55,14 @@ struct Rescue {
 
 extension ModelLog {
   /// Puts what the best offer holds into the hand: in the old order, under the old origins and numbers, only into
-  /// fields that nobody wrote in this life.
-  /// - Returns: how many fields came back.
-  func takeIn(_ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits) -> Int {
+  /// fields that nobody wrote in this life. A batch takes as much as fits into a message; what is left comes with the
+  /// next.
+  /// - Returns: how many fields came back, and whether that was all.
+  func takeIn(
+    _ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits
+  ) -> (count: Int, isComplete: Bool) {
     openHand(epoch: epoch, time: wall)
-    var rescued = 0
+    var count = 0
     // Fields of one old commit come back together; those that were written by it and again later are in the later one.
     let old = best.fields.sorted { ($0.version, $0.name) < ($1.version, $1.name) }
     var index = 0
@@ -70,57 +73,72 @@ extension ModelLog {
         mayRescue($0, from: best.point, epoch) && fits($0, limits) && !holds($0, from: best.point)
       }
       index = end
-      guard !together.isEmpty, !hand.commits.isFull else { continue }
-      let version = nextVersion
-      hand.commits.beginCommit(origin: hand.commits.origin(first.origin), number: first.number, hops: 0)
-      for field in together.prefix(limits.maxProposalFields) {
-        guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
-        guard hand.commits.change(id, field.value) else { break }
-        note(id, version, hasValue: field.value != nil, from: best.point)
-        rescued += 1
-      }
-      hand.commits.endCommit()
-      let writer = writer(for: first.origin)
-      hand.touchedWriters.append(writer)
-      withWriter(writer) { $0.decidedMark = max($0.decidedMark, first.number) }
+      guard !together.isEmpty else { continue }
+      guard hasRoom(limits) else { return (count, false) }
+      count += rescue(together, as: first, from: best.point, limits)
     }
-    rescued += deleteStale(notIn: Set(best.fields.map(\.name)), best, epoch)
-    return rescued
+    guard hasRoom(limits) else { return (count, false) }
+    let (deleted, isComplete) = deleteStale(notIn: Set(best.fields.map(\.name)), best, epoch)
+    return (count + deleted, isComplete)
+  }
+
+  private func hasRoom(_ limits: Limits) -> Bool {
+    !hand.commits.isFull && hand.commits.byteCount < limits.chunkBytes
+  }
+
+  /// Commits the fields of one old commit again, as `first` was.
+  private func rescue(
+    _ together: [OfferedField], as first: OfferedField, from point: RescuePoint, _ limits: Limits
+  ) -> Int {
+    var count = 0
+    let version = nextVersion
+    let writer = writer(for: first.origin)
+    hand.commits.beginCommit(origin: hand.commits.origin(first.origin), number: first.number, hops: 0)
+    for field in together {
+      guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
+      guard hand.commits.change(id, field.value) else { break }
+      note(id, version, value: field.value.map { hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      hand.rescuedFields.append((id, point))
+      count += 1
+    }
+    hand.commits.endCommit()
+    hand.touchedWriters.append(writer)
+    withWriter(writer) { $0.decidedMark = max($0.decidedMark, first.number) }
+    return count
   }
 
   /// What the store kept of an old life, or an earlier and less advanced offer brought back, and the best does not
   /// hold, had been deleted by then.
   private func deleteStale(
     notIn names: Set<String>, _ best: (point: RescuePoint, fields: [OfferedField]), _ epoch: Epoch
-  ) -> Int {
+  ) -> (count: Int, isComplete: Bool) {
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
-      guard slot.hasValue, slot.decidedVersion == slot.version, !names.contains(slot.name) else { return false }
+      guard slot.hasValue, !slot.isDecided, !names.contains(slot.name) else { return false }
       return slot.oldPoint(in: epoch).map { $0 < best.point } ?? false
     }
-    guard !stale.isEmpty else { return 0 }
+    guard !stale.isEmpty else { return (0, true) }
     let version = nextVersion
     // Nobody proposed these deletions again: they stand under the hub's own name, numbered by their version.
     let origin = Origin(tag: .none, name: "rescue")
+    let writer = writer(for: origin)
     hand.commits.beginCommit(
       origin: hand.commits.origin(origin), number: ProposalNumber(truncatingIfNeeded: version), hops: 0)
-    for id in stale where hand.commits.delete(id) { note(id, version, hasValue: false, from: best.point) }
+    var count = 0
+    for id in stale where hand.commits.delete(id) {
+      note(id, version, value: nil, by: writer)
+      hand.rescuedFields.append((id, best.point))
+      count += 1
+    }
     hand.commits.endCommit()
-    return stale.count
-  }
-
-  private func note(_ id: FieldID, _ version: Version, hasValue: Bool, from point: RescuePoint) {
-    fields[id].decidedVersion = version
-    fields[id].decidedHasValue = hasValue
-    hand.touchedFields.append(id)
-    hand.rescuedFields.append((id, point))
+    return (count, count == stale.count)
   }
 
   /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it.
   private func mayRescue(_ offered: OfferedField, from point: RescuePoint, _ epoch: Epoch) -> Bool {
     guard let id = fields.id(of: offered.name) else { return true }
     let slot = fields[id]
-    if slot.decidedVersion != slot.version { return false }
+    if slot.isDecided { return false }
     if slot.version == 0 || slot.isWeak { return true }
     if let from = slot.rescuedFrom { return from < point }
     return slot.oldPoint(in: epoch).map { $0 < RescuePoint(epoch: point.epoch, version: offered.version) } ?? false
@@ -135,8 +153,9 @@ extension ModelLog {
     return true
   }
 
-  /// Today's limits hold for what comes back too.
+  /// Today's limits hold for what comes back too; the last number of all would leave its writer none.
   private func fits(_ field: OfferedField, _ limits: Limits) -> Bool {
+    guard field.number < .max else { return false }
     guard let value = field.value else { return true }
     return value.bytes.count <= limits.maxValueBytes && value.bytes.withUnsafeBytes { JSON.isValid($0) }
   }

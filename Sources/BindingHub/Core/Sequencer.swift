@@ -7,6 +7,8 @@ struct Sequencer {
   let maxUnconfirmedOutcomes: Int
   var epoch: Epoch
   var counters = HubCounters()
+  /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
+  var ordinal: UInt64 = 0
 
   /// What to say at once; nil: the answer waits in the model's hand until the decision is stored.
   enum Immediate {
@@ -17,7 +19,8 @@ struct Sequencer {
   /// Why a proposal becomes no commit.
   private enum Verdict: Error {
     case refused(RefusalCode, String)
-    case conflict(FieldID)
+    /// nil: nobody has ever named that field.
+    case conflict(FieldID?, name: String)
     case kept
   }
 
@@ -33,7 +36,7 @@ struct Sequencer {
     }
     if let early = answerOutOfTurn(proposal.number, record) { return early }
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
-    if record.unconfirmedCount + model.hand.answers.count >= maxUnconfirmedOutcomes {
+    if record.unconfirmedCount + Int(record.decidedMark - record.storedMark) >= maxUnconfirmedOutcomes {
       return hold(.busy, pauseMilliseconds: 10)
     }
 
@@ -60,25 +63,35 @@ struct Sequencer {
         counters.refusals[code, default: 0] += 1
         let outcome = WireOutcome.Rest.refused(Refusal(code, text))
         return decided(.other(outcome), outcome)
-      case .conflict(let field):
+      case .conflict(let field, let name):
         counters.conflicts += 1
+        guard let field else {
+          let outcome = WireOutcome.Rest.conflict(
+            Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil))
+          return decided(.other(outcome), outcome)
+        }
         return decided(.conflict(field), .conflict(Sequencer.conflict(on: field, in: model, now: time.wall)))
       }
     }
   }
 
-  /// The field as it stands, for who lost a comparison on it.
+  /// The field as it stands, what is decided of it included, for who lost a comparison on it.
   static func conflict(on field: FieldID, in model: ModelLog, now: UInt64) -> Conflict {
     let slot = model.fields[field]
+    if slot.isDecided {
+      return Conflict(
+        field: slot.name, version: slot.decided.version,
+        origin: model.withWriter(slot.decided.writer) { $0.origin }, ageMilliseconds: 0, value: model.decidedValue(slot))
+    }
     return Conflict(
-      field: slot.name, version: max(slot.version, slot.decidedVersion), origin: slot.origin,
+      field: slot.name, version: slot.version, origin: slot.origin,
       ageMilliseconds: now > slot.time && slot.time > 0 ? now - slot.time : 0, value: slot.fieldValue)
   }
 
   /// R3: repeats get the stored outcome, jumps the number that is expected.
   private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate? {
-    if number == record.decidedMark + 1 { return nil }
     if number > record.decidedMark {
+      if number - 1 == record.decidedMark { return nil }
       counters.jumps += 1
       return .outcome(.expected(next: record.decidedMark + 1))
     }
@@ -125,33 +138,23 @@ struct Sequencer {
     let fieldsBefore = model.fields.count
     let touchedBefore = model.hand.touchedFields.count
     let weakBefore = model.hand.weakFields.count
+    model.hand.before.removeAll(keepingCapacity: true)
     model.hand.commits.beginCommit(
       origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
-      let changed = try change(proposal.operations, to: version, in: model)
+      let changed = try change(proposal.operations, to: version, by: model.writer(for: origin), in: model)
       if changed == 0 { throw .kept }
       model.hand.commits.endCommit()
       return version
     } catch {
       model.hand.commits.rollbackCommit()
-      let mine = model.hand.touchedFields[touchedBefore...]
-      for field in mine where Int(field) < fieldsBefore { undo(field, of: version, in: model) }
+      for (field, decided) in model.hand.before.reversed() where Int(field) < fieldsBefore {
+        model.fields[field].decided = decided
+      }
       model.hand.touchedFields.removeSubrange(touchedBefore...)
       model.hand.weakFields.removeSubrange(weakBefore...)
       model.fields.truncate(to: fieldsBefore)
       throw error
-    }
-  }
-
-  /// Takes back what a commit that was rolled back had decided of a field. An earlier commit of the same batch may
-  /// have decided it too; a proposal fails rarely, so that is looked up only then.
-  private func undo(_ field: FieldID, of version: Version, in model: ModelLog) {
-    let earlier = model.hand.earlierDecision[field]
-    model.fields[field].forgetDecision()
-    if let earlier {
-      model.fields[field].decidedVersion = earlier.version
-      model.fields[field].decidedHasValue = earlier.hasValue
-      model.fields[field].decidedValue = earlier.value
     }
   }
 
@@ -160,51 +163,67 @@ struct Sequencer {
     while (try? conditions.next()) == true {
       guard let field = try field(conditions.id, conditions.name, in: model) else {
         // Nobody has ever written a field that has no id.
-        if conditions.version > 0, conditions.epoch == epoch, conditions.version >= model.nextVersion {
+        if conditions.version == 0 { continue }
+        if conditions.epoch != epoch {
+          throw .conflict(nil, name: conditions.name.map { String(decoding: $0, as: UTF8.self) } ?? "")
+        }
+        if conditions.version >= model.nextVersion {
           throw .refused(
             .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
         }
         continue
       }
-      let decided = model.fields[field].decidedVersion
-      if conditions.version == 0 || conditions.epoch != epoch {
-        if decided > 0 { throw .conflict(field) }
+      let decided = model.fields[field].decided.version
+      if conditions.version == 0 {
+        if decided > 0 { throw .conflict(field, name: "") }
+      } else if conditions.epoch != epoch {
+        throw .conflict(field, name: "")
       } else if conditions.version >= model.nextVersion {
         throw .refused(
           .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
       } else if decided > conditions.version {
-        throw .conflict(field)
+        throw .conflict(field, name: "")
       }
     }
   }
 
   /// - Returns: how many fields change.
-  private func change(_ operations: OperationCursor, to version: Version, in model: ModelLog) throws(Verdict) -> Int {
+  private mutating func change(
+    _ operations: OperationCursor, to version: Version, by writer: Int, in model: ModelLog
+  ) throws(Verdict) -> Int {
     var operations = operations
     var changed = 0
+    ordinal &+= 1
     while (try? operations.next()) == true {
       guard let verb = operations.verb else {
         throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here")
       }
+      let takesNone = verb == .delete || verb == .clear
+      guard (operations.value == nil) == takesNone else {
+        throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
+      }
       if verb == .clear {
-        for id in 0..<FieldID(model.fields.count) where model.fields[id].decidedHasValue {
-          try decide(nil, for: id, version, in: model)
+        for id in 0..<FieldID(model.fields.count) where model.fields[id].decided.hasValue {
+          try decide(nil, for: id, version, writer, in: model)
           changed += 1
         }
         continue
       }
       let known = try field(operations.id, operations.name, in: model)
-      if let known, model.fields[known].decidedVersion == version {
-        throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
+      if let known {
+        guard model.fields[known].namedBy != ordinal, model.fields[known].decided.version != version else {
+          throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
+        }
+        model.fields[known].namedBy = ordinal
       }
       if verb == .delete {
-        guard let known, model.fields[known].decidedHasValue else { continue }
-        try decide(nil, for: known, version, in: model)
+        guard let known, model.fields[known].decided.hasValue else { continue }
+        try decide(nil, for: known, version, writer, in: model)
         changed += 1
         continue
       }
-      if verb == .whenUnset, let known, model.fields[known].decidedVersion > 0 { continue }
-      guard let operand = operations.value else { throw .refused(.malformedValue, "\(verb) needs a value") }
+      if verb == .whenUnset, let known, model.fields[known].decided.version > 0 { continue }
+      guard let operand = operations.value else { continue }
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes {
         throw .refused(
@@ -213,10 +232,10 @@ struct Sequencer {
       }
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
-        try decide(operand, for: id, version, in: model)
-        if verb == .whenUnset { model.hand.weakFields.append(id) }
+        try decide(operand, for: id, version, writer, in: model)
+        if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
       } else {
-        try merge(verb, operand, into: id, version, in: model)
+        try merge(verb, operand, into: id, version, writer, in: model)
       }
       changed += 1
     }
@@ -224,40 +243,31 @@ struct Sequencer {
   }
 
   private func merge(
-    _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, in model: ModelLog
+    _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
+    in model: ModelLog
   ) throws(Verdict) {
     let slot = model.fields[id]
-    let present: FieldValue? =
-      slot.decidedVersion == slot.version
-      ? slot.fieldValue : slot.decidedHasValue ? slot.decidedValue : nil
+    let present = slot.isDecided ? model.decidedValue(slot) : slot.fieldValue
     guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
       throw .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
     }
-    let isTaken = merged.bytes.withUnsafeBytes { model.hand.commits.change(id, $0) }
-    try note(merged, isTaken, for: id, version, in: model)
+    let isTaken = model.hand.commits.change(id, merged)
+    try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
   }
 
-  /// Notes a value (nil: a deletion) for the batch.
+  /// Writes a value (nil: a deletion) into the batch and notes it.
   private func decide(
-    _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, in model: ModelLog
+    _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     let isTaken = model.hand.commits.change(id, value)
-    try note(value.map { FieldValue(bytes: Array($0)) }, isTaken, for: id, version, in: model)
+    try note(isTaken, value?.count, for: id, version, writer, in: model)
   }
 
   private func note(
-    _ value: FieldValue?, _ isTaken: Bool, for id: FieldID, _ version: Version, in model: ModelLog
+    _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
-    let slot = model.fields[id]
-    if slot.decidedVersion != slot.version {
-      model.hand.earlierDecision[id] = .init(
-        version: slot.decidedVersion, hasValue: slot.decidedHasValue, value: slot.decidedValue)
-    }
-    model.fields[id].decidedVersion = version
-    model.fields[id].decidedHasValue = value != nil
-    model.fields[id].decidedValue = value
-    model.hand.touchedFields.append(id)
+    model.note(id, version, value: byteCount.map { model.hand.commits.lastValue(of: $0) }, by: writer)
   }
 
   /// The field that is meant; nil if nobody has named it before.

@@ -11,8 +11,19 @@ struct SessionRecord {
   var expiresAt: UInt64
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
+  /// Outcomes that leave when the drain ends; `full` are messages that had no more room.
   var outcomes = OutcomesWriter()
+  var full: [OutcomesWriter] = []
   var hasOutcomes = false
+  /// Proposals that wait for a decision or for the store.
+  var undecided = 0
+
+  /// Makes room for one more outcome.
+  mutating func makeRoom(limitBytes: Int) {
+    guard outcomes.isFull || outcomes.byteCount > limitBytes else { return }
+    full.append(outcomes)
+    outcomes = OutcomesWriter()
+  }
 }
 
 /// A session's membership in a model, and the join that is still to be answered, if there is one.
