@@ -67,6 +67,7 @@ let package = Package(
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
     .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
+    .testTarget(name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingHub", "BindingModel", "BindingWire"],

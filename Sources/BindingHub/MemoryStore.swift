@@ -2,8 +2,8 @@ public import BindingWire
 
 /// A store that lives as long as its process: acknowledged commits survive nothing, and the welcome says so.
 ///
-/// The machine holds the models already, so nothing is kept a second time; only the heads are, to keep the contract's
-/// word on who was first.
+/// The machine holds the models already, so nothing is kept a second time; only the records are counted, to keep the
+/// contract's word that a batch is decided on the last one. It has one writer: its hub.
 public final class MemoryStore: Store {
   public let logID: LogID
   public private(set) var epoch: Epoch

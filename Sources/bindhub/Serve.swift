@@ -64,6 +64,7 @@ struct Serve: ParsableCommand {
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     do throws(HubFailure) {
+      Serve.allowManyConnections()
       let hub = try Hub(options: options, log: log)
       try hub.start()
       stopWhenAsked(hub)
@@ -72,6 +73,19 @@ struct Serve: ParsableCommand {
     } catch {
       fail(error.description, error.exitCode)
     }
+  }
+
+  /// Raises the limit of open files as far as this user may: at that limit ZeroMQ can accept nobody and only spins.
+  private static func allowManyConnections() {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    _ = setrlimit(resource, &limit)
   }
 
   /// One line per address on standard output: a script that asked for any free port reads there which it got.

@@ -42,17 +42,19 @@ struct Catchup {
     guard follows != .nothing else { return [] }
     var chunks: [CatchupChunk] = []
     var chunk = template
-    var bytes = 0
+    // Headers and counts; the longest name of an origin and the numbers of an entry are the 128 below.
+    let empty = 73
+    var bytes = empty
     var nextName = template.names.first
     func flush() {
       chunks.append(chunk)
       chunk = template
       chunk.chunk = UInt32(chunks.count)
       chunk.names = NamesRun(first: nextName, names: [])
-      bytes = 0
+      bytes = empty
     }
     for name in names {
-      if bytes > limitBytes { flush() }
+      if bytes > empty, bytes + name.utf8.count + 1 > limitBytes { flush() }
       chunk.names.names.append(name)
       nextName += 1
       bytes += name.utf8.count + 1
@@ -60,7 +62,7 @@ struct Catchup {
     var positions: [Tag: UInt16] = [:]
     for id in fields {
       let slot = model.fields[id]
-      if bytes > 0, bytes + slot.value.count + 128 > limitBytes || chunk.origins.count >= Int(UInt16.max) - 1 {
+      if bytes > empty, bytes + slot.value.count + 128 > limitBytes || chunk.origins.count >= Int(UInt16.max) - 1 {
         flush()
         positions.removeAll()
       }

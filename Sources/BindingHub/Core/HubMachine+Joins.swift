@@ -14,7 +14,7 @@ extension HubMachine {
     guard let index = modelIndex[join.name] ?? makeModelIfRoom(join.name) else {
       sequencer.counters.modelsRefused += 1
       error(
-        .overLimit, "there are \(models.count) models; maxModels is \(configuration.limits.maxModels)", session,
+        .overLimit, "there are \(modelIndex.count) models; maxModels is \(configuration.limits.maxModels)", session,
         record.connection, isFatal: false, &output)
       return
     }
@@ -39,12 +39,15 @@ extension HubMachine {
       &output)
     believeIfAhead(join, model, &output)
     askForOffer(join, session, model, time, &output)
+    if let writer = model.knownWriter(record.identity.tag) {
+      model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
+    }
     raiseMark(join, record.identity, index)
     touch(index)
   }
 
   private mutating func makeModelIfRoom(_ id: String) -> Int? {
-    guard models.count < configuration.limits.maxModels else { return nil }
+    guard modelIndex.count < configuration.limits.maxModels else { return nil }
     return makeModel(id)
   }
 
@@ -57,7 +60,6 @@ extension HubMachine {
       let writer = model.writer(for: origin)
       sessions.identities[identity.tag]?.models.insert(index)
       let decided = max(join.undecided, 1) - 1
-      model.withWriter(writer) { $0.confirm(min(decided, $0.storedMark)) }
       guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }

@@ -99,13 +99,17 @@ extension HubMachine {
     for tag in old.keys { forget(tag) }
   }
 
-  func forget(_ session: SessionID, in topic: Topic) {
+  mutating func forget(_ session: SessionID, in topic: Topic) {
     guard let index = index(of: topic) else { return }
     models[index].sessions.remove(session)
     models[index].routed.remove(session)
     models[index].waitingJoins.removeAll { $0 == session }
     models[index].rescue?.forget(session)
+    retireIfUnused(index)
   }
+
+  /// Whether anybody speaks over this request connection.
+  public func hasSession(on connection: ConnectionID) -> Bool { sessions.byConnection[connection] != nil }
 
   mutating func leave(_ topic: Topic, _ session: SessionID) {
     forget(session, in: topic)

@@ -15,6 +15,8 @@ public struct HubMachine {
   var sessions = Sessions()
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
+  /// Stands where a model was that nobody wrote.
+  private let retired = ModelLog(id: "", topic: Topics.none)
   /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.
   var touched: [Int] = []
   var isTouched: [Bool] = []
@@ -180,6 +182,16 @@ public struct HubMachine {
   func index(of topic: Topic) -> Int? {
     let index = Int(topic) - Int(Topics.firstModel)
     return models.indices.contains(index) ? index : nil
+  }
+
+  /// Takes out of memory what a join made and nobody wrote. Its topic is never used again.
+  mutating func retireIfUnused(_ index: Int) {
+    let model = models[index]
+    guard model.records == 0, model.sessions.isEmpty, !model.hasHand, !model.isAppending, model.rescue == nil,
+      model !== retired
+    else { return }
+    modelIndex[model.id] = nil
+    models[index] = retired
   }
 
   mutating func makeModel(_ id: String) -> Int {

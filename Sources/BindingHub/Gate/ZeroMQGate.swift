@@ -39,6 +39,8 @@ final class ZeroMQGate {
   private let limits: Limits
   private(set) var counters = GateCounters()
 
+  /// Connections remembered before those without a session are forgotten.
+  private var connectionQuota: Int
   /// Subscriptions that one connection may hold: its models, and room for session topics and the beat.
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
@@ -48,6 +50,7 @@ final class ZeroMQGate {
 
   init(limits: Limits) throws(ZeroMQError) {
     self.limits = limits
+    connectionQuota = 2 * limits.maxSessions
     context = try Context(ioThreads: 1, maximumSockets: 8)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
@@ -127,7 +130,9 @@ final class ZeroMQGate {
     drainSubscriptions(&machine, time: time, into: &output)
     for _ in 0..<ZeroMQGate.drainMessages {
       switch try? router.receive(from: &routing, into: &message) {
-      case .received: machine.receive(message.unsafeBytes, on: connection(), time: time, into: &output)
+      case .received:
+        if connections.count > connectionQuota { forgetSilent(machine) }
+        machine.receive(message.unsafeBytes, on: connection(), time: time, into: &output)
       case .rejected: counters.rejectedMessages += 1
       case .nothing, nil: return
       }
@@ -141,6 +146,13 @@ final class ZeroMQGate {
     connections[routing] = lastNumber
     routes[lastNumber] = routing
     return lastNumber
+  }
+
+  /// Connections without a session: each try of a peer is a new one, and ZeroMQ does not say that one has gone.
+  private func forgetSilent(_ machine: HubMachine) {
+    let silent = routes.keys.filter { !machine.hasSession(on: $0) }
+    for connection in silent { drop(connection) }
+    connectionQuota = connections.count + 2 * limits.maxSessions
   }
 
   // MARK: Subscribers

@@ -1,0 +1,136 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Frames that do not follow the grammar: they end the session that sent them, are counted, and disturb nobody (G12).
+@Suite struct BadFrameTests {
+  struct Bad: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var bytes: [UInt8]
+    var code: ErrorCode
+  }
+
+  static var all: [Bad] {
+    let good = Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))
+    var unknownKind = good
+    unknownKind[0] = 0x0A
+    var fromAHub = good
+    fromAHub[0] = 0x90
+    var numberZero = good
+    for place in 19..<23 { numberZero[place] = 0 }
+    return [
+      Bad(testDescription: "a truncated frame", bytes: Array(good.dropLast()), code: .malformed),
+      Bad(testDescription: "only a header", bytes: Array(good.prefix(13)), code: .malformed),
+      Bad(testDescription: "bytes behind the end", bytes: good + [0], code: .malformed),
+      Bad(testDescription: "number 0", bytes: numberZero, code: .malformed),
+      Bad(testDescription: "an unknown kind", bytes: unknownKind, code: .unknownKind),
+      Bad(testDescription: "a hub's kind", bytes: fromAHub, code: .unknownKind),
+    ]
+  }
+
+  var bench = HubBench()
+
+  init() {
+    bench.live(.ann)
+    bench.live(.ben)
+  }
+
+  @Test("it is answered with an error that ends the session, and counted", arguments: all)
+  mutating func answered(_ bad: Bad) {
+    let heard = bench.deliver([bad.bytes], on: Speaker.ann.connection)
+    #expect(heard.errors(.ann).map(\.code) == [bad.code])
+    #expect(heard.errors(.ann).map(\.isFatal) == [true])
+    #expect(bench.counters.malformedFrames == 1)
+    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+  }
+
+  @Test("nothing of it is carried out", arguments: all)
+  mutating func notCarriedOut(_ bad: Bad) {
+    bench.deliver([bad.bytes], on: Speaker.ann.connection)
+    #expect(bench.read().version == 0)
+  }
+
+  @Test("another session goes on", arguments: all)
+  mutating func othersGoOn(_ bad: Bad) {
+    let heard = bench.deliver([bad.bytes], on: Speaker.ann.connection)
+    #expect(heard.messages(to: .ben).isEmpty)
+    #expect(bench.write(.ben, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("it does not end the session that it names when another connection sent it", arguments: all)
+  mutating func fromAStranger(_ bad: Bad) {
+    bench.deliver([bad.bytes], on: 999)
+    #expect(bench.counters.malformedFrames + bench.counters.unknownSessions == 1)
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("another session of the same connection goes on")
+  mutating func sameConnection() {
+    var guest = Speaker.cat
+    guest.connection = Speaker.ann.connection
+    bench.live(guest)
+    bench.deliver([Self.all[0].bytes], on: Speaker.ann.connection)
+    #expect(bench.write(guest, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("a frame of no bytes is answered without a session")
+  mutating func empty() {
+    let errors = bench.deliver([[]], on: 999).frames.map(\.message)
+    guard case .error(let error)? = errors.first else {
+      Issue.record("no error came")
+      return
+    }
+    #expect(error.session == 0)
+    #expect(error.code == .malformed)
+  }
+
+  @Test("bytes behind a hello are an error, and nobody is welcomed")
+  mutating func longHello() {
+    let frame = Speaker.cat.frame(.hello(Hello(identity: Speaker.cat.identity))) + [0]
+    let heard = bench.deliver([frame], on: Speaker.cat.connection)
+    #expect(heard.welcome(.cat) == nil)
+    #expect(heard.errors(.cat).map(\.code) == [.malformed])
+  }
+
+  @Test("bytes behind a status are an error")
+  mutating func longStatus() {
+    let heard = bench.deliver([PeerMessage.status.encode(session: 0, start: 0) + [0]], on: 999)
+    #expect(heard.frames.map(\.message.kind) == [.error])
+  }
+
+  @Test("a status is answered without a session, as JSON")
+  mutating func status() throws {
+    let heard = bench.deliver([PeerMessage.status.encode(session: 0, start: 0)], on: 999)
+    guard case .statusReport(let report)? = heard.frames.first?.message else {
+      Issue.record("no report came")
+      return
+    }
+    #expect(try report.json.json["name"] == .string("hub"))
+  }
+
+  @Test("a frame with another start is told that it is stale, counted, and ends its session")
+  mutating func staleStart() {
+    let frame = PeerMessage.propose([.of(1, [.set("a", "1")])]).encode(session: Speaker.ann.session, start: 78)
+    let heard = bench.deliver([frame], on: Speaker.ann.connection)
+    #expect(heard.errors(.ann).map(\.code) == [.staleStart])
+    #expect(bench.counters.staleStarts == 1)
+    #expect(bench.read().version == 0)
+    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+  }
+
+  @Test("a frame with another start leaves other sessions alone")
+  mutating func staleStartOfAnother() {
+    let frame = PeerMessage.askHeads.encode(session: Speaker.ann.session, start: 78)
+    bench.deliver([frame], on: 999)
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.write(.ben, 1, .set("a", "2")) == .committed(2))
+  }
+
+  @Test("a session is heard only on its own connection")
+  mutating func otherConnection() {
+    let heard = bench.deliver([Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))], on: 999)
+    #expect(heard.frames.count == 1)
+    #expect(bench.counters.unknownSessions == 1)
+    #expect(bench.read().version == 0)
+  }
+}

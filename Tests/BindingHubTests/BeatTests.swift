@@ -1,0 +1,122 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Beats and heads (R7), and what a peer that is ahead proves (R8).
+@Suite struct BeatTests {
+  var bench = HubBench()
+
+  init() { bench.live(.ann) }
+
+  @Test("the beat comes every time its interval is over, also when idle, numbered")
+  mutating func beats() {
+    #expect(bench.wait(999).beats().isEmpty)
+    #expect(bench.wait(1).beats().map(\.number) == [1])
+    let second = bench.wait(1_000)
+    #expect(second.beats() == [Beat(epoch: HubBench.epoch, number: 2, now: bench.time.wall)])
+    #expect(second.published.map(\.header.topic) == [Topics.beat])
+  }
+
+  @Test("a beat has at most 64 bytes")
+  mutating func small() throws {
+    let frame = try #require(bench.wait(1_000).published.first)
+    #expect(frame.byteCount <= 64)
+  }
+
+  @Test("head and digest of what changed go out with the next three beats, then no more")
+  mutating func heads() {
+    bench.write(.ann, 1, .set("a", "1"))
+    let head = Head(
+      epoch: HubBench.epoch, version: 1, digest: fieldDigest(name: "a", version: 1, value: json("1")))
+    #expect((0..<5).map { _ in bench.wait(1_000).heads() } == [[head], [head], [head], [], []])
+  }
+
+  @Test("another change begins the three beats anew, with the newer head")
+  mutating func headsAnew() {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.wait(1_000)
+    bench.wait(1_000)
+    bench.write(.ann, 2, .set("a", "2"))
+    #expect((0..<4).map { _ in bench.wait(1_000).heads().map(\.version) } == [[2], [2], [2], []])
+  }
+
+  @Test("who is served on the request connection gets heads there too")
+  mutating func routedHeads() {
+    bench.hello(.ben)
+    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.wait(1_000)
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.wait(1_000).heads(.connection(Speaker.ben.connection)).map(\.version) == [1])
+  }
+
+  @Test("a session without a publish connection gets the beat on its request connection")
+  mutating func routedBeat() {
+    bench.unsubscribe(.ann, Topics.sessionTopic(Speaker.ann.session))
+    let heard = bench.wait(1_000)
+    #expect(heard.beats(.connection(Speaker.ann.connection)).map(\.number) == [1])
+  }
+
+  @Test("a refusal is no change: no head follows")
+  mutating func refusal() {
+    bench.write(.ann, 1, .set("a", "{"))
+    #expect(bench.wait(1_000).heads().isEmpty)
+  }
+
+  @Test("askHeads is answered with the heads of all that was joined, and of nothing else")
+  mutating func askHeads() {
+    bench.live(.ben, model: "fan", topic: HubBench.lamp + 1)
+    bench.write(.ann, 1, .set("a", "1"))
+    let head = ModelHead(
+      topic: HubBench.lamp, version: 1, digest: fieldDigest(name: "a", version: 1, value: json("1")))
+    let answer = HeadsAnswer(session: Speaker.ann.session, epoch: HubBench.epoch, heads: [head])
+    #expect(bench.say(.ann, .askHeads).messages(to: .ann) == [.heads(answer)])
+  }
+
+  // MARK: A peer that is ahead (R8)
+
+  @Test("a peer ahead of the head in the same epoch makes a new epoch, later than the old, for everyone")
+  mutating func ahead() throws {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.hello(.ben)
+    let heard = bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
+    let epoch = try #require(heard.newEpoch)
+    #expect(epoch > HubBench.epoch)
+    #expect(bench.machine.epoch == epoch)
+    #expect(bench.counters.newEpochs == 1)
+    #expect(bench.wait(1_000).heads().map(\.epoch) == [epoch])
+  }
+
+  @Test("that is believed once in a start")
+  mutating func believedOnce() throws {
+    bench.hello(.ben)
+    bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
+    let epoch = bench.machine.epoch
+    bench.hello(.cat)
+    let heard = bench.say(.cat, .join([Join(request: 1, model: "lamp", epoch: epoch, version: 99)]))
+    #expect(heard.newEpoch == nil)
+    #expect(bench.machine.epoch == epoch)
+  }
+
+  @Test("a peer at the head makes no new epoch")
+  mutating func atHead() {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.hello(.ben)
+    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1))
+    #expect(heard.newEpoch == nil)
+  }
+
+  @Test("what was decided and not stored is decided anew in the new epoch")
+  mutating func decidedAnew() throws {
+    bench.hello(.ben)
+    bench.together([
+      (.ann, .propose([.of(1, [.set("a", "1")])])),
+      (.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)])),
+    ])
+    bench.wait(1_000)
+    bench.wait(1_000)
+    bench.wait(1_000)
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(heard.commits().map(\.epoch) == [bench.machine.epoch])
+    #expect(heard.outcomes(.ann) == [1: .committed(1)])
+  }
+}

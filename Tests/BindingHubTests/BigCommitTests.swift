@@ -1,0 +1,68 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Commits past `maxPublishedBytes`.
+@Suite struct BigCommitTests {
+  var bench = HubBench()
+
+  init() {
+    bench.live(.ann)
+    bench.live(.ben)
+  }
+
+  /// A `commits` of so many bytes that sets `a`: 36 for itself, 12 for its origin, 2 for the name, 9 for the commit,
+  /// 8 for the change, the rest its value.
+  private mutating func commit(ofBytes count: Int) -> Heard {
+    bench.say(.ann, .propose([.of(1, [.set("a", text(ofBytes: count - 67))])]))
+  }
+
+  @Test("a commit of maxPublishedBytes is published, and only that")
+  mutating func atLimit() {
+    let heard = commit(ofBytes: 8_192)
+    #expect(heard.published.map(\.byteCount) == [HubHeader.byteCount + 8_192])
+    #expect(heard.commits(.connection(Speaker.ben.connection)).isEmpty)
+  }
+
+  @Test("one byte more and it goes to those who joined, over their request connections; published is only its head")
+  mutating func pastLimit() {
+    let heard = commit(ofBytes: 8_193)
+    #expect(heard.published.map(\.message.kind) == [.head])
+    #expect(heard.heads().map(\.version) == [1])
+    for peer in [Speaker.ann, .ben] {
+      let frames = heard.frames(to: peer).filter { $0.message.kind == .commits }
+      #expect(frames.map(\.byteCount) == [HubHeader.byteCount + 8_193])
+      #expect(frames.map(\.header.topic) == [HubBench.lamp])
+    }
+    #expect(bench.counters.routedCommits == 2)
+  }
+
+  @Test("who has not joined the model does not get it")
+  mutating func notJoined() {
+    bench.live(.cat, model: "fan", topic: HubBench.lamp + 1)
+    #expect(commit(ofBytes: 9_000).frames(to: .cat).isEmpty)
+  }
+
+  @Test("two sessions of one connection get it once")
+  mutating func oneConnection() {
+    var guest = Speaker.cat
+    guest.connection = Speaker.ben.connection
+    bench.live(guest)
+    #expect(commit(ofBytes: 9_000).commits(.connection(Speaker.ben.connection)).count == 1)
+  }
+
+  @Test("who waits for the answer to its join gets it in that answer, not besides")
+  mutating func joining() {
+    bench.hello(.cat)
+    bench.say(.cat, .join([Join(request: 1, model: "lamp")]))
+    #expect(commit(ofBytes: 9_000).frames(to: .cat).isEmpty)
+    let heard = bench.subscribe(.cat, Topics.bytes(HubBench.lamp))
+    #expect(ReadModel(heard, for: .cat).values == ["a": text(ofBytes: 9_000 - 67)])
+  }
+
+  @Test("who left the model does not get it")
+  mutating func left() {
+    bench.say(.ben, .leave(Leave(topics: [HubBench.lamp])))
+    #expect(commit(ofBytes: 9_000).frames(to: .ben).isEmpty)
+  }
+}

@@ -1,0 +1,194 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// A hub's machine without sockets: the test says what peers say, chooses when and what the store answers, and reads
+/// what the hub says back.
+struct HubBench {
+  static let lamp: Topic = Topics.firstModel
+  static let epoch: Epoch = 5 << 32 | 9
+  /// The life before this one.
+  static let oldEpoch: Epoch = 4 << 32 | 3
+  static let start: StartNumber = 77
+
+  enum Settling {
+    /// What is decided is stored and told back within the drain.
+    case atOnce
+    /// Batches wait in `waiting` until the test settles them.
+    case later
+  }
+
+  private(set) var machine: HubMachine
+  let store: any Store
+  var settling = Settling.atOnce
+  /// Batches that left and whose end the machine has not been told.
+  private(set) var waiting: [Batch] = []
+  var now: UInt64 = 1_000
+  private var readers: UInt64 = 0
+
+  init(
+    tailProven: Bool = true, store: any Store = LogStore(), stored: [StoredModel] = [],
+    _ configure: (inout HubConfiguration) -> Void = { _ in }
+  ) {
+    var configuration = HubConfiguration()
+    configuration.beatMilliseconds = 1_000
+    configure(&configuration)
+    let birth = HubBirth(logID: 3, epoch: Self.epoch, start: Self.start, tailProven: tailProven)
+    self.store = store
+    machine = HubMachine(
+      configuration: configuration, birth: birth, stored: stored, time: HubTime(monotonic: 1_000, wall: 500_000),
+      epochSeed: 11)
+  }
+
+  var time: HubTime { HubTime(monotonic: now, wall: 499_000 + now) }
+  var counters: HubCounters { machine.counters }
+
+  /// Lets `body` speak to the machine, ends the drain, has the store take what was decided, and tells what came of it.
+  @discardableResult
+  mutating func act(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) -> Heard {
+    var output = HubOutput()
+    body(&machine, time, &output)
+    machine.finishDrain(time: time, into: &output)
+    while !output.batches.isEmpty {
+      waiting += output.batches
+      output.batches.removeAll()
+      guard settling == .atOnce else { break }
+      let batches = waiting
+      waiting.removeAll()
+      do {
+        machine.appended(try store.append(batches), of: batches, time: time, into: &output)
+      } catch {
+        Issue.record("the store failed: \(error)")
+      }
+    }
+    return Heard(output)
+  }
+
+  /// Tells the machine what became of the batches that wait.
+  @discardableResult
+  mutating func settle(_ results: Appended...) -> Heard {
+    let batches = waiting
+    waiting.removeAll()
+    #expect(results.count == batches.count, "as many results as batches")
+    return act { machine, time, output in machine.appended(results, of: batches, time: time, into: &output) }
+  }
+
+  /// Has the store take the batches that wait, and tells the machine.
+  @discardableResult
+  mutating func settleWithStore() throws -> Heard {
+    let batches = waiting
+    waiting.removeAll()
+    let results = try store.append(batches)
+    return act { machine, time, output in machine.appended(results, of: batches, time: time, into: &output) }
+  }
+
+  @discardableResult
+  mutating func reload(_ model: StoredModel) -> Heard {
+    act { machine, time, output in machine.reloaded(model, time: time, into: &output) }
+  }
+
+  // MARK: What comes in
+
+  /// One drain in which these frames arrive from one connection.
+  @discardableResult
+  mutating func deliver(_ frames: [[UInt8]], on connection: ConnectionID) -> Heard {
+    act { machine, time, output in
+      for frame in frames {
+        frame.withUnsafeBytes { machine.receive($0, on: connection, time: time, into: &output) }
+      }
+    }
+  }
+
+  /// One drain in which a peer says these things.
+  @discardableResult
+  mutating func say(_ peer: Speaker, _ messages: PeerMessage...) -> Heard {
+    deliver(messages.map(peer.frame), on: peer.connection)
+  }
+
+  /// One drain in which several peers say something each, in this order.
+  @discardableResult
+  mutating func together(_ said: [(peer: Speaker, message: PeerMessage)]) -> Heard {
+    act { machine, time, output in
+      for (peer, message) in said {
+        peer.frame(message).withUnsafeBytes {
+          machine.receive($0, on: peer.connection, time: time, into: &output)
+        }
+      }
+    }
+  }
+
+  /// A publish connection subscribes.
+  @discardableResult
+  mutating func subscribe(_ peer: Speaker, _ topics: [UInt8]...) -> Heard {
+    act { machine, time, output in
+      for topic in topics {
+        topic.withUnsafeBytes { machine.subscribed($0, by: peer.subscriber, time: time, into: &output) }
+      }
+    }
+  }
+
+  @discardableResult
+  mutating func unsubscribe(_ peer: Speaker, _ topic: [UInt8]) -> Heard {
+    act { machine, time, output in
+      topic.withUnsafeBytes { machine.unsubscribed($0, by: peer.subscriber, time: time, into: &output) }
+    }
+  }
+
+  /// Time goes on, and the clock is looked at.
+  @discardableResult
+  mutating func wait(_ milliseconds: UInt64) -> Heard {
+    now += milliseconds
+    return act { machine, time, output in machine.tick(time: time, into: &output) }
+  }
+
+  @discardableResult
+  mutating func close(_ connection: ConnectionID) -> Heard {
+    act { machine, time, output in machine.closed(connection, time: time, into: &output) }
+  }
+
+  // MARK: The usual way
+
+  /// A hello, and the subscriptions that every peer makes.
+  @discardableResult
+  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000) -> Heard {
+    let heard = say(peer, .hello(Hello(identity: peer.identity, leaseMilliseconds: lease)))
+    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.beat))
+    return heard
+  }
+
+  /// Says hello, joins `lamp` with nothing, and subscribes.
+  @discardableResult
+  mutating func live(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) -> Heard {
+    hello(peer) + join(peer, Join(request: 1, model: model), topic: topic)
+  }
+
+  /// Joins and subscribes; what both drains say.
+  @discardableResult
+  mutating func join(_ peer: Speaker, _ join: Join, topic: Topic = HubBench.lamp) -> Heard {
+    say(peer, .join([join])) + subscribe(peer, Topics.bytes(topic))
+  }
+
+  /// Proposes in one drain, each its own number; what became of them by number.
+  @discardableResult
+  mutating func propose(_ peer: Speaker, _ proposals: NumberedProposal...) -> [ProposalNumber: WireOutcome.Rest] {
+    say(peer, .propose(proposals)).outcomes(peer)
+  }
+
+  /// Proposes one and gives its outcome; nil if there is none yet.
+  @discardableResult
+  mutating func write(_ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation...) -> WireOutcome.Rest? {
+    propose(peer, .of(number, operations))[number]
+  }
+
+  /// The model as someone new sees it, checked against its digest.
+  mutating func read(_ model: String = "lamp", topic: Topic = HubBench.lamp) -> ReadModel {
+    readers += 1
+    let reader = Speaker(900_000 + readers, "reader")
+    let mode = settling
+    settling = .atOnce
+    defer { settling = mode }
+    let heard = live(reader, model: model, topic: topic)
+    say(reader, .leave(Leave()))
+    return ReadModel(heard, for: reader)
+  }
+}

@@ -1,0 +1,235 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// How a join is answered: when, on which way, and with what.
+@Suite struct JoiningTests {
+  var bench = HubBench()
+
+  init() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"), .set("b", "1"))
+    bench.write(.ann, 2, .set("a", "2"))
+  }
+
+  // MARK: When and on which way (R13)
+
+  @Test("a join is answered with the topic at once, and wholly only after the subscription")
+  mutating func afterSubscription() {
+    bench.hello(.ben)
+    let early = bench.say(.ben, .join([Join(request: 7, model: "lamp")]))
+    let assigned = TopicAssigned(session: Speaker.ben.session, request: 7, topic: HubBench.lamp, model: "lamp")
+    #expect(early.messages(to: .ben) == [.topic(assigned)])
+    let joined = bench.subscribe(.ben, Topics.bytes(HubBench.lamp)).joined(.ben)
+    #expect(joined.map(\.way) == [.published])
+    #expect(joined.map(\.request) == [7])
+  }
+
+  @Test("the subscription of another connection does not count")
+  mutating func othersSubscription() {
+    bench.hello(.ben)
+    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    #expect(bench.subscribe(.cat, Topics.bytes(HubBench.lamp)).joined(.ben).isEmpty)
+  }
+
+  @Test("without a subscription it is answered after its time, and its messages come on the request connection")
+  mutating func routed() {
+    bench.hello(.ben)
+    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    #expect(bench.wait(999).joined(.ben).isEmpty)
+    #expect(bench.wait(1).joined(.ben).map(\.way) == [.routed])
+    #expect(bench.counters.routedJoins == 1)
+    let heard = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    #expect(heard.commits(.connection(Speaker.ben.connection)).map(\.version) == [3])
+    #expect(heard.commits().map(\.version) == [3])
+  }
+
+  @Test("a session topic that was subscribed before its hello came counts")
+  mutating func subscribedEarly() {
+    bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session))
+    bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity)))
+    #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).map(\.way) == [.published])
+  }
+
+  @Test("past maxTopics a session is served on its request connection at once")
+  mutating func pastTopics() {
+    bench = HubBench { $0.limits.maxTopics = 1 }
+    bench.live(.ben)
+    #expect(bench.say(.ben, .join([Join(request: 2, model: "fan")])).joined(.ben).map(\.way) == [.routed])
+  }
+
+  // MARK: With what
+
+  @Test("who has nothing gets a snapshot, with names, origins, versions and numbers")
+  mutating func snapshot() {
+    let read = bench.read()
+    #expect(read.version == 2)
+    #expect(
+      read.fields == [
+        "a": .init(value: "2", version: 2, origin: Speaker.ann.origin, number: 2),
+        "b": .init(value: "1", version: 1, origin: Speaker.ann.origin, number: 1),
+      ])
+  }
+
+  @Test("who has a version of this epoch gets what changed since")
+  mutating func delta() throws {
+    bench.write(.ann, 3, .set("c", "1"), .set("d", "1"))
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2)
+    let heard = bench.join(.ben, join)
+    #expect(heard.joined(.ben).map(\.follows) == [.delta])
+    let chunk = try #require(heard.chunks(.ben).first)
+    #expect(chunk.form == .delta)
+    #expect(chunk.previous == 2 && chunk.version == 3)
+    #expect(chunk.names == NamesRun(first: 2, names: ["c", "d"]))
+    #expect(chunk.entries.map(\.field) == [2, 3])
+  }
+
+  @Test("a delta that would be longer than the model is sent as a snapshot")
+  mutating func longDelta() {
+    bench.write(.ann, 3, .delete("a"))
+    bench.write(.ann, 4, .delete("b"))
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2)
+    #expect(bench.join(.ben, join).joined(.ben).map(\.follows) == [.snapshot])
+  }
+
+  @Test("a delta names a field that was deleted since")
+  mutating func deltaWithDeletion() throws {
+    bench.write(.ann, 3, .set("c", "1"))
+    bench.write(.ann, 4, .delete("b"))
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 3, namesKnown: 3)
+    let chunk = try #require(bench.join(.ben, join).chunks(.ben).first)
+    #expect(chunk.form == .delta)
+    #expect(chunk.entries.map(\.field) == [1])
+    #expect(chunk.entries.map(\.value) == [nil])
+  }
+
+  @Test("who has all gets nothing more")
+  mutating func current() {
+    bench.hello(.ben)
+    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2))
+    #expect(heard.joined(.ben).map(\.follows) == [.nothing])
+    #expect(heard.chunks(.ben).isEmpty)
+  }
+
+  @Test("who has a version of another epoch gets a snapshot")
+  mutating func otherEpoch() {
+    bench.hello(.ben)
+    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 2))
+    #expect(heard.joined(.ben).map(\.follows) == [.snapshot])
+  }
+
+  @Test("a join of a model that nobody knows makes it, empty")
+  mutating func unknownModel() {
+    let joined = bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1).joined(.ann)
+    #expect(joined.map(\.version) == [0])
+    #expect(joined.map(\.follows) == [.nothing])
+  }
+
+  @Test("a large model comes in chunks within the limit, and together they are the model", arguments: [false, true])
+  mutating func chunks(_ isDelta: Bool) throws {
+    bench = HubBench { $0.limits.chunkBytes = 1_000 }
+    bench.live(.ann)
+    var wanted: [String: String] = [:]
+    bench.write(.ann, 1, .set("first", "1"))
+    // Many writers with long names, so that a chunk holds many origins too.
+    for number in 0..<40 {
+      let writer = Speaker(100 + UInt64(number), String(repeating: "w", count: 60) + "\(number)")
+      bench.live(writer)
+      let field = String(repeating: "f", count: 60) + "\(number)"
+      bench.write(writer, 1, .set(field, text(ofBytes: 20 + number)))
+      wanted[field] = text(ofBytes: 20 + number)
+    }
+    bench.hello(.ben)
+    let join =
+      isDelta
+      ? Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 1)
+      : Join(request: 1, model: "lamp")
+    if !isDelta { wanted["first"] = "1" }
+    let heard = bench.join(.ben, join)
+    let chunks = heard.chunks(.ben)
+    #expect(chunks.map(\.chunk) == (0..<UInt32(chunks.count)).map { $0 })
+    #expect(chunks.map(\.isLast) == chunks.indices.map { $0 == chunks.count - 1 })
+    let longest = heard.frames(to: .ben).filter { $0.message.kind == .catchup }.map(\.byteCount).max() ?? 0
+    #expect(longest <= 1_000)
+    let names = (isDelta ? ["first"] : []) + chunks.flatMap(\.names.names)
+    let values = chunks.flatMap(\.entries).map { (names[Int($0.field)], $0.value?.description) }
+    #expect(Dictionary(values) { left, _ in left } == wanted.mapValues { $0 })
+  }
+
+  // MARK: Marks
+
+  @Test("the answer and its snapshot carry the mark of who joins (R5)")
+  mutating func mark() {
+    let heard = bench.say(.ann, .join([Join(request: 2, model: "lamp")]))
+    #expect(heard.joined(.ann).map(\.mark) == [2])
+    #expect(heard.chunks(.ann).map(\.mark) == [2])
+  }
+
+  @Test("a join with a higher undecided number raises the mark and stores it before it is answered (R8)")
+  mutating func raisesMark() throws {
+    bench.hello(.ben)
+    bench.settling = .later
+    let early = bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    #expect(early.joined(.ben).isEmpty)
+    #expect(bench.waiting.flatMap(\.decisions) == [Decision(origin: Speaker.ben.origin, number: 4, outcome: nil)])
+    #expect(try bench.settleWithStore().joined(.ben).map(\.mark) == [4])
+    #expect(bench.counters.raisedMarks == 1)
+  }
+
+  @Test("numbers below a raised mark are unknown, the next is taken")
+  mutating func belowRaisedMark() {
+    bench.hello(.ben)
+    bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    #expect(bench.write(.ben, 3, .set("a", "3")) == .unknown)
+    #expect(bench.write(.ben, 5, .set("a", "5")) == .committed(3))
+  }
+
+  @Test("a mark is raised also by a join that comes while a batch is being stored")
+  mutating func raisesWhileStoring() throws {
+    bench.hello(.ben)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    var heard = bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
+    #expect(heard.joined(.ben).map(\.mark) == [4])
+  }
+
+  // MARK: Prefixes
+
+  @Test("a prefix join announces the models that match, the last message says so")
+  mutating func prefix() throws {
+    bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1)
+    bench.say(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    let announce = try #require(bench.say(.ann, .join([Join(request: 9, prefix: "shop/")])).announces(.ann).first)
+    #expect(announce.isComplete)
+    #expect(announce.models == [AnnouncedModel(model: "shop/one", topic: HubBench.lamp + 1, version: 1, fields: 1)])
+  }
+
+  @Test("models that are made later are announced with their first commit, once")
+  mutating func laterModels() {
+    bench.say(.ann, .join([Join(request: 9, prefix: "shop/")]))
+    #expect(bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1).announces(.ann).isEmpty)
+    let first = bench.say(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)])).announces(.ann)
+    #expect(first.map(\.request) == [9])
+    #expect(first.flatMap(\.models).map(\.model) == ["shop/one"])
+    let second = bench.say(.ben, .propose([.of(2, [.set("a", "2")], topic: HubBench.lamp + 1)])).announces(.ann)
+    #expect(second.isEmpty)
+  }
+
+  @Test("more models than one message holds are announced in several, only the last of them complete")
+  mutating func manyModels() {
+    bench = HubBench { $0.limits.maxTopics = 2_000 }
+    bench.hello(.ann)
+    for number in 0..<1_001 {
+      bench.say(.ann, .join([Join(request: 1, model: "m/\(number)")]))
+      bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + Topic(number))]))
+    }
+    let announces = bench.say(.ann, .join([Join(request: 9, prefix: "m/")])).announces(.ann)
+    #expect(announces.map(\.models.count) == [1_000, 1])
+    #expect(announces.map(\.isComplete) == [false, true])
+  }
+}

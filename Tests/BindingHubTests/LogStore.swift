@@ -1,0 +1,29 @@
+import BindingHub
+import BindingWire
+
+/// A store that keeps every batch and may have several writers: whoever comes with an old head is told what it missed.
+final class LogStore: Store {
+  let logID: LogID = 3
+  private(set) var epoch: Epoch = HubBench.epoch
+  var durability: Durability { .memory }
+  private var logs: [String: [Batch]] = [:]
+
+  func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+    batches.map { batch in
+      let log = logs[batch.model] ?? []
+      guard UInt64(log.count) + 1 == batch.record else { return .moved(log.filter { $0.record >= batch.record }) }
+      logs[batch.model, default: []].append(batch)
+      return .stored
+    }
+  }
+
+  func load() throws(StoreError) -> [StoredModel] {
+    logs.sorted { $0.key < $1.key }.map { StoredModel(model: $0.key, epoch: epoch, batches: $0.value) }
+  }
+
+  func load(_ model: String) throws(StoreError) -> StoredModel? {
+    logs[model].map { StoredModel(model: model, epoch: epoch, batches: $0) }
+  }
+
+  func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
+}

@@ -1,0 +1,183 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// What each verb does, and that a proposal is carried out whole or not at all.
+@Suite struct OperationTests {
+  var bench = HubBench()
+
+  init() {
+    bench.live(.ann)
+    bench.live(.ben)
+  }
+
+  // MARK: Several fields
+
+  @Test("several fields of one proposal are one commit and one version")
+  mutating func several() throws {
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1"), .set("b", "2"), .set("c", "3")])]))
+    let group = try #require(heard.commits().first)
+    #expect(group.commits.map(\.changes.count) == [3])
+    #expect(bench.read().fields.mapValues(\.version) == ["a": 1, "b": 1, "c": 1])
+  }
+
+  @Test("a field that stands twice in one proposal refuses it")
+  mutating func twice() {
+    #expect(bench.write(.ann, 1, .set("a", "1"), .set("a", "2"))?.refusal == .duplicateField)
+    #expect(bench.read().values.isEmpty)
+  }
+
+  @Test(
+    "a field that stands twice refuses the proposal also when its first operation changes nothing",
+    arguments: [WireOperation.delete("gone"), .of(.whenUnset, "here", "2")])
+  mutating func twiceQuietly(_ first: WireOperation) {
+    bench.write(.ann, 1, .set("here", "1"), .set("gone", "1"))
+    bench.write(.ann, 2, .delete("gone"))
+    guard case .name(let name) = first.field else { return }
+    #expect(bench.write(.ann, 3, first, .set(name, "3"))?.refusal == .duplicateField)
+  }
+
+  @Test("a proposal without operations is kept")
+  mutating func empty() {
+    #expect(bench.write(.ann, 1) == .kept)
+  }
+
+  // MARK: Verbs
+
+  @Test("delete takes the field away; deleting it again is kept")
+  mutating func delete() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ann, 2, .delete("a")) == .committed(2))
+    #expect(bench.write(.ann, 3, .delete("a")) == .kept)
+    #expect(bench.read().values.isEmpty)
+    #expect(bench.counters.kept == 1)
+  }
+
+  @Test("a default sets a field that has never had a value")
+  mutating func defaults() {
+    #expect(bench.write(.ann, 1, .of(.whenUnset, "a", "1")) == .committed(1))
+    #expect(bench.read().values == ["a": "1"])
+  }
+
+  @Test("a default is kept where a value stands")
+  mutating func defaultYields() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .kept)
+    #expect(bench.read().values == ["a": "1"])
+  }
+
+  @Test("a default does not bring a deleted field back")
+  mutating func defaultAfterDelete() {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.write(.ann, 2, .delete("a"))
+    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .kept)
+    #expect(bench.read().values.isEmpty)
+  }
+
+  @Test("of several defaults those of unset fields are committed")
+  mutating func someDefaults() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2"), .of(.whenUnset, "b", "3")) == .committed(2))
+    #expect(bench.read().values == ["a": "1", "b": "3"])
+  }
+
+  @Test("clear deletes every field; on an empty model it is kept")
+  mutating func clear() {
+    bench.write(.ann, 1, .set("a", "1"), .set("b", "2"))
+    let all = WireOperation(verb: .clear, field: .id(0), value: nil)
+    #expect(bench.write(.ann, 2, all) == .committed(2))
+    #expect(bench.read().values.isEmpty)
+    #expect(bench.write(.ann, 3, all) == .kept)
+  }
+
+  @Test(
+    "merges are made with what is stored",
+    arguments: [
+      (Verb.add, "5", "12"), (.add, "-0.5", "6.5"), (.max, "9", "9"), (.max, "3", "7"), (.min, "3", "3"),
+      (.min, "9", "7"),
+    ])
+  mutating func merges(_ verb: Verb, _ operand: String, _ result: String) {
+    bench.write(.ann, 1, .set("n", "7"))
+    #expect(bench.write(.ben, 1, .of(verb, "n", operand)) == .committed(2))
+    #expect(bench.read().values == ["n": result])
+  }
+
+  @Test("two merges in one batch both count", arguments: [(Verb.add, "9"), (.max, "5"), (.min, "4")])
+  mutating func mergesInOneBatch(_ verb: Verb, _ result: String) {
+    let start = verb == .max ? "1" : verb == .min ? "8" : "0"
+    bench.write(.ann, 1, .set("n", start))
+    let heard = bench.together([
+      (.ann, .propose([.of(2, [.of(verb, "n", "4")])])), (.ben, .propose([.of(1, [.of(verb, "n", "5")])])),
+    ])
+    #expect(heard.commits().map(\.commits.count) == [2])
+    #expect(bench.read().values == ["n": result])
+  }
+
+  @Test("a merge after a deletion in the same batch begins anew")
+  mutating func mergeAfterDelete() {
+    bench.write(.ann, 1, .set("n", "7"))
+    bench.propose(.ann, .of(2, [.delete("n")]), .of(3, [.of(.add, "n", "2")]))
+    #expect(bench.read().values == ["n": "2"])
+  }
+
+  @Test(
+    "what is no number is not merged",
+    arguments: [("\"x\"", "1"), ("1", "\"x\""), ("true", "1"), ("1e308", "1e308")])
+  mutating func notANumber(_ present: String, _ operand: String) {
+    bench.write(.ann, 1, .set("n", present))
+    #expect(bench.write(.ann, 2, .of(.add, "n", operand == "1e308" ? "1.7e308" : operand))?.refusal == .notANumber)
+    #expect(bench.read().values == ["n": present])
+  }
+
+  @Test("a verb that is not known refuses its proposal only", arguments: [UInt8(7), 200])
+  mutating func unknownVerb(_ verb: UInt8) {
+    var frame = Speaker.ann.frame(
+      .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))
+    // Header 13, count 2, and of the proposal 15 before its conditions' count and 2 for that of its operations.
+    frame[13 + 2 + 15 + 1 + 2] = verb
+    let outcomes = bench.deliver([frame], on: Speaker.ann.connection).outcomes(.ann)
+    #expect(outcomes[1]?.refusal == .unknownVerb)
+    #expect(outcomes[2] == .committed(1))
+  }
+
+  // MARK: Values and names
+
+  @Test("a value that is no JSON is refused", arguments: ["{", "01", "\"\\ud800\"", "nul", ""])
+  mutating func malformed(_ value: String) {
+    #expect(bench.write(.ann, 1, .set("a", value))?.refusal == .malformedValue)
+  }
+
+  @Test(
+    "an operation without the value that it needs is refused",
+    arguments: [Verb.set, .whenUnset, .add, .max, .min], ["new", "here"])
+  mutating func missingValue(_ verb: Verb, _ field: String) {
+    bench.write(.ann, 1, .set("here", "1"))
+    #expect(bench.write(.ann, 2, .of(verb, field))?.refusal == .malformedValue)
+  }
+
+  @Test("an operation with a value that it does not take is refused", arguments: [Verb.delete, .clear])
+  mutating func needlessValue(_ verb: Verb) {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ann, 2, .of(verb, "a", "1"))?.refusal == .malformedValue)
+    #expect(bench.read().values == ["a": "1"])
+  }
+
+  @Test("a field name outside the grammar refuses its proposal", arguments: ["a/b", "ä", "a.b", "@other"])
+  mutating func badName(_ name: String) {
+    #expect(bench.write(.ann, 1, .set(name, "1"))?.refusal == .badName)
+    #expect(bench.write(.ann, 2, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("the field of the description is a field")
+  mutating func description() {
+    #expect(bench.write(.ann, 1, .set("@description", "{}")) == .committed(1))
+  }
+
+  @Test("a field can be named by its id; one that nobody has named is refused")
+  mutating func byID() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ben, 1, WireOperation(verb: .set, field: .id(0), value: json("2"))) == .committed(2))
+    #expect(bench.write(.ben, 2, WireOperation(verb: .set, field: .id(1), value: json("2")))?.refusal == .unknownField)
+    #expect(bench.read().values == ["a": "2"])
+  }
+}

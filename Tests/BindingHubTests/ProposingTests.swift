@@ -1,0 +1,194 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Numbers, marks and when things are said (R1, R2, R3).
+@Suite struct ProposingTests {
+  var bench = HubBench()
+
+  init() { bench.live(.ann) }
+
+  // MARK: Dense numbers
+
+  @Test("proposals with the numbers 1, 2, 3 become the versions 1, 2, 3")
+  mutating func dense() {
+    let outcomes = bench.propose(
+      .ann, .of(1, [.set("a", "1")]), .of(2, [.set("a", "2")]), .of(3, [.set("b", "3")]))
+    #expect(outcomes == [1: .committed(1), 2: .committed(2), 3: .committed(3)])
+    #expect(bench.read().values == ["a": "2", "b": "3"])
+  }
+
+  @Test("a repeat is answered with its stored outcome and changes nothing")
+  mutating func repeated() {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.write(.ann, 2, .set("a", "2"))
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.read().values == ["a": "2"])
+    #expect(bench.counters.repeats == 1)
+  }
+
+  @Test("a repeat of a refused proposal is answered with the same refusal, though it would be taken now")
+  mutating func repeatedRefusal() {
+    let before = bench.write(.ann, 1, .of(.add, "a", "\"no number\""))
+    let after = bench.write(.ann, 1, .of(.add, "a", "1"))
+    #expect(after == before)
+    #expect(after?.refusal == .notANumber)
+  }
+
+  @Test("a number that leaves one out is answered with the one that is expected, and decides nothing")
+  mutating func jump() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ann, 3, .set("a", "3")) == .expected(next: 2))
+    #expect(bench.read().version == 1)
+    #expect(bench.counters.jumps == 1)
+  }
+
+  @Test("after a jump the expected number is taken, and then the one that came too early")
+  mutating func afterJump() {
+    bench.write(.ann, 2, .set("a", "2"))
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
+  }
+
+  @Test("numbers are counted per identity")
+  mutating func perIdentity() {
+    bench.live(.ben)
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.write(.ben, 1, .set("a", "2")) == .committed(2))
+  }
+
+  @Test("numbers are counted per model")
+  mutating func perModel() {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
+  }
+
+  @Test("a refusal moves the mark: its number is used up and the next is taken")
+  mutating func refusalMovesMark() {
+    #expect(bench.write(.ann, 1, .set("a", "{"))?.refusal == .malformedValue)
+    #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(1))
+  }
+
+  @Test("a refusal is in the batch that is stored")
+  mutating func refusalIsStored() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "{")])]))
+    let batch = try #require(bench.waiting.first)
+    #expect(batch.decisions.map(\.number) == [1])
+    #expect(batch.body.isEmpty)
+    #expect(batch.version == batch.previous)
+  }
+
+  @Test("the last number there is does not end the hub")
+  func lastNumber() async {
+    await #expect(processExitsWith: .success) {
+      var bench = HubBench()
+      bench.hello(.ann)
+      bench.join(.ann, Join(request: 1, model: "lamp", undecided: .max))
+      bench.write(.ann, .max, .set("a", "1"))
+      bench.write(.ann, 1, .set("a", "2"))
+    }
+  }
+
+  // MARK: Void
+
+  @Test("a void proposal that was never carried out is expired, and stays so")
+  mutating func expired() {
+    #expect(bench.propose(.ann, .of(1, [.set("a", "1")], isVoid: true)) == [1: .expired])
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .expired)
+    #expect(bench.read().version == 0)
+    #expect(bench.counters.expired == 1)
+  }
+
+  @Test("a void proposal that was carried out has the outcome it had")
+  mutating func voidOfCommitted() {
+    bench.write(.ann, 1, .set("a", "1"))
+    #expect(bench.propose(.ann, .of(1, [.set("a", "1")], isVoid: true)) == [1: .committed(1)])
+    #expect(bench.read().values == ["a": "1"])
+  }
+
+  // MARK: Nothing before it is stored (R1)
+
+  @Test("a commit is neither published nor answered before it is stored")
+  mutating func notBeforeStored() throws {
+    bench.settling = .later
+    let before = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(before.frames.isEmpty)
+    let after = try bench.settleWithStore()
+    #expect(after.commits().map(\.version) == [1])
+    #expect(after.outcomes(.ann) == [1: .committed(1)])
+  }
+
+  @Test("a refusal is not answered before it is stored")
+  mutating func refusalNotBeforeStored() throws {
+    bench.settling = .later
+    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "{")])])).frames.isEmpty)
+    #expect(try bench.settleWithStore().outcomes(.ann)[1]?.refusal == .malformedValue)
+  }
+
+  @Test("a join is not answered while something is decided that is not stored")
+  mutating func joinWaitsForStore() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(bench.live(.ben).joined(.ben).isEmpty)
+    #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [1])
+  }
+
+  @Test("the heads that are asked for are those that are stored")
+  mutating func headsAreStored() {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let heard = bench.say(.ann, .askHeads)
+    let expected = HeadsAnswer(
+      session: Speaker.ann.session, epoch: HubBench.epoch,
+      heads: [ModelHead(topic: HubBench.lamp, version: 0, digest: 0)]
+    )
+    #expect(heard.messages(to: .ann) == [.heads(expected)])
+  }
+
+  @Test("a repeat of what is decided and not stored yet is answered once, when it is stored")
+  mutating func repeatWhileStoring() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "1")])])).frames.isEmpty)
+    #expect(try bench.settleWithStore().outcomes(.ann) == [1: .committed(1)])
+    #expect(bench.waiting.isEmpty)
+  }
+
+  @Test("proposals that come while a batch is being stored are decided on what it made")
+  mutating func decidedAfterwards() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.say(.ann, .propose([.of(2, [.of(.add, "n", "1")]), .of(3, [.of(.add, "n", "1")])]))
+    #expect(bench.waiting.count == 1)
+    try bench.settleWithStore()
+    #expect(bench.waiting.map(\.previous) == [1])
+    try bench.settleWithStore()
+    #expect(bench.read().values == ["n": "3"])
+  }
+
+  @Test("proposals for a model that was not joined are told so, and the others of the frame are decided")
+  mutating func notJoined() {
+    let heard = bench.say(
+      .ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 9), .of(1, [.set("a", "1")])]))
+    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
+    #expect(heard.errors(.ann).map(\.isFatal) == [false])
+    #expect(heard.outcomes(.ann) == [1: .committed(1)])
+  }
+
+  @Test("commits carry their origin, their number, their hops and their names")
+  mutating func whatACommitCarries() throws {
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
+    let group = try #require(heard.commits().first)
+    #expect(group.epoch == HubBench.epoch)
+    #expect(group.previous == 0)
+    #expect(group.time == bench.time.wall)
+    #expect(group.origins == [Speaker.ann.origin])
+    #expect(group.names == NamesRun(first: 0, names: ["a"]))
+    #expect(
+      group.commits
+        == [Commit(origin: 0, number: 1, hops: 3, changes: [CommitChange(field: 0, value: json("1"))])])
+  }
+}

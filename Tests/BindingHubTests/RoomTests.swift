@@ -1,0 +1,182 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Limits on models, sessions, topics and frames: at the limit one is taken, past it there is a clear answer and a
+/// counter (G9).
+@Suite struct RoomTests {
+  var bench = HubBench()
+
+  // MARK: Models
+
+  @Test("as many models as maxModels can be joined")
+  mutating func modelsAtLimit() {
+    bench = HubBench { $0.limits.maxModels = 2 }
+    bench.live(.ann)
+    #expect(bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1).joined(.ann).count == 1)
+  }
+
+  @Test("one model more is an error, and the session goes on")
+  mutating func modelsPastLimit() {
+    bench = HubBench { $0.limits.maxModels = 1 }
+    bench.live(.ann)
+    let errors = bench.say(.ann, .join([Join(request: 2, model: "fan")])).errors(.ann)
+    #expect(errors.map(\.code) == [.overLimit])
+    #expect(errors.map(\.isFatal) == [false])
+    #expect(bench.counters.modelsRefused == 1)
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("a model id of 200 bytes is taken")
+  mutating func idAtLimit() {
+    let id = String(repeating: "m", count: 200)
+    #expect(bench.live(.ann, model: id).joined(.ann).map(\.model) == [id])
+  }
+
+  @Test("a model id of 201 bytes is a bad name, and counted")
+  mutating func idPastLimit() {
+    bench.hello(.ann)
+    let errors = bench.say(.ann, .join([Join(request: 1, model: String(repeating: "m", count: 201))])).errors(.ann)
+    #expect(errors.map(\.code) == [.badName])
+    #expect(bench.counters.malformedFrames == 1)
+  }
+
+  // MARK: Sessions
+
+  @Test("as many sessions as maxSessions are welcomed")
+  mutating func sessionsAtLimit() {
+    bench = HubBench { $0.limits.maxSessions = 2 }
+    bench.hello(.ann)
+    #expect(bench.hello(.ben).welcome(.ben) != nil)
+  }
+
+  @Test("one session more is told that there are too many, and is welcomed when another has left")
+  mutating func sessionsPastLimit() {
+    bench = HubBench { $0.limits.maxSessions = 2 }
+    bench.hello(.ann)
+    bench.hello(.ben)
+    let heard = bench.hello(.cat)
+    #expect(heard.welcome(.cat) == nil)
+    #expect(heard.errors(.cat).map(\.code) == [.tooManySessions])
+    #expect(bench.counters.sessionsRefused == 1)
+    bench.say(.ben, .leave(Leave()))
+    #expect(bench.hello(.cat).welcome(.cat) != nil)
+  }
+
+  @Test("a later session of the same identity needs no room")
+  mutating func sameIdentityNeedsNoRoom() {
+    bench = HubBench { $0.limits.maxSessions = 1 }
+    bench.hello(.ann)
+    let again = Speaker.ann.again(21)
+    #expect(bench.hello(again).welcome(again) != nil)
+  }
+
+  @Test("identities without a session are forgotten past maxIdentities, the one unseen longest first")
+  mutating func identities() {
+    bench = HubBench { $0.maxIdentities = 2 }
+    for peer in [Speaker.ann, .ben] {
+      bench.live(peer)
+      bench.write(peer, 1, .set("a", "1"))
+      bench.now += 10
+      bench.say(peer, .leave(Leave()))
+    }
+    bench.hello(.cat)
+    #expect(bench.counters.forgottenIdentities == 1)
+    let (ann, ben) = (Speaker.ann.again(21), Speaker.ben.again(22))
+    #expect(bench.hello(ben).welcome(ben)?.knewIdentity == true)
+    #expect(bench.hello(ann).welcome(ann)?.knewIdentity == false)
+  }
+
+  @Test("an identity without a session is forgotten after its time")
+  mutating func oldIdentities() {
+    bench = HubBench { $0.identityMilliseconds = 3_600_000 }
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .leave(Leave()))
+    for _ in 0..<3_600 { bench.wait(1_000) }
+    #expect(bench.counters.forgottenIdentities == 0)
+    for _ in 0..<3_600 { bench.wait(1_000) }
+    #expect(bench.counters.forgottenIdentities == 1)
+  }
+
+  // MARK: Topics
+
+  private mutating func joinMany(_ models: Range<Int>) -> [HubError] {
+    models.flatMap { bench.say(.ann, .join([Join(request: UInt32($0), model: "m\($0)")])).errors(.ann) }
+  }
+
+  @Test("a session may join four times maxTopics, most of them served on its request connection")
+  mutating func topicsAtLimit() {
+    bench = HubBench { $0.limits.maxTopics = 2 }
+    bench.hello(.ann)
+    #expect(joinMany(0..<8).isEmpty)
+  }
+
+  @Test("one model more is an error, and the session goes on")
+  mutating func topicsPastLimit() {
+    bench = HubBench { $0.limits.maxTopics = 2 }
+    bench.hello(.ann)
+    let errors = joinMany(0..<9)
+    #expect(errors.map(\.code) == [.tooManyTopics])
+    #expect(errors.map(\.isFatal) == [false])
+    #expect(bench.counters.topicsRefused == 1)
+    #expect(bench.say(.ann, .ping(Ping(token: 4))).messages(to: .ann).count == 1)
+  }
+
+  @Test("the prefixes of a session are bounded like its models")
+  mutating func prefixes() {
+    bench = HubBench { $0.limits.maxTopics = 2 }
+    bench.hello(.ann)
+    let errors = (0..<9).flatMap {
+      bench.say(.ann, .join([Join(request: UInt32($0), prefix: "p\($0)/")])).errors(.ann)
+    }
+    #expect(errors.first?.code == .tooManyTopics)
+  }
+
+  @Test("a publish connection that subscribes to far more than it may join is cut")
+  mutating func subscriptions() {
+    bench = HubBench { $0.limits.maxTopics = 2 }
+    bench.hello(.ann)
+    for topic in 0..<Topic(18) { #expect(bench.subscribe(.ann, Topics.bytes(HubBench.lamp + topic)).cut.isEmpty) }
+    #expect(bench.subscribe(.ann, Topics.bytes(HubBench.lamp + 18)).cut == [Speaker.ann.subscriber])
+    #expect(bench.counters.topicsRefused == 1)
+  }
+
+  // MARK: Frames
+
+  /// A propose of one proposal that sets `a` is 13 + 2 + 18 + 11 bytes and its value.
+  private static func frame(ofBytes count: Int) -> [UInt8] {
+    Speaker.ann.frame(.propose([.of(1, [.set("a", text(ofBytes: count - 44))])]))
+  }
+
+  @Test("a frame of maxFrameBytes is taken")
+  mutating func frameAtLimit() {
+    bench = HubBench { $0.limits.maxFrameBytes = 300 }
+    bench.live(.ann)
+    #expect(bench.deliver([Self.frame(ofBytes: 300)], on: 1).outcomes(.ann) == [1: .committed(1)])
+  }
+
+  @Test("a frame of one byte more is refused and counted")
+  mutating func framePastLimit() {
+    bench = HubBench { $0.limits.maxFrameBytes = 300 }
+    bench.live(.ann)
+    let heard = bench.deliver([Self.frame(ofBytes: 301)], on: 1)
+    #expect(heard.outcomes(.ann).isEmpty)
+    #expect(heard.errors(.ann).count == 1)
+    #expect(bench.counters.malformedFrames == 1)
+  }
+
+  @Test("more outcomes in one drain than a message can count do not end the hub")
+  func manyOutcomes() async {
+    await #expect(processExitsWith: .success) {
+      var bench = HubBench()
+      bench.live(.ann)
+      let early = (0..<40_000).map { NumberedProposal.of(5 + ProposalNumber($0), []) }
+      let heard = bench.say(.ann, .propose(early), .propose(early))
+      let told = heard.messages(to: .ann).reduce(0) {
+        if case .outcomes(let outcomes) = $1 { $0 + outcomes.outcomes.count } else { $0 }
+      }
+      #expect(told == 80_000)
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Hellos, leases, and who is remembered.
+@Suite struct SessionTests {
+  var bench = HubBench()
+
+  // MARK: Hello
+
+  @Test("a welcome names session, log, epoch, start, beat, lease and limits")
+  mutating func welcome() throws {
+    let heard = bench.hello(.ann, lease: 9_000)
+    let frame = try #require(heard.frames(to: .ann).first)
+    #expect(frame.header.start == HubBench.start)
+    let welcome = try #require(heard.welcome(.ann))
+    #expect(welcome.session == Speaker.ann.session)
+    #expect(welcome.logID == 3)
+    #expect(welcome.epoch == HubBench.epoch)
+    #expect(welcome.beatMilliseconds == 1_000)
+    #expect(welcome.leaseMilliseconds == 9_000)
+    #expect(!welcome.knewIdentity)
+    #expect(!welcome.mayAskOffers)
+  }
+
+  @Test("a hub whose tail is not proven says that it may ask for offers")
+  mutating func mayAskOffers() {
+    bench = HubBench(tailProven: false)
+    #expect(bench.hello(.ann).welcome(.ann)?.mayAskOffers == true)
+  }
+
+  @Test(
+    "a lease is given as asked, within the hub's bounds; with 0 asked the hub's own",
+    arguments: [(UInt32(0), UInt32(10_000)), (1, 1_000), (30_000, 30_000), (.max, 60_000)])
+  mutating func leaseGiven(_ asked: UInt32, _ given: UInt32) {
+    #expect(bench.hello(.ann, lease: asked).welcome(.ann)?.leaseMilliseconds == given)
+  }
+
+  @Test("protocol numbers that the hub does not speak are an error that names those it speaks, and are counted")
+  mutating func otherProtocol() throws {
+    let heard = bench.say(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
+    let error = try #require(heard.errors(.ann).first)
+    #expect(error.code == .otherProtocol)
+    #expect(error.text.contains("0 to 0"))
+    #expect(heard.welcome(.ann) == nil)
+    #expect(bench.counters.otherProtocols == 1)
+  }
+
+  @Test("a range of protocol numbers that holds the hub's is welcomed with the hub's")
+  mutating func protocolWithin() {
+    let heard = bench.say(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
+    #expect(heard.welcome(.ann)?.protocolNumber == 0)
+  }
+
+  @Test("a hello with another secret is refused and counted, and who knows the right one is not disturbed")
+  mutating func wrongSecret() {
+    bench.live(.ann)
+    var thief = Speaker.ann.again(21)
+    thief.identity.secret = Secret(high: 4, low: 4)
+    let heard = bench.hello(thief)
+    #expect(heard.welcome(thief) == nil)
+    #expect(heard.errors(thief).map(\.code) == [.notYours])
+    #expect(bench.counters.wrongSecrets == 1)
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("a hello with another's session number is refused, and that session is not disturbed")
+  mutating func takenSession() {
+    bench.live(.ann)
+    var other = Speaker.ben
+    other.session = Speaker.ann.session
+    let heard = bench.hello(other)
+    #expect(heard.errors(other).map(\.code) == [.notYours])
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("two peers of one name live side by side")
+  mutating func sameName() {
+    let (one, two) = (Speaker(31, "twin"), Speaker(32, "twin"))
+    bench.live(one)
+    bench.live(two)
+    #expect(bench.write(one, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.write(two, 1, .set("a", "2")) == .committed(2))
+    #expect(bench.counters.fencedSessions == 0)
+  }
+
+  // MARK: Fencing
+
+  @Test("a second hello of an identity fences its earlier session, which is told so")
+  mutating func fenced() {
+    bench.live(.ann)
+    let later = Speaker.ann.again(21)
+    let heard = bench.hello(later)
+    #expect(heard.errors(.ann).map(\.code) == [.fenced])
+    #expect(heard.errors(.ann).map(\.session) == [Speaker.ann.session])
+    #expect(heard.welcome(later)?.knewIdentity == true)
+    #expect(bench.counters.fencedSessions == 1)
+  }
+
+  @Test("what a fenced session says is refused")
+  mutating func saysFenced() {
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.live(Speaker.ann.again(21))
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(heard.errors(.ann).map(\.code) == [.unknownSession])
+    #expect(bench.read().version == 0)
+    #expect(bench.counters.unknownSessions == 1)
+  }
+
+  @Test("a later session goes on with the numbers of the earlier")
+  mutating func goesOn() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    let later = Speaker.ann.again(21)
+    bench.live(later)
+    #expect(bench.write(later, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.write(later, 2, .set("a", "2")) == .committed(2))
+  }
+
+  @Test("a hello that comes twice is welcomed twice and fences nobody")
+  mutating func helloTwice() {
+    bench.hello(.ann)
+    let heard = bench.hello(.ann)
+    #expect(heard.welcome(.ann) != nil)
+    #expect(heard.errors(.ann).isEmpty)
+    #expect(bench.counters.fencedSessions == 0)
+  }
+
+  // MARK: Leases (R16)
+
+  @Test("a session that is not heard of ends with its lease, and is counted")
+  mutating func expires() {
+    bench.hello(.ann, lease: 3_000)
+    for _ in 0..<2 { bench.wait(1_000) }
+    bench.wait(999)
+    #expect(bench.counters.expiredLeases == 0)
+    bench.wait(1)
+    #expect(bench.counters.expiredLeases == 1)
+    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+  }
+
+  @Test(
+    "any frame renews the lease",
+    arguments: [
+      PeerMessage.ping(Ping(token: 1)), .alive(Alive(beat: 1)), .askHeads, .join([Join(request: 1, model: "lamp")]),
+      .propose([]),
+    ])
+  mutating func renewed(_ message: PeerMessage) {
+    bench.hello(.ann, lease: 3_000)
+    for _ in 0..<2 { bench.wait(1_000) }
+    bench.say(.ann, message)
+    for _ in 0..<2 { bench.wait(1_000) }
+    bench.wait(999)
+    #expect(bench.counters.expiredLeases == 0)
+    bench.wait(1)
+    #expect(bench.counters.expiredLeases == 1)
+  }
+
+  @Test("after a long pause of the hub every session has a full term")
+  mutating func pause() {
+    bench.hello(.ann, lease: 3_000)
+    bench.hello(.ben, lease: 3_000)
+    bench.wait(60_000)
+    for _ in 0..<2 { bench.wait(1_000) }
+    bench.wait(999)
+    #expect(bench.counters.expiredLeases == 0)
+    bench.wait(1)
+    #expect(bench.counters.expiredLeases == 2)
+  }
+
+  @Test("the next deadline is not later than the end of a lease")
+  mutating func deadline() {
+    bench = HubBench { $0.beatMilliseconds = 5_000 }
+    bench.hello(.ann, lease: 1_000)
+    #expect(bench.machine.nextDeadline == bench.now + 1_000)
+  }
+
+  // MARK: Leaving (R11)
+
+  @Test("an identity that leaves with nothing undecided is forgotten")
+  mutating func leaves() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.say(.ann, .leave(Leave()))
+    #expect(bench.counters.forgottenIdentities == 1)
+    let again = Speaker.ann.again(21)
+    let heard = bench.live(again)
+    #expect(heard.welcome(again)?.knewIdentity == false)
+    #expect(heard.joined(again).map(\.mark) == [0])
+  }
+
+  @Test("it is forgotten also while another's proposal is being decided")
+  mutating func leavesAmongOthers() {
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.together([(.ben, .propose([.of(1, [.set("a", "2")])])), (.ann, .leave(Leave()))])
+    let again = Speaker.ann.again(21)
+    #expect(bench.live(again).joined(again).map(\.mark) == [0])
+  }
+
+  @Test("an outcome is kept for an identity that left until it is confirmed")
+  mutating func outcomeIsKept() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .leave(Leave()))
+    let again = Speaker.ann.again(21)
+    #expect(bench.live(again).welcome(again)?.knewIdentity == true)
+    #expect(bench.write(again, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("a confirmed outcome is told no more")
+  mutating func confirmed() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    #expect(bench.write(.ann, 1, .set("a", "1")) == nil)
+  }
+
+  @Test("a session that leaves one model goes on in the others")
+  mutating func leavesModel() {
+    bench.live(.ann)
+    bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    let heard = bench.say(
+      .ann, .propose([.of(1, [.set("a", "1")]), .of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
+    #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
+  }
+
+  @Test("a hub that goes down says so to every session")
+  mutating func closing() {
+    bench.hello(.ann)
+    bench.hello(.ben)
+    let heard = bench.act { machine, _, output in machine.close(into: &output) }
+    #expect(heard.errors(.ann).map(\.code) == [.closing])
+    #expect(heard.errors(.ben).map(\.code) == [.closing])
+  }
+}

@@ -1,0 +1,157 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// What the machine makes of a store that says `moved` or `unknown`.
+@Suite struct StoreAnswerTests {
+  /// Two hubs over one store. The first decides, and before it is stored the second writes.
+  let store = LogStore()
+  var bench: HubBench
+  var second: HubBench
+
+  init() {
+    bench = HubBench(store: store)
+    second = HubBench(store: store)
+    bench.live(.ann)
+    second.live(.ben)
+  }
+
+  // MARK: Moved
+
+  @Test("after moved the machine takes in and publishes what it missed, and asks the proposer to send again")
+  mutating func moved() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    second.write(.ben, 1, .set("b", "2"))
+    let heard = try bench.settleWithStore()
+    #expect(heard.commits().flatMap(\.origins) == [Speaker.ben.origin])
+    #expect(heard.outcomes(.ann).mapValues(\.hold) == [1: .busy])
+    #expect(bench.counters.movedBatches == 1)
+    #expect(bench.read().values == ["b": "2"])
+  }
+
+  @Test("what was put off is decided afresh when it comes again, on the new head")
+  mutating func decidedAfresh() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    second.write(.ben, 1, .set("n", "10"))
+    try bench.settleWithStore()
+    bench.settling = .atOnce
+    #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(2))
+    #expect(bench.read().values == ["n": "11"])
+  }
+
+  @Test("the mark comes first: what the other hub has decided already is not decided again")
+  mutating func markFirst() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    second.live(Speaker.ann)
+    second.write(.ann, 1, .of(.add, "n", "1"))
+    try bench.settleWithStore()
+    bench.settling = .atOnce
+    #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(1))
+    #expect(bench.read().values == ["n": "1"])
+  }
+
+  @Test("proposals that waited are decided on what was missed")
+  mutating func waiting() throws {
+    bench.live(.cat)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.say(.cat, .propose([.of(1, [.of(.add, "n", "1")])]))
+    second.write(.ben, 1, .set("n", "10"))
+    try bench.settleWithStore()
+    #expect(try bench.settleWithStore().outcomes(.cat) == [1: .committed(2)])
+    #expect(bench.read().values == ["n": "11"])
+  }
+
+  @Test("field ids after moved are those of the log")
+  mutating func ids() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
+    second.write(.ben, 1, .set("theirs", "2"))
+    try bench.settleWithStore()
+    bench.settling = .atOnce
+    let heard = bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
+    #expect(heard.commits().map(\.names) == [NamesRun(first: 1, names: ["mine"])])
+  }
+
+  @Test("a mark that a join raised is raised also when the batch with it was moved")
+  mutating func raisedMark() throws {
+    bench.hello(.cat)
+    bench.settling = .later
+    var heard = bench.join(.cat, Join(request: 1, model: "lamp", undecided: 5))
+    second.write(.ben, 1, .set("b", "2"))
+    while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
+    #expect(heard.joined(.cat).map(\.mark) == [4])
+  }
+
+  @Test("a hold after moved is counted")
+  mutating func countedHold() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    second.write(.ben, 1, .set("b", "2"))
+    try bench.settleWithStore()
+    #expect(bench.counters.holds == 1)
+  }
+
+  // MARK: Unknown
+
+  @Test("after unknown the machine asks for a reload and answers nobody")
+  mutating func unknown() {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let heard = bench.settle(.unknown)
+    #expect(heard.reload == ["lamp"])
+    #expect(heard.frames.isEmpty)
+    #expect(bench.counters.unknownBatches == 1)
+  }
+
+  @Test("until the reload nothing of that model is decided and no join answered")
+  mutating func untilReload() {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.settle(.unknown)
+    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    #expect(bench.waiting.isEmpty)
+    #expect(bench.live(.cat).joined(.cat).isEmpty)
+  }
+
+  @Test("a batch that was taken after all is published after the reload, and its repeat told its outcome")
+  mutating func taken() throws {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    _ = try store.append(bench.waiting)
+    bench.settle(.unknown)
+    let heard = bench.reload(try #require(try store.load("lamp")))
+    #expect(heard.commits().map(\.version) == [1])
+    bench.settling = .atOnce
+    #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(1))
+    #expect(bench.read().values == ["n": "1"])
+  }
+
+  @Test("a batch that was not taken is decided afresh after the reload")
+  mutating func notTaken() {
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.settle(.unknown)
+    bench.reload(StoredModel(model: "lamp", epoch: HubBench.epoch, batches: []))
+    bench.settling = .atOnce
+    #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(1))
+    #expect(bench.read().values == ["n": "1"])
+  }
+
+  @Test("outcomes that a reload gives back a second time do not fill the room for those that are not confirmed")
+  mutating func noDuplicates() throws {
+    bench = HubBench(store: store) { $0.maxUnconfirmedOutcomes = 3 }
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "{"))
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(2, [.set("a", "1")])]))
+    bench.settle(.unknown)
+    bench.reload(try #require(try store.load("lamp")))
+    bench.settling = .atOnce
+    bench.write(.ann, 2, .set("a", "1"))
+    #expect(bench.write(.ann, 3, .set("a", "2")) == .committed(2))
+  }
+}

@@ -1,0 +1,154 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// What every store must do. A store that is added is entered in `StoreCase.all`.
+struct StoreCase: CustomTestStringConvertible, Sendable {
+  var testDescription: String
+  /// Whether it gives back what it has taken. A store that lives as long as its hub need not: the machine holds the
+  /// models.
+  var keeps: Bool
+  var make: @Sendable () -> any Store
+
+  static let all = [
+    StoreCase(testDescription: "MemoryStore", keeps: false) { MemoryStore(logID: 3, epoch: HubBench.epoch) },
+    StoreCase(testDescription: "LogStore", keeps: true) { LogStore() },
+  ]
+  static var keeping: [StoreCase] { all.filter(\.keeps) }
+}
+
+@Suite struct StoreContract {
+  private static func batch(
+    _ model: String = "lamp", record: UInt64? = nil, after previous: Version, set value: String? = "1",
+    number: ProposalNumber = 1, decisions: [Decision] = []
+  ) -> Batch {
+    let record = record ?? previous + 1
+    var writer = CommitsWriter()
+    writer.begin(epoch: HubBench.epoch, previous: previous, time: 9, namesKnown: previous == 0 ? 0 : 1)
+    guard let value else {
+      return Batch(
+        model: model, record: record, epoch: HubBench.epoch, previous: previous, version: previous, body: [],
+        decisions: decisions)
+    }
+    let origin = writer.origin(Speaker.ann.origin)
+    let field = previous == 0 ? writer.introduce("a") : 0
+    writer.beginCommit(origin: origin, number: number, hops: 0)
+    writer.change(field, json(value))
+    writer.endCommit()
+    return Batch(
+      model: model, record: record, epoch: HubBench.epoch, previous: previous, version: previous + 1,
+      body: writer.finish(), decisions: decisions)
+  }
+
+  private static func isStored(_ result: Appended?) -> Bool {
+    if case .stored? = result { true } else { false }
+  }
+
+  @Test("it names its log and its epoch", arguments: StoreCase.all)
+  func names(_ store: StoreCase) {
+    let store = store.make()
+    #expect(store.logID == 3)
+    #expect(store.epoch == HubBench.epoch)
+  }
+
+  @Test("a batch that was decided on the head is stored", arguments: StoreCase.all)
+  func stored(_ store: StoreCase) throws {
+    let store = store.make()
+    let results = try store.append([Self.batch(after: 0)]) + store.append([Self.batch(after: 1, number: 2)])
+    #expect(results.map(Self.isStored) == [true, true])
+  }
+
+  @Test("batches of different models are each stored, with a result each, in order", arguments: StoreCase.all)
+  func models(_ store: StoreCase) throws {
+    let store = store.make()
+    let results = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0)])
+    #expect(results.map(Self.isStored) == [true, true])
+    #expect(try store.append([Self.batch("a", after: 1, number: 2)]).map(Self.isStored) == [true])
+  }
+
+  @Test("a batch that was decided on an old head is not taken, and the log goes on", arguments: StoreCase.all)
+  func oldHead(_ store: StoreCase) throws {
+    let store = store.make()
+    _ = try store.append([Self.batch(after: 0)])
+    // A store that does not keep cannot tell what was missed: it fails, and its hub stops.
+    let results = try? store.append([Self.batch(after: 0, set: "2")])
+    #expect(!Self.isStored(results?.first))
+    #expect(try store.append([Self.batch(after: 1, number: 2)]).map(Self.isStored) == [true])
+  }
+
+  @Test("who comes with an old head is told what it missed, in order", arguments: StoreCase.keeping)
+  func moved(_ store: StoreCase) throws {
+    let store = store.make()
+    let others = [Self.batch(after: 0), Self.batch(after: 1, set: "2", number: 2)]
+    for batch in others { _ = try store.append([batch]) }
+    guard case .moved(let missed)? = try store.append([Self.batch(after: 0, set: "3")]).first else {
+      Issue.record("the batch was not moved")
+      return
+    }
+    #expect(missed == others)
+  }
+
+  @Test("a record without fields counts: what was decided before it is not taken", arguments: StoreCase.keeping)
+  func movedByRefusal(_ store: StoreCase) throws {
+    let store = store.make()
+    let refusal = Decision(origin: Speaker.ann.origin, number: 1, outcome: .kept)
+    let other = Self.batch(record: 1, after: 0, set: nil, decisions: [refusal])
+    _ = try store.append([other])
+    guard case .moved(let missed)? = try store.append([Self.batch(record: 1, after: 0)]).first else {
+      Issue.record("the batch was not moved")
+      return
+    }
+    #expect(missed == [other])
+  }
+
+  @Test("who missed only a part is told only that", arguments: StoreCase.keeping)
+  func movedInPart(_ store: StoreCase) throws {
+    let store = store.make()
+    let others = [Self.batch(after: 0), Self.batch(after: 1, set: "2", number: 2)]
+    for batch in others { _ = try store.append([batch]) }
+    guard case .moved(let missed)? = try store.append([Self.batch(after: 1, set: "3")]).first else {
+      Issue.record("the batch was not moved")
+      return
+    }
+    #expect(missed == [others[1]])
+  }
+
+  @Test(
+    "a model is given back as its batches, decisions too, for a machine to be what it was",
+    arguments: StoreCase.keeping)
+  func loads(_ store: StoreCase) throws {
+    let store = store.make()
+    var bench = HubBench(store: store)
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"), .set("b", "1"))
+    bench.write(.ann, 2, .delete("b"))
+    bench.write(.ann, 3, .set("a", "{"))
+    let before = bench.read()
+
+    var later = HubBench(store: store, stored: try store.load())
+    let read = later.read()
+    #expect(read.version == before.version)
+    #expect(read.fields == before.fields)
+    #expect(later.live(.ann).joined(.ann).map(\.mark) == [3])
+    #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
+    #expect(later.write(.ann, 2, .delete("b")) == .committed(2))
+    #expect(later.write(.ann, 4, .of(.whenUnset, "b", "1")) == .kept)
+  }
+
+  @Test("one model is given back alone; of one that nobody wrote nothing", arguments: StoreCase.keeping)
+  func loadsOne(_ store: StoreCase) throws {
+    let store = store.make()
+    _ = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0, set: "2")])
+    #expect(try store.load("b")?.batches == [Self.batch("b", after: 0, set: "2")])
+    #expect(try store.load("c")?.batches == nil)
+    #expect(try store.load().map(\.model) == ["a", "b"])
+  }
+
+  @Test("a new epoch is remembered", arguments: StoreCase.all)
+  func epoch(_ store: StoreCase) throws {
+    let store = store.make()
+    try store.start(HubBench.epoch + 1)
+    #expect(store.epoch == HubBench.epoch + 1)
+  }
+}
