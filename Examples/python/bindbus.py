@@ -57,7 +57,7 @@ class Peer:
         if not self.greeted and self.dealer.poll(min(seconds, 0.2) * 1000, zmq.POLLOUT):
             self.send(1, b"\0\0" + self.tag + self.secret + text("python") + bytes(5) + text("json") + b"\0")
             self.greeted = True
-        for socket in zmq.select(self.sockets, [], [], seconds if self.greeted else 0)[0]:
+        for socket in zmq.select([*self.sockets], [], [], seconds if self.greeted else 0)[0]:
             while not socket.closed and socket.poll(0):
                 try: self.hear(socket.recv())
                 except (struct.error, ValueError, IndexError) as reason: print("dropped:", reason, file=sys.stderr)

@@ -10,8 +10,14 @@ def default_hub():
     return os.environ.get("BINDPEER_HUB") or f"ipc://{folder}/hub.sock"
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, words):
+        self.print_usage(sys.stderr)
+        self.exit(64, f"{words}\n")
+
+
 def main():
-    parser = argparse.ArgumentParser(description="A Bindbus peer in Python.")
+    parser = Parser(description="A Bindbus peer in Python.")
     parser.add_argument("--hub", default=default_hub(), help="its address (%(default)s)")
     parser.add_argument("--timeout", type=float, default=5, help="seconds to wait for the hub and the outcome")
     parser.add_argument("--for", dest="span", type=float, default=math.inf, help="end a watch after so many seconds")

@@ -4,8 +4,8 @@ public import BindingWire
 /// marks too.
 ///
 /// The contract (a suite in `StoreContract` checks every store):
-/// - `append` takes batches of different models, each decided on the record before its own. A batch is taken whole or not
-///   at all, and a batch that was taken is as durable as the store's grade says before `append` returns. Several hubs
+/// - `append` takes batches of different models, each decided on the record before its own. A batch is taken whole or
+///   not at all, and a batch that was taken is as durable as the store says before `append` returns. Several hubs
 ///   may append to one store: then the head decides who was first.
 /// - `load` gives a model as all taken batches make it, in their order.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).

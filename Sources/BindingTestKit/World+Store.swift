@@ -1,7 +1,8 @@
 import BindingHub
 import BindingWire
 
-/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes another hub writes to it.
+/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes another hub writes to
+/// it.
 extension World {
   /// Takes what the hub wants stored or read again; answers at once, or later.
   /// - Returns: whether there was anything that was answered at once.

@@ -135,7 +135,8 @@ final class ModelLog {
     isAppending = true
     let isEmpty = !hand.isOpen || hand.commits.isEmpty
     return Batch(
-      model: id, record: records + 1, epoch: epoch, previous: version, version: isEmpty ? version : hand.commits.version,
+      model: id, record: records + 1, epoch: epoch, previous: version,
+      version: isEmpty ? version : hand.commits.version,
       body: isEmpty ? [] : hand.commits.finish(), decisions: hand.decisions)
   }
 

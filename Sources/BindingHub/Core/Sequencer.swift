@@ -81,7 +81,8 @@ struct Sequencer {
     if slot.isDecided {
       return Conflict(
         field: slot.name, version: slot.decided.version,
-        origin: model.withWriter(slot.decided.writer) { $0.origin }, ageMilliseconds: 0, value: model.decidedValue(slot))
+        origin: model.withWriter(slot.decided.writer) { $0.origin }, ageMilliseconds: 0, value: model.decidedValue(slot)
+      )
     }
     return Conflict(
       field: slot.name, version: slot.version, origin: slot.origin,
