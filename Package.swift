@@ -20,6 +20,8 @@ let package = Package(
     .library(name: "BindingModel", targets: ["BindingModel"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
     .library(name: "BindingHub", targets: ["BindingHub"]),
+    .library(name: "BindingWire", targets: ["BindingWire"]),
+    .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
     .executable(name: "bindhub", targets: ["bindhub"]),
     .executable(name: "bindpeer", targets: ["bindpeer"]),
   ],

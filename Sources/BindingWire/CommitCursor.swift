@@ -62,6 +62,8 @@ public struct CommitCursor {
 
   /// The version that the last commit makes.
   public var lastVersion: Version { version + Version(remaining) }
+  /// Bytes of this commit in the body.
+  public var byteCount: Int { position - changesStart + 9 }
   public var changes: ChangeCursor { ChangeCursor(frame, at: changesStart, remaining: changeCount) }
 
   /// Goes on to the next commit; false at the end.

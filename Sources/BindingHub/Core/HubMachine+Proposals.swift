@@ -239,7 +239,7 @@ extension HubMachine {
     recentlyChanged.insert(index)
     announceFirstCommit(index, &output)
     let header = HubHeader(topic: model.topic, kind: .commits, start: start)
-    let isBig = batch.body.count > configuration.limits.maxPublishedBytes
+    let isBig = isBig(batch.body)
     let receivers = isBig ? model.sessions : model.routed
     var hasFrame = false
     if !isBig {
@@ -266,6 +266,21 @@ extension HubMachine {
         }
         hasFrame = true
       }
+    }
+  }
+
+  /// Whether a body is too big for the publish connection, where it would wait for whoever is slow: as a whole, or since
+  /// one commit in it is. Many small ones that were decided together are not.
+  private func isBig(_ body: [UInt8]) -> Bool {
+    let limit = configuration.limits.maxPublishedBytes
+    guard body.count > limit else { return false }
+    guard body.count <= configuration.maxGroupBytes else { return true }
+    return body.withUnsafeBytes { bytes in
+      guard var cursor = try? CommitCursor(WireReader(bytes, message: "commits")), cursor.remaining > 1 else {
+        return true
+      }
+      while (try? cursor.next()) == true { if cursor.byteCount + 64 > limit { return true } }
+      return false
     }
   }
 

@@ -45,8 +45,10 @@ final class ZeroMQGate {
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
   static let drainMessages = 4_096
+  /// Bytes after which a drain ends, so that what it decides fits into one message of a model.
+  static let drainBytes = 65_536
   /// Group messages that wait for one subscriber before it loses some; a gap is cheaper than old news.
-  static let publishHighWaterMark = 1_000
+  static let publishHighWaterMark = 256
 
   init(limits: Limits) throws(ZeroMQError) {
     self.limits = limits
@@ -82,9 +84,11 @@ final class ZeroMQGate {
   func drain(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
     drainSubscriptions(&machine, time: time, into: &output)
-    for _ in 0..<ZeroMQGate.drainMessages {
+    var bytes = 0
+    for _ in 0..<ZeroMQGate.drainMessages where bytes < ZeroMQGate.drainBytes {
       switch try? router.receive(from: &routing, into: &message) {
       case .received:
+        bytes += message.byteCount
         if connections.count > connectionQuota { forgetSilent(machine) }
         machine.receive(message.unsafeBytes, on: connection(), time: time, into: &output)
       case .rejected: counters.rejectedMessages += 1

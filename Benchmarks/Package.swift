@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// A package of its own, so that nobody who uses Bindbus resolves or builds it.
+let package = Package(
+  name: "bindbus-benchmarks",
+  platforms: [.macOS(.v14)],
+  dependencies: [
+    .package(name: "bindbus", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "bindbench",
+      dependencies: [
+        .product(name: "BindingPeer", package: "bindbus"),
+        .product(name: "BindingHub", package: "bindbus"),
+        .product(name: "BindingWire", package: "bindbus"),
+        .product(name: "ZeroMQ", package: "bindbus"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ])
+  ]
+)

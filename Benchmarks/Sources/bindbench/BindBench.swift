@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// `bindbench`: what Bindbus costs, as ratios to what the same machine does without it, both measured in one run.
+@main
+struct BindBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bindbench", abstract: "Measure Bindbus against its limits; every figure is a ratio of one run.",
+    subcommands: [HubBenchmark.self, ServeHub.self, ServeForwarder.self, Subscribe.self, WatchPeer.self],
+    defaultSubcommand: HubBenchmark.self)
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// This program again in another role, in a process of its own; it says a line when it is ready and ends with us.
+final class Child {
+  private let process = Process()
+  private let output = Pipe()
+  private let input = Pipe()
+  private var rest = Data()
+
+  init(_ arguments: [String]) throws {
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+  }
+
+  /// The next line that it prints; waits for it.
+  func line() throws -> String {
+    while true {
+      if let end = rest.firstIndex(of: 10) {
+        let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+        rest = Data(rest[rest.index(after: end)...])
+        return line
+      }
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { throw Ended(role: process.arguments?.first ?? "") }
+      rest.append(more)
+    }
+  }
+
+  func end() {
+    process.terminate()
+    process.waitUntilExit()
+  }
+
+  struct Ended: Error, CustomStringConvertible {
+    let role: String
+    var description: String { "the process for '\(role)' ended too early" }
+  }
+}
+
+/// Says a line to the process that started this one, at once.
+func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+/// Nanoseconds of a clock that all processes of this machine share, in 16 digits.
+func now() -> UInt64 { 1_000_000_000_000_000 + DispatchTime.now().uptimeNanoseconds % 1_000_000_000_000_000 }
+
+/// A folder for the sockets of one measurement.
+func makeFolder() throws -> String {
+  let folder = FileManager.default.temporaryDirectory.path + "/bindbench-\(UInt32.random(in: 1 ... .max))"
+  try FileManager.default.createDirectory(
+    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  return folder
+}
