@@ -12,6 +12,8 @@ struct HubBenchmark: ParsableCommand {
   var seconds = 1.0
   @Option(help: "Messages in each round of a latency pair.")
   var samples = 2_000
+  @Option(help: "Only the cases whose name contains this.")
+  var only = ""
   @Flag(help: "One JSON object a line.")
   var json = false
 
@@ -20,26 +22,32 @@ struct HubBenchmark: ParsableCommand {
     report.title(
       "throughput: changes a second that reached every subscriber, ratio to the forwarder", aim: "aim: at least 0.5")
     for (subscribers, batch) in [(1, 1), (1, 16), (8, 1), (8, 16)] {
+      let name = "\(subscribers) subscriber\(subscribers == 1 ? "" : "s"), \(batch) a message"
+      guard isAsked(name) else { continue }
       let pair = try Self.pair(rounds) { kind in
         try Throughput(kind: kind, subscribers: subscribers, batch: batch, seconds: seconds).measure()
       }
-      report.throughput("\(subscribers) subscriber\(subscribers == 1 ? "" : "s"), \(batch) a message", pair)
+      report.throughput(name, pair)
     }
     report.title("one-way latency, one change at a time, ratio to the forwarder", aim: "aim: p50 at most 1.3")
-    for transport in Transport.allCases {
+    for transport in Transport.allCases where isAsked("hub, \(transport)") {
       let pair = try Self.pair(rounds) { kind in
         try Latency(kind: kind, transport: transport, samples: samples).measure()
       }
       report.latency("hub, \(transport)", pair)
     }
+    let name = "peer to peer, from `x = …` to its observer, ipc"
+    guard isAsked(name) else { return }
     let pair = try Self.pair(rounds) { kind in
       switch kind {
       case .hub: try PeerLatency(samples: samples).measure()
       case .forwarder: try Latency(kind: kind, transport: .ipc, samples: samples).measure()
       }
     }
-    report.latency("peer to peer, from `x = …` to its observer, ipc", pair)
+    report.latency(name, pair)
   }
+
+  private func isAsked(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
   /// Both sides in turn, so that what else the machine does falls on both.
   private static func pair<Figure>(

@@ -5,19 +5,22 @@ extension HubMachine {
     _ proposals: ProposalCursor, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ time: HubTime,
     _ output: inout HubOutput
   ) throws(WireError) {
-    guard let record = sessions[session] else { return }
-    let origin = Origin(tag: record.identity.tag, name: record.identity.name)
+    let speaker = sessions.with(session) {
+      (origin: Origin(tag: $0.identity.tag, name: $0.identity.name), connection: $0.connection, undecided: $0.undecided)
+    }
+    guard let (origin, connection, before) = speaker else { return }
     var proposals = proposals
     var index = -1
     var copy: [UInt8]?
-    var undecided = record.undecided
+    var undecided = before
     defer { sessions.with(session) { $0.undecided = undecided } }
+    // Most frames are about one model.
+    var (lastModel, lastWriter) = (-1, -1)
     while try proposals.next() {
       index += 1
       guard let model = self.index(of: proposals.topic), models[model].sessions.contains(session) else {
         error(
-          .notJoined, "topic \(proposals.topic) has not been joined", session, record.connection, isFatal: false,
-          &output)
+          .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
         continue
       }
       touch(model)
@@ -37,7 +40,8 @@ extension HubMachine {
         }
         continue
       }
-      if decide(proposals, origin, session, model, time) { undecided += 1 }
+      if model != lastModel { (lastModel, lastWriter) = (model, writer(origin, in: model)) }
+      if decide(proposals, origin, lastWriter, session, model, time) { undecided += 1 }
     }
   }
 
@@ -48,37 +52,46 @@ extension HubMachine {
     tell(.init(topic: topic, number: number, .hold(.busy, pauseMilliseconds: pauseMilliseconds)), session)
   }
 
+  /// The place of an identity among a model's writers.
+  private mutating func writer(_ origin: Origin, in model: Int) -> Int {
+    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
+    return models[model].writer(for: origin)
+  }
+
   /// - Returns: whether its answer waits for the store.
   private mutating func decide(
-    _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int, _ time: HubTime
+    _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: Int, _ time: HubTime
   ) -> Bool {
-    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
     if models[model].hand.isOpen, models[model].hand.commits.isFull {
       hold(proposal.topic, proposal.number, pauseMilliseconds: 1, session)
       return false
     }
     let answers = models[model].hand.answers.count
-    switch sequencer.decide(proposal, of: origin, session: session, in: models[model], time: time) {
+    switch sequencer.decide(proposal, of: origin, writer: writer, session: session, in: models[model], time: time) {
     case .nothing: break
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     }
     return models[model].hand.answers.count > answers
   }
 
-  /// Answers have left, or never will: their sessions have room for other proposals.
-  private mutating func release(_ answers: [ModelLog.Answer]) {
+  /// Neighbouring answers of one session, run by run.
+  private mutating func forEachRun(
+    _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void
+  ) {
     var index = 0
     while index < answers.count {
       let session = answers[index].session
       let end = answers[index...].firstIndex { $0.session != session } ?? answers.count
-      if let session { sessions.with(session) { $0.undecided = max($0.undecided - (end - index), 0) } }
+      body(&self, answers[index..<end])
       index = end
     }
   }
 
   /// Undoes what was decided on top of the stored state, and nobody was told of.
   mutating func dropHand(_ index: Int) {
-    release(models[index].hand.answers)
+    forEachRun(models[index].hand.answers) { machine, run in
+      machine.sessions.with(run[run.startIndex].session) { $0.undecided = max($0.undecided - run.count, 0) }
+    }
     models[index].dropHand()
     models[index].forgetWriters()
   }
@@ -98,13 +111,24 @@ extension HubMachine {
     if isFirst == true { withOutcomes.append(session) }
   }
 
-  private mutating func tellCommitted(
-    _ topic: Topic, _ number: ProposalNumber, _ version: Version, _ session: SessionID
+  /// Puts the answers of one session, whose decisions are stored now, into its next message.
+  private mutating func tell(
+    _ answers: ArraySlice<ModelLog.Answer>, _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64
   ) {
-    let limit = outcomesLimit
+    guard let session = answers.first?.session else { return }
+    let (limit, topic) = (outcomesLimit, model.topic)
     let isFirst = sessions.with(session) { record -> Bool in
-      record.makeRoom(limitBytes: limit)
-      record.outcomes.committed(topic, number, version: version)
+      record.undecided = max(record.undecided - answers.count, 0)
+      for answer in answers {
+        record.makeRoom(limitBytes: limit)
+        switch answer.place.map({ others[$0] }) {
+        case nil: record.outcomes.committed(topic, answer.number, version: answer.version)
+        case .outcome(let rest): record.outcomes.append(WireOutcome(topic: topic, number: answer.number, rest))
+        case .conflict(let field):
+          let conflict = Sequencer.conflict(on: field, in: model, now: wall)
+          record.outcomes.append(WireOutcome(topic: topic, number: answer.number, .conflict(conflict)))
+        }
+      }
       defer { record.hasOutcomes = true }
       return !record.hasOutcomes
     }
@@ -175,25 +199,16 @@ extension HubMachine {
     sequencer.counters.batches += 1
     sequencer.counters.commits += batch.version - batch.previous
     sequencer.counters.changes += UInt64(model.hand.touchedFields.count)
-    let (answers, weak, rescued) = (model.hand.answers, model.hand.weakFields, model.hand.rescuedFields)
+    let (answers, others) = (model.hand.answers, model.hand.others)
+    let (weak, rescued) = (model.hand.weakFields, model.hand.rescuedFields)
     model.apply(batch, recentLimit: configuration.recentCommits)
     for (field, version) in weak where model.fields[field].version == version { model.fields[field].isWeak = true }
     for (field, point) in rescued { model.fields[field].rescuedFrom = point }
     model.clearHand()
     model.isAppending = false
     model.forgetWriters()
-    release(answers)
     publish(batch, index, &output)
-    for answer in answers {
-      guard let session = answer.session else { continue }
-      switch answer.content {
-      case .committed(let version): tellCommitted(model.topic, answer.number, version, session)
-      case .other(let outcome): tell(WireOutcome(topic: model.topic, number: answer.number, outcome), session)
-      case .conflict(let field):
-        let conflict = Sequencer.conflict(on: field, in: model, now: time.wall)
-        tell(WireOutcome(topic: model.topic, number: answer.number, .conflict(conflict)), session)
-      }
-    }
+    forEachRun(answers) { machine, run in machine.tell(run, others, of: model, wall: time.wall) }
   }
 
   /// Undoes the hand; its proposers are asked to send again.
@@ -203,10 +218,7 @@ extension HubMachine {
     if let rescue = model.hand.rescue { model.rescue = rescue }
     model.isAppending = false
     dropHand(index)
-    for answer in answers {
-      guard let session = answer.session else { continue }
-      hold(model.topic, answer.number, pauseMilliseconds: 5, session)
-    }
+    for answer in answers { hold(model.topic, answer.number, pauseMilliseconds: 5, answer.session) }
   }
 
   /// Decides what waited for the store.
@@ -222,7 +234,8 @@ extension HubMachine {
         var reader = WireReader(bytes)
         guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else { return }
         for _ in 0...position { _ = try? proposals.next() }
-        if !decide(proposals, Origin(tag: identity.tag, name: identity.name), session, index, time) {
+        let origin = Origin(tag: identity.tag, name: identity.name)
+        if !decide(proposals, origin, writer(origin, in: index), session, index, time) {
           sessions.with(session) { $0.undecided = max($0.undecided - 1, 0) }
         }
       }

@@ -141,13 +141,18 @@ public struct HubMachine {
       if sessions[header.session]?.connection == connection { end(header.session, time: time, forgetting: false) }
       return false
     }
-    guard let session = sessions[header.session], session.connection == connection else {
+    let now = time.monotonic
+    let isKnown = sessions.with(header.session) { session -> Bool in
+      guard session.connection == connection else { return false }
+      session.expiresAt = now + session.leaseMilliseconds
+      return true
+    }
+    guard isKnown == true else {
       sequencer.counters.unknownSessions += 1
       error(
         .unknownSession, "there is no such session on this connection; say hello", header.session, connection, &output)
       return false
     }
-    sessions.renew(header.session, now: time.monotonic)
     return true
   }
 

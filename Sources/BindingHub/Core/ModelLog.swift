@@ -3,39 +3,40 @@ import BindingWire
 /// One model at the hub: the stored fields, the writers' marks, and the batch that is being decided or stored.
 ///
 /// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only
-/// the machine has references.
+/// the machine has references. Its properties are marked `@exclusivity(unchecked)`: the machine is one value, used by one
+/// thread, and the checks at run time cost a fifth of the hub's throughput.
 final class ModelLog {
   let id: String
   let topic: Topic
-  var fields = FieldSlots()
-  var version: Version = 0
+  @exclusivity(unchecked) var fields = FieldSlots()
+  @exclusivity(unchecked) var version: Version = 0
   /// Batches that this log holds.
-  private(set) var records: UInt64 = 0
-  private(set) var writers: [WriterRecord] = []
-  private var writerIndex: [Tag: Int] = [:]
-  private var forgetting: Set<Tag> = []
+  @exclusivity(unchecked) private(set) var records: UInt64 = 0
+  @exclusivity(unchecked) private(set) var writers: [WriterRecord] = []
+  @exclusivity(unchecked) private var writerIndex: [Tag: Int] = [:]
+  @exclusivity(unchecked) private var forgetting: Set<Tag> = []
 
   /// Sessions that joined, and those among them that are served on the request connection.
-  var sessions: Set<SessionID> = []
-  var routed: Set<SessionID> = []
+  @exclusivity(unchecked) var sessions: Set<SessionID> = []
+  @exclusivity(unchecked) var routed: Set<SessionID> = []
   /// Sessions whose join waits for a subscription, a rescue or the store.
-  var waitingJoins: [SessionID] = []
+  @exclusivity(unchecked) var waitingJoins: [SessionID] = []
   /// Beats in which the head is still to be told (R7).
-  var headsLeft = 0
-  var wasAnnounced = false
+  @exclusivity(unchecked) var headsLeft = 0
+  @exclusivity(unchecked) var wasAnnounced = false
 
-  var hand = Hand()
-  var isAppending = false
+  @exclusivity(unchecked) var hand = Hand()
+  @exclusivity(unchecked) var isAppending = false
   /// Proposals that came while a batch is being stored: the frame, and which of its proposals.
-  var waiting: [(session: SessionID, frame: [UInt8], index: Int)] = []
-  var rescue: Rescue?
+  @exclusivity(unchecked) var waiting: [(session: SessionID, frame: [UInt8], index: Int)] = []
+  @exclusivity(unchecked) var rescue: Rescue?
   /// The furthest point of an old life that is here: what the store had of it when this life began, or the best that
   /// was rescued since. Only what is later can still help.
-  var rescuedFrom: RescuePoint?
+  @exclusivity(unchecked) var rescuedFrom: RescuePoint?
 
   /// The fields that the last commits touched.
-  private var recent: [(version: Version, field: FieldID)] = []
-  private var recentSince: Version = 0
+  @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
+  @exclusivity(unchecked) private var recentSince: Version = 0
 
   init(id: String, topic: Topic) {
     self.id = id
@@ -48,6 +49,8 @@ final class ModelLog {
     var isOpen = false
     var decisions: [Decision] = []
     var answers: [Answer] = []
+    /// What the answers say that are no commits.
+    var others: [Answer.Other] = []
     var touchedFields: [FieldID] = []
     var touchedWriters: [Int] = []
     /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
@@ -63,16 +66,16 @@ final class ModelLog {
 
   /// An outcome to be told, once its decision is stored.
   struct Answer {
-    enum Content {
-      case committed(Version)
-      case other(WireOutcome.Rest)
+    enum Other {
+      case outcome(WireOutcome.Rest)
       /// The conflicting field is looked up when the answer leaves: by then its value is stored.
       case conflict(FieldID)
     }
-    var session: SessionID?
-    var writer: Int
+    var session: SessionID
     var number: ProposalNumber
-    var content: Content
+    /// The version that it made, unless `place` points at what it says instead.
+    var version: Version
+    var place: Int?
   }
 
   /// Whether something was decided that has not left as a batch yet.
@@ -153,6 +156,7 @@ final class ModelLog {
     hand.isOpen = false
     hand.decisions.removeAll(keepingCapacity: true)
     hand.answers.removeAll(keepingCapacity: true)
+    hand.others.removeAll(keepingCapacity: true)
     hand.touchedFields.removeAll(keepingCapacity: true)
     hand.touchedWriters.removeAll(keepingCapacity: true)
     hand.weakFields.removeAll(keepingCapacity: true)
@@ -201,7 +205,7 @@ final class ModelLog {
       }
       version = cursor.version
       let writer = writerOfOrigin[Int(cursor.origin)]
-      writers[writer].remember(.committed(count: 1, version: cursor.version), of: cursor.number)
+      writers[writer].rememberCommit(cursor.number, cursor.version)
       raise(writer, to: cursor.number)
     }
     if recent.count > 2 * recentLimit {

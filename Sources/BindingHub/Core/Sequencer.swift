@@ -24,53 +24,55 @@ struct Sequencer {
     case kept
   }
 
-  /// Decides the proposal at the cursor.
+  /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
   mutating func decide(
-    _ proposal: ProposalCursor, of origin: Origin, session: SessionID, in model: ModelLog, time: HubTime
+    _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime
   ) -> Immediate {
     counters.proposals += 1
-    let writer = model.writer(for: origin)
-    let record = model.withWriter(writer) { record -> WriterRecord in
-      record.confirm(min(proposal.confirmed, record.storedMark))
-      return record
+    let confirmed = proposal.confirmed
+    let (isNext, waiting) = model.withWriter(writer) { record in
+      record.confirm(min(confirmed, record.storedMark))
+      return (
+        proposal.number > record.decidedMark && proposal.number - 1 == record.decidedMark,
+        record.unconfirmedCount + Int(record.decidedMark - record.storedMark)
+      )
     }
-    if let early = answerOutOfTurn(proposal.number, record) { return early }
+    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
-    if record.unconfirmedCount + Int(record.decidedMark - record.storedMark) >= maxUnconfirmedOutcomes {
-      return hold(.busy, pauseMilliseconds: 10)
-    }
+    if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
     model.withWriter(writer) { $0.decidedMark = proposal.number }
-    model.hand.touchedWriters.append(writer)
-    func decided(_ content: ModelLog.Answer.Content, _ stored: WireOutcome.Rest?) -> Immediate {
-      if let stored { model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: stored)) }
-      model.hand.answers.append(.init(session: session, writer: writer, number: proposal.number, content: content))
+    if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
+    func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
+      model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
+      let place = model.hand.others.count
+      model.hand.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
+      model.hand.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
       return .nothing
     }
     if proposal.isVoid {
       counters.expired += 1
-      return decided(.other(.expired), .expired)
+      return decided(.expired)
     }
     do throws(Verdict) {
-      let version = try commit(proposal, of: origin, in: model, time: time)
-      return decided(.committed(version), nil)
+      let version = try commit(proposal, of: origin, writer, in: model, time: time)
+      model.hand.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
+      return .nothing
     } catch {
       switch error {
       case .kept:
         counters.kept += 1
-        return decided(.other(.kept), .kept)
+        return decided(.kept)
       case .refused(let code, let text):
         counters.refusals[code, default: 0] += 1
-        let outcome = WireOutcome.Rest.refused(Refusal(code, text))
-        return decided(.other(outcome), outcome)
+        return decided(.refused(Refusal(code, text)))
       case .conflict(let field, let name):
         counters.conflicts += 1
         guard let field else {
-          let outcome = WireOutcome.Rest.conflict(
-            Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil))
-          return decided(.other(outcome), outcome)
+          return decided(
+            .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
         }
-        return decided(.conflict(field), .conflict(Sequencer.conflict(on: field, in: model, now: time.wall)))
+        return decided(.conflict(Sequencer.conflict(on: field, in: model, now: time.wall)), on: field)
       }
     }
   }
@@ -90,9 +92,8 @@ struct Sequencer {
   }
 
   /// R3: repeats get the stored outcome, jumps the number that is expected.
-  private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate? {
+  private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
     if number > record.decidedMark {
-      if number - 1 == record.decidedMark { return nil }
       counters.jumps += 1
       return .outcome(.expected(next: record.decidedMark + 1))
     }
@@ -114,7 +115,7 @@ struct Sequencer {
 
   /// Adds the proposal to the hand as one commit, or nothing of it.
   private mutating func commit(
-    _ proposal: ProposalCursor, of origin: Origin, in model: ModelLog, time: HubTime
+    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime
   ) throws(Verdict) -> Version {
     if proposal.byteCount > limits.maxProposalBytes {
       throw .refused(
@@ -132,7 +133,7 @@ struct Sequencer {
         "\(origin.name)-\(origin.tag.short) answers an answer, \(proposal.hops) deep; maxHops is \(limits.maxHops)"
       )
     }
-    try check(proposal.conditions, in: model)
+    if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
 
     model.openHand(epoch: epoch, time: time.wall)
     let version = model.nextVersion
@@ -143,7 +144,7 @@ struct Sequencer {
     model.hand.commits.beginCommit(
       origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
-      let changed = try change(proposal.operations, to: version, by: model.writer(for: origin), in: model)
+      let changed = try change(proposal.operations, to: version, by: writer, in: model)
       if changed == 0 { throw .kept }
       model.hand.commits.endCommit()
       return version

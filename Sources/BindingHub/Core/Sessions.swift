@@ -80,9 +80,8 @@ struct Sessions {
   /// Changes a session in place; nothing happens if it has ended.
   @discardableResult
   mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
-    guard records[id] != nil else { return nil }
-    // SAFETY: looked at the line above.
-    return body(&records[id]!)
+    guard let place = records.index(forKey: id) else { return nil }
+    return body(&records.values[place])
   }
 
   func isSubscribed(_ session: SessionRecord, to topic: Topic) -> Bool {

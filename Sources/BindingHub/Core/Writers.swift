@@ -8,37 +8,76 @@ struct WriterRecord {
   var decidedMark: ProposalNumber = 0
   var storedMark: ProposalNumber = 0
   /// The peer has seen all outcomes up to here.
-  var confirmed: ProposalNumber = 0
-  /// The outcomes after `confirmed` that are known, by rising number.
-  private(set) var outcomes: [(number: ProposalNumber, outcome: WireOutcome.Rest)] = []
+  private(set) var confirmed: ProposalNumber = 0
+  /// Outcomes that it has not confirmed.
+  private(set) var unconfirmedCount = 0
+  /// Those outcomes, by rising number from `first` on.
+  private var runs: [Run] = []
   private var first = 0
+
+  /// Numbers that follow each other, with one outcome; of commits each number made the version after the one before.
+  private struct Run {
+    var number: ProposalNumber
+    var count: UInt32
+    var outcome: WireOutcome.Rest
+    /// Of a commit: the version that `number` made; else 0.
+    var version: Version
+
+    func contains(_ number: ProposalNumber) -> Bool { number >= self.number && number - self.number < count }
+  }
 
   init(origin: Origin) { self.origin = origin }
 
-  var unconfirmedCount: Int { outcomes.count - first }
+  /// The proposal of that number made a version.
+  mutating func rememberCommit(_ number: ProposalNumber, _ version: Version) {
+    guard number > confirmed else { return }
+    if let last = runs.indices.last, last >= first, runs[last].version > 0 {
+      let run = runs[last]
+      if run.number &+ run.count == number, run.version &+ Version(run.count) == version {
+        runs[last].count += 1
+        unconfirmedCount += 1
+        return
+      }
+    }
+    remember(.committed(count: 1, version: version), of: number, version)
+  }
 
   /// Takes an outcome in; one that is known already (a model that is loaded again repeats them) changes nothing.
-  mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) {
-    guard number > confirmed else { return }
-    if let last = outcomes.last, last.number >= number, self.outcome(of: number) != nil { return }
-    outcomes.append((number, outcome))
+  mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) { remember(outcome, of: number, 0) }
+
+  private mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber, _ version: Version) {
+    guard number > confirmed, self.outcome(of: number) == nil else { return }
+    runs.append(Run(number: number, count: 1, outcome: outcome, version: version))
+    unconfirmedCount += 1
   }
 
   mutating func confirm(_ number: ProposalNumber) {
     guard number > confirmed else { return }
     confirmed = number
-    while first < outcomes.count, outcomes[first].number <= number { first += 1 }
+    while first < runs.count, runs[first].number <= number {
+      let seen = min(number - runs[first].number + 1, runs[first].count)
+      unconfirmedCount -= Int(seen)
+      if seen < runs[first].count {
+        runs[first].number += seen
+        runs[first].count -= seen
+        if runs[first].version > 0 { runs[first].version += Version(seen) }
+        break
+      }
+      first += 1
+    }
     // Moved together now and then, not at each confirmation.
-    if first == outcomes.count {
-      outcomes.removeAll(keepingCapacity: true)
+    if first == runs.count {
+      runs.removeAll(keepingCapacity: true)
       first = 0
     } else if first > 256 {
-      outcomes.removeFirst(first)
+      runs.removeFirst(first)
       first = 0
     }
   }
 
   func outcome(of number: ProposalNumber) -> WireOutcome.Rest? {
-    outcomes[first...].first { $0.number == number }?.outcome
+    guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }
+    guard run.version > 0 else { return run.outcome }
+    return .committed(count: 1, version: run.version + Version(number - run.number))
   }
 }
