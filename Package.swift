@@ -74,6 +74,6 @@ let package = Package(
     .testTarget(
       name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
       swiftSettings: strict),
-    .testTarget(name: "ProcessTests", swiftSettings: strict),
+    .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
   ]
 )

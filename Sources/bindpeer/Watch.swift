@@ -10,7 +10,7 @@ struct Watch: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL, MODEL.FIELD or PREFIX/; without any, everything.")
   var addresses: [String] = [""]
-  @Option(help: "End after so many changes.")
+  @Option(help: "End after so many changes; what is there at the beginning is none.")
   var count: Int?
   @Option(name: .customLong("for"), help: "End after this time.")
   var span: TimeSpan?
@@ -50,6 +50,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
   private var isDown = false
+  /// Models whose beginning was shown.
+  private var begun: Swift.Set<String> = []
 
   init(json: Bool, count: Int?, end: @escaping @Sendable () -> Void) {
     self.json = json
@@ -87,8 +89,9 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     defer { lock.unlock() }
     guard left != 0 else { return }
     if missed > 0 { Terminal.complain("! \(missed) changes of \(reveal.model) came faster than they could be printed") }
+    let isBeginning = begun.insert(reveal.model).inserted
     switch reveal.cause {
-    case .snapshot, .delta: caughtUp(reveal, of: field)
+    case .snapshot, .delta: if caughtUp(reveal, of: field), !isBeginning { countDown() }
     case .commits, .detached, .outcome, .local: break
     }
     for commit in reveal.commits { show(commit, reveal, of: field) }
@@ -121,7 +124,8 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
   }
 
   /// What was caught up with is told as it stands now: single commits of the time between are folded.
-  private func caughtUp(_ reveal: Reveal, of field: String?) {
+  /// - Returns: whether anything had changed.
+  private func caughtUp(_ reveal: Reveal, of field: String?) -> Bool {
     let changes = reveal.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     let form = if case .delta = reveal.cause { "delta" } else { "snapshot" }
     if json {
@@ -138,6 +142,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(reveal.model)  \(reveal.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }
+    return !changes.isEmpty
   }
 
   private func countDown() {

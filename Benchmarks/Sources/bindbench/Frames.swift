@@ -54,5 +54,7 @@ enum Frames {
     return cursor.remaining
   }
 
-  static func acknowledgement(_ count: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) } }
+  static func acknowledgement(_ count: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+  }
 }

@@ -41,9 +41,8 @@ struct Report {
     let (low, middle, high) = (ratios.min() ?? 0, median(ratios), ratios.max() ?? 0)
     if asJSON {
       let aim = isMet.map { ",\"aimMet\":\($0)" } ?? ""
-      print(
-        "{\"case\":\"\(name)\",\"measure\":\"\(measure)\",\"ratio\":\(middle),\"least\":\(low),\"greatest\":\(high)\(aim)}"
-      )
+      let figures = "\"ratio\":\(middle),\"least\":\(low),\"greatest\":\(high)"
+      print("{\"case\":\"\(name)\",\"measure\":\"\(measure)\",\(figures)\(aim)}")
     } else {
       let verdict = isMet.map { $0 ? "met" : "not met" } ?? ""
       let row = String(format: "%5.2f  (%.2f to %.2f)", middle, low, high)

@@ -59,7 +59,7 @@ extension HubMachine {
       .init("logID", .string(String(logID, radix: 16))), .init("epoch", .string(String(epoch, radix: 16))),
       .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
       .init("beat", .integer(Int64(clamping: beatNumber))), .init("sessions", .array(sessionList)),
-      .init("models", .array(Array(modelList))), .init("counters", counters.json),
+      .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
     ])
   }
 }

@@ -28,6 +28,8 @@ public struct HubMachine {
   var lastTick: UInt64
   var random: UInt64
   var believedPeerAhead = false
+  /// What the gate has counted, for who asks for the status.
+  var gate = GateCounters()
   var countersOfMachine: HubCounters { sequencer.counters }
 
   /// - Parameters:

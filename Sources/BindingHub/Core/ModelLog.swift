@@ -3,8 +3,8 @@ import BindingWire
 /// One model at the hub: the stored fields, the writers' marks, and the batch that is being decided or stored.
 ///
 /// A class, because sessions, joins and the sequencer all look at one model at a time and the machine holds many; only
-/// the machine has references. Its properties are marked `@exclusivity(unchecked)`: the machine is one value, used by one
-/// thread, and the checks at run time cost a fifth of the hub's throughput.
+/// the machine has references. Its properties are marked `@exclusivity(unchecked)`: the machine is one value, used by
+/// one thread, and the checks at run time cost a fifth of the hub's throughput.
 final class ModelLog {
   let id: String
   let topic: Topic
@@ -131,6 +131,19 @@ final class ModelLog {
   /// The value that the batch in hand gives a field.
   func decidedValue(_ slot: FieldSlot) -> FieldValue? {
     slot.decided.hasValue ? FieldValue(bytes: hand.commits.value(at: slot.decided.value)) : nil
+  }
+
+  /// The field as it stands, what is decided of it included, for who lost a comparison on it.
+  func conflict(on field: FieldID, now: UInt64) -> Conflict {
+    let slot = fields[field]
+    if slot.isDecided {
+      return Conflict(
+        field: slot.name, version: slot.decided.version, origin: writers[slot.decided.writer].origin,
+        ageMilliseconds: 0, value: decidedValue(slot))
+    }
+    return Conflict(
+      field: slot.name, version: slot.version, origin: slot.origin,
+      ageMilliseconds: now > slot.time && slot.time > 0 ? now - slot.time : 0, value: slot.fieldValue)
   }
 
   /// The batch in hand; what follows from it stays until `appended`.

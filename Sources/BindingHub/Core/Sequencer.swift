@@ -72,23 +72,9 @@ struct Sequencer {
           return decided(
             .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
         }
-        return decided(.conflict(Sequencer.conflict(on: field, in: model, now: time.wall)), on: field)
+        return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
       }
     }
-  }
-
-  /// The field as it stands, what is decided of it included, for who lost a comparison on it.
-  static func conflict(on field: FieldID, in model: ModelLog, now: UInt64) -> Conflict {
-    let slot = model.fields[field]
-    if slot.isDecided {
-      return Conflict(
-        field: slot.name, version: slot.decided.version,
-        origin: model.withWriter(slot.decided.writer) { $0.origin }, ageMilliseconds: 0, value: model.decidedValue(slot)
-      )
-    }
-    return Conflict(
-      field: slot.name, version: slot.version, origin: slot.origin,
-      ageMilliseconds: now > slot.time && slot.time > 0 ? now - slot.time : 0, value: slot.fieldValue)
   }
 
   /// R3: repeats get the stored outcome, jumps the number that is expected.

@@ -1,7 +1,19 @@
+import BindingWire
+
 /// What the sockets refused or lost, since the start.
 struct GateCounters {
   var rejectedMessages: UInt64 = 0
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0
   var unpublished: UInt64 = 0
+
+  /// As a JSON object; the names are pinned by a test.
+  var json: JSON {
+    .object([
+      .init("rejectedMessages", .integer(Int64(clamping: rejectedMessages))),
+      .init("cutSubscribers", .integer(Int64(clamping: cutSubscribers))),
+      .init("slowConnections", .integer(Int64(clamping: slowConnections))),
+      .init("unpublished", .integer(Int64(clamping: unpublished))),
+    ])
+  }
 }

@@ -71,6 +71,7 @@ final class HubLoop {
       for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
         isStopping = true
       }
+      machine.gate = gate.counters
       gate.drain(&machine, time: time, into: &output)
       if gate.hasBacklog { for connection in gate.sendBacklogs() { close(connection, time: time) } }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// What scripts rely on: fields may be added, none may go or change its name.
+@Suite("JSON output", .serialized)
+struct OutputTests {
+  private let bench: Bench
+  private let hub: RunningProcess
+
+  init() throws {
+    bench = try Bench()
+    hub = try bench.startHub()
+    try bench.run("set", "lamp.level=0.5", "lamp.on=true")
+  }
+
+  /// The names of the members of a line, those of objects within it after a dot.
+  private func names(_ line: String) throws -> Set<String> {
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+    var names = Set(object.keys)
+    for (name, inner) in object {
+      for inner in (inner as? [String: Any] ?? [:]).keys { names.insert("\(name).\(inner)") }
+    }
+    return names
+  }
+
+  private func lastLine(_ arguments: [String]) throws -> String {
+    let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--json"], hub: bench.hub)
+    _ = running.end()
+    return try #require(running.output.last { $0.hasPrefix("{") }, "\(running.output)")
+  }
+
+  @Test(
+    "each verb's JSON has the fields that scripts read",
+    arguments: [
+      (["set", "lamp.level=0.6"], ["model", "outcome", "version", "milliseconds"]),
+      (["set", "lamp.level=0.6", "--if-version", "0"], ["model", "outcome", "field", "version", "value", "origin"]),
+      (["get", "lamp"], ["model", "version", "values", "values.level", "values.on"]),
+      (["get", "lamp", "--meta"], ["model", "version", "values", "meta", "meta.level", "meta.on"]),
+      (["ls"], ["model", "version", "fields"]),
+      (["describe", "lamp"], ["fields"]),
+      (["ping"], ["number", "milliseconds"]),
+      (["rm", "lamp.on"], ["model", "outcome", "version"]),
+      (["watch", "lamp", "--for", "300ms"], ["model", "epoch", "version", "caughtUp", "folded", "changes"]),
+    ] as [([String], [String])])
+  func fields(_ arguments: [String], _ expected: [String]) throws {
+    let found = try names(lastLine(arguments))
+    #expect(found.isSuperset(of: expected), "\(found.sorted())")
+  }
+
+  @Test("a commit that is watched has the fields that scripts read, and --count ends at it")
+  func watchedCommit() throws {
+    let watcher = try bench.start("watch", "lamp", "--json", "--count", "1")
+    try #require(watcher.line { $0.contains("caughtUp") } != nil)
+    try bench.run("set", "lamp.level=0.7")
+    #expect(watcher.end() == 0)
+    let line = try #require(watcher.output.last)
+    #expect(
+      try names(line).isSuperset(of: ["model", "epoch", "version", "origin", "time", "changes", "changes.level"]))
+  }
+
+  @Test("the hub's status has its fields and every counter")
+  func status() throws {
+    let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json"], hub: bench.hub)
+    #expect(status.end() == 0)
+    let found = try names(status.output.joined())
+    let counters = [
+      "framesReceived", "proposals", "commits", "changes", "batches", "kept", "conflicts", "expired", "repeats",
+      "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
+      "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
+      "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
+      "rescuedFields", "movedBatches", "unknownBatches", "forgottenIdentities", "refusals",
+    ]
+    let gate = ["rejectedMessages", "cutSubscribers", "slowConnections", "unpublished"]
+    let own = [
+      "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
+    ]
+    let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }
+    #expect(Set(expected).subtracting(found).isEmpty)
+  }
+}

@@ -1,0 +1,115 @@
+import BindingWire
+import Foundation
+import Testing
+import ZeroMQ
+
+/// Speaks the protocol frame by frame, so that it can also say what no peer says.
+final class RawPeer {
+  var identity: Identity
+  let session = SessionID.random(in: 1 ... .max)
+  private(set) var start: StartNumber = 0
+  private(set) var topic: Topic = 0
+  private let context: Context
+  private let dealer: Socket
+  private let sub: Socket
+  private var message = Message()
+  private let hub: HubAddress
+
+  init(_ hub: String, identity: Identity? = nil, name: String = "raw") throws {
+    self.hub = try HubAddress(hub)
+    self.identity =
+      identity
+      ?? Identity(
+        tag: Tag(rawValue: .random(in: 1 ... .max)), secret: Secret(high: .random(in: 1 ... .max), low: 1), name: name)
+    context = try Context()
+    dealer = try Socket(.dealer, in: context)
+    sub = try Socket(.sub, in: context)
+    try dealer.connect(hub)
+    try #require(try dealer.wait(for: .writable, timeoutMilliseconds: 10_000))
+  }
+
+  func send(_ message: PeerMessage, start: StartNumber? = nil) throws {
+    try send(message.encode(session: session, start: start ?? self.start))
+  }
+
+  func send(_ frame: [UInt8]) throws { try dealer.send(frame) }
+
+  /// The next message that is what is looked for; waits up to 20 s.
+  func next<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found {
+    let end = Date(timeIntervalSinceNow: 20)
+    while Date() < end {
+      guard try dealer.wait(for: .readable, timeoutMilliseconds: 200) else { continue }
+      while try dealer.receive(into: &message) {
+        let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
+        if let found = find(header, content) { return found }
+      }
+    }
+    throw Silence()
+  }
+
+  /// Says hello and hears the welcome.
+  func hello() throws {
+    try send(.hello(Hello(identity: identity)), start: 0)
+    let ways = try next { header, message -> [Way]? in
+      guard case .welcome(let welcome) = message else { return nil }
+      start = header.start
+      return welcome.ways
+    }
+    try sub.subscribe(Topics.sessionTopic(session))
+    try sub.connect(try #require(hub.publishEndpoint(among: ways)))
+  }
+
+  /// Joins a model and hears where it stands.
+  func join(_ model: String) throws {
+    try send(.join([Join(request: 1, model: model)]))
+    topic = try next { if case .topic(let assigned) = $1 { assigned.topic } else { nil } }
+    try sub.subscribe(Topics.bytes(topic))
+    _ = try next { if case .joined(let joined) = $1 { joined } else { nil } }
+  }
+
+  /// Asks for topics that nobody has.
+  func floodSubscriptions(_ count: Int) throws {
+    for topic in 0..<UInt32(count) { try sub.subscribe(Topics.bytes(0x7000_0000 + topic)) }
+  }
+
+  func propose(_ number: ProposalNumber, _ field: String, _ json: String) throws {
+    try send(.propose([proposal(number, field, json)]))
+  }
+
+  func proposal(_ number: ProposalNumber, _ field: String, _ json: String) -> NumberedProposal {
+    NumberedProposal(
+      topic: topic, number: number,
+      operations: [WireOperation(verb: .set, field: .name(field), value: FieldValue(bytes: Array(json.utf8)))])
+  }
+
+  func outcome() throws -> WireOutcome.Rest {
+    try next { if case .outcomes(let outcomes) = $1 { outcomes.outcomes.first?.rest } else { nil } }
+  }
+
+  func error() throws -> HubError {
+    try next { if case .error(let error) = $1 { error } else { nil } }
+  }
+
+  struct Silence: Error {}
+}
+
+extension Bench {
+  /// A counter of the running hub.
+  func counter(_ name: String, of group: String = "counters") throws -> Int {
+    let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json"], hub: hub)
+    try #require(status.end() == 0, "\(status.output)")
+    let json = try JSONSerialization.jsonObject(with: Data(status.output.joined().utf8)) as? [String: Any]
+    return try #require((json?[group] as? [String: Any])?[name] as? Int, "\(status.output)")
+  }
+
+  /// Waits until a counter has come to a number.
+  func wait(_ name: String, atLeast count: Int) throws {
+    let end = Date(timeIntervalSinceNow: 20)
+    var present = 0
+    while Date() < end {
+      present = try counter(name)
+      if present >= count { return }
+    }
+    Issue.record("\(name) is \(present), \(count) were expected")
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Passes bytes between a path of its own and a hub's, and can lose the side of the peers while the hub's side stays.
+final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched only under `lock`
+  private let hubPath: String
+  private let listener: Int32
+  private let lock = NSLock()
+  private var peerSides: [Int32] = []
+  private var hubSides: [Int32] = []
+
+  /// - Parameters:
+  ///   - path: where peers connect.
+  ///   - hubPath: where the hub listens.
+  init(at path: String, to hubPath: String) throws {
+    self.hubPath = hubPath
+    listener = Relay.newSocket()
+    guard Relay.withAddress(path, { Glibc.bind(listener, $0, $1) }) == 0, listen(listener, 16) == 0 else {
+      throw CocoaError(.fileWriteUnknown)
+    }
+    let (door, relay) = (self.listener, Weak(self))
+    Thread.detachNewThread {
+      while case let peer = accept(door, nil, nil), peer >= 0 { relay.value?.take(peer) }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+    for side in peerSides + hubSides {
+      shutdown(side, Int32(SHUT_RDWR))
+      close(side)
+    }
+  }
+
+  /// How many connections have come so far.
+  var connections: Int { lock.withLock { hubSides.count } }
+
+  /// Ends every connection towards the peers; the hub is told nothing.
+  func losePeerSides() {
+    lock.withLock {
+      for side in peerSides { shutdown(side, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  private func take(_ peer: Int32) {
+    let hub = Relay.newSocket()
+    guard Relay.withAddress(hubPath, { connect(hub, $0, $1) }) == 0 else {
+      close(hub)
+      close(peer)
+      return
+    }
+    lock.withLock {
+      peerSides.append(peer)
+      hubSides.append(hub)
+    }
+    Relay.copy(from: peer, to: hub)
+    Relay.copy(from: hub, to: peer)
+  }
+
+  /// Until either ends; what ends is not passed on.
+  private static func copy(from source: Int32, to target: Int32) {
+    Thread.detachNewThread {
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      while case let count = read(source, &bytes, bytes.count), count > 0 {
+        var sent = 0
+        while sent < count {
+          let more = bytes.withUnsafeBytes { part in
+            // SAFETY: the buffer is never empty.
+            send(target, part.baseAddress! + sent, count - sent, Int32(MSG_NOSIGNAL))
+          }
+          if more <= 0 { return }
+          sent += more
+        }
+      }
+    }
+  }
+
+  private static func newSocket() -> Int32 { socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+
+  private static func withAddress(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { place in
+      for (index, byte) in path.utf8.prefix(place.count - 1).enumerated() { place[index] = byte }
+    }
+    return withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    }
+  }
+}
+
+/// A reference that does not keep its object.
+// SAFETY: set once; reading a weak reference is safe on any thread.
+private final class Weak<Object: AnyObject>: @unchecked Sendable {
+  private(set) weak var value: Object?
+  init(_ value: Object) { self.value = value }
+}
