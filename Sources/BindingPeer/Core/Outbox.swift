@@ -14,8 +14,6 @@ struct Pending: Sendable {
   var isVoid = false
   /// To be sent, or sent again, with the next drain.
   var needsSending = true
-  /// Not before then: the hub has put it off.
-  var notBefore: UInt64 = 0
   var sentAtBeat: UInt64 = 0
   /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
   var isHidden = false
@@ -57,6 +55,9 @@ struct Outbox: Sendable {
 
   /// The lowest number without an outcome: what a join tells.
   var lowestUndecided: ProposalNumber { byNumber.keys.min() ?? lastNumber + 1 }
+
+  /// Whether there is a number for each write that has none yet, and for one more.
+  var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > order.count + 1 }
 
   /// Goes on numbering where an earlier membership of this identity ended.
   mutating func resume(after number: ProposalNumber) { lastNumber = number }

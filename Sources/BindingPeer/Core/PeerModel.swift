@@ -12,6 +12,8 @@ struct PeerModel: Sendable {
   }
   let id: String
   var replica = Replica()
+  /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
+  private(set) var aside: [LogID: Replica] = [:]
   var outbox = Outbox()
   var joining = Joining.idle
   var topic: Topic?
@@ -44,6 +46,16 @@ struct PeerModel: Sendable {
     case .asked(let request, _), .catchingUp(let request, _): request
     case .idle, .current: nil
     }
+  }
+
+  /// Lays the replica of one log aside and takes up what is known of another.
+  mutating func turn(from old: LogID, to new: LogID) {
+    if replica.version > 0 {
+      // Few hubs take turns at one address; an old log beyond that is forgotten.
+      if aside.count >= 4, let least = aside.keys.min() { aside[least] = nil }
+      aside[old] = replica
+    }
+    replica.become(aside.removeValue(forKey: new) ?? Replica())
   }
 
   /// The weightier cause of two stands for both.

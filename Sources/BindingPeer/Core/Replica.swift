@@ -10,6 +10,8 @@ struct Replica: Sendable {
     var origin = Origin(tag: .none, name: "")
     var number: ProposalNumber = 0
     var time: UInt64 = 0
+    /// The hub's number for it, as long as one start of the hub.
+    var id: FieldID?
     /// What the observers were told last.
     var shown: FieldValue?
     var digest: UInt64 = 0
@@ -42,19 +44,21 @@ struct Replica: Sendable {
   func place(ofID id: FieldID) -> Int? { Int(id) < places.count ? places[Int(id)] : nil }
 
   /// The hub's number for a field, where it is known.
-  func id(of name: String) -> FieldID? {
-    // Only asked for what is sent, of which there are few at a time.
-    index[name].flatMap { place in places.firstIndex(of: place) }.map { FieldID($0) }
-  }
+  func id(of name: String) -> FieldID? { index[name].flatMap { fields[$0].id } }
 
   /// The hub was started anew: its ids are other ones.
-  mutating func forgetIDs() { places.removeAll() }
+  mutating func forgetIDs() {
+    for place in places { fields[place].id = nil }
+    places.removeAll()
+  }
 
   /// Learns the names of ids from `first` on. False if some before it are unknown.
   mutating func learn(_ name: String, as id: FieldID) -> Bool {
     if Int(id) < places.count { return true }
     guard Int(id) == places.count else { return false }
-    places.append(placeMade(for: name))
+    let place = placeMade(for: name)
+    fields[place].id = id
+    places.append(place)
     return true
   }
 
@@ -85,6 +89,17 @@ struct Replica: Sendable {
     where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
       commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
     }
+  }
+
+  /// Takes the values of another replica in place of all that is here.
+  mutating func become(_ other: Replica) {
+    removeAll(but: [], version: 0)
+    for field in other.fields where field.value != nil {
+      commit(
+        field.value, at: placeMade(for: field.name), version: field.version, origin: field.origin, number: field.number,
+        time: field.time)
+    }
+    reach(other.version, epoch: other.epoch)
   }
 
   /// The digest of the committed values: only what changed since the last time is computed.

@@ -113,15 +113,14 @@ extension Session {
     }
   }
 
-  /// The replicas are of another log: nothing of them is shown or sent any more.
+  /// The replicas are of another log: they are laid aside, and nothing of them is shown or sent.
   private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
     output.add(.notice(.otherLog(old: old, new: new)))
     epoch = nil
     for id in models.keys.sorted() {
       settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
       guard var model = models[id] else { continue }
-      model.replica.removeAll(but: [], version: 0)
-      model.replica.reach(0, epoch: 0)
+      model.turn(from: old, to: new)
       model.note(.detached)
       models[id] = model
     }

@@ -8,6 +8,7 @@ extension Session {
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard var model = models[id] else { throw .notJoined(model: id) }
+    guard model.outbox.hasNumbers else { throw .numbersUsedUp }
     let bytes = try check(proposal)
     let replacedWrites = model.outbox.replaced(by: proposal)
     let freed = replacedWrites.reduce(0) { $0 + (model.outbox[$1]?.bytes ?? 0) }
@@ -117,7 +118,10 @@ extension Session {
   // MARK: Outcomes
 
   mutating func take(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
-    guard outcomes.session == sessionID else { return }
+    guard outcomes.session == sessionID else {
+      counters.otherSession += 1
+      return
+    }
     for outcome in outcomes.outcomes {
       guard let id = topics[outcome.topic], var model = models[id] else { continue }
       switch outcome.rest {
@@ -180,7 +184,8 @@ extension Session {
 
   /// Tells what has changed, one reveal a model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
-    for id in models.keys.sorted() {
+    // Few of the models that a peer has joined change in one drain: those are put in order, not all.
+    for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
     }
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
@@ -199,7 +204,7 @@ extension Session {
       owesAlive = false
       say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
     }
-    for model in models.values where model.isLeft && model.outbox.undecided == 0 { forget(model.id, &output) }
+    for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
   }
 
   private mutating func aliveEntries() -> [AliveEntry] {
@@ -221,10 +226,8 @@ extension Session {
     var inFlight = models.values.reduce(0) { $0 + $1.outbox.inFlight }
     var batch: [NumberedProposal] = []
     var bytes = 0
-    for id in models.keys.sorted() {
-      guard var model = models[id], model.isCurrent, let topic = model.topic, !model.outbox.isEmpty,
-        model.sendsFrom <= now
-      else { continue }
+    for id in models.filter({ !$0.value.outbox.isEmpty }).keys.sorted() {
+      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now else { continue }
       for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
         if pending.number == nil {

@@ -230,6 +230,21 @@ struct LifeTests {
     #expect(bench.catchUp(drain.request, version: 1, []).numbers.isEmpty)
   }
 
+  @Test("back at the first log, the replica that was laid aside is shown again and goes on from its version")
+  func backAtTheFirstLog() {
+    var bench = followed()
+    for (log, start) in [(2, 8), (1, 9)] as [(LogID, StartNumber)] {
+      bench.lose()
+      bench.log = log
+      bench.start = start
+      bench.open()
+      let drain = bench.welcome()
+      #expect(drain.join.version == (log == 1 ? 5 : 0))
+      if log == 2 { bench.catchUp(drain.request, version: 1, []) }
+    }
+    #expect(bench.session.fieldRecord("lamp", "level")?.committed == json("0.3"))
+  }
+
   @Test(
     "forgotten by the hub, a plain set goes again as compare-and-set under a fresh number; all else ends as unknown")
   func unknownIdentity() throws {
