@@ -65,7 +65,12 @@ public final class Hub: Sendable {
   public func stop(limitMilliseconds: Int = 5_000) -> Bool { mailbox.stop(limitMilliseconds: limitMilliseconds) }
 
   /// Waits until the hub has ended.
-  public func wait() { while !mailbox.join(limitMilliseconds: 3_600_000) {} }
+  /// - Throws: `StoreError` if it ended because its store could not go on: what was not acknowledged by then was not
+  ///   stored, and its peers send it again to the next hub.
+  public func wait() throws(StoreError) {
+    while !mailbox.join(limitMilliseconds: 3_600_000) {}
+    if let failure = mailbox.failure { throw failure }
+  }
 }
 
 extension Hub: HubDoor {

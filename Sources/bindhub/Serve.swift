@@ -69,13 +69,17 @@ struct Serve: ParsableCommand {
       try hub.start()
       stopWhenAsked(hub)
       announce(hub)
-      hub.wait()
+      do throws(StoreError) {
+        try hub.wait()
+      } catch {
+        fail("The store cannot go on: \(error)", 74)
+      }
     } catch {
       fail(error.description, error.exitCode)
     }
   }
 
-  /// Raises the limit of open files as far as this user may: at that limit ZeroMQ can accept nobody and only spins.
+  /// Raises the limit of open files as far as this user may: the hub allows connections up to half of what is free.
   private static func allowManyConnections() {
     var limit = rlimit()
     #if canImport(Glibc)

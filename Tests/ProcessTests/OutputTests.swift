@@ -71,7 +71,7 @@ struct OutputTests {
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
       "rescuedFields", "movedBatches", "unknownBatches", "forgottenIdentities", "refusals",
     ]
-    let gate = ["rejectedMessages", "cutSubscribers", "slowConnections", "unpublished"]
+    let gate = ["rejectedMessages", "cutSubscribers", "slowConnections", "unpublished", "refusedConnections"]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
     ]

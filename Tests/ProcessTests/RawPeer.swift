@@ -93,6 +93,17 @@ final class RawPeer {
   struct Silence: Error {}
 }
 
+/// Connections to a Unix-domain socket that say nothing.
+final class SilentConnections {
+  private var sockets: [Int32] = []
+
+  init(to path: String, count: Int) {
+    for _ in 0..<count { if let socket = Relay.connected(to: path) { sockets.append(socket) } }
+  }
+
+  deinit { for socket in sockets { close(socket) } }
+}
+
 extension Bench {
   /// A counter of the running hub.
   func counter(_ name: String, of group: String = "counters") throws -> Int {
@@ -103,11 +114,11 @@ extension Bench {
   }
 
   /// Waits until a counter has come to a number.
-  func wait(_ name: String, atLeast count: Int) throws {
+  func wait(_ name: String, of group: String = "counters", atLeast count: Int) throws {
     let end = Date(timeIntervalSinceNow: 20)
     var present = 0
     while Date() < end {
-      present = try counter(name)
+      present = (try? counter(name, of: group)) ?? 0
       if present >= count { return }
     }
     Issue.record("\(name) is \(present), \(count) were expected")

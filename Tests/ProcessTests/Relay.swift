@@ -47,9 +47,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
   }
 
   private func take(_ peer: Int32) {
-    let hub = Relay.newSocket()
-    guard Relay.withAddress(hubPath, { connect(hub, $0, $1) }) == 0 else {
-      close(hub)
+    guard let hub = Relay.connected(to: hubPath) else {
       close(peer)
       return
     }
@@ -77,6 +75,16 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
         }
       }
     }
+  }
+
+  /// A connection to a Unix-domain socket; nil if nobody takes it.
+  static func connected(to path: String) -> Int32? {
+    let socket = newSocket()
+    guard withAddress(path, { connect(socket, $0, $1) }) == 0 else {
+      close(socket)
+      return nil
+    }
+    return socket
   }
 
   private static func newSocket() -> Int32 { socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }

@@ -14,6 +14,6 @@ struct ServeHub: ParsableCommand {
     let hub = try Hub(options: options, log: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     tell(hub.addresses.map(\.description).joined(separator: " "))
-    hub.wait()
+    try hub.wait()
   }
 }

@@ -6,6 +6,7 @@ struct GateCounters {
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0
   var unpublished: UInt64 = 0
+  var refusedConnections: UInt64 = 0
 
   /// As a JSON object; the names are pinned by a test.
   var json: JSON {
@@ -14,6 +15,7 @@ struct GateCounters {
       .init("cutSubscribers", .integer(Int64(clamping: cutSubscribers))),
       .init("slowConnections", .integer(Int64(clamping: slowConnections))),
       .init("unpublished", .integer(Int64(clamping: unpublished))),
+      .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
     ])
   }
 }

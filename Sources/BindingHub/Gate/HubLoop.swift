@@ -18,6 +18,7 @@ final class HubLoop {
   private var output = HubOutput()
   private let startedAt: UInt64
   private var isStopping = false
+  private var failure: StoreError?
 
   /// Where this hub listens.
   var addresses: [HubAddress] { gate.addresses }
@@ -80,7 +81,7 @@ final class HubLoop {
     machine.close(into: &output)
     flush(time: HubLoop.time)
     guests.endAll()
-    mailbox.markEnded()
+    mailbox.markEnded(failure)
     log.info("stopped")
   }
 
@@ -102,13 +103,16 @@ final class HubLoop {
 
   /// Has decided batches stored, then published and acknowledged; what that leads to, too, until nothing is left.
   private func settle(time: HubTime) {
+    guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
       while try store(time: time) {}
     } catch {
       // A store that failed must not be written to again (R12): nothing of these batches is acknowledged.
       log.critical("the store failed", metadata: ["error": "\(error)"])
+      failure = error
       isStopping = true
+      output.removeAll()
       return
     }
     flush(time: time)

@@ -32,6 +32,7 @@ final class HubMailbox: Sendable {
     var thread: SocketThread?
     var lastConnection: UInt64 = 0
     var hasEnded = false
+    var failure: StoreError?
   }
 
   let wakeup: Wakeup
@@ -72,9 +73,12 @@ final class HubMailbox: Sendable {
     }
   }
 
-  func markEnded() {
+  var failure: StoreError? { state.withLock { $0.failure } }
+
+  func markEnded(_ failure: StoreError? = nil) {
     state.withLock { state in
       state.hasEnded = true
+      state.failure = failure
       state.letters.removeAll()
     }
   }

@@ -21,6 +21,7 @@ final class ZeroMQGate {
   }
 
   private let context: Context
+  private var quota: ConnectionQuota
   let router: Socket
   let xpub: Socket
   var locks: [LockedPlace] = []
@@ -53,7 +54,7 @@ final class ZeroMQGate {
   init(limits: Limits) throws(ZeroMQError) {
     self.limits = limits
     connectionQuota = 2 * limits.maxSessions
-    context = try Context(ioThreads: 1, maximumSockets: 8)
+    context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
     let common: [SocketOption] = [
@@ -69,11 +70,14 @@ final class ZeroMQGate {
         .maximumMessageSize(bytes: 512), .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
         .receiveHighWaterMark(messages: 0),
       ])
+    // A session has two connections; some more come and go, or ask for the status.
+    quota = try ConnectionQuota(request: router, publish: xpub, wanted: 2 * limits.maxSessions + 256)
   }
 
   func add(to poller: inout Poller) {
     _ = poller.add(router)
     _ = poller.add(xpub)
+    quota.add(to: &poller)
   }
 
   /// Whether something may be left in the sockets after a drain that took all it was allowed to.
@@ -83,6 +87,8 @@ final class ZeroMQGate {
   /// same drain.
   func drain(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
+    quota.look()
+    counters.refusedConnections = quota.refused
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
     for _ in 0..<ZeroMQGate.drainMessages where bytes < ZeroMQGate.drainBytes {

@@ -1,0 +1,66 @@
+import ZeroMQ
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Counts the connections of both sockets and cuts off those that are too many.
+///
+/// A process that has no file descriptors left cannot be helped: libzmq 4.3.4 then aborts it over `ipc`, and over `tcp`
+/// tries to accept for ever. So the hub stays far below that limit, and a flood of connections costs only the flood.
+struct ConnectionQuota: ~Copyable {
+  private var request: SocketEvents
+  private var publish: SocketEvents
+  private var open: Set<Int32> = []
+  /// Connections that are let live.
+  let limit: Int
+  /// Connections that were cut off because there were too many.
+  private(set) var refused: UInt64 = 0
+
+  /// - Parameter wanted: connections that there may be where the system allows as many.
+  init(request: borrowing Socket, publish: borrowing Socket, wanted: Int) throws(ZeroMQError) {
+    let ofRequest = try SocketEvents(of: request)
+    let ofPublish = try SocketEvents(of: publish)
+    self.request = ofRequest
+    self.publish = ofPublish
+    // Half of what is free stays free: a flood is accepted faster than it is cut off.
+    limit = min(wanted, max((ConnectionQuota.fileDescriptors - 64) / 2, 16))
+  }
+
+  func add(to poller: inout Poller) {
+    _ = poller.add(request)
+    _ = poller.add(publish)
+  }
+
+  /// Looks at who has come and who has gone.
+  mutating func look() {
+    while let event = try? request.next() { take(event.change) }
+    while let event = try? publish.next() { take(event.change) }
+  }
+
+  private mutating func take(_ change: SocketEvent.Change) {
+    switch change {
+    case .accepted(let descriptor):
+      open.insert(descriptor)
+      if open.count > limit, ConnectionCut.shutdownConnection(fileDescriptor: descriptor) { refused += 1 }
+    case .disconnected(let descriptor), .closed(let descriptor): open.remove(descriptor)
+    default: break
+    }
+  }
+
+  /// How many this process may have open.
+  private static var fileDescriptors: Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return 1_024 }
+    return Int(clamping: limit.rlim_cur)
+  }
+}
