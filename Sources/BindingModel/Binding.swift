@@ -3,7 +3,8 @@
 ///
 /// A binding is a small value; copy it, keep it, hand it to controls. It keeps no owner alive: when the owner is gone
 /// it shows the last value and takes no more writes. `binding.name` is a binding to the member `name`.
-@dynamicMemberLookup
+/// `@Binding var story: Story` is a property that borrows.
+@dynamicMemberLookup @propertyWrapper
 public struct Binding<Value> {
   public let location: any BindingLocation<Value>
 
@@ -19,6 +20,18 @@ public struct Binding<Value> {
     get { location.read() }
     nonmutating set { try? location.write(newValue, by: .unnamed) }
   }
+
+  /// The present value, as the property that wears `@Binding`.
+  public var wrappedValue: Value {
+    get { value }
+    nonmutating set { value = newValue }
+  }
+
+  /// The binding itself, to be lent on: `$name` of a property that wears `@Binding`.
+  public var projectedValue: Binding<Value> { self }
+
+  /// What is borrowed by a function or an initializer whose parameter wears `@Binding`.
+  public init(projectedValue: Binding<Value>) { self = projectedValue }
 
   public func set(_ value: Value, by writer: Writer = .unnamed) throws(BindingError) {
     try location.write(value, by: writer)

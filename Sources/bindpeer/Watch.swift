@@ -91,10 +91,12 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     if missed > 0 { Terminal.complain("! \(missed) changes of \(reveal.model) came faster than they could be printed") }
     let isBeginning = begun.insert(reveal.model).inserted
     switch reveal.cause {
-    case .snapshot, .delta: if caughtUp(reveal, of: field), !isBeginning { countDown() }
-    case .commits, .detached, .outcome, .local: break
+    case .snapshot, .delta:
+      // Commits that came with it are in the values that are told already.
+      if caughtUp(reveal, of: field), !isBeginning { countDown() }
+    case .commits, .detached, .outcome, .local:
+      for commit in reveal.commits { show(commit, reveal, of: field) }
     }
-    for commit in reveal.commits { show(commit, reveal, of: field) }
   }
 
   private func show(_ commit: CommitInfo, _ reveal: Reveal, of field: String?) {

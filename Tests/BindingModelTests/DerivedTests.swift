@@ -1,0 +1,89 @@
+import BindingModel
+import Testing
+
+@Suite("a derived value")
+struct DerivedTests {
+  @Test("it follows its sources, first value included")
+  func follows() {
+    let (first, last) = (Observable("Ann"), Observable("Lee"))
+    let name = Derived(first.binding, last.binding) { "\($0) \($1)" }
+    let heard = Recorder<String>()
+    let token = name.observe { heard.note($0) }
+    last.value = "Day"
+    first.value = "Bob"
+    #expect(heard.all == ["Ann Lee", "Ann Day", "Bob Day"])
+    #expect(name.value == "Bob Day")
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("several sources changed in one turn are one news, without a mixture")
+  func turn() {
+    let (left, right) = (Observable(1), Observable(2))
+    let pair = Derived(left.binding, right.binding) { [$0, $1] }
+    let heard = Recorder<[Int]>()
+    let token = pair.observe { heard.note($0) }
+    Turn.run {
+      left.value = 10
+      right.value = 20
+    }
+    #expect(heard.all == [[1, 2], [10, 20]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("one change that comes by two ways is one news, without a mixture")
+  func diamond() {
+    let number = Observable(1)
+    let (double, square) = (number.binding.derived { $0 * 2 }, number.binding.derived { $0 * $0 })
+    let both = double.map { $0 }
+    let sum = Derived(number.binding) { $0 * 2 + $0 * $0 }
+    let heard = Recorder<Int>()
+    let token = sum.observe { heard.note($0) }
+    number.value = 3
+    #expect(double.value == 6 && square.value == 9 && both.value == 6)
+    #expect(heard.all == [3, 15])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a result that is the same again is no news")
+  func same() {
+    let number = Observable(1)
+    let isEven = number.binding.derived { $0.isMultiple(of: 2) }
+    let heard = Recorder<Bool>()
+    let token = isEven.observe { heard.note($0) }
+    for next in [3, 5, 6, 8] { number.value = next }
+    #expect(heard.all == [false, true])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("it keeps no source's owner alive, and nothing holds it but its own holder")
+  func lifetimes() {
+    var number: Observable<Int>? = Observable(1)
+    weak let source = number
+    var double = number?.binding.derived { $0 * 2 }
+    weak let derived = double
+    number?.value = 2
+    number = nil
+    #expect(source == nil)
+    #expect(double?.value == 4)
+    double = nil
+    #expect(derived == nil)
+  }
+
+  @Test("the end of a chain is enough to hold")
+  func chain() {
+    let number = Observable(1)
+    let end = number.binding.derived { $0 + 1 }.map { $0 * 10 }
+    number.value = 4
+    #expect(end.value == 50)
+  }
+
+  @Test("written by many threads at once, it ends at what its sources are")
+  func threads() {
+    let (left, right) = (Observable(0), Observable(0))
+    let sum = Derived(left.binding, right.binding) { $0 + $1 }
+    onThreads(4) { thread in
+      for _ in 0..<500 { (thread.isMultiple(of: 2) ? left : right).update { $0 += 1 } }
+    }
+    #expect(sum.value == 2_000)
+  }
+}

@@ -1,0 +1,98 @@
+import BindingModel
+import Testing
+
+@Suite("the standard mappings")
+struct MappingsTests {
+  @Test("a number is typed as text, blanks or not; what is none is refused in words")
+  func numbers() throws {
+    let count = Observable(7)
+    let text = count.binding.map(NumberText())
+    #expect(text.value == "7")
+    try text.set(" 42 ")
+    #expect(count.value == 42)
+    #expect(throws: BindingError(.unmappable, "\"x\" is no Int")) { try text.set("x") }
+    #expect(count.value == 42)
+  }
+
+  @Test("a truth value is one of two words")
+  func booleans() throws {
+    let isOn = Observable(true)
+    let word = isOn.binding.map(BooleanText("on", "off"))
+    #expect(word.value == "on")
+    try word.set("OFF ")
+    #expect(isOn.value == false)
+    #expect(throws: BindingError.self) { try word.set("maybe") }
+  }
+
+  @Test("the opposite goes both ways")
+  func opposite() throws {
+    let isHidden = Observable(false)
+    let isShown = isHidden.binding.map(Opposite())
+    #expect(isShown.value)
+    try isShown.set(false)
+    #expect(isHidden.value)
+  }
+
+  @Test("blanks around a text do not reach the model")
+  func trimmed() throws {
+    let name = Observable("desk")
+    try name.binding.map(Trimmed()).set("  lamp\n")
+    #expect(name.value == "lamp")
+  }
+
+  @Test(
+    "a scaled range meets both ends exactly and keeps within them",
+    arguments: [(0.0, 0.0), (1.0, 100.0), (0.25, 25.0), (-1.0, 0.0), (2.0, 100.0)])
+  func scaled(_ level: Double, _ slider: Double) {
+    let mapping = Scaled(0...1, to: 0...100)
+    #expect(mapping.forward(level) == slider)
+    #expect(mapping.back(slider) == min(max(level, 0), 1))
+  }
+
+  @Test("a range without width shows its end")
+  func noWidth() {
+    let mapping = Scaled(5...5, to: 0...100)
+    #expect(mapping.forward(5) == 0 && mapping.back(70) == 5)
+  }
+
+  @Test("what is missing shows as the placeholder, and the placeholder means missing")
+  func placeholder() throws {
+    let nick = Observable<String?>(nil)
+    let shown = nick.binding.map(Placeholder("none"))
+    #expect(shown.value == "none")
+    try shown.set("Al")
+    #expect(nick.value == "Al")
+    try shown.set("none")
+    #expect(nick.value == nil)
+  }
+
+  @Test("mappings are put together, and the chain refuses what one of them refuses")
+  func chained() throws {
+    let years = Observable<Int?>(nil)
+    let text = years.binding.map(Placeholder(0).then(NumberText()))
+    #expect(text.value == "0")
+    try text.set("12")
+    #expect(years.value == 12)
+    #expect(throws: BindingError.self) { try text.set("twelve") }
+  }
+
+  @Test("two functions are a mapping")
+  func functions() throws {
+    let cents = Observable(250)
+    let euros = cents.binding.map(Conversion<Int, Double>(forward: { Double($0) / 100 }, back: { Int($0 * 100) }))
+    #expect(euros.value == 2.5)
+    try euros.set(3)
+    #expect(cents.value == 300)
+  }
+
+  @Test("a two-way link through a mapping that does not come back the same settles after one correction")
+  func settles() {
+    let (level, field) = (Observable(0.5), Observable("?"))
+    let token = field.binding.bind(to: level.binding.map(NumberText<Double>()))
+    #expect(field.value == "0.5")
+    field.value = "0.250"
+    #expect(level.value == 0.25)
+    #expect(field.value == "0.25")
+    withExtendedLifetime(token) {}
+  }
+}

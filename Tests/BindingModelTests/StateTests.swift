@@ -1,0 +1,74 @@
+import BindingModel
+import Testing
+
+private struct Story: Equatable, Sendable {
+  var title = ""
+  var text: String? = nil
+}
+
+/// Owns.
+private final class Screen {
+  @State var story = Story()
+  var owned: Observable<Story> { _story.observable }
+}
+
+/// Borrows.
+private struct Editor {
+  @Binding var story: Story
+
+  func write(_ text: String) { story.text = text }
+}
+
+@Suite("owning and borrowing")
+struct StateTests {
+  @Test("what a borrower writes is the owner's, and the other way round")
+  func borrowed() {
+    let screen = Screen()
+    let editor = Editor(story: screen.$story)
+    editor.write("Once")
+    #expect(screen.story == Story(text: "Once"))
+    screen.story.title = "Tale"
+    #expect(editor.story.title == "Tale")
+  }
+
+  @Test("a borrower lends on, whole or in part")
+  func lentOn() {
+    let screen = Screen()
+    let editor = Editor(story: screen.$story)
+    let title = editor.$story.title
+    title.value = "Tale"
+    #expect(screen.story.title == "Tale")
+  }
+
+  @Test("observers of the state hear of its changes, and only of changes")
+  func observed() {
+    let screen = Screen()
+    let heard = Recorder<String>()
+    let token = screen.$story.title.observe { heard.note($0) }
+    screen.story.text = "Once"
+    screen.story.title = "Tale"
+    screen.story.title = "Tale"
+    #expect(heard.all == ["", "Tale"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a binding does not keep the owner's value alive, and shows the last one")
+  func ended() throws {
+    var screen: Screen? = Screen()
+    weak let observable = screen?.owned
+    let binding = try #require(screen).$story
+    screen?.story.title = "Tale"
+    screen = nil
+    #expect(observable == nil)
+    #expect(binding.value.title == "Tale")
+    #expect(throws: BindingError.self) { try binding.set(Story()) }
+  }
+
+  @Test("a function whose parameter wears @Binding borrows with $")
+  func parameter() {
+    func clear(@Binding text: String) { text = "" }
+    let text = Observable("full")
+    clear($text: text.binding)
+    #expect(text.value == "")
+  }
+}
