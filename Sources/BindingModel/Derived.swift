@@ -3,8 +3,8 @@
 /// - It is computed anew when a source has changed, and tells its observers when the result is another.
 /// - It shows no mixture: where several sources change in one `Turn`, or one change reaches it by several ways, its
 ///   observers are told the last result, once.
-/// - It observes its sources as long as it lives, and keeps none of their owners alive; when an owner is gone, it goes on
-///   with that source's last value.
+/// - It observes its sources as long as it lives, and keeps none of their owners alive; when an owner is gone, it goes
+///   on with that source's last value.
 public final class Derived<Value: Sendable>: Sendable {
   private let result: Observable<Value>
   private let tokens: [ObserverToken]

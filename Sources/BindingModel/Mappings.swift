@@ -69,8 +69,8 @@ public struct Scaled: Mapping {
   }
 }
 
-/// A value that may be missing, as one that may not: what is missing shows as the placeholder, and the placeholder means
-/// missing.
+/// A value that may be missing, as one that may not: what is missing shows as the placeholder, and the placeholder
+/// means missing.
 public struct Placeholder<Wrapped: Equatable & Sendable>: Mapping {
   private let placeholder: Wrapped
 

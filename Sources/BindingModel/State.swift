@@ -1,5 +1,5 @@
-/// Owns a value and lends it out: `@State var story = Story()`, then `$story` is a binding to it and `$story.text` one to
-/// a part.
+/// Owns a value and lends it out: `@State var story = Story()`, then `$story` is a binding to it and `$story.text` one
+/// to a part.
 ///
 /// Whoever holds the `State` owns the value; a `Binding` borrows it and keeps it no longer alive. Copies of a `State`
 /// share the value.

@@ -20,14 +20,21 @@ public final class SharedModel: Sendable {
   /// the newest.
   struct Staged: Sendable {
     var values: [String: (value: FieldValue?, stamp: UInt64)] = [:]
-    var reveals: [Reveal] = []
+    var reveals: [(reveal: Reveal, stamp: UInt64)] = []
+    /// What new observers are told first, each by its number.
+    var beginnings: [(observer: UInt64, reveal: Reveal)] = []
     var missedReveals: UInt64 = 0
     var hops: UInt8 = 0
     var cells: [String: [WeakCell]] = [:]
-    var observers: [UInt64: @Sendable (Reveal, _ missed: UInt64) -> Void] = [:]
+    var observers: [UInt64: Observer] = [:]
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
+  }
+  struct Observer: Sendable {
+    /// Reveals with a later stamp are for it; what came before is in its beginning.
+    let since: UInt64
+    let body: @Sendable (Reveal, _ missed: UInt64) -> Void
   }
   let staged: Protected<Staged> = Protected(Staged())
 
@@ -86,16 +93,23 @@ public final class SharedModel: Sendable {
     try write(proposal, whenLaidOver: { _ in })
   }
 
-  /// `observer` hears each reveal of this model, in order, on its lane, from now on. A lane far behind is told how
-  /// many it missed.
+  /// `observer` hears, on the model's lane and in order, what is there (as one snapshot, if there is anything) and then
+  /// each reveal. A lane far behind is told how many it missed.
   public func observe(
     _ observer: @escaping @Sendable (_ reveal: Reveal, _ missed: UInt64) -> Void
   ) -> ObserverToken {
-    let number = staged.withLock {
-      $0.lastObserver += 1
-      $0.observers[$0.lastObserver] = observer
-      return $0.lastObserver
+    // Under the lock under which reveals are staged: nothing falls between what is there and what comes.
+    let number = runtime.state.withLock { state in
+      let beginning = state.session.present(id)
+      let since = state.stamp
+      return staged.withLock { staged in
+        staged.lastObserver += 1
+        staged.observers[staged.lastObserver] = Observer(since: since, body: observer)
+        if let beginning { staged.beginnings.append((staged.lastObserver, beginning)) }
+        return staged.lastObserver
+      }
     }
+    scheduleDelivery()
     return ObserverToken { [weak self] in
       _ = self?.staged.withLock { $0.observers.removeValue(forKey: number) }
     }
@@ -150,7 +164,7 @@ extension SharedModel {
         staged.reveals.removeFirst()
         staged.missedReveals += 1
       }
-      staged.reveals.append(reveal)
+      staged.reveals.append((reveal, stamp))
     }
   }
 
@@ -178,8 +192,11 @@ extension SharedModel {
             for weak in turn.cells[field] ?? [] { weak.cell?.publish() }
           }
         }
-        for (index, reveal) in turn.reveals.enumerated() {
-          for observer in turn.observers.values { observer(reveal, index == 0 ? turn.missedReveals : 0) }
+        for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
+        for (index, (reveal, stamp)) in turn.reveals.enumerated() {
+          for observer in turn.observers.values where stamp > observer.since {
+            observer.body(reveal, index == 0 ? turn.missedReveals : 0)
+          }
         }
       }
       staged.withLock { $0.isDelivering = false }
@@ -189,11 +206,14 @@ extension SharedModel {
   private func takeTurn() -> Staged? {
     staged.withLock { staged in
       staged.isScheduled = false
-      guard !staged.isDelivering, !staged.values.isEmpty || !staged.reveals.isEmpty else { return nil }
+      guard !staged.isDelivering,
+        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty
+      else { return nil }
       let turn = staged
       staged.isDelivering = true
       staged.values.removeAll(keepingCapacity: true)
       staged.reveals.removeAll()
+      staged.beginnings.removeAll()
       staged.missedReveals = 0
       staged.hops = 0
       return turn

@@ -18,8 +18,6 @@ extension HubMachine {
         writer.raw(batch.body)
       }
       hasFrame = true
-    } else {
-      publishHead(index, &output)
     }
     var told: Set<ConnectionID> = []
     for id in receivers.sorted() {

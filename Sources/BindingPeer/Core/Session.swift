@@ -72,6 +72,17 @@ public struct Session: Sendable {
     return values
   }
 
+  /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
+  public func present(_ id: String) -> Reveal? {
+    guard let model = models[id], model.replica.version > 0 else { return nil }
+    let changes = model.replica.fields.compactMap { field -> ShownChange? in
+      model.outbox.shown(field.name, over: field.value).map { ShownChange(field: field.name, old: nil, new: $0) }
+    }
+    return Reveal(
+      model: id, cause: .snapshot, changes: changes, confirmed: [], epoch: model.replica.epoch,
+      version: model.replica.version, commits: [], folded: model.replica.version, proposalHops: 0)
+  }
+
   /// All that is known of a field; nil if it has never been heard of.
   public func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
     guard let model = models[model] else { return nil }

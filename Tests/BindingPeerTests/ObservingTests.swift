@@ -1,0 +1,76 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import BindingWire
+import Dispatch
+import Testing
+
+/// What an observer was told, version by version.
+private final class Told: Sendable {
+  private let reveals = Protected<[Reveal]>([])
+
+  var all: [Reveal] { reveals.withLock { $0 } }
+
+  func note(_ reveal: Reveal) { reveals.withLock { $0.append(reveal) } }
+
+  /// Waits until a version has been told, at most 20 s.
+  func hear(_ version: Version) async -> Bool {
+    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+    while !all.contains(where: { $0.version >= version }) {
+      if DispatchTime.now().uptimeNanoseconds > end { return false }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+    return true
+  }
+}
+
+@Suite("Observing a model without types")
+struct ObservingTests {
+  private let hub: Hub
+  private let writer: SharedModel
+  private let reader: SharedModel
+
+  init() async throws {
+    hub = try Hub.embedded()
+    writer = try Peer(name: "writer", hub: hub).model("lamp")
+    reader = try Peer(name: "reader", hub: hub).model("lamp")
+    for model in [writer, reader] { #expect(await model.whenCurrent(within: .seconds(20))) }
+  }
+
+  private func set(_ level: String) async throws -> Version {
+    let value = FieldValue(bytes: Array(level.utf8))
+    return try await writer.write(Proposal(operations: [FieldOperation(.set, "level", value)])).committed
+  }
+
+  @Test("who comes late is told what is there first, then what comes, nothing twice")
+  func late() async throws {
+    let early = Told()
+    let earlyToken = reader.observe { reveal, _ in early.note(reveal) }
+    #expect(early.all.isEmpty)
+    #expect(await early.hear(try await set("1")))
+    let late = Told()
+    let lateToken = reader.observe { reveal, _ in late.note(reveal) }
+    #expect(late.all.map(\.cause) == [.snapshot] && late.all.map(\.version) == [1])
+    #expect(late.all.first?.changes.map(\.field) == ["level"])
+    #expect(await late.hear(try await set("2")))
+    #expect(late.all.flatMap(\.commits).map(\.version) == [2])
+    #expect(early.all.flatMap(\.commits).map(\.version) == [1, 2])
+    withExtendedLifetime((earlyToken, lateToken)) {}
+  }
+
+  @Test(
+    "an observer that begins while others write misses none: its beginning and its reveals meet",
+    .timeLimit(.minutes(1)))
+  func meeting() async throws {
+    for round in 0..<50 {
+      async let version = set("\(round)")
+      let told = Told()
+      let token = reader.observe { reveal, _ in told.note(reveal) }
+      let last = try await version
+      #expect(await told.hear(last))
+      let versions = told.all.map(\.version)
+      #expect(versions == versions.sorted() && Set(versions).count == versions.count)
+      withExtendedLifetime(token) {}
+    }
+  }
+}
