@@ -162,8 +162,8 @@ struct SharingTests {
     #expect(await eventually { theirs.level == 0.7 })
     let third = Peer(name: "third", hub: hub)
     let late = try await third.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
-    #expect(late.level == 0.7)
-    #expect(late.shared?.modelDescription.fields["label"]?.type == .string)
+    #expect(await eventually { late.level == 0.7 })
+    #expect(await eventually { late.shared?.modelDescription.fields["label"]?.type == .string })
   }
 
   @Test("models below a prefix come and go in a collection")
