@@ -18,6 +18,8 @@ let package = Package(
   platforms: [.macOS(.v14)],
   products: [
     .library(name: "BindingModel", targets: ["BindingModel"]),
+    .library(name: "BindingControls", targets: ["BindingControls"]),
+    .library(name: "BindingClassic", targets: ["BindingClassic"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
     .library(name: "BindingHub", targets: ["BindingHub"]),
     .library(name: "BindingWire", targets: ["BindingWire"]),
@@ -35,6 +37,8 @@ let package = Package(
       providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
     .target(name: "ZeroMQ", dependencies: ["CZMQ"], swiftSettings: strict),
     .target(name: "BindingModel", swiftSettings: strict),
+    .target(name: "BindingControls", dependencies: ["BindingModel"], swiftSettings: strict),
+    .target(name: "BindingClassic", dependencies: ["BindingModel"], swiftSettings: strict),
     .target(name: "BindingWire", swiftSettings: strict),
     .target(
       name: "BindingPeer",
@@ -68,6 +72,11 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
     .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingControlsTests", dependencies: ["BindingControls", "BindingModel"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingClassicTests", dependencies: ["BindingClassic", "BindingControls", "BindingModel"],
+      swiftSettings: strict),
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
     .testTarget(name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),

@@ -63,7 +63,7 @@ extension AnyCell {
     observers.withUnsafeBufferPointer { buffer in
       // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
       // keeps the observations alive.
-      buffer.withMemoryRebound(to: Unmanaged<AnyObservation>.self) { buffer in
+      buffer.withMemoryRebound(to: Unmanaged<AnyObserver>.self) { buffer in
         for unmanaged in buffer {
           unmanaged._withUnsafeGuaranteedRef { observation in
             if observation.marks == 0 {

@@ -17,7 +17,10 @@ public struct Binding<Value> {
   /// The present value. A write that the location does not take changes nothing, which a read then shows; use `set` to
   /// hear why.
   public var value: Value {
-    get { location.read() }
+    get {
+      location.track()
+      return location.read()
+    }
     nonmutating set { try? location.write(newValue, by: .unnamed) }
   }
 

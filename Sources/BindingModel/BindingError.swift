@@ -7,6 +7,8 @@ public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
     case ended
     /// The location does not take this value (out of range, too long, not permitted).
     case refused
+    /// It was taken, as another value than was written: rounded, trimmed, or kept in its range.
+    case corrected
   }
 
   public let reason: Reason

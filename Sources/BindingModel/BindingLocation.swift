@@ -17,6 +17,10 @@ public protocol BindingLocation<Value>: Sendable {
   /// The present value; after the end, the last one.
   func read() -> Value
 
+  /// Tells `withObservationTracking`, where the caller runs inside one, that the value is being read. Implemented
+  /// already, to tell nothing.
+  func track()
+
   /// Writes. Throws when the location changed nothing: `.ended`, `.unmappable`, `.refused`.
   func write(_ value: Value, by writer: Writer) throws(BindingError)
 
@@ -40,6 +44,8 @@ public protocol BindingLocation<Value>: Sendable {
 }
 
 extension BindingLocation {
+  public func track() {}
+
   public func member<Member>(
     _ path: any WritableKeyPath<Value, Member> & Sendable, isRepeat: (@Sendable (Member, Member) -> Bool)?
   ) -> any BindingLocation<Member> {

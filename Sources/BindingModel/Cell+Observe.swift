@@ -1,12 +1,12 @@
 extension Cell {
   @usableFromInline
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    add(Observation(owner: owner, namedBody: body), cancelsWhenReleased: owner == nil)
+    add(Observer(owner: owner, namedBody: body), cancelsWhenReleased: owner == nil)
   }
 
   /// Adds an observer and calls it with the present value before returning.
   @usableFromInline
-  func add(_ observation: Observation<Value>, cancelsWhenReleased: Bool) -> ObserverToken {
+  func add(_ observation: Observer<Value>, cancelsWhenReleased: Bool) -> ObserverToken {
     pruneOrphans()
     lock()
     let traffic = openTraffic()
@@ -30,7 +30,7 @@ extension Cell {
   /// The first callback, then whatever was written meanwhile; only then does the observer join the others. Thus it
   /// gets the present value first and once, and every later one after it, whichever thread writes.
   private func start(
-    _ observation: Observation<Value>, with present: Value, _ traffic: UnsafeMutablePointer<Traffic>
+    _ observation: Observer<Value>, with present: Value, _ traffic: UnsafeMutablePointer<Traffic>
   ) {
     let turn = ThreadTurn.current
     let wasDelivering = turn.pointee.isDelivering
@@ -48,7 +48,7 @@ extension Cell {
 
   /// What the starting observer has still to be told, or nil when it has joined the others or is over.
   private func nextEarly(
-    of observation: Observation<Value>, isOwned: Bool, _ traffic: UnsafeMutablePointer<Traffic>
+    of observation: Observer<Value>, isOwned: Bool, _ traffic: UnsafeMutablePointer<Traffic>
   ) -> (Value, Writer)? {
     guard let place = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
     if isOwned, let next = observation.early.popFirst() { return next }

@@ -174,7 +174,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     observers.withUnsafeBufferPointer { buffer in
       // SAFETY: a cell makes observations of its own value's type only, a reference is laid out like an unmanaged one,
       // and the list, of which this round has its own copy, keeps the observations alive.
-      buffer.withMemoryRebound(to: Unmanaged<Observation<Value>>.self) { buffer in
+      buffer.withMemoryRebound(to: Unmanaged<Observer<Value>>.self) { buffer in
         for unmanaged in buffer {
           unmanaged._withUnsafeGuaranteedRef { observation in
             if observation.marks == 0 {
@@ -243,7 +243,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     guard let traffic else { return }
     for observation in traffic.pointee.starting where observation.since < version {
       // SAFETY: a cell makes observations of its own value's type only.
-      let observation = unsafeDowncast(observation, to: Observation<Value>.self)
+      let observation = unsafeDowncast(observation, to: Observer<Value>.self)
       if observation.early.count < Turn.backlogLimit {
         observation.early.append((value, writer))
       } else {

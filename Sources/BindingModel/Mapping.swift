@@ -24,6 +24,8 @@ where Conversion.Source == Root.Value {
 
   func read() -> Value { mapping.forward(root.read()) }
 
+  func track() { root.track() }
+
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     try root.write(mapping.back(value), by: writer)
   }

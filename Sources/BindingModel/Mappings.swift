@@ -69,6 +69,17 @@ public struct Scaled: Mapping {
   }
 }
 
+/// Numbers in steps: what is entered is taken back as the nearest multiple of the step.
+public struct Stepped<Number: BinaryFloatingPoint & Sendable>: Mapping {
+  private let step: Number
+
+  /// - Parameter step: greater than 0; other steps leave numbers as they are.
+  public init(by step: Number) { self.step = step }
+
+  public func forward(_ source: Number) -> Number { source }
+  public func back(_ target: Number) -> Number { step > 0 ? (target / step).rounded() * step : target }
+}
+
 /// A value that may be missing, as one that may not: what is missing shows as the placeholder, and the placeholder
 /// means missing.
 public struct Placeholder<Wrapped: Equatable & Sendable>: Mapping {

@@ -8,6 +8,8 @@ struct MemberLocation<Root: BindingLocation, Value>: BindingLocation {
 
   func read() -> Value { root.read()[keyPath: path] }
 
+  func track() { root.track() }
+
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     try root.modify(by: writer) { whole in
       if let isRepeat, isRepeat(whole[keyPath: path], value) { return false }

@@ -27,12 +27,16 @@ public final class Observable<Value> {
   @inlinable
   deinit { cell.end() }
 
-  /// The present value. Setting it delivers, as a turn of its own or in the one under way.
+  /// The present value. Setting it delivers, as a turn of its own or in the one under way. Read inside
+  /// `withObservationTracking`, or in a SwiftUI view, it is tracked.
   ///
   /// `value += 1` reads, then writes; where several threads do so at once, use `update`.
   @inlinable
   public var value: Value {
-    get { cell.read() }
+    get {
+      cell.track()
+      return cell.read()
+    }
     set { _ = cell.store(newValue, by: .unnamed) }
   }
 
@@ -85,7 +89,7 @@ extension Observable {
   public func observe(
     from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
-    if case .all = writes { return cell.add(Observation(owner: nil, body: body), cancelsWhenReleased: true) }
+    if case .all = writes { return cell.add(Observer(owner: nil, body: body), cancelsWhenReleased: true) }
     return cell.observe(owner: nil, writes.body(body))
   }
 
@@ -97,7 +101,7 @@ extension Observable {
   public func observe(
     on owner: AnyObject, from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
-    if case .all = writes { return cell.add(Observation(owner: owner, body: body), cancelsWhenReleased: false) }
+    if case .all = writes { return cell.add(Observer(owner: owner, body: body), cancelsWhenReleased: false) }
     return cell.observe(owner: owner, writes.body(body))
   }
 

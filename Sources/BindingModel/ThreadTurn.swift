@@ -18,6 +18,8 @@ struct ThreadTurn {
   /// Names the outermost `Turn.run` under way; 0 outside.
   @usableFromInline var hold: UInt64 = 0
   @usableFromInline var queue = Fifo<AnyCell>()
+  /// Set by `TrackingProbe` alone.
+  var isTracking = false
   private var held = Fifo<AnyCell>()
   private var depth = 0
   private var holdCount: UInt64 = 0
@@ -71,6 +73,16 @@ struct ThreadTurn {
     turn.pointee.isDelivering = true
     while let member = turn.pointee.queue.popFirst() { member.deliverNext(in: turn) }
     turn.pointee.isDelivering = false
+  }
+
+  /// Runs an observer that no cell calls, by the rules of those that one does: what it writes is delivered afterwards.
+  static func runObserver(_ body: () -> Void) {
+    let turn = current
+    let wasDelivering = turn.pointee.isDelivering
+    turn.pointee.isDelivering = true
+    body()
+    turn.pointee.isDelivering = wasDelivering
+    drainIfIdle(turn)
   }
 
   @usableFromInline @inline(never)

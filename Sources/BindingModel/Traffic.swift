@@ -4,7 +4,7 @@
 /// the newest in the cell, overwritten ones in `overwritten`.
 @usableFromInline
 struct Traffic {
-  @usableFromInline typealias List = ContiguousArray<AnyObservation>
+  @usableFromInline typealias List = ContiguousArray<AnyObserver>
 
   /// A value on its way to the observers that were there when it was written.
   @usableFromInline
@@ -46,6 +46,8 @@ struct Traffic {
   /// The cell's filter is somebody's closure, which must not run under the lock.
   @usableFromInline var isFilterForeign = false
   @usableFromInline var isEnded = false
+  /// Made when the value is first read inside `withObservationTracking`.
+  var tracker: Tracker?
 
   init() {}
 
@@ -88,7 +90,7 @@ struct Traffic {
   /// Takes the observation out of the list at once, and marks it where the delivering thread may still meet it.
   /// The caller releases it after unlocking.
   @discardableResult
-  mutating func cancel(_ number: UInt64, on thread: UInt64) -> AnyObservation? {
+  mutating func cancel(_ number: UInt64, on thread: UInt64) -> AnyObserver? {
     if let place = starting.firstIndex(where: { $0.number == number }) {
       // The thread of the first callback sees that it is no longer listed.
       return starting.remove(at: place)

@@ -40,19 +40,3 @@ public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
     }
   }
 }
-
-extension Binding where Value: Sendable {
-  /// The present value, then the newest each time the loop comes back.
-  public var values: Values<Value> { Values(location: location) }
-
-  /// Every value, with a buffer of `limit` values (at least 1) for a loop that is behind.
-  public func everyValue(limit: Int = 1_000) -> EveryValue<Value> { EveryValue(location: location, limit: limit) }
-}
-
-extension Observable where Value: Sendable {
-  /// The present value, then the newest each time the loop comes back.
-  public var values: Values<Value> { binding.values }
-
-  /// Every value, with a buffer of `limit` values (at least 1) for a loop that is behind.
-  public func everyValue(limit: Int = 1_000) -> EveryValue<Value> { binding.everyValue(limit: limit) }
-}

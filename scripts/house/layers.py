@@ -16,6 +16,8 @@ ALLOWED = {
     "CZMQ": set(),
     "ZeroMQ": LIBC | {"CZMQ", "Dispatch"},
     "BindingModel": SYSTEM,  # Foundation: see FOUNDATION_ONLY_IN.
+    "BindingControls": {"BindingModel"},
+    "BindingClassic": {"BindingModel"},
     "BindingWire": LIBC,
     "BindingPeer": SYSTEM | {"BindingModel", "BindingWire", "Logging", "ZeroMQ"},
     "BindingHub": SYSTEM | {"BindingWire", "Logging", "ZeroMQ"},

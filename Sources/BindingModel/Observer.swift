@@ -3,7 +3,7 @@
 // SAFETY: the `let`s never change. `marks` is written under the cell's lock by the delivering thread, or by another
 // while nothing is being delivered; it is read without the lock by the delivering thread alone. All else is
 // reached under the cell's lock only.
-class AnyObservation: @unchecked Sendable {
+class AnyObserver: @unchecked Sendable {
   fileprivate let owner: WeakOwner?
   /// 0 for a live observer of every write without an owner, the common case: one comparison per delivery.
   @exclusivity(unchecked) @usableFromInline final var marks: UInt8
@@ -54,7 +54,7 @@ class AnyObservation: @unchecked Sendable {
 
 @usableFromInline
 // SAFETY: the `let`s never change; `early` is reached under the cell's lock only.
-final class Observation<Value>: AnyObservation, @unchecked Sendable {
+final class Observer<Value>: AnyObserver, @unchecked Sendable {
   @usableFromInline let body: @Sendable (Value) -> Void
   /// In place of `body` for who asks who wrote.
   private let namedBody: (@Sendable (Value, Writer) -> Void)?

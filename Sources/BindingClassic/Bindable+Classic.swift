@@ -1,0 +1,33 @@
+public import BindingModel
+
+extension Bindable {
+  /// Calls back on the main actor with each value of an observable that this object shows something of, as long as the
+  /// object lives: what is derived from a value, beside the control that is bound to it.
+  @discardableResult
+  public func observe<Observed>(
+    for observable: Observable<Observed>, _ observer: @escaping @MainActor (Observed) -> Void
+  ) -> ObserverToken {
+    observable.observe(on: self, completion: observer)
+  }
+
+  /// Ties the control to an observable for `setBinderValue` and `getBinderValue`, without showing anything.
+  public func register(for observable: Observable<BindingType>) { binders[self] = observable }
+
+  /// The value of the observable that the control is bound to, or registered for.
+  public func getBinderValue() -> BindingType? { binder?.value }
+
+  /// Sets the value of the observable that the control is bound to, or registered for.
+  public func setBinderValue(with value: BindingType?) { binder?.value = value }
+
+  /// Binds the control both ways, and ties it for `setBinderValue`.
+  @discardableResult
+  public func bind(with observable: Observable<BindingType>) -> ObserverToken {
+    register(for: observable)
+    return bind(to: observable)
+  }
+
+  /// The observable that the control is bound to, or registered for: each control has its own, and keeps none alive.
+  public var binder: Observable<BindingType>? { binders[self] as? Observable<BindingType> }
+}
+
+@MainActor private let binders = ObjectAssociation<AnyObject>(weakly: true)

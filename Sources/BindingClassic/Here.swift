@@ -1,0 +1,37 @@
+import BindingModel
+
+/// Carries something past the compiler's check for what crosses threads.
+// SAFETY: used for closures that run on the lane they were written on, and for values that such closures are given.
+// A source of values that are not Sendable is not Sendable itself, so it is written where its closures are.
+struct Unshared<Content>: @unchecked Sendable {
+  let content: Content
+}
+
+extension Lane {
+  /// Where code of this isolation runs.
+  ///
+  /// Outside any actor the main thread stands for the main actor, as in a program that was written before there were
+  /// actors. Off the main thread nothing says where a closure belongs: it runs where the value is written, so write it
+  /// there only.
+  static func of(_ isolation: (any Actor)?) -> Lane {
+    guard let isolation else { return Lane.main.isCurrent ? .main : .direct }
+    if isolation === MainActor.shared { return .main }
+    return Lane(
+      isCurrent: { false }, enqueue: { [weak isolation] work in Task { await isolation?.run(work) } })
+  }
+}
+
+extension Actor {
+  fileprivate func run(_ work: @Sendable () -> Void) { work() }
+}
+
+extension BindingSource {
+  /// Observes with a closure that runs where it was written, as long as `owner` lives: the present value now.
+  func observeHere(
+    owner: AnyObject, isolation: (any Actor)?, _ body: @escaping (Value) -> Void
+  ) -> ObserverToken {
+    let body = Unshared(content: body)
+    return LaneDelivery<Unshared<Value>>(lane: .of(isolation)) { body.content($0.content) }
+      .observe(binding.location, owner: owner) { Unshared(content: $0) }
+  }
+}

@@ -1,0 +1,104 @@
+public import BindingModel
+
+/// Text with a cursor, which a person types into: what text fields and text views have in common.
+@MainActor
+open class TextInput: Control, Bindable {
+  private var content: [Character] = []
+  /// Where the next character goes, counted in characters; from 0 to the length of the text.
+  public private(set) var cursor = 0
+  /// Characters that an input method is still putting together; they are shown at the cursor and are not in the text.
+  public private(set) var composition = ""
+
+  /// The text. Set by the program it emits nothing, and another text puts the cursor at its end; nil is the empty text.
+  open var text: String? {
+    get { String(content) }
+    set {
+      let new = Array(newValue ?? "")
+      guard new != content else { return }
+      content = new
+      cursor = new.count
+      composition = ""
+    }
+  }
+
+  // MARK: What a person does
+
+  /// Types at the cursor: one edit.
+  public func type(_ typed: String) {
+    edit { content, cursor in
+      content.insert(contentsOf: typed, at: cursor)
+      cursor += typed.count
+    }
+  }
+
+  /// Deletes characters before the cursor, as far as there are any: one edit.
+  public func delete(_ count: Int = 1) {
+    edit { content, cursor in
+      let start = max(0, cursor - max(0, count))
+      content.removeSubrange(start..<cursor)
+      cursor = start
+    }
+  }
+
+  /// Replaces the whole text, as if selected and typed over: one edit.
+  public func enter(_ text: String) {
+    edit { content, cursor in
+      content = Array(text)
+      cursor = content.count
+    }
+  }
+
+  /// Moves the cursor; no edit.
+  public func moveCursor(to place: Int) { cursor = min(max(0, place), content.count) }
+
+  /// Begins or goes on to put together characters with an input method. Takes the keyboard if the control has it not.
+  public func compose(_ characters: String) {
+    guard becomeFirstResponder() else { return }
+    composition = characters
+  }
+
+  /// Ends the composition: its characters become text, as one edit.
+  public func commitComposition() {
+    let composed = composition
+    composition = ""
+    type(composed)
+  }
+
+  private func edit(_ change: (_ content: inout [Character], _ cursor: inout Int) -> Void) {
+    guard isEnabled else { return }
+    var (changed, moved) = (content, cursor)
+    change(&changed, &moved)
+    cursor = moved
+    guard changed != content else { return }
+    content = changed
+    sendActions(for: .editingChanged)
+  }
+
+  @discardableResult
+  open override func resignFirstResponder() -> Bool {
+    if !composition.isEmpty { commitComposition() }
+    return super.resignFirstResponder()
+  }
+
+  // MARK: Bindable
+
+  open override var editing: Editing { composition.isEmpty ? super.editing : .composing }
+
+  open func observingValue() -> String? { text ?? "" }
+
+  open func updateValue(with value: String) {
+    // A cursor in the middle of a text stays where it is, one at its end stays at the end.
+    let place = cursor < content.count ? cursor : .max
+    text = value
+    moveCursor(to: place)
+  }
+}
+
+/// One line of text.
+open class TextField: TextInput {
+  /// Shown, greyed, while the text is empty.
+  open var placeholder: String?
+}
+
+/// Several lines of text.
+open class TextView: TextInput {}

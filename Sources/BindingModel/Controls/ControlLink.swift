@@ -1,0 +1,154 @@
+/// One binding of one control, whatever its type.
+///
+/// The control's links are kept for it and hold it weakly; the model's observation holds the link weakly. So a control
+/// that goes takes its links along, and a link that is replaced is over.
+@MainActor
+package class ControlLink {
+  package struct Links {
+    /// Of the control's own value.
+    package var own: ControlLink?
+    /// Of properties named by key paths.
+    package var properties: [AnyKeyPath: ControlLink] = [:]
+  }
+
+  package static let links = ObjectAssociation<Links>()
+
+  /// Ties a new link to its control, in place of the one that was there.
+  package static func tie(_ object: AnyObject, property: AnyKeyPath?, _ link: ControlLink) -> ObserverToken {
+    var known = links[object] ?? Links()
+    let former = property.map { known.properties[$0] } ?? known.own
+    if let property { known.properties[property] = link } else { known.own = link }
+    links[object] = known
+    former?.end()
+    link.start()
+    return ObserverToken(endOnMain: { [weak link] in link?.end() })
+  }
+
+  package static func end(of object: AnyObject) {
+    guard let known = links[object] else { return }
+    links[object] = nil
+    known.own?.end()
+    for link in known.properties.values { link.end() }
+  }
+
+  package func start() {}
+  package func end() {}
+  package func modelChanged() {}
+  package func controlEdited() {}
+
+  /// Whether `modelChanged` is on its way to the main actor.
+  private let request = Protected(false)
+
+  /// For the observers of the model, on whatever thread writes. Many writes before the main actor gets to it are one,
+  /// because it is then that the newest value is read.
+  final var whenWritten: @Sendable () -> Void {
+    { [weak self] in
+      guard !Lane.main.isCurrent else { return MainActor.assumeIsolated { self?.modelChanged() ?? () } }
+      guard let self, !self.request.withLock({ $0.setTrue() }) else { return }
+      Lane.main.run { [weak self] in
+        MainActor.assumeIsolated {
+          guard let self else { return }
+          self.request.withLock { $0 = false }
+          ThreadTurn.runObserver { self.modelChanged() }
+        }
+      }
+    }
+  }
+}
+
+extension Bool {
+  /// True if it was already.
+  fileprivate mutating func setTrue() -> Bool {
+    defer { self = true }
+    return self
+  }
+}
+
+/// The model's side of a link, without the type of what is behind it.
+@MainActor
+package struct ModelEnd<Shown> {
+  /// What the control should show; nil to leave it alone.
+  package let read: () -> Shown?
+  package let write: (Shown, Writer) throws(BindingError) -> Void
+  package let observe: (_ owner: AnyObject, _ own: Writer, _ changed: @escaping @Sendable () -> Void) -> ObserverToken
+
+  package init<Value>(
+    _ binding: Binding<Value>, read: @escaping () -> Shown?,
+    write: @escaping (Shown, Writer) throws(BindingError) -> Void
+  ) {
+    self.read = read
+    self.write = write
+    observe = { owner, own, changed in
+      binding.location.observe(owner: owner) { _, writer in
+        if writer != own { changed() }
+      }
+    }
+  }
+
+  package init(_ binding: Binding<Shown>) {
+    self.init(
+      binding, read: { binding.location.read() },
+      write: { value, writer throws(BindingError) in try binding.set(value, by: writer) })
+  }
+
+  package init(optional binding: Binding<Shown?>) {
+    self.init(
+      binding, read: { binding.location.read() },
+      write: { value, writer throws(BindingError) in try binding.set(value, by: writer) })
+  }
+
+  package init<Conversion: Mapping>(_ binding: Binding<Conversion.Source>, map: Conversion)
+  where Conversion.Target == Shown {
+    self.init(
+      binding, read: { map.forward(binding.location.read()) },
+      write: { value, writer throws(BindingError) in try binding.set(map.back(value), by: writer) })
+  }
+
+  /// A value of which only the other form is known, which cannot be taken back.
+  package init<Value>(_ binding: Binding<Value>, oneWay forward: @escaping (Value) -> Shown?) {
+    self.init(
+      binding, read: { forward(binding.location.read()) },
+      write: { _, _ throws(BindingError) in throw BindingError(.refused, "this control only shows") })
+  }
+}
+
+/// The control's side of a link.
+@MainActor
+package struct ControlEnd<Shown> {
+  /// Held weakly: a link keeps no control alive.
+  package weak var object: AnyObject?
+  package let shown: () -> Shown?
+  package let show: (Shown) -> Void
+  /// Whether edits are listened to.
+  package let isTwoWay: Bool
+
+  package init(object: AnyObject, isTwoWay: Bool = true, shown: @escaping () -> Shown?, show: @escaping (Shown) -> Void)
+  {
+    self.object = object
+    self.isTwoWay = isTwoWay
+    self.shown = shown
+    self.show = show
+  }
+
+  var editable: (any Editable)? { isTwoWay ? object as? any Editable : nil }
+}
+
+extension ControlEnd {
+  /// A property of an object.
+  package static func present<Object: AnyObject>(
+    _ object: Object, _ property: ReferenceWritableKeyPath<Object, Shown>, isTwoWay: Bool = true
+  ) -> ControlEnd {
+    ControlEnd(
+      object: object, isTwoWay: isTwoWay, shown: { [weak object] in object?[keyPath: property] },
+      show: { [weak object] in object?[keyPath: property] = $0 })
+  }
+
+  /// A property of an object that may hold nothing.
+  package static func optional<Object: AnyObject>(
+    _ object: Object, _ property: ReferenceWritableKeyPath<Object, Shown?>, isTwoWay: Bool = true
+  ) -> ControlEnd {
+    ControlEnd(
+      object: object, isTwoWay: isTwoWay, shown: { [weak object] in object?[keyPath: property] },
+      show: { [weak object] in object?[keyPath: property] = $0 })
+  }
+}

@@ -1,0 +1,64 @@
+/// Carries the values of one observation to a lane: at once where the write is made there, else the newest when the
+/// lane gets to it.
+package final class LaneDelivery<Value: Sendable>: Sendable {
+  private enum Slot {
+    case empty
+    /// A value, for which the lane has been asked.
+    case waiting(Value)
+    case over
+  }
+
+  private let lane: Lane
+  private let body: @Sendable (Value) -> Void
+  private let slot = Protected(Slot.empty)
+
+  package init(lane: Lane, body: @escaping @Sendable (Value) -> Void) {
+    self.lane = lane
+    self.body = body
+  }
+
+  /// Observes a location, as long as `owner` lives, if there is one, else until the token is released.
+  package func observe<Source>(
+    _ location: any BindingLocation<Source>, owner: AnyObject?, as form: @escaping @Sendable (Source) -> Value
+  ) -> ObserverToken {
+    let observation = location.observe(owner: owner) { value, _ in self.deliver(form(value)) }
+    return ObserverToken(cancelsWhenReleased: owner == nil) { [weak self] in
+      observation.cancel()
+      self?.slot.withLock { $0 = .over }
+    }
+  }
+
+  private func deliver(_ value: Value) {
+    if lane.isCurrent {
+      // Whatever waits is older than this.
+      let isOver = slot.withLock { slot in
+        if case .over = slot { return true }
+        slot = .empty
+        return false
+      }
+      if !isOver { ThreadTurn.runObserver { body(value) } }
+      return
+    }
+    let isToAsk = slot.withLock { slot in
+      switch slot {
+      case .over: return false
+      case .waiting:
+        slot = .waiting(value)
+        return false
+      case .empty:
+        slot = .waiting(value)
+        return true
+      }
+    }
+    if isToAsk { lane.run { self.takeWaiting() } }
+  }
+
+  private func takeWaiting() {
+    let value = slot.withLock { slot -> Value? in
+      guard case .waiting(let value) = slot else { return nil }
+      slot = .empty
+      return value
+    }
+    if let value { ThreadTurn.runObserver { body(value) } }
+  }
+}

@@ -1,0 +1,67 @@
+import Observation
+
+/// What `withObservationTracking`, and through it SwiftUI, learns of an observable.
+///
+/// A registrar costs memory and time at every write, so a cell gets one when it is first read *inside* a tracking
+/// closure, and the registrar is told of writes by an ordinary observer. A cell that was never tracked has neither, and
+/// its writes are what they were.
+struct Tracker: Observation.Observable {
+  private let registrar = ObservationRegistrar()
+  private var value: Void { () }
+
+  func access() { registrar.access(self, keyPath: \.value) }
+
+  /// Tells those who track. Observation speaks of it before a change; here it is told once the change is stored, and
+  /// once for a turn of several, so that whoever reads at once reads the new value.
+  func tell() {
+    registrar.willSet(self, keyPath: \.value)
+    registrar.didSet(self, keyPath: \.value)
+  }
+}
+
+/// Whether the calling thread is inside `withObservationTracking`, which Observation tells nobody.
+///
+/// An access that is tracked puts its key path into a set, and a set asks its element for a hash; an access that is not
+/// tracked returns at once. So a key path whose hash is ours notices.
+enum TrackingProbe {
+  @inline(__always)
+  static var isTracking: Bool {
+    let turn = ThreadTurn.current
+    registrar.access(Subject(), keyPath: keyPath)
+    guard turn.pointee.isTracking else { return false }
+    turn.pointee.isTracking = false
+    return true
+  }
+
+  private static let registrar = ObservationRegistrar()
+  private static let keyPath: any KeyPath<Subject, Void> & Sendable = \Subject[Sensor()]
+
+  private struct Subject: Observation.Observable {
+    subscript(sensor: Sensor) -> Void { () }
+  }
+
+  private struct Sensor: Hashable, Sendable {
+    func hash(into hasher: inout Hasher) { ThreadTurn.current.pointee.isTracking = true }
+  }
+}
+
+extension Cell {
+  @usableFromInline
+  func track() {
+    if TrackingProbe.isTracking { tracker().access() }
+  }
+
+  private func tracker() -> Tracker {
+    lock()
+    let traffic = openTraffic()
+    if let tracker = traffic.pointee.tracker {
+      unlock()
+      return tracker
+    }
+    let tracker = Tracker()
+    traffic.pointee.tracker = tracker
+    unlock()
+    _ = add(Observer(owner: nil) { _ in tracker.tell() }, cancelsWhenReleased: false)
+    return tracker
+  }
+}

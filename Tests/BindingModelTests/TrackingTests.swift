@@ -1,0 +1,105 @@
+import BindingModel
+import Observation
+import Testing
+
+@Suite("withObservationTracking")
+struct TrackingTests {
+  /// Reads inside a tracking closure; notes when it is told of a change.
+  func track(_ notes: Recorder<String>, _ read: () -> Void) {
+    withObservationTracking(read) { notes.note("changed") }
+  }
+
+  @Test("is told of the next change of an observable that was read, once")
+  func observables() {
+    let level = Observable(1)
+    let notes = Recorder<String>()
+    track(notes) { _ = level.value }
+    level.value = 2
+    level.value = 3
+    #expect(notes.all == ["changed"])
+    track(notes) { _ = level.value }
+    level.value = 4
+    #expect(notes.all == ["changed", "changed"])
+  }
+
+  @Test("is told of what was read only, and not of an equal value")
+  func onlyWhatWasRead() {
+    let (read, other) = (Observable(1), Observable(1))
+    let notes = Recorder<String>()
+    track(notes) { _ = read.value }
+    other.value = 2
+    read.value = 1
+    #expect(notes.all.isEmpty)
+  }
+
+  @Test("sees states, bindings, members, mappings, parts and derived values")
+  func everySource() {
+    struct Story: Equatable, Sendable {
+      var text = ""
+      var notes: [String: String] = [:]
+    }
+    @State var story = Story()
+    let length = Derived($story) { $0.text.count }
+    let reads: [() -> Void] = [
+      { _ = story }, { _ = $story.value }, { _ = $story.text.value }, { _ = length.value },
+      { _ = $story.text.map(Trimmed()).value }, { _ = $story.notes["x"].value },
+    ]
+    for read in reads {
+      let notes = Recorder<String>()
+      track(notes, read)
+      story.text += "x"
+      #expect(notes.all == ["changed"])
+    }
+  }
+
+  @Test("finds the new value when it is told, and once for a turn")
+  func turns() {
+    let (first, last) = (Observable("Ada"), Observable("Lovelace"))
+    let told = Recorder<String>()
+    withObservationTracking {
+      _ = first.value + last.value
+    } onChange: {
+      told.note("\(first.value) \(last.value)")
+    }
+    Turn.run {
+      first.value = "Grace"
+      last.value = "Hopper"
+    }
+    #expect(told.all == ["Grace Hopper"])
+  }
+
+  @Test("in another, tells the outer one too")
+  func nesting() {
+    let level = Observable(1)
+    let notes = Recorder<String>()
+    withObservationTracking {
+      withObservationTracking({ _ = level.value }, onChange: { notes.note("inner") })
+    } onChange: {
+      notes.note("outer")
+    }
+    level.value = 2
+    #expect(notes.all.sorted() == ["inner", "outer"])
+  }
+
+  @Test("hears of writes from other threads")
+  func otherThreads() {
+    let level = Observable(0)
+    let notes = Recorder<String>()
+    track(notes) { _ = level.value }
+    onThreads(4) { index in level.value = index + 1 }
+    #expect(notes.all == ["changed"])
+  }
+
+  @Test("keeps no observable alive")
+  func lifetimes() {
+    let notes = Recorder<String>()
+    weak var weakly: Observable<Int>?
+    do {
+      let level = Observable(1)
+      weakly = level
+      track(notes) { _ = level.value }
+    }
+    #expect(weakly == nil)
+    #expect(notes.all.isEmpty)
+  }
+}
