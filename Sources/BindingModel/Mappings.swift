@@ -127,7 +127,8 @@ extension Mapping {
 }
 
 extension String {
-  fileprivate var trimmed: String {
+  /// Without the blanks around it.
+  var trimmed: String {
     guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else {
       return ""
     }

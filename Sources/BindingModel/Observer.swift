@@ -85,8 +85,10 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
   }
 }
 
-private final class WeakOwner {
-  weak var object: AnyObject?
+/// An owner that is not kept alive.
+// SAFETY: a weak reference may be read on any thread, and this one is never set again.
+final class WeakOwner: @unchecked Sendable {
+  private(set) weak var object: AnyObject?
   let identity: ObjectIdentifier
 
   init(_ object: AnyObject) {

@@ -98,7 +98,7 @@ struct BindingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("it keeps no owner alive: it then shows the last value, takes no writes, and calls nobody")
+  @Test("behaviours 4, 8: it keeps no owner alive: it then shows the last value, takes no writes, and calls nobody")
   func ownerDies() {
     var level: Observable<Int>? = Observable(1)
     weak let gone = level

@@ -64,7 +64,7 @@ struct LaneTests {
     #expect(seen.all == ["outer begins", "inner", "outer ends", "later"])
   }
 
-  @Test("nothing given by ten threads is lost, and each one's works stay in order")
+  @Test("behaviour 7: nothing given by ten threads is lost, and each one's works stay in order")
   func manyThreads() {
     let queue = DispatchQueue(label: "bindbus.test.lane")
     let lane = Lane.queue(queue)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("an observable")
 struct ObservableTests {
-  @Test("a new observer gets the present value first, exactly once, before observe returns")
+  @Test("behaviour 1: a new observer gets the present value first, exactly once, before observe returns")
   func presentValueFirst() {
     let level = Observable(3)
     let seen = Recorder<Int>()
@@ -14,7 +14,7 @@ struct ObservableTests {
     token.cancel()
   }
 
-  @Test("all observers get values in the order of assignment")
+  @Test("behaviour 2: all observers get values in the order of assignment")
   func orderOfAssignment() {
     let level = Observable(0)
     let first = Recorder<Int>()
@@ -30,7 +30,7 @@ struct ObservableTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("an equal write is no change")
+  @Test("behaviour 10: an equal write is no change")
   func equalWrites() {
     let name = Observable("desk")
     let seen = Recorder<String>()
@@ -57,7 +57,7 @@ struct ObservableTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a predicate of one's own decides what is a change, and what is none is not stored")
+  @Test("behaviour 10: a predicate of one's own decides what is a change, and what is none is not stored")
   func ownPredicate() {
     let level = Observable(0.0, filter: .unless { abs($0 - $1) < 0.5 })
     let seen = Recorder<Double>()
@@ -84,7 +84,7 @@ struct ObservableTests {
     box.withLock { $0 = nil }
   }
 
-  @Test("a silent write changes the value and tells nobody")
+  @Test("behaviour 11: a silent write changes the value and tells nobody")
   func silentWrite() {
     let level = Observable(1)
     let seen = Recorder<Int>()

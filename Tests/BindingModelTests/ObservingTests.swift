@@ -3,7 +3,7 @@ import Testing
 
 @Suite("an observation")
 struct ObservationTests {
-  @Test("it ends when its token is cancelled or released, and cancelling twice is harmless")
+  @Test("behaviour 6: it ends when its token is cancelled or released, and cancelling twice is harmless")
   func tokens() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -20,7 +20,7 @@ struct ObservationTests {
     #expect(seen.all == [0, 100, 101])
   }
 
-  @Test("cancelled inside a callback it is not called again, not even in the turn under way")
+  @Test("behaviour 9: cancelled inside a callback it is not called again, not even in the turn under way")
   func cancelInsideCallback() {
     let level = Observable(0)
     let seen = Recorder<String>()
@@ -58,7 +58,7 @@ struct ObservationTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("begun inside a callback it gets the present value at once and none of the earlier ones")
+  @Test("behaviour 9: begun inside a callback it gets the present value at once and none of the earlier ones")
   func observeInsideCallback() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -106,7 +106,7 @@ struct ObservationTests {
     #expect(seen.all == [0])
   }
 
-  @Test("an owner holds it without a token, and its death ends it")
+  @Test("behaviour 6: an owner holds it without a token, and its death ends it")
   func ownerDies() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -180,7 +180,7 @@ struct ObservationTests {
     #expect(alive <= 16, "\(alive) of 100 closures are still held")
   }
 
-  @Test("a released observable releases its observers, and its tokens hold nothing")
+  @Test("behaviour 5: a released observable releases its observers, and its tokens hold nothing")
   func observableDies() {
     var level: Observable<Int>? = Observable(0)
     weak let goneLevel = level

@@ -6,7 +6,8 @@ struct StressTests {
   static let threads = 10
   static let writes = 3_000
 
-  @Test("a standing observer gets every write in order, others an ordered part that ends with the final value")
+  @Test(
+    "behaviour 7: a standing observer gets every write in order, others an ordered part that ends with the final value")
   func nothingLostNothingReordered() {
     let level = Observable(0)
     let all = Recorder<Int>()
@@ -61,7 +62,7 @@ struct StressTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("1,000 concurrent increments give 1,000, also through a binding to a member")
+  @Test("behaviour 12: 1,000 concurrent increments give 1,000, also through a binding to a member")
   func atomicUpdate() async {
     struct Counter: Equatable, Sendable { var count = 0 }
     let plain = Observable(0)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("a turn")
 struct TurnTests {
-  @Test("a write inside an observer is delivered after the turn, to all observers in the same order")
+  @Test("behaviour 9: a write inside an observer is delivered after the turn, to all observers in the same order")
   func reentrantWrite() {
     let level = Observable(0)
     let seen = Recorder<String>()

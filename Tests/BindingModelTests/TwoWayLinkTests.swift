@@ -3,7 +3,9 @@ import Testing
 
 @Suite("two bindings bound to each other")
 struct TwoWayLinkTests {
-  @Test("the first takes the value of the second, with no duplicate; later writes on either side reach both")
+  @Test(
+    "behaviours 2, 3: the first takes the value of the second, with no duplicate; later writes on either side reach both"
+  )
   func bothWays() {
     let control = Observable(0)
     let model = Observable(5)

@@ -93,7 +93,8 @@ struct ValuesTests {
     #expect(seen == 0)
   }
 
-  @Test("releasing the observable finishes the sequence after its last value; a late reader gets nothing")
+  @Test(
+    "behaviours 5, 8: releasing the observable finishes the sequence after its last value; a late reader gets nothing")
   func finishes() async {
     var level: Observable<Int>? = Observable(0)
     weak let gone = level

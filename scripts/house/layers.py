@@ -8,7 +8,7 @@ from typing import Iterator
 from tree import Finding, Tree
 
 LIBC = {"Glibc", "Musl", "Darwin"}
-SYSTEM = LIBC | {"Dispatch", "Foundation", "Observation", "Synchronization"}
+SYSTEM = LIBC | {"Dispatch", "Foundation", "FoundationEssentials", "Observation", "Synchronization"}
 COMMAND_LINE = LIBC | {"ArgumentParser", "Dispatch", "Foundation", "Logging"}
 
 # Imports point downward only. A new target is entered here first.
@@ -61,7 +61,7 @@ def check(tree: Tree) -> Iterator[Finding]:
             elif module not in allowed:
                 place = "/".join(file.parts[1:3]) if tuple(file.parts[1:3]) in PURE_FOLDERS else target
                 yield Finding(file.path, line, "layer", f"{place} may not import {module}; move this code to its layer")
-            elif module == "Foundation" and not file.name.endswith(FOUNDATION_ONLY_IN.get(target, "")):
+            elif module.startswith("Foundation") and not file.name.endswith(FOUNDATION_ONLY_IN.get(target, "")):
                 cure = f"in {target} only files named *{FOUNDATION_ONLY_IN[target]} import Foundation"
                 yield Finding(file.path, line, "layer", cure)
             elif module not in SYSTEM and target in declared and module not in declared[target][1]:

@@ -82,6 +82,7 @@ PLANTS = [
     Plant("layer", WIRE, "import Foundation\n"),
     Plant("layer", WIRE, "\npublic import Dispatch\n", 2),
     Plant("layer", MODEL, "import Foundation\n"),
+    Plant("layer", MODEL, "import FoundationEssentials\n"),
     Plant("layer", MODEL, "import BindingWire\n"),
     Plant("layer", HUB, "@preconcurrency import BindingModel\n"),
     Plant("layer", HUB, "import BindingPeer\n"),

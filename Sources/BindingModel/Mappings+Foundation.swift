@@ -1,0 +1,64 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#elseif canImport(Foundation)
+  public import Foundation
+#endif
+
+#if canImport(FoundationEssentials) || canImport(Foundation)
+  /// A value in a format of Foundation: `field.bind(to: price, map: Formatted(.number.precision(.fractionLength(2))))`.
+  ///
+  /// What the format cannot read is refused in words.
+  public struct Formatted<Style: FormatStyle & Sendable, Strategy: ParseStrategy & Sendable>: Mapping
+  where Strategy.ParseInput == Style.FormatOutput, Strategy.ParseOutput == Style.FormatInput {
+    private let style: Style
+    private let strategy: Strategy
+
+    /// - Parameters:
+    ///   - style: how a value is shown.
+    ///   - strategy: how what was entered is read.
+    public init(_ style: Style, parse strategy: Strategy) {
+      self.style = style
+      self.strategy = strategy
+    }
+
+    /// A format that can also be read.
+    public init(_ style: Style) where Style: ParseableFormatStyle, Style.Strategy == Strategy {
+      self.init(style, parse: style.parseStrategy)
+    }
+
+    public func forward(_ source: Style.FormatInput) -> Style.FormatOutput { style.format(source) }
+
+    public func back(_ target: Style.FormatOutput) throws(BindingError) -> Style.FormatInput {
+      do {
+        return try strategy.parse(target)
+      } catch {
+        throw BindingError(.unmappable, "\"\(target)\" is no \(Style.FormatInput.self) in this format")
+      }
+    }
+  }
+
+  /// A moment as text by ISO 8601 in UTC: `2026-11-21T07:30:00Z`; a day alone (`2026-11-21`) is taken for its beginning.
+  public struct DateText: Mapping {
+    private typealias Style = Date.ISO8601FormatStyle
+
+    public init() {}
+
+    public func forward(_ source: Date) -> String { source.formatted(.iso8601) }
+
+    public func back(_ target: String) throws(BindingError) -> Date {
+      let text = target.trimmed
+      let moment = text.count == 10 ? text + "T00:00:00Z" : text
+      let fractions = Style(includingFractionalSeconds: true)
+      guard isOnTheCalendar(moment), let last = moment.last, last == "Z" || last.isNumber,
+        let date = (try? Style.iso8601.parse(moment)) ?? (try? fractions.parse(moment))
+      else { throw BindingError(.unmappable, "\"\(target)\" is no date such as 2026-11-21 or 2026-11-21T07:30:00Z") }
+      return date
+    }
+
+    /// Foundation reads 25 o'clock as 1 o'clock of the next day; whoever typed it meant something else.
+    private func isOnTheCalendar(_ moment: String) -> Bool {
+      let clock = moment.prefix(19) + "Z"
+      return (try? Style.iso8601.parse(String(clock)))?.formatted(.iso8601) == String(clock)
+    }
+  }
+#endif

@@ -1,0 +1,4 @@
+// refused: get-only
+import BindingModel
+
+func reset(_ count: Derived<Int>) { count.value = 0 }

@@ -1,0 +1,6 @@
+// refused: no exact matches
+import BindingControls
+import BindingModel
+
+@MainActor
+func bind(_ text: Derived<String>, _ field: TextField) { field.bind(to: text) }
