@@ -81,7 +81,8 @@ let package = Package(
     .testTarget(name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(
-      name: "BindingPeerTests", dependencies: ["BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
+      name: "BindingPeerTests",
+      dependencies: ["BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
       swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
   ]

@@ -33,6 +33,8 @@ extension Peer {
     let instance = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
     _ = await model.whenCurrent(within: patience)
+    // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
+    model.showPresent(instance.fieldCells)
     return instance
   }
 

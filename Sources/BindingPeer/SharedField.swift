@@ -2,7 +2,7 @@ public import BindingModel
 import BindingWire
 
 /// A field itself, as `$level` gives it: observe it, bind controls to it, change it safely, ask how it stands.
-public struct SharedField<Value: Sendable & Equatable>: Sendable {
+public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable {
   let cell: FieldCell<Value>
 
   /// The shown value; assigning is the same as assigning the property.
