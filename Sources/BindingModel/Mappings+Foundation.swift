@@ -37,7 +37,8 @@
     }
   }
 
-  /// A moment as text by ISO 8601 in UTC: `2026-11-21T07:30:00Z`; a day alone (`2026-11-21`) is taken for its beginning.
+  /// A moment as text by ISO 8601 in UTC: `2026-11-21T07:30:00Z`; a day alone (`2026-11-21`) stands for its
+  /// beginning.
   public struct DateText: Mapping {
     private typealias Style = Date.ISO8601FormatStyle
 

@@ -84,7 +84,7 @@ struct Article0Tests {
 
   // MARK: Bindable
 
-  @Test("S0.10 S0.11 S0.12 S0.36r: a bound field shows what the model becomes, assigned once each")
+  @Test("S0.10 S0.11 S0.12 S0.36r S0.39: a bound field shows what the model becomes, assigned once each")
   func bindableField() {
     let text = Observable("tests")
     let testTF = TestTF()
@@ -207,7 +207,7 @@ struct Article0Tests {
     var thirdName: MakeBindable<String> = MakeBindable("Third")
   }
 
-  @Test("S0.30 S0.31: three fields show the model, its changes, and change it")
+  @Test("S0.30 S0.31 S0.W7: three fields show the model, its changes, and change it")
   func threeFields() {
     let viewModel = ViewModel()
     let (firstTF, secondTF, thirdTF) = (TextField(), TextField(), TextField())

@@ -128,7 +128,7 @@ struct Article0WeaknessTests {
     token.cancel()
   }
 
-  @Test("S0.W16 S0.W18: in order on the main actor, whoever writes; and writes that it was too busy for are one")
+  @Test("S0.8 S0.W16 S0.W18: in order on the main actor, whoever writes; and writes that it was too busy for are one")
   func ordered() async {
     let number = Observable(0)
     let test = Article0Tests.TestClass()

@@ -36,7 +36,7 @@ struct Article2Tests {
     }
   }
 
-  @Test("S2.6 S2.10 S2.W6: $user.firstName of a struct is all that a cell is given, and works both ways")
+  @Test("S2.6 S2.9 S2.10 S2.W6: $user.firstName of a struct is all that a cell is given, and works both ways")
   func stateOfAStruct() {
     let vc = MyViewController()
     #expect(vc.user.firstName == "Kevin")

@@ -4,7 +4,7 @@ import Testing
 @Suite("two bindings bound to each other")
 struct TwoWayLinkTests {
   @Test(
-    "behaviours 2, 3: the first takes the value of the second, with no duplicate; later writes on either side reach both"
+    "behaviours 2, 3: the first takes the second's value, with no duplicate; later writes on either side reach both"
   )
   func bothWays() {
     let control = Observable(0)

@@ -29,6 +29,10 @@ ALLOWED = {
 }
 # The pure machines: no socket, lock, clock or randomness, so nothing to import but the wire's values.
 PURE_FOLDERS = {("BindingHub", "Core"): {"BindingWire"}, ("BindingPeer", "Core"): {"BindingWire"}}
+# What is there for Apple's frameworks: under `canImport`, in a folder of its own.
+BRIDGES = {("BindingModel", "Bridges"): {"AppKit", "SwiftUI", "UIKit"}}
+# Folders of Tests/ that are no targets: programs that must or must not compile, and stand-ins for absent frameworks.
+NO_TARGETS = {"Compile", "StandIns"}
 FOUNDATION_ONLY_IN = {"BindingModel": "+Foundation.swift"}
 IN_TESTS = SYSTEM | {"Testing"}
 
@@ -49,6 +53,8 @@ def check(tree: Tree) -> Iterator[Finding]:
     yield from _check_package(declared)
     for file in tree.swift_files("Sources", "Tests"):
         target = file.parts[1]
+        if file.parts[0] == "Tests" and target in NO_TARGETS:
+            continue
         allowed = _allowed_in(file.parts)
         if allowed is None:
             yield Finding(file.path, 1, "layer", f"enter {target} with what it may import in scripts/house/layers.py")
@@ -64,7 +70,9 @@ def check(tree: Tree) -> Iterator[Finding]:
             elif module.startswith("Foundation") and not file.name.endswith(FOUNDATION_ONLY_IN.get(target, "")):
                 cure = f"in {target} only files named *{FOUNDATION_ONLY_IN[target]} import Foundation"
                 yield Finding(file.path, line, "layer", cure)
-            elif module not in SYSTEM and target in declared and module not in declared[target][1]:
+            elif module in SYSTEM or tuple(file.parts[1:3]) in BRIDGES:
+                continue
+            elif target in declared and module not in declared[target][1]:
                 cure = f"declare {module} as a dependency of {target} in Package.swift"
                 yield Finding(file.path, line, "layer", cure)
         if tuple(file.parts[1:3]) in PURE_FOLDERS:
@@ -76,7 +84,10 @@ def check(tree: Tree) -> Iterator[Finding]:
 def _allowed_in(parts: list[str]) -> set[str] | None:
     if parts[0] == "Tests":
         return IN_TESTS
-    return PURE_FOLDERS.get(tuple(parts[1:3]), ALLOWED.get(parts[1]))
+    folder = tuple(parts[1:3])
+    if folder in BRIDGES:
+        return ALLOWED[parts[1]] | BRIDGES[folder]
+    return PURE_FOLDERS.get(folder, ALLOWED.get(parts[1]))
 
 
 def _check_package(declared: dict[str, tuple[int, set[str]]]) -> Iterator[Finding]:
