@@ -8,6 +8,7 @@ let package = Package(
   dependencies: [
     .package(name: "bindbus", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
   ],
   targets: [
     .executableTarget(
@@ -18,6 +19,15 @@ let package = Package(
         .product(name: "BindingWire", package: "bindbus"),
         .product(name: "ZeroMQ", package: "bindbus"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ])
+      ]),
+    .target(name: "CAllocations"),
+    .executableTarget(
+      name: "modelbench",
+      dependencies: [
+        "CAllocations",
+        .product(name: "BindingModel", package: "bindbus"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
   ]
 )

@@ -6,7 +6,8 @@ extension Binding where Value: Equatable & Sendable {
   /// a range), the side that was written last is corrected once, and that is the end of it. If a side takes no such
   /// value at all (`BindingError.unmappable`), both keep what they have.
   ///
-  /// - Parameter onProblem: told each time a value could not be carried over, on the thread that delivered it.
+  /// - Parameter onProblem: told each time a value could not be carried over, or was taken as another one
+  ///   (`.corrected`), on the thread that delivered it.
   public func bind(
     to other: Binding<Value>, onProblem: (@Sendable (BindingError) -> Void)? = nil
   ) -> ObserverToken {
@@ -82,6 +83,7 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
       if taken != value, value == value {
         try source.set(taken, by: writer)
         shown = source.value
+        report(.corrected(value, to: taken))
       }
     } catch {
       report(error)

@@ -27,16 +27,18 @@ struct TwoWayLinkTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a mapping that does not round-trip settles after one corrective write")
+  @Test("a mapping that does not round-trip settles after one corrective write, and reports itself")
   func roundingSettles() {
+    let problems = Recorder<BindingError>()
     let typed = Observable("")
     let number = Observable(1.0)
     let texts = Recorder<String>()
     let token = typed.observe { texts.note($0) }
-    let link = typed.binding.bind(to: number.binding.map(Halves()))
+    let link = typed.binding.bind(to: number.binding.map(Halves())) { problems.note($0) }
     texts.clear()
     typed.value = "1.7"
     #expect(number.value == 1.5)
+    #expect(problems.all == [BindingError(.corrected, "1.7 was taken as 1.5")])
     #expect(texts.all == ["1.7", "1.5"])
     withExtendedLifetime((token, link)) {}
   }

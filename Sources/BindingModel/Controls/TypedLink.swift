@@ -69,7 +69,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     do {
       try model.write(value, writer)
       let taken = model.read()
-      tell(taken == value ? nil : BindingError(.corrected, "\(value) became \(taken.map { "\($0)" } ?? "nothing")"))
+      tell(taken == value ? nil : .corrected(value, to: taken.map { "\($0)" } ?? "nothing"))
     } catch {
       isRefused = true
       tell(error)
