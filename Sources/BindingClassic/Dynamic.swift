@@ -21,6 +21,7 @@ public final class Dynamic<T>: BindingSource {
 
   /// The value as the core's binding.
   public var binding: BindingModel.Binding<T> { core.binding }
+  public var location: any BindingLocation<T> { core.location }
 
   /// Adds a listener for later values; nil ends all that were added without an owner.
   @discardableResult

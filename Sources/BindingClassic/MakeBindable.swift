@@ -15,6 +15,7 @@ public final class MakeBindable<BindingType>: BindingSource {
 
   /// The value as the core's binding, to an optional.
   public var binding: BindingModel.Binding<BindingType?> { core.binding }
+  public var location: any BindingLocation<BindingType?> { core.location }
 
   /// Sets the value, which all that is bound then shows.
   public func update(with value: BindingType) { core.value = value }
@@ -104,7 +105,7 @@ public final class MakeBindable<BindingType>: BindingSource {
     let location = core.binding.location
     let writable = part as? WritableKeyPath<BindingType, Part>
     return ModelEnd(
-      core.binding,
+      location,
       read: { location.read().flatMap { forward($0[keyPath: part]) } },
       write: { shown, writer throws(BindingError) in
         guard let back, let writable else { throw BindingError(.refused, "this control only shows") }

@@ -25,6 +25,7 @@ public final class Observable<ObservedType>: BindingSource {
 
   /// The value as the core's binding, to an optional.
   public var binding: BindingModel.Binding<ObservedType?> { core.binding }
+  public var location: any BindingLocation<ObservedType?> { core.location }
 
   /// Calls `completion` with the present value, if there is one, and with each later one, as long as `observer` lives.
   @discardableResult

@@ -6,8 +6,10 @@
 /// `@Binding var story: Story` is a property that borrows.
 @dynamicMemberLookup @propertyWrapper
 public struct Binding<Value> {
+  /// The place that it points at.
   public let location: any BindingLocation<Value>
 
+  /// A binding to a place of one's own.
   @inlinable
   public init(_ location: some BindingLocation<Value>) { self.location = location }
 
@@ -36,6 +38,7 @@ public struct Binding<Value> {
   /// What is borrowed by a function or an initializer whose parameter wears `@Binding`.
   public init(projectedValue: Binding<Value>) { self = projectedValue }
 
+  /// Writes, in somebody's name, and throws when nothing was changed.
   public func set(_ value: Value, by writer: Writer = .unnamed) throws(BindingError) {
     try location.write(value, by: writer)
   }

@@ -1,5 +1,6 @@
 /// Why a write through a binding changed nothing.
 public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What kind of no it was.
   public enum Reason: Hashable, Sendable {
     /// A mapping has no source value for what was written.
     case unmappable
@@ -11,6 +12,7 @@ public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
     case corrected
   }
 
+  /// What kind of no it was.
   public let reason: Reason
   /// What happened, in words for a person, without a full stop.
   public let message: String

@@ -30,8 +30,10 @@ public protocol BindingLocation<Value>: Sendable {
 
   /// Observes, on the thread that writes or on the location's own lane.
   ///
-  /// - Parameter owner: if given, held weakly: the observation lasts until it dies, or is removed, and letting go of
-  ///   the token does not end it. Without an owner, letting go of the token does.
+  /// - Parameters:
+  ///   - owner: if given, held weakly: the observation lasts until it dies, or is removed, and letting go of the token
+  ///     does not end it. Without an owner, letting go of the token does.
+  ///   - body: called with each value and who wrote it.
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken
 
   /// Ends all observations of this owner, made here or through any location derived from this one.

@@ -1,43 +1,52 @@
-/// Whatever can be bound to: an observable, a binding, a state, a field shared with other processes.
+/// Whatever has a value that can be read and observed: all that can be bound to, and what is derived from it.
 ///
-/// What is written once for all of them (controls, key paths, async sequences, the main actor) is written here.
-public protocol BindingSource<Value> {
+/// What is written once for all of them (async sequences, lanes, the main actor, rows) is written here.
+public protocol ValueSource<Value> {
   associatedtype Value
 
+  /// The place of the value.
+  var location: any BindingLocation<Value> { get }
+}
+
+/// Whatever can be bound to: an observable, a binding, a state, a field shared with other processes.
+public protocol BindingSource<Value>: ValueSource {
   /// A borrowed, read-write view of the value.
   var binding: Binding<Value> { get }
 }
 
-extension Observable: BindingSource {}
+extension Observable: BindingSource {
+  public var location: any BindingLocation<Value> { cell }
+}
 
 extension Binding: BindingSource {
   public var binding: Binding<Value> { self }
 }
 
 extension State: BindingSource {
+  public var location: any BindingLocation<Value> { observable.location }
   public var binding: Binding<Value> { projectedValue }
 }
 
-extension BindingSource where Value: Sendable {
+extension ValueSource where Value: Sendable {
   /// The present value, then the newest each time the loop comes back.
-  public var values: Values<Value> { Values(location: binding.location) }
+  public var values: Values<Value> { Values(location: location) }
 
   /// Every value, with a buffer of `limit` values (at least 1) for a loop that is behind.
   public func everyValue(limit: Int = 1_000) -> EveryValue<Value> {
-    EveryValue(location: binding.location, limit: limit)
+    EveryValue(location: location, limit: limit)
   }
 }
 
 // MARK: - Observing elsewhere
 
-extension BindingSource where Value: Sendable {
+extension ValueSource where Value: Sendable {
   /// Observes on a lane, as long as `owner` lives, which is held weakly: the present value now, later ones before the
   /// write returns where it is made on that lane, else as soon as the lane gets to it, and then only the newest.
   @discardableResult
   public func observe(
     on owner: AnyObject, lane: Lane, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
-    LaneDelivery(lane: lane, body: body).observe(binding.location, owner: owner) { $0 }
+    LaneDelivery(lane: lane, body: body).observe(location, owner: owner) { $0 }
   }
 
   /// Observes on the main actor, as long as `owner` lives, which is held weakly: the present value now, later ones
@@ -66,6 +75,6 @@ extension BindingSource where Value: Sendable {
       // The lane of the main actor runs nothing anywhere else.
       MainActor.assumeIsolated { body(value) }
     }
-    return delivery.observe(binding.location, owner: owner) { $0 }
+    return delivery.observe(location, owner: owner) { $0 }
   }
 }

@@ -5,45 +5,44 @@
 ///   observers are told the last result, once.
 /// - It observes its sources as long as it lives, and keeps none of their owners alive; when an owner is gone, it goes
 ///   on with that source's last value.
-public final class Derived<Value: Sendable>: Sendable {
+public final class Derived<Value: Sendable>: ValueSource, Sendable {
   private let result: Observable<Value>
   private let tokens: [ObserverToken]
 
   /// Computes from one source; `compute` runs on the threads that write it, perhaps more than once.
-  public convenience init<A: Sendable>(_ source: Binding<A>, compute: @escaping @Sendable (A) -> Value)
+  public convenience init<A: Sendable>(_ source: some ValueSource<A>, compute: @escaping @Sendable (A) -> Value)
   where Value: Equatable {
-    self.init(filter: .changes, follow: [Self.following(source)]) { compute(source.value) }
+    let source = source.location
+    self.init(filter: .changes, follow: [following(source)]) { compute(source.read()) }
   }
 
   /// Computes from two sources.
   public convenience init<A: Sendable, B: Sendable>(
-    _ first: Binding<A>, _ second: Binding<B>, compute: @escaping @Sendable (A, B) -> Value
+    _ first: some ValueSource<A>, _ second: some ValueSource<B>, compute: @escaping @Sendable (A, B) -> Value
   ) where Value: Equatable {
-    self.init(filter: .changes, follow: [Self.following(first), Self.following(second)]) {
-      compute(first.value, second.value)
+    let (first, second) = (first.location, second.location)
+    self.init(filter: .changes, follow: [following(first), following(second)]) {
+      compute(first.read(), second.read())
     }
   }
 
   /// Computes from three sources.
   public convenience init<A: Sendable, B: Sendable, C: Sendable>(
-    _ first: Binding<A>, _ second: Binding<B>, _ third: Binding<C>, compute: @escaping @Sendable (A, B, C) -> Value
+    _ first: some ValueSource<A>, _ second: some ValueSource<B>, _ third: some ValueSource<C>,
+    compute: @escaping @Sendable (A, B, C) -> Value
   ) where Value: Equatable {
-    self.init(filter: .changes, follow: [Self.following(first), Self.following(second), Self.following(third)]) {
-      compute(first.value, second.value, third.value)
+    let (first, second, third) = (first.location, second.location, third.location)
+    self.init(filter: .changes, follow: [following(first), following(second), following(third)]) {
+      compute(first.read(), second.read(), third.read())
     }
   }
 
   /// Computes from as many sources as are listed, all of one type.
   public convenience init<Source: Sendable>(
-    of sources: [Binding<Source>], compute: @escaping @Sendable ([Source]) -> Value
+    of sources: [any ValueSource<Source>], compute: @escaping @Sendable ([Source]) -> Value
   ) where Value: Equatable {
-    self.init(filter: .changes, follow: sources.map { Self.following($0) }) { compute(sources.map(\.value)) }
-  }
-
-  private typealias Following = (_ recompute: @escaping @Sendable () -> Void) -> ObserverToken
-
-  private static func following<Source: Sendable>(_ source: Binding<Source>) -> Following {
-    { recompute in source.observe { _ in recompute() } }
+    let sources = sources.map { $0.location }
+    self.init(filter: .changes, follow: sources.map { following($0) }) { compute(sources.map { $0.read() }) }
   }
 
   private init(filter: ChangeFilter<Value>, follow: [Following], present: @escaping @Sendable () -> Value) {
@@ -58,10 +57,18 @@ public final class Derived<Value: Sendable>: Sendable {
   /// The present result.
   public var value: Value { result.value }
 
-  /// Observes until the token is cancelled or released: the present result now, later ones as they come.
-  public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken { result.observe(body) }
+  /// The place of the result: it takes no writes. Whoever holds it keeps this alive, as the end of a chain its
+  /// beginning.
+  public var location: any BindingLocation<Value> { DerivedLocation(derived: self, result: result.binding.location) }
 
-  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
+  /// Observes until the token is cancelled or released: the present result now, later ones as they come. The token
+  /// keeps this alive.
+  public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    location.observe(owner: nil) { value, _ in body(value) }
+  }
+
+  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`. The owner does not keep
+  /// this alive.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     result.observe(on: owner, body)
@@ -77,33 +84,51 @@ public final class Derived<Value: Sendable>: Sendable {
 
   /// Ends every observation of this owner.
   public func remove(observer owner: AnyObject) { result.remove(observer: owner) }
-
-  /// The present result, then the newest whenever there is another.
-  public var values: Values<Value> { result.values }
-
-  /// The result as a source for another `Derived`. A write through it does not reach the sources and is overwritten by
-  /// the next result.
-  var binding: Binding<Value> { result.binding }
 }
 
-extension Derived {
-  /// A value computed from this one.
-  public func map<Other: Equatable & Sendable>(
-    _ transform: @escaping @Sendable (Value) -> Other
-  ) -> Derived<Other> {
-    let source = self
-    return Derived<Other>(binding) { value in
-      // The chain holds its links: who keeps the end need not keep the beginning.
-      withExtendedLifetime(source) { transform(value) }
-    }
-  }
-}
-
-extension Binding where Value: Sendable {
+extension ValueSource where Value: Sendable {
   /// A value computed from this one.
   public func derived<Other: Equatable & Sendable>(
     _ transform: @escaping @Sendable (Value) -> Other
   ) -> Derived<Other> {
     Derived<Other>(self, compute: transform)
+  }
+}
+
+private typealias Following = (_ recompute: @escaping @Sendable () -> Void) -> ObserverToken
+
+private func following<Source: Sendable>(_ source: any BindingLocation<Source>) -> Following {
+  { recompute in source.observe(owner: nil) { _, _ in recompute() } }
+}
+
+private struct DerivedLocation<Value: Sendable>: BindingLocation {
+  let derived: Derived<Value>
+  let result: any BindingLocation<Value>
+
+  func read() -> Value { result.read() }
+  func track() { result.track() }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) { throw .computed }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var value = read()
+    if body(&value) { throw .computed }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    let token = result.observe(owner: owner, body)
+    guard owner == nil else { return token }
+    return ObserverToken {
+      token.cancel()
+      withExtendedLifetime(derived) {}
+    }
+  }
+
+  func remove(observer owner: AnyObject) { result.remove(observer: owner) }
+}
+
+extension BindingError {
+  fileprivate static var computed: BindingError {
+    BindingError(.refused, "this value is computed from others: write those")
   }
 }

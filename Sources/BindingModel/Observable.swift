@@ -10,7 +10,9 @@
 public final class Observable<Value> {
   @usableFromInline let cell: Cell<Value>
 
-  /// - Parameter filter: which writes count as a change.
+  /// - Parameters:
+  ///   - value: the first value.
+  ///   - filter: which writes count as a change.
   @inlinable
   public init(_ value: Value, filter: ChangeFilter<Value>) {
     cell = Cell(value, filter: filter)

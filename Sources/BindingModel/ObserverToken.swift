@@ -19,6 +19,7 @@ public final class ObserverToken: Sendable {
     if cancelsWhenReleased { cancel() }
   }
 
+  /// Ends the observation.
   public func cancel() {
     let end = end.withLock { end in
       let taken = end

@@ -1,4 +1,4 @@
-extension BindingSource
+extension ValueSource
 where Value: BidirectionalCollection & Sendable, Value.Element: Equatable & Sendable & SendableMetatype {
   /// Observes a list on the main actor for a view that shows its rows, as long as `owner` lives: all elements now, then
   /// each later list with what has to be inserted and removed to come from the one before to it.

@@ -4,10 +4,13 @@ extension Binding where Value: Equatable & Sendable {
   ///
   /// Neither can set off a loop. If a side shows something else than it was given (a mapping that does not round-trip,
   /// a range), the side that was written last is corrected once, and that is the end of it. If a side takes no such
-  /// value at all (`BindingError.unmappable`), both keep what they have.
+  /// value at all (`BindingError.Reason.unmappable`), both keep what they have.
   ///
-  /// - Parameter onProblem: told each time a value could not be carried over, or was taken as another one
-  ///   (`.corrected`), on the thread that delivered it.
+  /// - Parameters:
+  ///   - other: whose value this one takes now.
+  ///   - onProblem: told each time a value could not be carried over, or was taken as another one (`.corrected`), on
+  ///     the thread that delivered it.
+  /// - Returns: the token that holds the two together; keep it.
   public func bind(
     to other: Binding<Value>, onProblem: (@Sendable (BindingError) -> Void)? = nil
   ) -> ObserverToken {

@@ -21,6 +21,7 @@ public struct Values<Element: Sendable>: AsyncSequence, Sendable {
 /// oldest are thrown away, and the next element says how many.
 public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
   public struct Element: Sendable {
+    /// What was written.
     public let value: Value
     /// How many values were thrown away just before this one; 0 when nothing was missed.
     public let dropped: Int

@@ -16,6 +16,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
 
   /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
   public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
+  public var location: any BindingLocation<Value> { FieldLocation(cell: cell) }
 
   /// The present value, then the newest at each change, made here or elsewhere.
   public var values: Values<Value> { cell.news.values }

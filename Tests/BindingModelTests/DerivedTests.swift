@@ -34,7 +34,7 @@ struct DerivedTests {
   func diamond() {
     let number = Observable(1)
     let (double, square) = (number.binding.derived { $0 * 2 }, number.binding.derived { $0 * $0 })
-    let both = double.map { $0 }
+    let both = double.derived { $0 }
     let sum = Derived(number.binding) { $0 * 2 + $0 * $0 }
     let heard = Recorder<Int>()
     let token = sum.observe { heard.note($0) }
@@ -72,7 +72,7 @@ struct DerivedTests {
   @Test("the end of a chain is enough to hold")
   func chain() {
     let number = Observable(1)
-    let end = number.binding.derived { $0 + 1 }.map { $0 * 10 }
+    let end = number.binding.derived { $0 + 1 }.derived { $0 * 10 }
     number.value = 4
     #expect(end.value == 50)
   }
@@ -85,5 +85,43 @@ struct DerivedTests {
       for _ in 0..<500 { (thread.isMultiple(of: 2) ? left : right).update { $0 += 1 } }
     }
     #expect(sum.value == 2_000)
+  }
+
+  @Test("derived values feed another, which shows no mixture of them")
+  func derivedFromDerived() {
+    let number = Observable(1)
+    let double = number.derived { $0 * 2 }
+    let square = number.derived { $0 * $0 }
+    let sum = Derived(double, square) { [$0, $1] }
+    let seen = Recorder<[Int]>()
+    let token = sum.observe { seen.note($0) }
+    number.value = 3
+    #expect(seen.all == [[2, 1], [6, 9]])
+    token.cancel()
+  }
+
+  @Test("as a place it takes no writes, and says which to write instead")
+  func readOnly() {
+    let number = Observable(1)
+    let double = number.derived { $0 * 2 }
+    let error = #expect(throws: BindingError.self) { try double.location.write(5, by: .unnamed) }
+    #expect(error?.message == "this value is computed from others: write those")
+    #expect(double.value == 2)
+  }
+
+  @Test("it is shown by a label, on the main actor, and its sequence holds it")
+  @MainActor
+  func shown() async {
+    final class Sign { var text = "" }
+    let number = Observable(1)
+    let sign = Sign()
+    let double = number.derived { $0 * 2 }
+    double.show(\.self, in: sign, \.text) { "\($0)" }
+    number.value = 4
+    #expect(sign.text == "8")
+    var iterator = number.derived { $0 + 1 }.values.makeAsyncIterator()
+    #expect(await iterator.next() == 5)
+    number.value = 9
+    #expect(await iterator.next() == 10)
   }
 }

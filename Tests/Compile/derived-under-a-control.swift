@@ -1,4 +1,4 @@
-// refused: no exact matches
+// refused: BindingSource
 import BindingControls
 import BindingModel
 

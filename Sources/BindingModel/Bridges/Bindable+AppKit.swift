@@ -11,12 +11,11 @@
     public func onEdit(_ edited: @escaping @MainActor () -> Void) -> ObserverToken {
       let typing = ObserverToken(
         notifications: [NSControl.textDidChangeNotification, NSControl.textDidEndEditingNotification], of: self, edited)
-      let relay = ActionRelay(target: target, action: action, edited)
-      (target, action) = (relay, Selector(("fire:")))
-      return ObserverToken(endOnMain: { [weak self] in
+      let relay = ActionRelay.relay(of: self)
+      let number = relay.add(edited)
+      return ObserverToken(endOnMain: {
         typing.cancel()
-        guard let self, self.target === relay else { return }
-        (self.target, self.action) = (relay.target, relay.action)
+        relay.remove(number)
       })
     }
   }
@@ -24,19 +23,37 @@
   /// Stands between a control and its target, of which AppKit allows only one.
   @MainActor
   private final class ActionRelay: NSObject {
-    weak var target: AnyObject?
-    let action: Selector?
-    private let edited: @MainActor () -> Void
+    private static let relays = ObjectAssociation<ActionRelay>()
 
-    init(target: AnyObject?, action: Selector?, _ edited: @escaping @MainActor () -> Void) {
+    private weak var target: AnyObject?
+    private let action: Selector?
+    private var listeners: [Int: @MainActor () -> Void] = [:]
+    private var count = 0
+
+    static func relay(of control: NSControl) -> ActionRelay {
+      if let relay = relays[control], control.target === relay { return relay }
+      let relay = ActionRelay(target: control.target, action: control.action)
+      relays[control] = relay
+      (control.target, control.action) = (relay, Selector(("fire:")))
+      return relay
+    }
+
+    private init(target: AnyObject?, action: Selector?) {
       self.target = target
       self.action = action
-      self.edited = edited
     }
+
+    func add(_ listener: @escaping @MainActor () -> Void) -> Int {
+      count += 1
+      listeners[count] = listener
+      return count
+    }
+
+    func remove(_ number: Int) { listeners[number] = nil }
 
     @objc func fire(_ sender: Any?) {
       if let action { NSApplication.shared.sendAction(action, to: target, from: sender) }
-      edited()
+      for number in listeners.keys.sorted() { listeners[number]?() }
     }
   }
 
@@ -61,7 +78,9 @@
     public func updateValue(with value: String) {
       let selection = selectedRange()
       string = value
-      setSelectedRange(selection)
+      let length = (value as NSString).length
+      let start = min(selection.location, length)
+      setSelectedRange(NSRange(location: start, length: min(selection.length, length - start)))
     }
   }
 

@@ -47,11 +47,11 @@ extension Bindable {
     bind(ModelEnd(source.binding, map: map), onProblem)
   }
 
-  /// The same as `bind(to:)`, as the articles say it.
+  /// `bind(to:)` as the articles say it.
   @discardableResult
   public func bind(with source: some BindingSource<BindingType>) -> ObserverToken { bind(to: source) }
 
-  /// The same as `bind(to:)`, as the articles say it.
+  /// `bind(to:)` as the articles say it.
   @discardableResult
   public func bind(with source: some BindingSource<BindingType?>) -> ObserverToken { bind(to: source) }
 

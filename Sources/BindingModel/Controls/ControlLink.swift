@@ -73,13 +73,13 @@ package struct ModelEnd<Shown> {
   package let observe: (_ owner: AnyObject, _ own: Writer, _ changed: @escaping @Sendable () -> Void) -> ObserverToken
 
   package init<Value>(
-    _ binding: Binding<Value>, read: @escaping () -> Shown?,
+    _ location: any BindingLocation<Value>, read: @escaping () -> Shown?,
     write: @escaping (Shown, Writer) throws(BindingError) -> Void
   ) {
     self.read = read
     self.write = write
     observe = { owner, own, changed in
-      binding.location.observe(owner: owner) { _, writer in
+      location.observe(owner: owner) { _, writer in
         if writer != own { changed() }
       }
     }
@@ -87,27 +87,27 @@ package struct ModelEnd<Shown> {
 
   package init(_ binding: Binding<Shown>) {
     self.init(
-      binding, read: { binding.location.read() },
+      binding.location, read: { binding.location.read() },
       write: { value, writer throws(BindingError) in try binding.set(value, by: writer) })
   }
 
   package init(optional binding: Binding<Shown?>) {
     self.init(
-      binding, read: { binding.location.read() },
+      binding.location, read: { binding.location.read() },
       write: { value, writer throws(BindingError) in try binding.set(value, by: writer) })
   }
 
   package init<Conversion: Mapping>(_ binding: Binding<Conversion.Source>, map: Conversion)
   where Conversion.Target == Shown {
     self.init(
-      binding, read: { map.forward(binding.location.read()) },
+      binding.location, read: { map.forward(binding.location.read()) },
       write: { value, writer throws(BindingError) in try binding.set(map.back(value), by: writer) })
   }
 
   /// A value of which only the other form is known, which cannot be taken back.
-  package init<Value>(_ binding: Binding<Value>, oneWay forward: @escaping (Value) -> Shown?) {
+  package init<Value>(_ location: any BindingLocation<Value>, oneWay forward: @escaping (Value) -> Shown?) {
     self.init(
-      binding, read: { forward(binding.location.read()) },
+      location, read: { forward(location.read()) },
       write: { _, _ throws(BindingError) in throw BindingError(.refused, "this control only shows") })
   }
 }

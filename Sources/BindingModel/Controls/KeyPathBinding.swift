@@ -43,7 +43,9 @@ extension BindingSource {
       object, property: property,
       TypedLink(ModelEnd(binding.part(part), map: map), .optional(object, property), onProblem))
   }
+}
 
+extension ValueSource {
   /// Shows a part of the value in a form that cannot be taken back:
   /// `form.show(\.count, in: label, \.text) { "\($0)" }`.
   @MainActor @discardableResult
@@ -51,7 +53,7 @@ extension BindingSource {
     _ part: KeyPath<Value, Part>, in object: Object, _ property: ReferenceWritableKeyPath<Object, Shown>,
     as form: @escaping @MainActor (Part) -> Shown
   ) -> ObserverToken {
-    let model = ModelEnd<Shown>(binding, oneWay: { form($0[keyPath: part]) })
+    let model = ModelEnd<Shown>(location, oneWay: { form($0[keyPath: part]) })
     return ControlLink.tie(
       object, property: property, TypedLink(model, .present(object, property, isTwoWay: false), nil))
   }

@@ -1,0 +1,85 @@
+extension Binding where Value: Sendable {
+  /// A place of one's own on the main actor, by two closures: `Binding(get: { user.name }, set: { user.name = $0 })`.
+  ///
+  /// - `set` runs on the main actor: before a write returns where it is made there, else as soon as that gets to it.
+  /// - A reader elsewhere finds what was read or written last.
+  /// - Observers hear of what is written through this binding and its copies. A place that changes by itself is an
+  ///   `Observable`, or a `BindingLocation` of your own.
+  @MainActor
+  public init(get: @escaping @MainActor () -> Value, set: @escaping @MainActor (Value) -> Void) {
+    self.init(ClosureLocation(get: get, set: set))
+  }
+
+  /// A binding to a value that stays as it is: for previews, tests, and what needs a binding and has none. Writes are
+  /// refused.
+  public static func constant(_ value: Value) -> Binding { Binding(ConstantLocation(value: value)) }
+}
+
+private struct ClosureLocation<Value: Sendable>: BindingLocation {
+  private let get: @MainActor () -> Value
+  private let set: @MainActor (Value) -> Void
+  /// What was read or written last, with the observers.
+  private let known: Observable<Value>
+
+  @MainActor
+  init(get: @escaping @MainActor () -> Value, set: @escaping @MainActor (Value) -> Void) {
+    self.get = get
+    self.set = set
+    known = Observable(get(), filter: .everyWrite)
+  }
+
+  func track() { known.cell.track() }
+
+  func read() -> Value {
+    guard Lane.main.isCurrent else { return known.cell.read() }
+    let value = MainActor.assumeIsolated { get() }
+    known.setSilently(value)
+    return value
+  }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    guard Lane.main.isCurrent else {
+      known.set(value, by: writer)
+      return Lane.main.run { MainActor.assumeIsolated { set(known.cell.read()) } }
+    }
+    let taken = MainActor.assumeIsolated {
+      set(value)
+      return get()
+    }
+    known.set(taken, by: writer)
+  }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var value = read()
+    if body(&value) { try write(value, by: writer) }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    _ = read()
+    return known.binding.location.observe(owner: owner, body)
+  }
+
+  func remove(observer owner: AnyObject) { known.remove(observer: owner) }
+}
+
+private struct ConstantLocation<Value: Sendable>: BindingLocation {
+  let value: Value
+
+  func read() -> Value { value }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    throw BindingError(.refused, "this value is a constant")
+  }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var changed = value
+    if body(&changed) { try write(changed, by: writer) }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    body(value, .unnamed)
+    return ObserverToken {}
+  }
+
+  func remove(observer owner: AnyObject) {}
+}
