@@ -40,6 +40,7 @@ open class SegmentedControl: Control, Bindable {
 
   open func observingValue() -> Int? { selectedSegmentIndex }
   open func updateValue(with value: Int) { selectedSegmentIndex = value }
+  open func clearValue() { selectedSegmentIndex = SegmentedControl.noSegment }
 }
 
 /// Something to press.
@@ -62,6 +63,7 @@ open class Label: Bindable {
 
   open func observingValue() -> String? { text }
   open func updateValue(with value: String) { text = value }
+  open func clearValue() { text = nil }
 }
 
 /// A picture that is only shown, by whatever stands for one.

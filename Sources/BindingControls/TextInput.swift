@@ -86,6 +86,8 @@ open class TextInput: Control, Bindable {
 
   open func observingValue() -> String? { text ?? "" }
 
+  open func clearValue() { text = nil }
+
   open func updateValue(with value: String) {
     // A cursor in the middle of a text stays where it is, one at its end stays at the end.
     let place = cursor < content.count ? cursor : .max

@@ -49,21 +49,21 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   func store(_ new: Value, by writer: Writer, isErased: Bool = false) -> Bool {
     lock()
     guard let traffic else {
-      var new = new
-      swap(&value, &new)
+      let old = Self.exchange(&value, for: new)
       unlock()
+      _ = consume old
       return true
     }
     if traffic.pointee.isEnded {
       unlock()
       return false
     }
-    if let isRepeat {
+    if isRepeat != nil {
       guard _isPOD(Value.self), !traffic.pointee.isFilterForeign else {
         unlock()
-        return storeUnlessRepeated(new, by: writer, isErased: isErased, isRepeat: isRepeat)
+        return storeUnlessRepeated(new, by: writer, isErased: isErased)
       }
-      if isRepeat(value, new) {
+      if isRepeated(value, new, isRepeat) {
         unlock()
         return true
       }
@@ -74,12 +74,17 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   /// Compares with no lock held, and again if somebody wrote meanwhile.
   @inlinable
-  func storeUnlessRepeated(
-    _ new: Value, by writer: Writer, isErased: Bool, isRepeat: (Value, Value) -> Bool
-  ) -> Bool {
+  func storeUnlessRepeated(_ new: Value, by writer: Writer, isErased: Bool) -> Bool {
     while true {
-      guard let (present, version) = readVersioned() else { return false }
-      if isRepeat(present, new) { return true }
+      lock()
+      let traffic = openTraffic()
+      guard !traffic.pointee.isEnded else {
+        unlock()
+        return false
+      }
+      let (present, version) = (value, traffic.pointee.version)
+      unlock()
+      if isRepeated(present, new, isRepeat) { return true }
       if commit(new, by: writer, isErased: isErased, ifStill: version) { return true }
     }
   }
@@ -91,12 +96,50 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   @inlinable
   func change(by writer: Writer, isErased: Bool = false, _ body: (inout Value) -> Bool) -> Bool {
     while true {
-      guard let (present, version) = readVersioned() else { return false }
+      lock()
+      let traffic = openTraffic()
+      guard !traffic.pointee.isEnded else {
+        unlock()
+        return false
+      }
+      let present = value
+      let version = traffic.pointee.version
+      unlock()
       var changed = present
       guard body(&changed) else { return true }
-      if let isRepeat, isRepeat(present, changed) { return true }
+      if isRepeated(present, changed, isRepeat) { return true }
       if commit(changed, by: writer, isErased: isErased, ifStill: version) { return true }
     }
+  }
+
+  /// Writes a stored member under one lock, where that runs nobody's code: the whole is plain bits, and so is what
+  /// compares it. Nil if that is not so and nothing was done; false if the owner is gone.
+  func storeMember<Member>(
+    _ new: Member, at offset: Int, unless isSame: (Member, Member) -> Bool, by writer: Writer
+  ) -> Bool? {
+    guard _isPOD(Value.self) else { return nil }
+    lock()
+    let traffic = openTraffic()
+    guard !traffic.pointee.isEnded, !traffic.pointee.isFilterForeign else {
+      let isOver = traffic.pointee.isEnded
+      unlock()
+      return isOver ? false : nil
+    }
+    withUnsafeMutablePointer(to: &value) { whole in
+      // SAFETY: a stored member lies at its offset from the beginning of the whole.
+      let member = (UnsafeMutableRawPointer(whole) + offset).assumingMemoryBound(to: Member.self)
+      if isSame(member.pointee, new) { return unlock() }
+      let old = whole.pointee
+      member.pointee = new
+      if isRepeated(old, whole.pointee, isRepeat) {
+        whole.pointee = old
+        return unlock()
+      }
+      traffic.pointee.version &+= 1
+      guard traffic.pointee.hasObservers else { return unlock() }
+      deliver(whole.pointee, over: old, by: writer, isErased: true, traffic)
+    }
+    return true
   }
 
   /// Changes the value and tells nobody. False if the owner is gone.
@@ -112,15 +155,6 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     }
     swap(&value, &new)
     return true
-  }
-
-  /// The value and the number of its write, for a comparison with no lock held. Nil if the owner is gone.
-  @inlinable
-  func readVersioned() -> (Value, UInt64)? {
-    lock()
-    defer { unlock() }
-    let traffic = openTraffic()
-    return traffic.pointee.isEnded ? nil : (value, traffic.pointee.version)
   }
 
   /// Writes if nobody wrote since; true also if the owner went away, for then there is nothing left to try.
@@ -140,11 +174,19 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   /// Stores, unlocks, delivers. Called with the lock held.
   @inlinable
   func commit(_ new: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>) {
-    // Holds the old value afterwards, which is thus released after unlocking.
-    var old = new
-    swap(&value, &old)
+    // Released after unlocking: its deinit may be anybody's code.
+    let old = Self.exchange(&value, for: new)
+    defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
     guard traffic.pointee.hasObservers else { return unlock() }
+    deliver(new, over: old, by: writer, isErased: isErased, traffic)
+  }
+
+  /// Delivers what was just stored over an old value, or sees to it that it will be. Called with the lock held; unlocks.
+  @inlinable @inline(__always)
+  func deliver(
+    _ new: Value, over old: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>
+  ) {
     let turn = ThreadTurn.current
     guard traffic.pointee.isClear, turn.pointee.isIdle else {
       if traffic.pointee.isLastPresent { keepOverwritten(old, traffic) }
@@ -164,6 +206,15 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     finishRound(traffic, turn)
     turn.pointee.isDelivering = false
     if !turn.pointee.queue.isEmpty { ThreadTurn.drainIfIdle(turn) }
+  }
+
+  /// The old value in return for a new one. `swap` does the same with three moves and a call where the compiler does
+  /// not know the type.
+  @inlinable @inline(__always)
+  static func exchange(_ place: UnsafeMutablePointer<Value>, for new: Value) -> Value {
+    let old = place.move()
+    place.initialize(to: new)
+    return old
   }
 
   // MARK: Delivering

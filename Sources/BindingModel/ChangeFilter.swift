@@ -33,3 +33,13 @@ extension ChangeFilter where Value: Equatable {
   @inlinable
   public static var changes: ChangeFilter { ChangeFilter(rule: .equality { $0 == $1 }) }
 }
+
+/// Asks a filter that may be missing. Borrowed here, the closure is called as it lies; unwrapped with `if let` it would
+/// be retained for every call.
+@inlinable @inline(__always)
+func isRepeated<Value>(_ present: Value, _ new: Value, _ filter: borrowing ((Value, Value) -> Bool)?) -> Bool {
+  switch filter {
+  case .some(let filter): filter(present, new)
+  case .none: false
+  }
+}

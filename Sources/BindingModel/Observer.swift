@@ -81,7 +81,19 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
   // SAFETY: as above.
   override func call(with value: UnsafeRawPointer, by writer: Writer) {
     let value = value.assumingMemoryBound(to: Value.self)
-    if let namedBody { namedBody(value.pointee, writer) } else { body(value.pointee) }
+    if Self.call(namedBody, with: value.pointee, by: writer) == false { body(value.pointee) }
+  }
+
+  /// False if there is nothing to call. Borrowed: an optional closure that is unwrapped would be retained for the call.
+  @inline(__always)
+  private static func call(
+    _ body: borrowing (@Sendable (Value, Writer) -> Void)?, with value: Value, by writer: Writer
+  ) -> Bool {
+    switch body {
+    case .some(let body): body(value, writer)
+    case .none: return false
+    }
+    return true
   }
 }
 

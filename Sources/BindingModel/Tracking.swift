@@ -5,7 +5,10 @@ import Observation
 /// A registrar costs memory and time at every write, so a cell gets one when it is first read *inside* a tracking
 /// closure, and the registrar is told of writes by an ordinary observer. A cell that was never tracked has neither, and
 /// its writes are what they were.
-struct Tracker: Observation.Observable {
+///
+/// A class: a registrar's size is known to its library alone, and a `Traffic` that held one would be copied as a whole
+/// at every access to any of its parts.
+final class Tracker: Observation.Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private var value: Void { () }
 
@@ -23,18 +26,24 @@ struct Tracker: Observation.Observable {
 ///
 /// An access that is tracked puts its key path into a set, and a set asks its element for a hash; an access that is not
 /// tracked returns at once. So a key path whose hash is ours notices.
-enum TrackingProbe {
-  @inline(__always)
-  static var isTracking: Bool {
-    let turn = ThreadTurn.current
-    registrar.access(Subject(), keyPath: keyPath)
-    guard turn.pointee.isTracking else { return false }
-    turn.pointee.isTracking = false
-    return true
-  }
+///
+/// One object holds both, so that a read fetches one global and copies neither.
+final class TrackingProbe: Sendable {
+  private let keyPath: any KeyPath<Subject, Void> & Sendable = \Subject[Sensor()]
+  private let registrar = ObservationRegistrar()
 
-  private static let registrar = ObservationRegistrar()
-  private static let keyPath: any KeyPath<Subject, Void> & Sendable = \Subject[Sensor()]
+  private static let shared = TrackingProbe()
+
+  @inline(__always)
+  static var isTracking: Bool { shared.isTracking }
+
+  private var isTracking: Bool {
+    let turn = ThreadTurn.current
+    // A set that was filled before may have been asked again since, by who installs or ends a tracking.
+    turn.pointee.isTracking = false
+    registrar.access(Subject(), keyPath: keyPath)
+    return turn.pointee.isTracking
+  }
 
   private struct Subject: Observation.Observable {
     subscript(sensor: Sensor) -> Void { () }

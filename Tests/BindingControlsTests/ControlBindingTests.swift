@@ -203,8 +203,8 @@ struct ControlBindingTests {
     #expect(level.value == 7)
   }
 
-  @Test("to a value that may be missing is left as it is while it is")
-  func missingValuesShowNothing() {
+  @Test("to a value that is missing is left as it is, and is cleared when a value that was there goes")
+  func missingValues() {
     let name = Observable<String?>(nil)
     let field = TextField()
     field.text = "draft"
@@ -213,7 +213,9 @@ struct ControlBindingTests {
     field.type("!")
     #expect(name.value == "draft!")
     name.value = nil
-    #expect(field.text == "draft!")
+    #expect(field.text == "")
+    field.type("new")
+    #expect(name.value == "new")
   }
 
   @Test("whose control is gone is over, and keeps neither side alive")

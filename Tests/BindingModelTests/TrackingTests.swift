@@ -1,6 +1,7 @@
-import BindingModel
 import Observation
 import Testing
+
+@testable import BindingModel
 
 @Suite("withObservationTracking")
 struct TrackingTests {
@@ -88,6 +89,17 @@ struct TrackingTests {
     track(notes) { _ = level.value }
     onThreads(4) { index in level.value = index + 1 }
     #expect(notes.all == ["changed"])
+  }
+
+  @Test("costs nothing where nobody tracks, also after others were tracked on the same thread")
+  func untracked() {
+    let (tracked, other) = (Observable(1), Observable(1))
+    track(Recorder()) { _ = tracked.value }
+    #expect(other.value == 1)
+    tracked.value = 2
+    #expect(other.value == 1)
+    #expect(other.cell.traffic == nil)
+    #expect(tracked.cell.traffic?.pointee.tracker != nil)
   }
 
   @Test("keeps no observable alive")

@@ -38,6 +38,9 @@ open class UITextField: UIControl {
 open class UISwitch: UIControl { public var isOn = false }
 open class UISlider: UIControl { public var value: Float = 0 }
 open class UIStepper: UIControl { public var value = 0.0 }
-open class UISegmentedControl: UIControl { public var selectedSegmentIndex = 0 }
+open class UISegmentedControl: UIControl {
+  public static let noSegment = -1
+  public var selectedSegmentIndex = 0
+}
 open class UIDatePicker: UIControl { public var date = Date() }
 open class UILabel: UIView { public var text: String? }

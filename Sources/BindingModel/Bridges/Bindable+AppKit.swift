@@ -60,6 +60,7 @@
   extension NSTextField: Bindable {
     public func observingValue() -> String? { stringValue }
     public func updateValue(with value: String) { stringValue = value }
+    public func clearValue() { stringValue = "" }
   }
 
   extension NSTextView: Editable, Bindable {
@@ -74,6 +75,7 @@
     }
 
     public func observingValue() -> String? { string }
+    public func clearValue() { string = "" }
 
     public func updateValue(with value: String) {
       let selection = selectedRange()
@@ -102,5 +104,6 @@
   extension NSSegmentedControl: Bindable {
     public func observingValue() -> Int? { selectedSegment }
     public func updateValue(with value: Int) { selectedSegment = value }
+    public func clearValue() { selectedSegment = -1 }
   }
 #endif

@@ -19,6 +19,7 @@
 
   extension UITextField: Bindable {
     public func observingValue() -> String? { text ?? "" }
+    public func clearValue() { text = "" }
 
     public func updateValue(with value: String) {
       let selection = selectedTextRange
@@ -40,6 +41,7 @@
     }
 
     public func observingValue() -> String? { text ?? "" }
+    public func clearValue() { text = "" }
 
     public func updateValue(with value: String) {
       let selection = selectedTextRange
@@ -66,6 +68,7 @@
   extension UISegmentedControl: Bindable {
     public func observingValue() -> Int? { selectedSegmentIndex }
     public func updateValue(with value: Int) { selectedSegmentIndex = value }
+    public func clearValue() { selectedSegmentIndex = UISegmentedControl.noSegment }
   }
 
   extension UIDatePicker: Bindable {
@@ -76,5 +79,6 @@
   extension UILabel: Bindable {
     public func observingValue() -> String? { text }
     public func updateValue(with value: String) { text = value }
+    public func clearValue() { text = nil }
   }
 #endif

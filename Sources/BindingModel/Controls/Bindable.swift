@@ -20,12 +20,19 @@ public protocol Bindable: AnyObject {
 
   /// Shows a value, which is not an edit.
   func updateValue(with value: BindingType)
+
+  /// Shows that there is nothing any more, which is not an edit. Implemented already, to leave what is shown.
+  func clearValue()
 }
 
 /// Told when the model does not take an edit, or takes it as another value; nil when it takes one again.
+///
+/// It lives as long as the binding, so let it capture weakly whoever owns the control.
 public typealias ProblemReport = @MainActor (BindingError?) -> Void
 
 extension Bindable {
+  public func clearValue() {}
+
   /// Binds the control, both ways if it is `Editable`, until it is unbound or bound to something else, or one of the
   /// two is gone.
   @discardableResult
@@ -33,7 +40,8 @@ extension Bindable {
     bind(ModelEnd(source.binding), onProblem)
   }
 
-  /// As above, for a value that may be missing: while it is, the control is left as it is.
+  /// As above, for a value that may be missing: a control that is bound while it is stays as it is, and is cleared when
+  /// a value that was there goes.
   @discardableResult
   public func bind(to source: some BindingSource<BindingType?>, onProblem: ProblemReport? = nil) -> ObserverToken {
     bind(ModelEnd(optional: source.binding), onProblem)
@@ -64,7 +72,7 @@ extension Bindable {
   private func bind(_ model: ModelEnd<BindingType>, _ onProblem: ProblemReport?) -> ObserverToken {
     let end = ControlEnd<BindingType>(
       object: self, shown: { [weak self] in self?.observingValue() },
-      show: { [weak self] in self?.updateValue(with: $0) })
+      show: { [weak self] in self?.updateValue(with: $0) }, clear: { [weak self] in self?.clearValue() })
     return ControlLink.tie(self, property: nil, TypedLink(model, end, onProblem))
   }
 }

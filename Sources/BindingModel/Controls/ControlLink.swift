@@ -119,15 +119,20 @@ package struct ControlEnd<Shown> {
   package weak var object: AnyObject?
   package let shown: () -> Shown?
   package let show: (Shown) -> Void
+  /// Shows that there is nothing any more.
+  package let clear: () -> Void
   /// Whether edits are listened to.
   package let isTwoWay: Bool
 
-  package init(object: AnyObject, isTwoWay: Bool = true, shown: @escaping () -> Shown?, show: @escaping (Shown) -> Void)
-  {
+  package init(
+    object: AnyObject, isTwoWay: Bool = true, shown: @escaping () -> Shown?, show: @escaping (Shown) -> Void,
+    clear: @escaping () -> Void = {}
+  ) {
     self.object = object
     self.isTwoWay = isTwoWay
     self.shown = shown
     self.show = show
+    self.clear = clear
   }
 
   var editable: (any Editable)? { isTwoWay ? object as? any Editable : nil }
@@ -149,6 +154,7 @@ extension ControlEnd {
   ) -> ControlEnd {
     ControlEnd(
       object: object, isTwoWay: isTwoWay, shown: { [weak object] in object?[keyPath: property] },
-      show: { [weak object] in object?[keyPath: property] = $0 })
+      show: { [weak object] in object?[keyPath: property] = $0 },
+      clear: { [weak object] in object?[keyPath: property] = nil })
   }
 }

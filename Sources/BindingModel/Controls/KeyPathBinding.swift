@@ -45,6 +45,24 @@ extension BindingSource {
   }
 }
 
+extension ValueSource where Value: Equatable {
+  /// Shows the value in a property of an object: `parity.show(in: label, \.text)`.
+  @MainActor @discardableResult
+  public func show<Object: AnyObject>(
+    in object: Object, _ property: ReferenceWritableKeyPath<Object, Value>
+  ) -> ObserverToken {
+    show(\.self, in: object, property) { $0 }
+  }
+
+  /// Shows the value in a property of an object that may hold nothing.
+  @MainActor @discardableResult
+  public func show<Object: AnyObject>(
+    in object: Object, _ property: ReferenceWritableKeyPath<Object, Value?>
+  ) -> ObserverToken {
+    show(\.self, in: object, property) { $0 }
+  }
+}
+
 extension ValueSource {
   /// Shows a part of the value in a form that cannot be taken back:
   /// `form.show(\.count, in: label, \.text) { "\($0)" }`.

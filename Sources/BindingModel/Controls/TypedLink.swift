@@ -3,11 +3,13 @@
 package final class TypedLink<Shown: Equatable>: ControlLink {
   private let model: ModelEnd<Shown>
   private let control: ControlEnd<Shown>
-  private let onProblem: ProblemReport?
+  private var onProblem: ProblemReport?
   /// In whose name edits are written, to be spared their echo.
   private let writer = Writer()
   /// What the control showed when it was last looked at: another value now is an edit.
   private var seen: Shown?
+  /// The model had a value when it was last shown.
+  private var wasThere = false
   /// The model did not take what the control shows.
   private var isRefused = false
   private var hasProblem = false
@@ -33,6 +35,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     isOver = true
     for token in tokens { token.cancel() }
     tokens = []
+    // What it captured is not needed any more.
+    onProblem = nil
   }
 
   // MARK: From the model
@@ -44,10 +48,18 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     show()
   }
 
-  /// Shows what the model holds, if the control shows something else.
+  /// Shows what the model holds, if the control shows something else. A value that was there and is gone is cleared, so
+  /// that no later edit brings it back.
   private func show() {
-    guard let value = model.read() else { return }
-    if control.shown() != value { control.show(value) }
+    if let value = model.read() {
+      if control.shown() != value { control.show(value) }
+      wasThere = true
+    } else if wasThere {
+      control.clear()
+      wasThere = false
+    } else {
+      return
+    }
     seen = control.shown()
   }
 

@@ -1,0 +1,113 @@
+/// Cases that belong together.
+protocol Group {
+  static var title: String { get }
+  static var races: [Race] { get }
+}
+
+/// Two ways to do one thing, measured in turn.
+struct Race {
+  /// Which way the ratio is told, and what it should be; nil where nothing was promised.
+  enum Aim {
+    /// Our time by theirs.
+    case atMost(Double?)
+    /// Their time by ours.
+    case atLeast(Double?)
+  }
+
+  /// What is measured: does the thing so many times. It holds all that it needs.
+  typealias Side = (_ count: Int) -> Void
+
+  /// Nanoseconds of one time, of each side, in one round.
+  struct Round {
+    var ours: Double
+    var theirs: Double
+  }
+
+  let name: String
+  let aim: Aim
+  /// Builds both sides, each with a tally of what arrived.
+  let make: (_ ours: Tally, _ theirs: Tally) -> (ours: Side, theirs: Side)
+
+  init(
+    _ name: String, _ aim: Aim, make: @escaping (_ ours: Tally, _ theirs: Tally) -> (ours: Side, theirs: Side)
+  ) {
+    self.name = name
+    self.aim = aim
+    self.make = make
+  }
+
+  func run(rounds: Int, seconds: Double) -> [Round] {
+    let tallies = (ours: Tally(), theirs: Tally())
+    let (ours, theirs) = make(tallies.ours, tallies.theirs)
+    let counts = (ours: Self.count(for: seconds, ours), theirs: Self.count(for: seconds, theirs))
+    let figures = (0..<rounds).map { round in
+      // Both sides in turn, so that what else the machine does falls on both.
+      if round % 2 == 0 {
+        let first = Self.time(counts.ours, ours)
+        return Round(ours: first, theirs: Self.time(counts.theirs, theirs))
+      }
+      let first = Self.time(counts.theirs, theirs)
+      return Round(ours: Self.time(counts.ours, ours), theirs: first)
+    }
+    precondition(tallies.ours.sum > 0 && tallies.theirs.sum > 0, "\(name): nothing arrived")
+    return figures
+  }
+
+  func ratio(_ round: Round) -> Double {
+    if case .atLeast = aim { return round.theirs / round.ours }
+    return round.ours / round.theirs
+  }
+
+  /// Nil where nothing was promised.
+  func isMet(_ ratio: Double) -> Bool? {
+    switch aim {
+    case .atMost(let limit): limit.map { ratio <= $0 }
+    case .atLeast(let limit): limit.map { ratio >= $0 }
+    }
+  }
+
+  /// How often the thing can be done in about this time; finding out warms it up.
+  private static func count(for seconds: Double, _ side: Side) -> Int {
+    var count = 16
+    while true {
+      let spent = time(count, side) * Double(count) * 1e-9
+      if spent > seconds / 2 { return max(16, Int(Double(count) * seconds / spent)) }
+      count *= 2
+    }
+  }
+
+  private static func time(_ count: Int, _ side: Side) -> Double {
+    let clock = ContinuousClock()
+    let spent = clock.measure { side(count) }.components
+    return (Double(spent.seconds) * 1e9 + Double(spent.attoseconds) * 1e-9) / Double(count)
+  }
+}
+
+/// Where observers leave what they were given, so that no call can be left out.
+// SAFETY: one thread runs everything here.
+final class Tally: @unchecked Sendable {
+  private static let size = 1024
+  /// One place for each observer: adding to a single one would make them wait for one another.
+  private let places: UnsafeMutablePointer<Double>
+
+  init() {
+    places = .allocate(capacity: Self.size)
+    places.initialize(repeating: 0, count: Self.size)
+  }
+
+  /// What one observer does, the least that can be seen from outside.
+  func body(_ number: Int = 0) -> @Sendable (Double) -> Void {
+    let place = Place(pointer: places + number)
+    return { place.pointer.pointee += $0 }
+  }
+
+  /// For what is read instead of observed.
+  func add(_ value: Double) { places.pointee += value }
+
+  var sum: Double { (0..<Self.size).reduce(0) { $0 + places[$1] } }
+
+  // SAFETY: as above.
+  private struct Place: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Double>
+  }
+}

@@ -1,0 +1,26 @@
+/// Who does something: the person at the screen, or the model by itself.
+public enum Side: String, Sendable {
+  case person, model
+}
+
+/// One thing that happens, and what the screen shows after it.
+@MainActor
+public struct Step<Shown: Screen> {
+  let side: Side
+  let words: String
+  let act: @MainActor (Shown) -> Void
+  let isShown: (@MainActor (Shown) -> Bool)?
+
+  /// - Parameters:
+  ///   - words: what the person does, after "person".
+  ///   - shows: whether the screen shows it. It must stay true until the other side's next step, because a process that
+  ///     is behind sees the newest only. Nil where other processes have nothing to follow.
+  public static func person(
+    _ words: String, _ act: @escaping @MainActor (Shown) -> Void, shows: (@MainActor (Shown) -> Bool)? = nil
+  ) -> Step { Step(side: .person, words: words, act: act, isShown: shows) }
+
+  /// As above, for what happens without anybody at the screen.
+  public static func model(
+    _ words: String, _ act: @escaping @MainActor (Shown) -> Void, shows: (@MainActor (Shown) -> Bool)? = nil
+  ) -> Step { Step(side: .model, words: words, act: act, isShown: shows) }
+}

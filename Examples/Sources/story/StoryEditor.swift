@@ -1,0 +1,112 @@
+import ArgumentParser
+import BindingControls
+import BindingModel
+import BindingPeer
+import Screens
+
+struct Story: Codable, Equatable {
+  var text: String?
+
+  var words: Int { text?.split(whereSeparator: \.isWhitespace).count ?? 0 }
+  var characters: Int { text?.count ?? 0 }
+}
+
+/// A story that processes share.
+struct SharedStory: Model {
+  @Field var story = Story()
+}
+
+/// The first screen: the story, and above it how long it is.
+@MainActor
+final class StoryScreen: Screen {
+  @Binding var story: Story
+  let (title, text) = (Label(), Label())
+  private(set) var editor: EditorScreen?
+  /// How often the story changed; an observer's first call is no change.
+  private var changes = -1
+
+  init(story: Binding<Story>) {
+    _story = story
+    let count = story.derived { "Words: \($0.words), characters: \($0.characters)" }
+    count.show(\.self, in: title, \.text) { $0 }
+    story.show(\.text, in: text, \.text) { $0 }
+    story.observeOnMain(on: self) { screen, _ in screen.changes += 1 }
+  }
+
+  /// Opens the second screen and lends it the story.
+  func edit() { editor = EditorScreen(story: $story) }
+  func done() { editor = nil }
+
+  var lines: [String] {
+    [
+      row("Title", title.drawing), row("Story", text.drawing), row("Changes", "\(changes)"),
+      row("Editor", editor?.textView.drawing ?? "closed"),
+    ]
+  }
+
+  static let steps: [Step<StoryScreen>] = [
+    .person("opens the editor") { $0.edit() },
+    .person("types four letters") {
+      $0.type("Once")
+    } shows: {
+      $0.title.text == "Words: 1, characters: 4"
+    },
+    .person("types some words") {
+      $0.type(" upon a time")
+    } shows: {
+      $0.title.text == "Words: 4, characters: 16"
+    },
+    .model("goes on by itself, while the editor is open") {
+      $0.story.text?.append(", far away")
+    } shows: {
+      $0.title.text == "Words: 6, characters: 26"
+    },
+    .person("deletes the last words") {
+      $0.editor?.textView.delete(10)
+    } shows: {
+      $0.text.text == "Once upon a time"
+    },
+    .model("throws the story away") {
+      $0.story.text = nil
+    } shows: {
+      $0.title.text == "Words: 0, characters: 0"
+    },
+    .person("begins again") {
+      $0.type("Twice upon")
+    } shows: {
+      $0.title.text == "Words: 2, characters: 10"
+    },
+    .person("closes the editor: the first screen has the text") { $0.done() },
+  ]
+
+  /// Letter by letter, as a person does.
+  private func type(_ letters: String) {
+    for letter in letters { editor?.textView.type(String(letter)) }
+  }
+}
+
+/// The second screen, which borrows the story to edit its text. No text is the empty one there.
+@MainActor
+final class EditorScreen {
+  let textView = TextView()
+
+  init(story: Binding<Story>) { textView.bind(to: story.text, map: Placeholder("")) }
+}
+
+@main
+struct StoryEditor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "story", abstract: "The story of article 3: one screen owns it, another borrows it to edit.")
+
+  @OptionGroup var stage: Stage
+
+  @MainActor
+  func run() async throws {
+    @State var story = Story()
+    try await stage.play(StoryScreen.steps) {
+      StoryScreen(story: $story)
+    } shared: { peer, models in
+      StoryScreen(story: try await peer.share(SharedStory.self, id: models + "story").$story.binding)
+    }
+  }
+}
