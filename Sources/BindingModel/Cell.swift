@@ -112,36 +112,6 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     }
   }
 
-  /// Writes a stored member under one lock, where that runs nobody's code: the whole is plain bits, and so is what
-  /// compares it. Nil if that is not so and nothing was done; false if the owner is gone.
-  func storeMember<Member>(
-    _ new: Member, at offset: Int, unless isSame: (Member, Member) -> Bool, by writer: Writer
-  ) -> Bool? {
-    guard _isPOD(Value.self) else { return nil }
-    lock()
-    let traffic = openTraffic()
-    guard !traffic.pointee.isEnded, !traffic.pointee.isFilterForeign else {
-      let isOver = traffic.pointee.isEnded
-      unlock()
-      return isOver ? false : nil
-    }
-    withUnsafeMutablePointer(to: &value) { whole in
-      // SAFETY: a stored member lies at its offset from the beginning of the whole.
-      let member = (UnsafeMutableRawPointer(whole) + offset).assumingMemoryBound(to: Member.self)
-      if isSame(member.pointee, new) { return unlock() }
-      let old = whole.pointee
-      member.pointee = new
-      if isRepeated(old, whole.pointee, isRepeat) {
-        whole.pointee = old
-        return unlock()
-      }
-      traffic.pointee.version &+= 1
-      guard traffic.pointee.hasObservers else { return unlock() }
-      deliver(whole.pointee, over: old, by: writer, isErased: true, traffic)
-    }
-    return true
-  }
-
   /// Changes the value and tells nobody. False if the owner is gone.
   @usableFromInline
   func storeSilently(_ new: Value) -> Bool {
@@ -182,7 +152,8 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     deliver(new, over: old, by: writer, isErased: isErased, traffic)
   }
 
-  /// Delivers what was just stored over an old value, or sees to it that it will be. Called with the lock held; unlocks.
+  /// Delivers what was just stored over an old value, or sees to it that it will be. Called with the lock held;
+  /// unlocks.
   @inlinable @inline(__always)
   func deliver(
     _ new: Value, over old: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>
