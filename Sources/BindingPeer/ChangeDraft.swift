@@ -9,8 +9,7 @@ final class ChangeDraft {
   let model: SharedModel
   private var values: [ObjectIdentifier: any Sendable] = [:]
   private var order: [ObjectIdentifier] = []
-  private var operations: [ObjectIdentifier: Result<FieldOperation, FieldError>] = [:]
-  private var acceptances: [ObjectIdentifier: @Sendable (_ stamp: UInt64) -> Void] = [:]
+  private var assignments: [ObjectIdentifier: Result<Written, FieldError>] = [:]
 
   init(of model: SharedModel) { self.model = model }
 
@@ -26,22 +25,38 @@ final class ChangeDraft {
     guard let name = cell.attachment?.name else { return }
     let key = ObjectIdentifier(cell)
     if values.updateValue(value, forKey: key) == nil { order.append(key) }
-    operations[key] = Result { () throws(FieldError) in try cell.operation(.set, value, name: name) }
-    acceptances[key] = { cell.accept(typed: value, stamp: $0) }
-  }
-
-  /// All that was assigned, as one proposal.
-  /// - Throws: `FieldError` if one value does not fit; then nothing is written.
-  func proposal() throws(FieldError) -> Proposal {
-    var fields: [FieldOperation] = []
-    for key in order {
-      if let operation = try operations[key]?.get() { fields.append(operation) }
+    assignments[key] = Result { () throws(FieldError) in
+      let assignment = try cell.assignment(of: value, name: name)
+      return Written(operation: assignment.operation, policies: assignment.policies) {
+        cell.accept(typed: assignment.shows, stamp: $0)
+      }
     }
-    return Proposal(operations: fields)
   }
 
-  var acceptance: @Sendable (_ stamp: UInt64) -> Void {
-    let all = Array(acceptances.values)
-    return { stamp in for accept in all { accept(stamp) } }
+  /// All that was assigned, as one proposal, with the policies of its fields and what to show.
+  /// - Throws: `FieldError` if one value does not fit; then nothing is written.
+  func finished() throws(FieldError) -> Finished {
+    var finished = Finished()
+    for key in order {
+      guard let written = try assignments[key]?.get() else { continue }
+      finished.proposal.operations.append(written.operation)
+      finished.policies.merge(written.policies) { _, later in later }
+      finished.acceptances.append(written.accept)
+    }
+    return finished
+  }
+
+  struct Finished: Sendable {
+    var proposal = Proposal(operations: [])
+    var policies: [String: WritePolicy] = [:]
+    fileprivate(set) var acceptances: [@Sendable (_ stamp: UInt64) -> Void] = []
+
+    func accept(stamp: UInt64) { for accept in acceptances { accept(stamp) } }
+  }
+
+  private struct Written {
+    let operation: FieldOperation
+    let policies: [String: WritePolicy]
+    let accept: @Sendable (_ stamp: UInt64) -> Void
   }
 }

@@ -10,6 +10,8 @@ public struct FieldDescription: Sendable, Equatable {
   public var maximumLength: Int?
   public var unit: String?
   public var defaultValue: JSON?
+  /// What becomes of it when two write at once, as those who declared it do it; nil where the later write wins.
+  public var policy: String?
   var others: [JSON.Member] = []
 
   public init(
@@ -77,6 +79,7 @@ extension FieldDescription {
       case ("maxLength", .integer(let length)): maximumLength = Int(clamping: length)
       case ("unit", .string(let text)): unit = text
       case ("default", let value): defaultValue = value
+      case ("policy", .string(let name)): policy = name
       default: others.append(member)
       }
     }
@@ -90,6 +93,7 @@ extension FieldDescription {
     if let maximumLength { members.append(.init("maxLength", .integer(Int64(maximumLength)))) }
     if let unit { members.append(.init("unit", .string(unit))) }
     if let defaultValue { members.append(.init("default", defaultValue)) }
+    if let policy { members.append(.init("policy", .string(policy))) }
     return .object(members + others)
   }
 }

@@ -30,31 +30,44 @@ extension Field where Value: FieldCodable {
   ///   - name: its name on the wire, if it is not the property's.
   ///   - unit: what its numbers count, for people (`"%"`, `"ms"`).
   ///   - choices: the only values that it takes; empty for any.
-  public init(wrappedValue: Value, _ name: String? = nil, unit: String? = nil, choices: [Value] = []) {
+  ///   - policy: what becomes of it when two peers write it at once.
+  public init(
+    wrappedValue: Value, _ name: String? = nil, unit: String? = nil, choices: [Value] = [],
+    policy: ConflictPolicy<Value> = .lastWrite
+  ) {
     self.init(
       declared: wrappedValue, name: name, codec: .direct,
       description: FieldDescription(
-        type: Value.fieldType, choices: choices.map(\.fieldJSON), unit: unit, defaultValue: wrappedValue.fieldJSON))
+        type: Value.fieldType, choices: choices.map(\.fieldJSON), unit: unit, defaultValue: wrappedValue.fieldJSON),
+      policy: policy)
   }
 
   /// Declares a text whose length is limited, in characters.
-  public init(wrappedValue: Value, _ name: String? = nil, maximumLength: Int) where Value == String {
+  public init(
+    wrappedValue: Value, _ name: String? = nil, maximumLength: Int, policy: ConflictPolicy<Value> = .lastWrite
+  )
+  where Value == String {
     self.init(
       declared: wrappedValue, name: name, codec: .direct,
       description: FieldDescription(
-        type: .string, maximumLength: maximumLength, defaultValue: wrappedValue.fieldJSON))
+        type: .string, maximumLength: maximumLength, defaultValue: wrappedValue.fieldJSON),
+      policy: policy)
   }
 }
 
 extension Field where Value: FieldCodable & Comparable {
   /// Declares a field that takes only the values of `range`; the default must lie in it.
-  public init(wrappedValue: Value, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil) {
+  public init(
+    wrappedValue: Value, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil,
+    policy: ConflictPolicy<Value> = .lastWrite
+  ) {
     precondition(range.contains(wrappedValue), "a field's default must lie in its range")
     self.init(
       declared: wrappedValue, name: name, codec: .direct,
       description: FieldDescription(
         type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
-        defaultValue: wrappedValue.fieldJSON))
+        defaultValue: wrappedValue.fieldJSON),
+      policy: policy)
   }
 
   @available(*, unavailable, message: "a field's range is closed: write 0...1, not 0..<1")
@@ -64,11 +77,12 @@ extension Field where Value: FieldCodable & Comparable {
 extension Field where Value: Codable {
   /// Declares a field of a `Codable` type, which travels as that type's JSON.
   @_disfavoredOverload
-  public init(wrappedValue: Value, _ name: String? = nil) {
+  public init(wrappedValue: Value, _ name: String? = nil, policy: ConflictPolicy<Value> = .lastWrite) {
     let codec = FieldCodec<Value>.codable
     self.init(
       declared: wrappedValue, name: name, codec: codec,
-      description: FieldDescription(type: codec.type, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid))
+      description: FieldDescription(type: codec.type, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid),
+      policy: policy)
   }
 }
 
@@ -76,8 +90,11 @@ extension Field {
   @available(*, unavailable, message: "a field needs a default: write '@Field var level = 0.3'")
   public init() { fatalError("unavailable") }  // SAFETY: cannot be called
 
-  private init(declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription) {
-    cell = FieldCell(declared: declared, name: name, codec: codec, description: description)
+  private init(
+    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
+    policy: ConflictPolicy<Value>
+  ) {
+    cell = FieldCell(declared: declared, name: name, codec: codec, description: description, policy: policy)
   }
 }
 

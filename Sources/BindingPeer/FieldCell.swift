@@ -26,6 +26,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declaredName: String?
   let codec: FieldCodec<Value>
   let description: FieldDescription
+  let policy: ConflictPolicy<Value>
   /// What observers were told last. It follows `shown` at each delivery on the model's lane.
   let news: Observable<Value>
 
@@ -37,11 +38,17 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
   private let shown: Protected<Shown>
 
-  init(declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription) {
+  init(
+    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
+    policy: ConflictPolicy<Value>
+  ) {
+    self.policy = policy
     self.declared = declared
     declaredName = name
     self.codec = codec
-    self.description = description
+    var described = description
+    if case .set(nil) = policy.way {} else { described.policy = policy.name }
+    self.description = described
     news = Observable(declared)
     shown = Protected(Shown(value: declared))
   }
@@ -58,8 +65,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   var value: Value {
     if let draft = ChangeDraft.current, let drafted = draft.value(of: self) { return drafted as? Value ?? declared }
-    return shown.withLock { $0.value }
+    return shownValue
   }
+
+  /// What shows outside of any draft.
+  var shownValue: Value { shown.withLock { $0.value } }
 
   /// A plain assignment: laid over at once, sent when it can be.
   func assign(_ value: Value) {
@@ -82,8 +92,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return
     }
     do {
-      let proposal = Proposal(operations: [try operation(.set, value, name: attachment.name)])
-      _ = try attachment.model.write(proposal) { [self] stamp in accept(typed: value, stamp: stamp) }
+      let assignment = try assignment(of: value, name: attachment.name)
+      let proposal = Proposal(operations: [assignment.operation])
+      _ = try attachment.model.write(proposal, policies: assignment.policies) { [self] stamp in
+        accept(typed: assignment.shows, stamp: stamp)
+      }
     } catch {
       shown.withLock { $0.problem = .rejected("\(error)") }
     }

@@ -32,7 +32,8 @@ extension Model {
     guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
     let draft = ChangeDraft(of: shared)
     try draft.run { () throws in try body(self) }
-    return try shared.write(try draft.proposal(), whenLaidOver: draft.acceptance)
+    let finished = try draft.finished()
+    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept(stamp: $0) }
   }
 
   /// Deletes the model: every field, in one commit. Whoever shares it still sees the declared defaults.

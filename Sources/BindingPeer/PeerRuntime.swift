@@ -28,6 +28,7 @@ final class PeerRuntime: Sendable {
   struct UndecidedWrite: Sendable {
     let write: PendingWrite
     let model: SharedModel
+    var policies: [String: WritePolicy] = [:]
     var hold: HoldCode?
   }
 
@@ -138,6 +139,11 @@ final class PeerRuntime: Sendable {
   private func carryOut(_ errands: Errands) {
     for settled in errands.settled { settled.carryOut() }
     for model in errands.revealed { model.scheduleDelivery() }
+    for (id, undecided, question) in errands.questions {
+      if let policy = undecided.policies[question.field] {
+        undecided.model.answer(question, of: id, by: policy)
+      }
+    }
     for notice in errands.notices { report(notice) }
     for (listener, news) in errands.announced { listener.tell(news) }
     // Whoever waits for what a listener hears was looked at before it heard.
@@ -173,6 +179,7 @@ struct Errands {
   }
   var settled: [Settled] = []
   var revealed: [SharedModel] = []
+  var questions: [(WriteID, PeerRuntime.UndecidedWrite, MergeQuestion)] = []
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
@@ -199,6 +206,8 @@ extension PeerRuntime.State {
         guard let undecided = writes.removeValue(forKey: id) else { continue }
         errands.settled.append(.init(undecided: undecided, outcome: outcome))
       case .hold(let id, _, let code): writes[id]?.hold = code
+      case .merge(let id, _, let question):
+        if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
       case .announced(let prefix, let model, let version, let fields):
         let news = PrefixListener.News.model(id: model, version: version, fields: fields)
         for listener in listeners[prefix] ?? [] { errands.announced.append((listener, news)) }

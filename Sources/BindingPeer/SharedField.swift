@@ -37,8 +37,10 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   @discardableResult
   public func write(_ value: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
-    let proposal = Proposal(operations: [try cell.operation(.set, value, name: name)])
-    return try model.write(proposal) { [cell] stamp in cell.accept(typed: value, stamp: stamp) }
+    let assignment = try cell.assignment(of: value, name: name)
+    return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) {
+      [cell] stamp in cell.accept(typed: assignment.shows, stamp: stamp)
+    }
   }
 
   /// Writes the declared default, as a real write.

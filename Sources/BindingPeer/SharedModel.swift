@@ -122,20 +122,29 @@ extension SharedModel {
   /// Lays the proposal over and registers it; `whenLaidOver` is called with a stamp older than all that is revealed
   /// from then on.
   func write(
-    _ proposal: Proposal, whenLaidOver: @Sendable (_ stamp: UInt64) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (_ stamp: UInt64) -> Void
   ) throws(WriteError) -> PendingWrite {
     var proposal = proposal
     proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
     let pending = PendingWrite(fields: proposal.operations.map(\.field))
     let laidOver = proposal
     let stamp = try runtime.perform { state, now throws(WriteError) in
-      let write = try state.session.write(laidOver, to: id, now: now, into: &state.output)
-      state.writes[write] = .init(write: pending, model: self)
+      let write = try state.session.write(
+        laidOver, rules: policies.mapValues(\.ruled), to: id, now: now, into: &state.output)
+      state.writes[write] = .init(write: pending, model: self, policies: policies)
       state.stamp += 1
       return state.stamp
     }
     whenLaidOver(stamp)
     return pending
+  }
+
+  /// Asks, on the model's lane, what two values become, and goes on with the answer.
+  func answer(_ question: MergeQuestion, of write: WriteID, by policy: WritePolicy) {
+    lane.run { [weak self] in
+      let value = policy.merge?(question)
+      self?.runtime.perform { state, now in state.session.merged(write, question, into: value, now: now) }
+    }
   }
 
   func noteRejection(of fields: [String], _ reason: String) {

@@ -97,6 +97,8 @@ extension World {
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
       case .hold: counts.holds += 1
+      case .merge(let id, _, let question):
+        peers[peer].session.merged(id, question, into: question.mine, now: peerNow(peer))
       case .announced, .listed, .phase, .pong, .close: break
       }
     }

@@ -5,11 +5,19 @@ struct Pending: Sendable {
   let id: WriteID
   var proposal: Proposal
   /// What lies over the committed values: the operations, `clear` spelled out by field.
-  let overlay: [FieldOperation]
+  var overlay: [FieldOperation]
   let bytes: Int
   let writtenAt: UInt64
-  /// What its writer saw of the fields that it sets.
-  let seen: [String: Seen]
+  /// What its writer saw of the fields that it sets; where a rule merged it with what others wrote, what it stands on.
+  var seen: [String: Seen]
+  /// By field: how it stands to what others write.
+  var rules: [String: ConflictRule] = [:]
+  /// How often it was refused as a conflict and merged.
+  var attempts = 0
+  /// It is not sent before the replica has reached this version, if the epoch is still that one.
+  var waitsFor: (epoch: Epoch, version: Version)?
+  /// Somebody is asked what becomes of it.
+  var isAsking = false
   var number: ProposalNumber?
   var isVoid = false
   /// To be sent, or sent again, with the next drain.
@@ -140,7 +148,12 @@ struct Outbox: Sendable {
       guard let write = pending[id], !write.isHidden else { continue }
       for operation in write.overlay where operation.field == field {
         switch operation.verb {
-        case .set: value = operation.value
+        case .set:
+          if write.rules[field] == .text, let seen = write.seen[field], seen.value != value {
+            value = FieldValue.mergedText(base: seen.value, first: value, second: operation.value) ?? operation.value
+          } else {
+            value = operation.value
+          }
         case .delete, .clear: value = nil
         case .whenUnset: value = value ?? operation.value
         case .add, .max, .min:
@@ -150,6 +163,9 @@ struct Outbox: Sendable {
     }
     return value
   }
+
+  /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
+  func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
   /// Whether a write of ours lies over the field.
   func isPending(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isHidden == false } ?? false }

@@ -30,6 +30,8 @@ public enum PeerAction: Sendable {
   case settled(WriteID, model: String, Outcome)
   /// The hub has put a write off; it stays pending and is sent again by itself.
   case hold(WriteID, model: String, HoldCode)
+  /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.
+  case merge(WriteID, model: String, MergeQuestion)
   /// A model below a joined prefix: those that exist one by one, later ones as they get their first commit.
   case announced(prefix: String, model: String, version: Version, fields: Int)
   /// All models that exist below a joined prefix have been announced.
@@ -119,6 +121,8 @@ public struct SessionCounters: Sendable, Hashable {
   public var otherTopic: UInt64 = 0
   /// Commits and catch-ups at or below the version applied.
   public var repeats: UInt64 = 0
+  /// Writes that were refused as conflicts, merged with what was there, and sent again.
+  public var merged: UInt64 = 0
   public var commitsApplied: UInt64 = 0
   public var gaps: UInt64 = 0
   public var deltas: UInt64 = 0

@@ -134,7 +134,10 @@ extension Session {
       guard var model = models[id] else { continue }
       for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.number != nil, pending.isUndecided else { continue }
-        if pending.proposal.isPlainSet {
+        if pending.isRepeatable {
+          model.outbox.unnumber(write)
+          model.outbox.update(write) { $0.proposal.conditions = [] }
+        } else if pending.proposal.isPlainSet {
           model.outbox.unnumber(write)
           model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
         } else {

@@ -4,7 +4,7 @@ extension Session {
   /// Lays a proposal over the model at once; it is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   public mutating func write(
-    _ proposal: Proposal, to id: String, now: UInt64, into output: inout PeerOutput
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], to id: String, now: UInt64, into output: inout PeerOutput
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard var model = models[id] else { throw .notJoined(model: id) }
@@ -17,6 +17,7 @@ extension Session {
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
     outboxWrites -= replacedWrites.count
     outboxBytes -= freed
+    let replacedPending = replacedWrites.compactMap { model.outbox[$0] }
     for replaced in replacedWrites {
       settled.append((replaced, id, .superseded))
       release(replaced, in: &model)
@@ -37,8 +38,11 @@ extension Session {
       let field = model.replica.fields[place]
       seen[operation.field] = .init(value: field.value, epoch: model.replica.epoch, version: field.version)
     }
-    model.outbox.append(
-      Pending(id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen))
+    var pending = Pending(
+      id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
+      rules: rules.mapValues(\.rule))
+    for (field, ruled) in rules { pending.stand(field, on: ruled, inPlaceOf: replacedPending) }
+    model.outbox.append(pending)
     outboxWrites += 1
     outboxBytes += bytes
     model.touch(overlay.map(\.field))
@@ -131,7 +135,13 @@ extension Session {
         }
       case .kept: end(outcome.number, as: .kept, in: &model)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
-      case .conflict(let conflict): end(outcome.number, as: .conflict(conflict), in: &model)
+      case .conflict(let conflict):
+        if let write = model.outbox.id(of: outcome.number), model.outbox[write]?.isUndecided == true,
+          triesAgain(write, after: conflict, outcomes.epoch, in: &model)
+        {
+          break
+        }
+        end(outcome.number, as: .conflict(conflict), in: &model)
       case .expired: end(outcome.number, as: .expired, in: &model)
       case .unknown: end(outcome.number, as: .unknown("the hub no longer knows what became of it"), in: &model)
       case .hold(let code, let pause):
@@ -228,10 +238,16 @@ extension Session {
     var bytes = 0
     for id in models.filter({ !$0.value.outbox.isEmpty }).keys.sorted() {
       guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now else { continue }
-      for write in model.outbox.order {
+      writes: for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
         if pending.number == nil {
           guard inFlight < limits.maxUndecided else { break }
+          switch prepare(write, in: &model, &output) {
+          case .ready: break
+          case .ended: continue
+          // What comes after it waits too: a peer's writes to a model arrive in their order.
+          case .waits: break writes
+          }
           inFlight += 1
           applyOfflineRule(write, now: now, in: &model)
         } else {
@@ -272,24 +288,5 @@ extension Session {
           field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
           value: $0.value)
       })
-  }
-
-  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what
-  /// its writer saw (DESIGN §5).
-  private func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
-    guard let pending = model.outbox[write], pending.proposal.isPlainSet,
-      now >= pending.writtenAt + options.offlineMilliseconds
-    else { return }
-    let changed = pending.proposal.operations.map(\.field).first { name in
-      guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
-      let field = model.replica.fields[place]
-      // What we ourselves committed meanwhile was written before this.
-      guard field.origin.tag != identity.tag else { return false }
-      return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
-    }
-    guard let changed, let seen = pending.seen[changed] else { return }
-    // One field that others changed decides for the whole proposal.
-    let condition = Condition(field: changed, epoch: seen.epoch, version: seen.version)
-    model.outbox.update(write) { $0.proposal.conditions = [condition] }
   }
 }

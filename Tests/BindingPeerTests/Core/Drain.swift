@@ -13,6 +13,7 @@ struct Drain {
   var subscribed: [Topic] = []
   var unsubscribed: [Topic] = []
   var listens: [[UInt8]] = []
+  var questions: [(WriteID, MergeQuestion)] = []
   var announced: [String] = []
   var listed: [String] = []
   var pongs: [UInt64] = []
@@ -37,6 +38,7 @@ struct Drain {
       order.append("settled")
       settled.append((id, outcome))
     case .hold(let id, _, let code): holds.append((id, code))
+    case .merge(let id, _, let question): questions.append((id, question))
     case .announced(_, let model, _, _): announced.append(model)
     case .listed(let prefix): listed.append(prefix)
     case .phase(let phase): phases.append(phase)

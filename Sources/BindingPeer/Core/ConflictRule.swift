@@ -1,0 +1,97 @@
+import BindingWire
+
+/// How a set of one field stands to what others commit meanwhile. A plain set, without a rule, goes over it.
+public enum ConflictRule: Sendable, Hashable {
+  /// Only if nobody else changed the field; else it ends as a conflict.
+  case compareAndSet
+  /// Both writers' words stand (`TextMerge`).
+  case text
+  /// Somebody outside is asked what becomes of the two values: `PeerAction.merge`, answered by `Session.merged`.
+  case asked
+}
+
+/// A rule, and the value that its writer saw when it wrote; nil for none.
+public struct RuledWrite: Sendable, Hashable {
+  public var rule: ConflictRule
+  public var base: FieldValue?
+
+  public init(_ rule: ConflictRule, base: FieldValue?) {
+    self.rule = rule
+    self.base = base
+  }
+}
+
+/// Two values of one field that somebody has to make one.
+public struct MergeQuestion: Sendable, Hashable {
+  public var field: String
+  /// What the writer saw when it wrote; nil for no value.
+  public var base: FieldValue?
+  public var mine: FieldValue
+  /// What is committed now.
+  public var theirs: FieldValue?
+}
+
+extension Pending {
+  /// What its writer saw, wrote, and what rule the field has.
+  var ruledFields: [(field: String, rule: ConflictRule)] {
+    rules.isEmpty ? [] : rules.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Notes what a field was written on. Where it takes the place of a write that was never sent, it stands on what that
+  /// stood on; a text then is that write's with the later edit made to it.
+  mutating func stand(_ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending]) {
+    guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
+      if let now = seen[field] { seen[field] = Seen(value: ruled.base, epoch: now.epoch, version: now.version) }
+      return
+    }
+    seen[field] = standing
+    if ruled.rule == .text,
+      let text = FieldValue.mergedText(base: ruled.base, first: former.value(of: field), second: value(of: field))
+    {
+      replace(field, by: text)
+    }
+  }
+
+  /// Puts another value in the place of what was written: it is what the two became.
+  mutating func replace(_ field: String, by value: FieldValue) {
+    for place in proposal.operations.indices where proposal.operations[place].field == field {
+      proposal.operations[place].value = value
+    }
+    for place in overlay.indices where overlay[place].field == field { overlay[place].value = value }
+  }
+
+  /// Whether the replica holds what this was refused for.
+  func hasArrived(in replica: Replica) -> Bool {
+    waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
+  }
+
+  func value(of field: String) -> FieldValue? { overlay.first { $0.field == field }?.value }
+
+  /// Whether the rules speak of all that is written, so that it may be tried again on another base without harm: a
+  /// merge of the same words is the same text.
+  var isRepeatable: Bool {
+    proposal.operations.allSatisfy { $0.verb == .set && rules[$0.field] == .text }
+  }
+}
+
+extension FieldValue {
+  /// Whether both are the same value, however it is written.
+  static func isSame(_ one: FieldValue?, _ other: FieldValue?) -> Bool {
+    if one == other { return true }
+    guard let one = try? one?.json, let other = try? other?.json else { return false }
+    return one == other
+  }
+
+  /// The text of a JSON string; "" where there is no value; nil for anything else.
+  static func text(_ value: FieldValue?) -> String? {
+    guard let value else { return "" }
+    guard case .string(let text)? = try? value.json else { return nil }
+    return text
+  }
+
+  /// What two edits of one text become; nil where one of the three is no text.
+  static func mergedText(base: FieldValue?, first: FieldValue?, second: FieldValue?) -> FieldValue? {
+    guard let base = text(base), let first = text(first), let second = text(second) else { return nil }
+    return FieldValue(json: .string(TextMerge.merge(base: base, first: first, second: second)))
+  }
+}

@@ -1,0 +1,117 @@
+public import BindingWire
+
+extension Session {
+  /// What became of a write that was to be sent.
+  enum Preparation { case ready, waits, ended }
+
+  /// Brings a write that was never sent, or was refused as a conflict, up to what is committed now, and lays down on
+  /// what it depends.
+  mutating func prepare(_ write: WriteID, in model: inout PeerModel, _ output: inout PeerOutput) -> Preparation {
+    guard let pending = model.outbox[write], !pending.rules.isEmpty else { return .ready }
+    guard !pending.isAsking, pending.hasArrived(in: model.replica) else { return .waits }
+    var conditions: [Condition] = []
+    for (field, rule) in pending.ruledFields {
+      // What it was written on is a write of ours that is still under way: then on what that becomes.
+      guard model.outbox.isFirst(write, over: field) else { return .waits }
+      guard let place = model.replica.place(of: field), let mine = pending.value(of: field) else { continue }
+      let now = model.replica.fields[place]
+      let seen = pending.seen[field]?.value
+      // Where nobody ever wrote, its writer saw the declared default.
+      let isUntouched = now.value == nil && now.version == 0
+      if !isUntouched, !FieldValue.isSame(now.value, seen) {
+        switch rule {
+        case .compareAndSet:
+          settled.append((write, model.id, .conflict(conflict(about: field, in: model))))
+          release(write, in: &model)
+          model.note(.outcome)
+          return .ended
+        case .text:
+          if let merged = FieldValue.mergedText(base: seen, first: now.value, second: mine) {
+            model.outbox.update(write) { $0.replace(field, by: merged) }
+          }
+        case .asked:
+          model.outbox.update(write) { $0.isAsking = true }
+          output.add(
+            .merge(write, model: model.id, MergeQuestion(field: field, base: seen, mine: mine, theirs: now.value)))
+          return .waits
+        }
+      }
+      model.outbox.update(write) {
+        $0.seen[field] = .init(value: now.value, epoch: model.replica.epoch, version: now.version)
+      }
+      conditions.append(Condition(field: field, epoch: model.replica.epoch, version: now.version))
+    }
+    model.outbox.update(write) { $0.proposal.conditions = conditions }
+    return .ready
+  }
+
+  /// The answer to `PeerAction.merge`: what the two values become, or nil to give the write up as a conflict.
+  public mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
+    for id in models.keys {
+      guard var model = models[id], let pending = model.outbox[write], pending.isAsking else { continue }
+      if let value {
+        let epoch = model.replica.epoch
+        let version = model.replica.place(of: question.field).map { model.replica.fields[$0].version } ?? 0
+        model.outbox.update(write) {
+          $0.isAsking = false
+          $0.replace(question.field, by: value)
+          // Should another have been committed while it was asked, it is asked again: the value tells.
+          $0.seen[question.field] = .init(value: question.theirs, epoch: epoch, version: version)
+        }
+        model.touch([question.field])
+        model.note(.local)
+      } else {
+        settled.append((write, id, .conflict(conflict(about: question.field, in: model))))
+        release(write, in: &model)
+        model.note(.outcome)
+      }
+      models[id] = model
+      return
+    }
+  }
+
+  /// Whether a write that was refused as a conflict is tried again. Its number is used up; it gets another.
+  mutating func triesAgain(
+    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, in model: inout PeerModel
+  ) -> Bool {
+    guard let pending = model.outbox[write], pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
+      pending.attempts < options.maxMergeAttempts
+    else { return false }
+    counters.merged += 1
+    model.outbox.unnumber(write)
+    model.outbox.update(write) {
+      $0.attempts += 1
+      $0.proposal.conditions = []
+      $0.waitsFor = (epoch, conflict.version)
+      // A later write of ours may have hidden it, as something that the hub had taken.
+      $0.isHidden = false
+    }
+    return true
+  }
+
+  private func conflict(about field: String, in model: PeerModel) -> Conflict {
+    let known = model.replica.place(of: field).map { model.replica.fields[$0] }
+    return Conflict(
+      field: field, version: known?.version ?? 0, origin: known?.origin ?? .none, ageMilliseconds: 0,
+      value: known?.value)
+  }
+
+  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what
+  /// its writer saw (DESIGN §5).
+  func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
+    guard let pending = model.outbox[write], pending.rules.isEmpty, pending.proposal.isPlainSet,
+      now >= pending.writtenAt + options.offlineMilliseconds
+    else { return }
+    let changed = pending.proposal.operations.map(\.field).first { name in
+      guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
+      let field = model.replica.fields[place]
+      // What we ourselves committed meanwhile was written before this.
+      guard field.origin.tag != identity.tag else { return false }
+      return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
+    }
+    guard let changed, let seen = pending.seen[changed] else { return }
+    // One field that others changed decides for the whole proposal.
+    let condition = Condition(field: changed, epoch: seen.epoch, version: seen.version)
+    model.outbox.update(write) { $0.proposal.conditions = [condition] }
+  }
+}

@@ -1,0 +1,186 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Testing
+
+private struct Note: Model {
+  @Field(policy: .text) var body = ""
+  @Field(policy: .compareAndSet) var owner = "nobody"
+  @Field(policy: .add) var count = 0
+  @Field(policy: .max) var best = 0
+  @Field(policy: .min) var least = 100
+  @Field(policy: .merge { _, mine, theirs in mine.hasPrefix(theirs) ? mine : theirs + "+" + mine }) var log = ""
+}
+
+private struct GivingUp: Error {}
+
+@Suite("A conflict policy")
+@MainActor
+struct PolicyTests {
+  private let hub: Hub
+  private let left: Peer
+  private let right: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    left = Peer(name: "left", hub: hub)
+    right = Peer(name: "right", hub: hub)
+  }
+
+  private func notes() async throws -> (Note, Note) {
+    (
+      try await left.share(Note.self, id: "note", patience: .seconds(20)),
+      try await right.share(Note.self, id: "note", patience: .seconds(20))
+    )
+  }
+
+  /// Looks until `condition` holds, at most 20 s.
+  private func eventually(_ condition: () -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !condition() {
+      if ContinuousClock.now > deadline { return false }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+    return true
+  }
+
+  @Test("text: the words of two peers that write at once all stand")
+  func text() async throws {
+    let (mine, theirs) = try await notes()
+    mine.body = "the cat sat"
+    #expect(await eventually { theirs.body == "the cat sat" })
+    for round in 0..<50 {
+      mine.body = "L\(round) " + mine.body
+      theirs.body = theirs.body + " R\(round)"
+      if round % 7 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    #expect(await eventually { mine.body == theirs.body && left.status.unconfirmed + right.status.unconfirmed == 0 })
+    let words = mine.body.split(separator: " ").map(String.init)
+    for round in 0..<50 {
+      #expect(words.filter { $0 == "L\(round)" }.count == 1, "\(mine.body)")
+      #expect(words.filter { $0 == "R\(round)" }.count == 1, "\(mine.body)")
+    }
+    #expect(words.filter { ["the", "cat", "sat"].contains($0) } == ["the", "cat", "sat"])
+  }
+
+  @Test("text: what a peer types while its own last edit is under way is not lost either")
+  func typing() async throws {
+    let (mine, theirs) = try await notes()
+    for letter in 0..<200 {
+      mine.body += " m\(letter)"
+      if letter % 10 == 0 { theirs.body += " t\(letter)" }
+      if letter % 7 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    #expect(await eventually { mine.body == theirs.body && left.status.unconfirmed + right.status.unconfirmed == 0 })
+    let words = mine.body.split(separator: " ").map(String.init)
+    #expect(words.filter { $0.hasPrefix("m") } == (0..<200).map { "m\($0)" })
+    #expect(words.filter { $0.hasPrefix("t") }.count == 20)
+  }
+
+  @Test("text: both texts written without a hub are in the result")
+  func offline() async throws {
+    let (mine, theirs) = try await notes()
+    mine.body = "base"
+    #expect(await eventually { theirs.body == "base" })
+    theirs.body = "base theirs"
+    mine.body = "mine base"
+    #expect(await eventually { mine.body == "mine base theirs" && theirs.body == "mine base theirs" })
+  }
+
+  @Test("compareAndSet: of two who write on the same value one gets a conflict, with what is there")
+  func compareAndSet() async throws {
+    let (mine, theirs) = try await notes()
+    // Nothing is delivered to this actor between the two writes.
+    let writes = [try mine.$owner.write("left"), try theirs.$owner.write("right")]
+    let outcomes = [await writes[0].outcome, await writes[1].outcome]
+    let conflicts = outcomes.compactMap { if case .conflict(let conflict) = $0 { conflict } else { nil } }
+    #expect(outcomes.filter { if case .committed = $0 { true } else { false } }.count == 1)
+    #expect(conflicts.count == 1)
+    #expect(await eventually { mine.owner == theirs.owner })
+    #expect(conflicts.first?.value == FieldValue(json: .string(mine.owner)))
+  }
+
+  @Test("compareAndSet: a peer's own writes one after another are no conflicts")
+  func ownWrites() async throws {
+    let (mine, theirs) = try await notes()
+    var writes: [PendingWrite] = []
+    for number in 0..<20 { writes.append(try mine.$owner.write("left \(number)")) }
+    for write in writes {
+      let outcome = await write.outcome
+      switch outcome {
+      case .committed, .superseded: break
+      default: Issue.record("\(outcome)")
+      }
+    }
+    #expect(await eventually { theirs.owner == "left 19" })
+  }
+
+  @Test("add, max, min: assignments of many peers are merged at the hub")
+  func merges() async throws {
+    let (mine, theirs) = try await notes()
+    for number in 1...100 {
+      mine.count += 1
+      theirs.count += 2
+      mine.best = number
+      theirs.best = 101 - number
+      mine.least = 101 - number
+      theirs.least = number + 50
+    }
+    #expect(await eventually { mine.count == 300 && theirs.count == 300 })
+    #expect(await eventually { mine.best == 100 && theirs.best == 100 && mine.least == 1 && theirs.least == 1 })
+  }
+
+  @Test("merge: a closure makes one of two values, and is asked again until it is taken")
+  func closures() async throws {
+    let (mine, theirs) = try await notes()
+    let writes = [try mine.$log.write("a"), try theirs.$log.write("b")]
+    for write in writes { _ = try await write.committed }
+    #expect(await eventually { mine.log == theirs.log })
+    #expect(["a+b", "b+a"].contains(mine.log))
+  }
+
+  @Test("merge: a closure that throws ends the write as a conflict, and the next write goes on")
+  func closuresThatThrow() async throws {
+    struct Strict: Model {
+      @Field(policy: .merge { _, _, _ in throw GivingUp() }) var log = ""
+      @Field var other = 0
+    }
+    let mine = try await left.share(Strict.self, id: "strict", patience: .seconds(20))
+    let theirs = try await right.share(Strict.self, id: "strict", patience: .seconds(20))
+    let outcomes = [await (try mine.$log.write("a")).outcome, await (try theirs.$log.write("b")).outcome]
+    #expect(outcomes.contains { if case .committed = $0 { true } else { false } })
+    #expect(await eventually { mine.log == theirs.log && left.status.unconfirmed + right.status.unconfirmed == 0 })
+    theirs.other = 1
+    mine.log = mine.log + "!"
+    #expect(await eventually { mine.other == 1 && theirs.log.hasSuffix("!") })
+  }
+
+  @Test("merge: two that can never agree are given up, not tried for ever")
+  func closuresThatNeverSettle() async throws {
+    struct Wild: Model {
+      @Field(policy: .merge { _, mine, theirs in theirs + mine }) var number = 0
+    }
+    let mine = try await left.share(Wild.self, id: "wild", patience: .seconds(20))
+    let theirs = try await right.share(Wild.self, id: "wild", patience: .seconds(20))
+    var writes: [PendingWrite] = []
+    for number in 1...50 {
+      writes.append(try mine.$number.write(number * 1_000))
+      writes.append(try theirs.$number.write(number))
+    }
+    for write in writes { _ = await write.outcome }
+    #expect(await eventually { mine.number == theirs.number })
+  }
+
+  @Test("several fields of one change keep their policies, and are still one commit")
+  func changes() async throws {
+    let (mine, theirs) = try await notes()
+    let write = try mine.change {
+      $0.body = "one"
+      $0.count += 5
+    }
+    theirs.body = "two"
+    _ = try await write.committed
+    #expect(await eventually { mine.body == theirs.body && mine.count == 5 && theirs.count == 5 })
+    #expect(Set(mine.body.split(separator: " ")) == ["one", "two"])
+  }
+}
