@@ -15,6 +15,15 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
   let way: Way
   /// As it stands in the description.
   let name: String
+  var offlineRule = OfflineRule.yields
+
+  /// The same policy, with another rule for a plain set that waited 10 s or longer for a hub while others changed the
+  /// field: `.lastWrite.offline(.wins)`.
+  public func offline(_ rule: OfflineRule) -> ConflictPolicy {
+    var policy = self
+    policy.offlineRule = rule
+    return policy
+  }
 
   /// The later commit wins.
   public static var lastWrite: ConflictPolicy { ConflictPolicy(way: .set(nil), name: "lastWrite") }
@@ -60,7 +69,8 @@ extension ConflictPolicy where Value: Comparable & FieldCodable {
 
 /// How a write of one field goes out, besides its operation.
 struct WritePolicy: Sendable {
-  var ruled: RuledWrite
+  var ruled: RuledWrite?
+  var offline = OfflineRule.yields
   /// For `.asked`: what two values become; nil to give up.
   var merge: (@Sendable (MergeQuestion) -> FieldValue?)?
 }
@@ -81,7 +91,9 @@ extension FieldCell {
     let set = try operation(.set, value, name: name)
     let shown = shownValue
     switch policy.way {
-    case .set(nil): return Assignment(operation: set, shows: value)
+    case .set(nil):
+      let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
+      return Assignment(operation: set, policy: policy, shows: value)
     case .set(.some(let rule)):
       let ruled = RuledWrite(rule, base: try codec.encode(shown))
       return Assignment(operation: set, policy: WritePolicy(ruled: ruled), shows: value)

@@ -130,7 +130,8 @@ extension SharedModel {
     let laidOver = proposal
     let stamp = try runtime.perform { state, now throws(WriteError) in
       let write = try state.session.write(
-        laidOver, rules: policies.mapValues(\.ruled), to: id, now: now, into: &state.output)
+        laidOver, rules: policies.compactMapValues(\.ruled), offline: policies.mapValues(\.offline), to: id, now: now,
+        into: &state.output)
       state.writes[write] = .init(write: pending, model: self, policies: policies)
       state.stamp += 1
       return state.stamp

@@ -21,6 +21,16 @@ public struct RuledWrite: Sendable, Hashable {
   }
 }
 
+/// What becomes of a plain set that waited long for a hub, while others changed its field.
+public enum OfflineRule: Sendable, Hashable {
+  /// It ends as a conflict that has both values.
+  case yields
+  /// It goes over what the others wrote.
+  case wins
+  /// It ends as expired.
+  case drops
+}
+
 /// Two values of one field that somebody has to make one.
 public struct MergeQuestion: Sendable, Hashable {
   public var field: String
@@ -29,6 +39,13 @@ public struct MergeQuestion: Sendable, Hashable {
   public var mine: FieldValue
   /// What is committed now.
   public var theirs: FieldValue?
+
+  public init(field: String, base: FieldValue?, mine: FieldValue, theirs: FieldValue?) {
+    self.field = field
+    self.base = base
+    self.mine = mine
+    self.theirs = theirs
+  }
 }
 
 extension Pending {

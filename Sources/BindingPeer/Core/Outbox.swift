@@ -12,6 +12,8 @@ struct Pending: Sendable {
   var seen: [String: Seen]
   /// By field: how it stands to what others write.
   var rules: [String: ConflictRule] = [:]
+  /// By field: what becomes of it when it waited long. Without one it yields.
+  var offline: [String: OfflineRule] = [:]
   /// How often it was refused as a conflict and merged.
   var attempts = 0
   /// It is not sent before the replica has reached this version, if the epoch is still that one.

@@ -6,8 +6,11 @@ extension Session {
 
   /// Brings a write that was never sent, or was refused as a conflict, up to what is committed now, and lays down on
   /// what it depends.
-  mutating func prepare(_ write: WriteID, in model: inout PeerModel, _ output: inout PeerOutput) -> Preparation {
-    guard let pending = model.outbox[write], !pending.rules.isEmpty else { return .ready }
+  mutating func prepare(
+    _ write: WriteID, now: UInt64, in model: inout PeerModel, _ output: inout PeerOutput
+  ) -> Preparation {
+    guard let pending = model.outbox[write] else { return .ended }
+    guard !pending.rules.isEmpty else { return applyOfflineRule(write, now: now, in: &model) }
     guard !pending.isAsking, pending.hasArrived(in: model.replica) else { return .waits }
     var conditions: [Condition] = []
     for (field, rule) in pending.ruledFields {
@@ -96,22 +99,30 @@ extension Session {
       value: known?.value)
   }
 
-  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what
-  /// its writer saw (DESIGN §5).
-  func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
-    guard let pending = model.outbox[write], pending.rules.isEmpty, pending.proposal.isPlainSet,
+  /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
+  /// as compare-and-set on what its writer saw (DESIGN §5).
+  private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) -> Preparation {
+    guard let pending = model.outbox[write], pending.proposal.isPlainSet,
       now >= pending.writtenAt + options.offlineMilliseconds
-    else { return }
-    let changed = pending.proposal.operations.map(\.field).first { name in
+    else { return .ready }
+    let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
       let field = model.replica.fields[place]
       // What we ourselves committed meanwhile was written before this.
       guard field.origin.tag != identity.tag else { return false }
       return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
     }
-    guard let changed, let seen = pending.seen[changed] else { return }
+    if changed.contains(where: { pending.offline[$0] == .drops }) {
+      settled.append((write, model.id, .expired))
+      release(write, in: &model)
+      model.note(.outcome)
+      return .ended
+    }
     // One field that others changed decides for the whole proposal.
-    let condition = Condition(field: changed, epoch: seen.epoch, version: seen.version)
-    model.outbox.update(write) { $0.proposal.conditions = [condition] }
+    if let field = changed.first(where: { pending.offline[$0] != .wins }), let seen = pending.seen[field] {
+      let condition = Condition(field: field, epoch: seen.epoch, version: seen.version)
+      model.outbox.update(write) { $0.proposal.conditions = [condition] }
+    }
+    return .ready
   }
 }

@@ -4,7 +4,8 @@ extension Session {
   /// Lays a proposal over the model at once; it is sent when it can be.
   /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
   public mutating func write(
-    _ proposal: Proposal, rules: [String: RuledWrite] = [:], to id: String, now: UInt64, into output: inout PeerOutput
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
+    now: UInt64, into output: inout PeerOutput
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard var model = models[id] else { throw .notJoined(model: id) }
@@ -40,7 +41,7 @@ extension Session {
     }
     var pending = Pending(
       id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
-      rules: rules.mapValues(\.rule))
+      rules: rules.mapValues(\.rule), offline: offline)
     for (field, ruled) in rules { pending.stand(field, on: ruled, inPlaceOf: replacedPending) }
     model.outbox.append(pending)
     outboxWrites += 1
@@ -192,8 +193,16 @@ extension Session {
 
   // MARK: Ending a drain
 
-  /// Tells what has changed, one reveal a model, and sends what can be sent.
+  /// Sends what can be sent, and tells what has changed, one reveal a model.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
+    // Before the telling: what cannot be sent as it is may end here.
+    if phase == .live {
+      if owesAskHeads {
+        owesAskHeads = false
+        say(.askHeads, now: now, &output)
+      }
+      send(now: now, &output)
+    }
     // Few of the models that a peer has joined change in one drain: those are put in order, not all.
     for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
@@ -205,11 +214,6 @@ extension Session {
     outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
     holds.removeAll(keepingCapacity: true)
     guard phase == .live else { return }
-    if owesAskHeads {
-      owesAskHeads = false
-      say(.askHeads, now: now, &output)
-    }
-    send(now: now, &output)
     if owesAlive {
       owesAlive = false
       say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
@@ -242,14 +246,13 @@ extension Session {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
         if pending.number == nil {
           guard inFlight < limits.maxUndecided else { break }
-          switch prepare(write, in: &model, &output) {
+          switch prepare(write, now: now, in: &model, &output) {
           case .ready: break
           case .ended: continue
           // What comes after it waits too: a peer's writes to a model arrive in their order.
           case .waits: break writes
           }
           inFlight += 1
-          applyOfflineRule(write, now: now, in: &model)
         } else {
           counters.resent += 1
         }

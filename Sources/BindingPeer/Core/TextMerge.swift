@@ -5,8 +5,8 @@
 /// - The same words put in at the same place by both count once.
 /// - The result depends on the three texts alone, so every peer comes to the same.
 ///
-/// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so that
-/// none is ever torn. Blanks belong to the word behind them. What lies between the first and the last difference is
+/// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
+/// that none is torn. Blanks belong to the word behind them. What lies between the first and the last difference is
 /// compared word by word up to a limit of work; past it, it counts as one replaced piece.
 enum TextMerge {
   /// Words of one side times words of the other that are compared at most: some milliseconds.
