@@ -30,7 +30,9 @@ struct ModelBench: ParsableCommand {
     for count in counts { report.tell(count, count.measure()) }
   }
 
-  private static var groups: [any Group.Type] { [Observers.self, Locking.self, Bindings.self, OtherLibraries.self] }
+  private static var groups: [any Group.Type] {
+    [Observers.self, Locking.self, Bindings.self, OtherLibraries.self, MoreLibraries.self]
+  }
 
   /// A second thread, which does nothing: in a process with only one the C library leaves out the atomic operations of
   /// its locks, and every figure with a lock in it would be one that no real program sees.
