@@ -138,9 +138,9 @@ extension SharedModel {
     return pending
   }
 
-  func noteRejection(of fields: [String], _ reason: String) {
+  func noteRejection(of fields: [String], _ reason: String, stamp: UInt64) {
     let cells = staged.withLock { staged in fields.flatMap { staged.cells[$0] ?? [] } }
-    for weak in cells { weak.cell?.reject(reason) }
+    for weak in cells { weak.cell?.reject(reason, stamp: stamp) }
   }
 }
 
