@@ -28,7 +28,7 @@ final class ChangeDraft {
     assignments[key] = Result { () throws(FieldError) in
       let assignment = try cell.assignment(of: value, name: name)
       return Written(operation: assignment.operation, policies: assignment.policies) {
-        cell.accept(typed: assignment.shows, stamp: $0)
+        cell.accept(assignment, $0)
       }
     }
   }
@@ -49,14 +49,14 @@ final class ChangeDraft {
   struct Finished: Sendable {
     var proposal = Proposal(operations: [])
     var policies: [String: WritePolicy] = [:]
-    fileprivate(set) var acceptances: [@Sendable (_ stamp: UInt64) -> Void] = []
+    fileprivate(set) var acceptances: [@Sendable (LaidOver) -> Void] = []
 
-    func accept(stamp: UInt64) { for accept in acceptances { accept(stamp) } }
+    func accept(_ shown: LaidOver) { for accept in acceptances { accept(shown) } }
   }
 
   private struct Written {
     let operation: FieldOperation
     let policies: [String: WritePolicy]
-    let accept: @Sendable (_ stamp: UInt64) -> Void
+    let accept: @Sendable (LaidOver) -> Void
   }
 }

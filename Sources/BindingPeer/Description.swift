@@ -6,7 +6,7 @@ public struct FieldDescription: Sendable, Equatable {
   public var minimum: JSON?
   public var maximum: JSON?
   public var choices: [JSON]
-  /// The longest text, in characters.
+  /// The longest text, in characters as a reader counts them (`String.count`).
   public var maximumLength: Int?
   public var unit: String?
   public var defaultValue: JSON?
@@ -29,18 +29,15 @@ public struct FieldDescription: Sendable, Equatable {
 
   /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
   public func allowed(insteadOf value: JSON) -> String? {
-    guard type.admits(value) else { return "\(type.article) \(type.rawValue)" }
-    if !choices.isEmpty, !choices.contains(value) {
-      return "one of \(choices.map(\.description).joined(separator: ", "))"
+    let rule = FieldRule(
+      type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices)
+    switch rule.misfit(value) {
+    case nil: return nil
+    case .type: return type.words
+    case .choice: return "one of \(choices.map(\.description).joined(separator: ", "))"
+    case .range: return "\(minimum?.description ?? "…")...\(maximum?.description ?? "…")"
+    case .length: return "at most \(maximumLength ?? 0) characters"
     }
-    if let number = value.asDouble, number < minimum?.asDouble ?? -.infinity || number > maximum?.asDouble ?? .infinity
-    {
-      return "\(minimum?.description ?? "…")...\(maximum?.description ?? "…")"
-    }
-    if case .string(let text) = value, let maximumLength, text.count > maximumLength {
-      return "at most \(maximumLength) characters"
-    }
-    return nil
   }
 }
 
@@ -55,6 +52,12 @@ public struct ModelDescription: Sendable, Equatable {
     fields = [:]
     guard case .object(let members)? = json["fields"] else { return }
     for member in members { fields[member.name] = FieldDescription(member.value) }
+  }
+
+  /// Whether a field may have that value; fields that are not described may have any.
+  func admits(_ value: FieldValue?, for field: String) -> Bool {
+    guard let description = fields[field], let json = value?.jsonIfValid else { return true }
+    return description.allowed(insteadOf: json) == nil
   }
 
   public var json: JSON {
@@ -95,19 +98,5 @@ extension FieldDescription {
     if let defaultValue { members.append(.init("default", defaultValue)) }
     if let policy { members.append(.init("policy", .string(policy))) }
     return .object(members + others)
-  }
-}
-
-extension FieldType {
-  var article: String { [.integer, .array, .object].contains(self) ? "an" : "a" }
-}
-
-extension JSON {
-  var asDouble: Double? {
-    switch self {
-    case .integer(let value): Double(value)
-    case .number(let value): value
-    default: nil
-    }
   }
 }

@@ -9,8 +9,9 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var encodedDefault: FieldValue? { get }
   /// The model that the cell is tied to.
   var sharedModel: SharedModel? { get }
-  /// Notes that a write of this field was refused; the next accepted value clears it.
-  func reject(_ reason: String)
+  /// Notes that a write of this field was refused; the next value that is later than `stamp` clears it. What the field
+  /// fell back to is not.
+  func reject(_ reason: String, stamp: UInt64)
   /// Ties the cell to a field of a shared model; false if it is tied already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than
@@ -35,6 +36,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     var stamp: UInt64 = 0
     var attachment: (model: SharedModel, name: String)?
     var problem: FieldProblem?
+    /// When a refusal was noted as the problem; values up to here do not clear it.
+    var refusedAt: UInt64 = 0
   }
   private let shown: Protected<Shown>
 
@@ -94,8 +97,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     do {
       let assignment = try assignment(of: value, name: attachment.name)
       let proposal = Proposal(operations: [assignment.operation])
-      _ = try attachment.model.write(proposal, policies: assignment.policies) { [self] stamp in
-        accept(typed: assignment.shows, stamp: stamp)
+      _ = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
+        accept(assignment, $0)
       }
     } catch {
       shown.withLock { $0.problem = .rejected("\(error)") }
@@ -131,13 +134,19 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     accept(typed: decoded, stamp: stamp)
   }
 
+  /// Shows an assignment that was just laid over.
+  func accept(_ assignment: Assignment<Value>, _ shown: LaidOver) {
+    let merged = shown.merged[assignment.operation.field].flatMap(codec.decode)
+    accept(typed: merged ?? assignment.shows, stamp: shown.stamp)
+  }
+
   /// `accept` for a value that is decoded already: a local write.
   func accept(typed value: Value, stamp: UInt64) {
     shown.withLock {
       guard stamp > $0.stamp else { return }
       $0.stamp = stamp
       $0.value = value
-      $0.problem = nil
+      if stamp > $0.refusedAt { $0.problem = nil }
     }
   }
 
@@ -145,8 +154,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     news.value = shown.withLock { $0.value }
   }
 
-  func reject(_ reason: String) {
-    shown.withLock { $0.problem = .rejected(reason) }
+  func reject(_ reason: String, stamp: UInt64) {
+    shown.withLock {
+      // What was assigned since shows for itself.
+      guard stamp > $0.stamp else { return }
+      $0.problem = .rejected(reason)
+      $0.refusedAt = stamp
+    }
   }
 
   private func objection(to value: Value) -> FieldProblem? {

@@ -13,23 +13,6 @@ public protocol FieldCodable: Sendable {
   init?(fieldJSON json: JSON)
 }
 
-/// What a description says of a field's values; the raw value is the word in the description's JSON.
-public enum FieldType: String, Sendable, Hashable, CaseIterable {
-  case boolean, integer, number, string, array, object, any
-
-  /// Whether a value of this type may be `json`.
-  public func admits(_ json: JSON) -> Bool {
-    switch (self, json) {
-    case (.any, _), (.boolean, .bool), (.integer, .integer), (.number, .integer), (.number, .number),
-      (.string, .string),
-      (.array, .array), (.object, .object):
-      true
-    case (.integer, .number(let number)): number == number.rounded() && abs(number) < 9_007_199_254_740_992
-    default: false
-    }
-  }
-}
-
 extension Bool: FieldCodable {
   public static var fieldType: FieldType { .boolean }
   public var fieldJSON: JSON { .bool(self) }

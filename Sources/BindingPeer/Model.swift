@@ -33,7 +33,7 @@ extension Model {
     let draft = ChangeDraft(of: shared)
     try draft.run { () throws in try body(self) }
     let finished = try draft.finished()
-    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept(stamp: $0) }
+    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept($0) }
   }
 
   /// Deletes the model: every field, in one commit. Whoever shares it still sees the declared defaults.

@@ -86,7 +86,13 @@ extension Peer {
         if isCurrent { break }
       }
       guard let model, model.isCurrent else { return }
-      let missing = operations.filter { model.record($0.field)?.committed == nil }
+      // The hub refuses all of a proposal for one value that does not fit, and an empty text may well stand for
+      // nothing chosen yet: such a default only shows here.
+      let inForce =
+        model.record(Names.description)?.committed.flatMap(\.jsonIfValid).map(ModelDescription.init) ?? described
+      let missing = operations.filter {
+        model.record($0.field)?.committed == nil && inForce.admits($0.value, for: $0.field)
+      }
       if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
     }
   }

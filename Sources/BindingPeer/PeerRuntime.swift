@@ -171,10 +171,14 @@ struct Errands {
   struct Settled {
     let undecided: PeerRuntime.UndecidedWrite
     let outcome: Outcome
+    let current: [String: FieldValue]
+    let stamp: UInt64
 
     func carryOut() {
-      if let reason = outcome.complaint { undecided.model.noteRejection(of: undecided.write.fields, reason) }
-      undecided.write.settle(outcome)
+      if let reason = outcome.complaint {
+        undecided.model.noteRejection(of: undecided.write.fields, reason, stamp: stamp)
+      }
+      undecided.write.settle(outcome, current: current)
     }
   }
   var settled: [Settled] = []
@@ -201,10 +205,13 @@ extension PeerRuntime.State {
         stamp += 1
         model.stage(reveal, stamp: stamp)
         errands.revealed.append(model)
-      case .settled(let id, _, let outcome):
+      case .settled(let id, let model, let outcome):
         isNews = true
         guard let undecided = writes.removeValue(forKey: id) else { continue }
-        errands.settled.append(.init(undecided: undecided, outcome: outcome))
+        let current = current(undecided.write.fields, of: model, after: outcome)
+        // Later than the value that the field falls back to, which is revealed before.
+        stamp += 1
+        errands.settled.append(.init(undecided: undecided, outcome: outcome, current: current, stamp: stamp))
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
         if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
@@ -226,6 +233,18 @@ extension PeerRuntime.State {
       waiters.removeValue(forKey: id)
       errands.released.append((waiter, true))
     }
+  }
+
+  /// What stands instead of a write that the hub decided against.
+  private func current(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
+    var current: [String: FieldValue] = [:]
+    switch outcome {
+    case .refused, .conflict: for field in fields { current[field] = session.fieldRecord(model, field)?.committed }
+    default: return [:]
+    }
+    // The replica may not have what the hub compared with.
+    if case .conflict(let conflict) = outcome { current[conflict.field] = conflict.value }
+    return current
   }
 
   var peerStatus: PeerStatus {

@@ -10,7 +10,7 @@ public import BindingWire
 public final class PendingWrite: Sendable {
   private enum Progress {
     case undecided([@Sendable (Outcome) -> Void])
-    case decided(Outcome)
+    case decided(Outcome, current: [String: FieldValue])
   }
   private let progress: Protected<Progress> = Protected(.undecided([]))
   /// The fields that this write concerns, by their names on the wire.
@@ -21,7 +21,15 @@ public final class PendingWrite: Sendable {
   /// What became of the write, if that is known already.
   public var outcomeSoFar: Outcome? {
     progress.withLock {
-      if case .decided(let outcome) = $0 { outcome } else { nil }
+      if case .decided(let outcome, _) = $0 { outcome } else { nil }
+    }
+  }
+
+  /// Of a write that was refused or lost a comparison: the committed values of its fields when this peer learned of
+  /// it. A field without a value is not among them; nothing is before there is an outcome.
+  public var current: [String: FieldValue] {
+    progress.withLock {
+      if case .decided(_, let current) = $0 { current } else { [:] }
     }
   }
 
@@ -36,7 +44,7 @@ public final class PendingWrite: Sendable {
   func whenSettled(_ hear: @escaping @Sendable (Outcome) -> Void) {
     let known: Outcome? = progress.withLock {
       switch $0 {
-      case .decided(let outcome): return outcome
+      case .decided(let outcome, _): return outcome
       case .undecided(let waiting):
         $0 = .undecided(waiting + [hear])
         return nil
@@ -51,16 +59,16 @@ public final class PendingWrite: Sendable {
     get async throws(WriteRejection) {
       switch await outcome {
       case .committed(_, let version): return version
-      case let other: throw WriteRejection(outcome: other, fields: fields)
+      case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
       }
     }
   }
 
   /// Tells the outcome; the first counts.
-  func settle(_ outcome: Outcome) {
+  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:]) {
     let waiting: [@Sendable (Outcome) -> Void] = progress.withLock {
       guard case .undecided(let waiting) = $0 else { return [] }
-      $0 = .decided(outcome)
+      $0 = .decided(outcome, current: current)
       return waiting
     }
     for hear in waiting { hear(outcome) }
@@ -71,6 +79,8 @@ public final class PendingWrite: Sendable {
 public struct WriteRejection: Error, Sendable, Equatable, CustomStringConvertible {
   public let outcome: Outcome
   public let fields: [String]
+  /// The committed values of the fields when this peer learned of it; a field without one is not among them.
+  public let current: [String: FieldValue]
 
   public var description: String { outcome.explanation(of: fields.joined(separator: ", ")) }
 }
@@ -81,6 +91,7 @@ extension Outcome {
     switch self {
     case .committed(_, let version): "\(subject): committed at \(version)"
     case .kept: "\(subject): nothing to do"
+    case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(refusal.text)"
     case .refused(let refusal): "\(subject): refused: \(refusal.text)"
     case .conflict(let conflict):
       "\(conflict.field) changed at \(conflict.version): "

@@ -38,8 +38,8 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   public func write(_ value: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
     let assignment = try cell.assignment(of: value, name: name)
-    return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) {
-      [cell] stamp in cell.accept(typed: assignment.shows, stamp: stamp)
+    return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) { [cell] in
+      cell.accept(assignment, $0)
     }
   }
 
@@ -58,20 +58,21 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     let (model, name) = try cell.attached()
     // An own write still under way would make the first try a conflict with oneself.
     var seen = await model.recordOnceSettled(name)
-    var rejection = WriteRejection(outcome: .expired, fields: [name])
+    var rejection = WriteRejection(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
       let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
       let value = try body(base)
       let proposal = Proposal(
         operations: [try cell.operation(.set, value, name: name)],
         conditions: [Condition(field: name, epoch: seen?.epoch ?? 0, version: seen?.version ?? 0)])
-      let outcome = try await model.write(proposal).outcome
+      let write = try model.write(proposal)
+      let outcome = await write.outcome
       switch outcome {
       case .committed: return value
       case .conflict(let conflict):
-        rejection = WriteRejection(outcome: outcome, fields: [name])
+        rejection = WriteRejection(outcome: outcome, fields: [name], current: write.current)
         seen = await model.record(name, noOlderThan: conflict)
-      default: throw WriteRejection(outcome: outcome, fields: [name])
+      default: throw WriteRejection(outcome: outcome, fields: [name], current: write.current)
       }
     }
     throw rejection

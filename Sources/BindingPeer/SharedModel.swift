@@ -119,10 +119,9 @@ public final class SharedModel: Sendable {
 // MARK: - Writing
 
 extension SharedModel {
-  /// Lays the proposal over and registers it; `whenLaidOver` is called with a stamp older than all that is revealed
-  /// from then on.
+  /// Lays the proposal over and registers it; `whenLaidOver` is told what shows then.
   func write(
-    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (_ stamp: UInt64) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (LaidOver) -> Void
   ) throws(WriteError) -> PendingWrite {
     var proposal = proposal
     proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
@@ -136,8 +135,19 @@ extension SharedModel {
       state.stamp += 1
       return state.stamp
     }
-    whenLaidOver(stamp)
+    let isPlain = policies.isEmpty && proposal.isPlainSet
+    whenLaidOver(isPlain ? LaidOver(stamp: stamp) : present(proposal.operations.map(\.field)))
     return pending
+  }
+
+  /// What shows of these fields now.
+  private func present(_ fields: [String]) -> LaidOver {
+    runtime.state.withLock { state in
+      state.stamp += 1
+      var shown = LaidOver(stamp: state.stamp)
+      for field in fields { shown.merged[field] = state.session.shown(id, field) }
+      return shown
+    }
   }
 
   /// Asks, on the model's lane, what two values become, and goes on with the answer.
@@ -148,10 +158,19 @@ extension SharedModel {
     }
   }
 
-  func noteRejection(of fields: [String], _ reason: String) {
+  func noteRejection(of fields: [String], _ reason: String, stamp: UInt64) {
     let cells = staged.withLock { staged in fields.flatMap { staged.cells[$0] ?? [] } }
-    for weak in cells { weak.cell?.reject(reason) }
+    for weak in cells { weak.cell?.reject(reason, stamp: stamp) }
   }
+}
+
+/// What shows once a proposal is laid over.
+struct LaidOver: Sendable {
+  /// Older than all that is revealed from then on.
+  var stamp: UInt64
+  /// What became of fields that were not plainly set: merged with what is there, which may be newer than what their
+  /// cell knows, or given up already.
+  var merged: [String: FieldValue] = [:]
 }
 
 // MARK: - Delivering

@@ -20,6 +20,8 @@ struct Ledger {
   private var present: [String: [String: FieldValue]] = [:]
   private(set) var commits = 0
   private var proposals: Swift.Set<String> = []
+  /// In which epoch each proposal was carried out first: in a later one a rescue may have brought it back.
+  private var firstEpochs: [String: Epoch] = [:]
 
   /// A hub has started with this log: models stand where it leaves them.
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
@@ -77,11 +79,26 @@ struct Ledger {
         let key = "\(batch.model).\(field) \(group.epoch) \(tag.rawValue) \(commit.number)"
         guard proposals.insert(key).inserted else { throw Broken("proposal \(key) was carried out twice") }
       }
+      let proposal = "\(batch.model) \(tag.rawValue) \(commit.number)"
+      firstEpochs[proposal] = firstEpochs[proposal] ?? group.epoch
+      if firstEpochs[proposal] == group.epoch { try check(changes, in: state, at: place) }
       entries[place] = Entry(tag: tag, number: commit.number, changes: changes)
       states[place] = state
       commits += 1
     }
     present[batch.model] = state
+  }
+
+  /// What a proposal wrote fits the description that it left.
+  private func check(
+    _ changes: [String: FieldValue?], in state: [String: FieldValue], at place: Place
+  ) throws(Broken) {
+    guard let most = try? state[Names.description]?.json["fields"]?["n"]?["max"]?.int64,
+      case .some(.some(let value)) = changes["n"], let number = try? value.json.int64
+    else { return }
+    if number > most {
+      throw Broken("version \(place.version) of \(place.model) wrote \(number) where \(most) is the most")
+    }
   }
 }
 

@@ -54,6 +54,7 @@ public struct Counts: Sendable {
   public var superseded = 0
   public var kept = 0
   public var unknown = 0
+  public var misfits = 0
   public var lost = 0
   public var gaps = 0
   public var deltas = 0
@@ -87,6 +88,7 @@ public struct Counts: Sendable {
     superseded += other.superseded
     kept += other.kept
     unknown += other.unknown
+    misfits += other.misfits
     lost += other.lost
     gaps += other.gaps
     deltas += other.deltas

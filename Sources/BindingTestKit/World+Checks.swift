@@ -102,6 +102,10 @@ extension World {
       proposal.operations = [FieldOperation(.add, "n", FieldValue(bytes: Array("1".utf8)))]
     case 4: proposal.operations = [FieldOperation(.delete, field)]
     case 5: proposal.operations = [FieldOperation(.whenUnset, field, unique)]
+    case 6:
+      let most = chance.below(30)
+      let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(most),\"unit\":\(unique)}}}"
+      proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
     default: break
     }
     do {
@@ -191,6 +195,7 @@ extension World {
     case .kept: counts.kept += 1
     case .unknown: counts.unknown += 1
     case .expired: throw broken("write \(id.rawValue) of p\(peer) expired, which nobody asked for")
+    case .refused(let refusal) where refusal.code == .doesNotFit && write.adds > 0: counts.misfits += 1
     case .refused(let refusal): throw broken("write \(id.rawValue) of p\(peer) was refused: \(refusal)")
     }
   }

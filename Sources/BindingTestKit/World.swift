@@ -43,7 +43,7 @@ public final class World {
   var ledger = Ledger()
   var peers: [SimulatedPeer] = []
   let modelNames: [String]
-  static let fields = ["a", "b", "c", "n"]
+  static let fields = ["a", "b", "c", "n", Names.description]
   var modelFrames = 0
 
   public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {

@@ -79,6 +79,8 @@ public enum RefusalCode: UInt16, Sendable, CaseIterable {
   case modelFull
   case unknownVerb
   case notPermitted
+  /// The value is not what the model's description says of its field.
+  case doesNotFit
 }
 
 /// Why a proposal has not been decided yet.

@@ -83,7 +83,7 @@ public struct WireOutcome: WireContent, Hashable {
     case .committed: rest = try Self.committed(from: &reader, number: number)
     case .kept: rest = .kept
     case .refused:
-      let code: RefusalCode = try reader.choice("code", try reader.u16("code"), "1 to 13")
+      let code: RefusalCode = try reader.choice("code", try reader.u16("code"), "1 to 14")
       rest = .refused(Refusal(code, try reader.text16("text")))
     case .conflict: rest = .conflict(try Conflict(from: &reader))
     case .expired: rest = .expired

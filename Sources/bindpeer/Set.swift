@@ -72,13 +72,14 @@ struct WriteReport {
       )
     }
     let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
-    try tell(outcome, proposal, before: before, version: version, milliseconds)
+    try tell(outcome, proposal, current: write.current, before: before, version: version, milliseconds)
   }
 
   private func tell(
-    _ outcome: Outcome, _ proposal: Proposal, before: [String: FieldValue], version: Version, _ milliseconds: Double
+    _ outcome: Outcome, _ proposal: Proposal, current: [String: FieldValue], before: [String: FieldValue],
+    version: Version, _ milliseconds: Double
   ) throws {
-    if common.json { Terminal.say(outcome.json(model: model.id, milliseconds: milliseconds)) }
+    if common.json { Terminal.say(outcome.json(model: model.id, current: current, milliseconds: milliseconds)) }
     switch outcome {
     case .committed(_, let new):
       guard !common.json else { return }
@@ -100,7 +101,7 @@ struct WriteReport {
         \(conflict.origin.name)-\(conflict.origin.tag.short), \(age(conflict.ageMilliseconds)) ago.
         Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
         """)
-    case .refused(let refusal): throw Failure(.conflict, "refused: \(model.id): \(refusal.text)")
+    case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
     case .superseded, .expired, .unknown: throw Failure(.conflict, outcome.explanation(of: model.id))
     }
   }
@@ -113,7 +114,7 @@ struct WriteReport {
 
 extension Outcome {
   /// The outcome for scripts; the names are pinned by a test.
-  func json(model: String, milliseconds: Double) -> JSON {
+  func json(model: String, current: [String: FieldValue], milliseconds: Double) -> JSON {
     var members: [JSON.Member] = [.init("model", .string(model))]
     switch self {
     case .committed(_, let version):
@@ -123,6 +124,8 @@ extension Outcome {
       members += [
         .init("outcome", .string("refused")), .init("code", .string("\(refusal.code)")),
         .init("text", .string(refusal.text)),
+        .init(
+          "current", .object(current.sorted { $0.key < $1.key }.map { .init($0.key, (try? $0.value.json) ?? .null) })),
       ]
     case .conflict(let conflict):
       members += [
@@ -137,6 +140,15 @@ extension Outcome {
     }
     members.append(.init("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000)))
     return .object(members)
+  }
+}
+
+extension Refusal {
+  /// What was refused and why; with what a field takes, where to look it up.
+  func report(on model: String) -> String {
+    // Words about a value name its model and field themselves.
+    let words = text.hasPrefix("\(model).") ? "refused: \(text)" : "refused: \(model): \(text)"
+    return code == .doesNotFit ? "\(words)\nWhat it takes: bindpeer describe \(model)" : words
   }
 }
 

@@ -238,6 +238,17 @@ struct Pipe: AsyncParsableCommand {
     let printer = WatchPrinter(json: true, count: nil) {}
     printer.follow(shared, field: nil, fromNow: true)
     var number = 0
+    var sent: [(line: Int, write: PendingWrite)] = []
+    var refused = 0
+    func report() {
+      let known = sent.prefix { $0.write.outcomeSoFar != nil }
+      sent.removeFirst(known.count)
+      for (line, write) in known {
+        guard case .refused(let refusal) = write.outcomeSoFar else { continue }
+        Terminal.complain("line \(line): \(refusal.report(on: shared.id))")
+        refused += 1
+      }
+    }
     while let line = readLine() {
       number += 1
       guard case .object(let members)? = try? JSON(parsing: line) else {
@@ -248,15 +259,18 @@ struct Pipe: AsyncParsableCommand {
           ? FieldOperation(.delete, member.name) : FieldOperation(.set, member.name, FieldValue(json: member.value))
       }
       do {
-        _ = try shared.write(Proposal(operations: operations))
+        sent.append((number, try shared.write(Proposal(operations: operations))))
       } catch {
         throw Failure(.doesNotFit, "line \(number): \(error)")
       }
+      report()
     }
     let left = await peer.close(flush: common.timeout.duration)
+    report()
     guard left.isEmpty else {
       throw Failure(
         .timedOut, "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", ")).")
     }
+    if refused > 0 { throw Failure(.conflict, "\(refused) of \(number) lines were refused.") }
   }
 }

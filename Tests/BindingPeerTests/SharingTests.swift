@@ -144,8 +144,13 @@ struct SharingTests {
     let (mine, _) = try await lamps()
     mine.level = 0.5
     let raw = try right.model("lamp")
-    #expect(await eventually { raw["level"]?.description == "0.5" })
-    try raw.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "\"dim\""))]))
+    #expect(await eventually { raw["level"]?.description == "0.5" && raw["label"] != nil })
+    // The hub would refuse it while the description says that a level is a number.
+    try raw.write(
+      Proposal(operations: [
+        FieldOperation(.set, Names.description, try FieldValue(text: "{}")),
+        FieldOperation(.set, "level", try FieldValue(text: "\"dim\"")),
+      ]))
     #expect(
       await eventually {
         if case .problem(.mismatch) = mine.$level.status { true } else { false }

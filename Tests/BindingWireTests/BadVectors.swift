@@ -166,7 +166,7 @@ enum BadVectors {
       toPeer(
         "outcome-count-over", patched(good("outcomes-committed"), 31, 0xFE, 0xFF, 0xFF, 0xFF),
         "three numbers from 4,294,967,294 on"),
-      toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 14), "codes are 1 to 13"),
+      toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 15), "codes are 1 to 14"),
       toPeer("outcome-hold-code", patched(good("outcomes-hold"), 36, 5), "codes are 1 to 4"),
     ]
   }

@@ -26,6 +26,9 @@ struct FieldSlot {
   var decided = Decided()
   /// The last proposal that named it, counted by the sequencer: a field stands once in a proposal.
   var namedBy: UInt64 = 0
+  /// What the description asks of its values, as of the model's rules of that turn; see `ModelLog.rule(of:)`.
+  var rule: FieldRule?
+  var rulesTurn: UInt32 = 0
 
   var digest: UInt64 = 0
   var isDigestStale = false
@@ -67,6 +70,8 @@ struct FieldSlots {
   private(set) var valueCount = 0
   private var storedDigest: UInt64 = 0
   private var stale: [FieldID] = []
+  /// The field that holds the description; `FieldID.max` while nobody has named it.
+  private(set) var descriptionID = FieldID.max
 
   var count: Int { slots.count }
 
@@ -83,6 +88,7 @@ struct FieldSlots {
     let id = FieldID(slots.count)
     slots.append(FieldSlot(name: name))
     ids[name] = id
+    if name == Names.description { descriptionID = id }
     return id
   }
 
@@ -91,6 +97,7 @@ struct FieldSlots {
     while slots.count > count {
       let slot = slots.removeLast()
       ids[slot.name] = nil
+      if slot.name == Names.description { descriptionID = .max }
     }
   }
 

@@ -34,6 +34,11 @@ final class ModelLog {
   /// was rescued since. Only what is later can still help.
   @exclusivity(unchecked) var rescuedFrom: RescuePoint?
 
+  /// What the description asks of the fields, with what the hand has decided of it, and as it is stored.
+  @exclusivity(unchecked) var rules = RulesInForce()
+  @exclusivity(unchecked) var storedRules = RulesInForce()
+  @exclusivity(unchecked) var lastRulesTurn: UInt32 = 0
+
   /// The fields that the last commits touched.
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
   @exclusivity(unchecked) private var recentSince: Version = 0
@@ -162,6 +167,7 @@ final class ModelLog {
     for field in hand.touchedFields where Int(field) < namesStored { fields[field].forgetDecision() }
     fields.truncate(to: namesStored)
     for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
+    rules = storedRules
     clearHand()
   }
 
@@ -221,6 +227,7 @@ final class ModelLog {
       writers[writer].rememberCommit(cursor.number, cursor.version)
       raise(writer, to: cursor.number)
     }
+    takeStoredRules()
     if recent.count > 2 * recentLimit {
       let dropped = recent.count - recentLimit
       recentSince = recent[dropped - 1].version

@@ -62,6 +62,8 @@ extension ModelLog {
     _ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits
   ) -> (count: Int, isComplete: Bool) {
     openHand(epoch: epoch, time: wall)
+    // Values that were committed once are not held against a description: it may have come later than they.
+    defer { takeDecidedRules() }
     var count = 0
     // Fields of one old commit come back together; those that were written by it and again later are in the later one.
     let old = best.fields.sorted { ($0.version, $0.name) < ($1.version, $1.name) }
@@ -157,7 +159,10 @@ extension ModelLog {
   private func fits(_ field: OfferedField, _ limits: Limits) -> Bool {
     guard field.number < .max else { return false }
     guard let value = field.value else { return true }
-    return value.bytes.count <= limits.maxValueBytes && value.bytes.withUnsafeBytes { JSON.isValid($0) }
+    guard value.bytes.count <= limits.maxValueBytes else { return false }
+    return value.bytes.withUnsafeBytes { bytes in
+      JSON.isValid(bytes) && (field.name != Names.description || (try? ModelRules(describedBy: bytes)) != nil)
+    }
   }
 
   private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {

@@ -17,7 +17,7 @@ struct Sequencer {
   }
 
   /// Why a proposal becomes no commit.
-  private enum Verdict: Error {
+  enum Verdict: Error {
     case refused(RefusalCode, String)
     /// nil: nobody has ever named that field.
     case conflict(FieldID?, name: String)
@@ -126,6 +126,7 @@ struct Sequencer {
     let fieldsBefore = model.fields.count
     let touchedBefore = model.hand.touchedFields.count
     let weakBefore = model.hand.weakFields.count
+    let rulesBefore = model.rules
     model.hand.before.removeAll(keepingCapacity: true)
     model.hand.commits.beginCommit(
       origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
@@ -136,6 +137,7 @@ struct Sequencer {
       return version
     } catch {
       model.hand.commits.rollbackCommit()
+      model.rules = rulesBefore
       for (field, decided) in model.hand.before.reversed() where Int(field) < fieldsBefore {
         model.fields[field].decided = decided
       }
@@ -173,115 +175,5 @@ struct Sequencer {
         throw .conflict(field, name: "")
       }
     }
-  }
-
-  /// - Returns: how many fields change.
-  private mutating func change(
-    _ operations: OperationCursor, to version: Version, by writer: Int, in model: ModelLog
-  ) throws(Verdict) -> Int {
-    var operations = operations
-    var changed = 0
-    ordinal &+= 1
-    while (try? operations.next()) == true {
-      guard let verb = operations.verb else {
-        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here")
-      }
-      let takesNone = verb == .delete || verb == .clear
-      guard (operations.value == nil) == takesNone else {
-        throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
-      }
-      if verb == .clear {
-        for id in 0..<FieldID(model.fields.count) where model.fields[id].decided.hasValue {
-          try decide(nil, for: id, version, writer, in: model)
-          changed += 1
-        }
-        continue
-      }
-      let known = try field(operations.id, operations.name, in: model)
-      if let known {
-        guard model.fields[known].namedBy != ordinal, model.fields[known].decided.version != version else {
-          throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
-        }
-        model.fields[known].namedBy = ordinal
-      }
-      if verb == .delete {
-        guard let known, model.fields[known].decided.hasValue else { continue }
-        try decide(nil, for: known, version, writer, in: model)
-        changed += 1
-        continue
-      }
-      if verb == .whenUnset, let known, model.fields[known].decided.version > 0 { continue }
-      guard let operand = operations.value else { continue }
-      let id = if let known { known } else { try introduce(operations.name, in: model) }
-      if operand.count > limits.maxValueBytes {
-        throw .refused(
-          .valueTooLarge,
-          "\(model.fields[id].name) has \(operand.count) bytes; maxValueBytes is \(limits.maxValueBytes)")
-      }
-      if verb == .set || verb == .whenUnset {
-        guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
-        try decide(operand, for: id, version, writer, in: model)
-        if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
-      } else {
-        try merge(verb, operand, into: id, version, writer, in: model)
-      }
-      changed += 1
-    }
-    return changed
-  }
-
-  private func merge(
-    _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
-    in model: ModelLog
-  ) throws(Verdict) {
-    let slot = model.fields[id]
-    let present = slot.isDecided ? model.decidedValue(slot) : slot.fieldValue
-    guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
-      throw .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
-    }
-    let isTaken = model.hand.commits.change(id, merged)
-    try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
-  }
-
-  /// Writes a value (nil: a deletion) into the batch and notes it.
-  private func decide(
-    _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
-  ) throws(Verdict) {
-    let isTaken = model.hand.commits.change(id, value)
-    try note(isTaken, value?.count, for: id, version, writer, in: model)
-  }
-
-  private func note(
-    _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
-  ) throws(Verdict) {
-    guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
-    model.note(id, version, value: byteCount.map { model.hand.commits.lastValue(of: $0) }, by: writer)
-  }
-
-  /// The field that is meant; nil if nobody has named it before.
-  private func field(
-    _ id: FieldID?, _ name: UnsafeRawBufferPointer?, in model: ModelLog
-  ) throws(Verdict) -> FieldID? {
-    if let name { return model.fields.id(of: name) }
-    guard let id, Int(id) < model.fields.count else {
-      throw .refused(.unknownField, "there is no field \(id ?? 0); name it")
-    }
-    return id
-  }
-
-  private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
-    guard let name else { throw .refused(.badName, "a new field needs a name") }
-    do throws(WireError) {
-      try Names.checkField(name)
-    } catch {
-      throw .refused(.badName, error.problem)
-    }
-    guard model.fields.count < limits.maxModelFields else {
-      throw .refused(
-        .modelFull, "the model has \(model.fields.count) fields; maxModelFields is \(limits.maxModelFields)")
-    }
-    let id = model.fields.add(String(decoding: name, as: UTF8.self))
-    _ = model.hand.commits.introduce(name)
-    return id
   }
 }

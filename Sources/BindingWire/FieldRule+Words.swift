@@ -1,0 +1,52 @@
+extension FieldRule {
+  /// Why a value does not fit, in words that stand after the field's name: `7 is not in 0...1`.
+  public func words(_ misfit: Misfit, of value: JSON) -> String {
+    let shown = value.short
+    switch misfit {
+    case .type: return "\(shown) is not \(type.words)"
+    case .choice: return "\(shown) is not one of \(choiceWords)"
+    case .length(let count): return "\(shown) has \(count) characters, at most \(maximumLength ?? 0) are allowed"
+    case .range:
+      switch (minimum, maximum) {
+      case (let minimum?, let maximum?): return "\(shown) is not in \(minimum)...\(maximum)"
+      case (let minimum?, nil): return "\(shown) is not in \(minimum)..."
+      case (nil, let maximum?): return "\(shown) is not in ...\(maximum)"
+      case (nil, nil): return "\(shown) is not in its range"
+      }
+    }
+  }
+
+  private var choiceWords: String {
+    let shown = choices.prefix(10).map(\.short).joined(separator: ", ")
+    return choices.count > 10 ? "\(shown), … (\(choices.count) in all)" : shown
+  }
+}
+
+extension WireNumber: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .integer(let number): "\(number)"
+    case .unsigned(let number): "\(number)"
+    case .double(let number): "\(number)"
+    }
+  }
+}
+
+extension JSON {
+  /// The value as it stands in a line for people: not without end, and without characters that move others about.
+  package var short: String {
+    let text = WireNumber(self).map(\.description) ?? text
+    var line = ""
+    var count = 0
+    for scalar in text.unicodeScalars {
+      count += 1
+      guard count <= 40 else { return line + "…" }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+        line += "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: line.unicodeScalars.append(scalar)
+      }
+    }
+    return line
+  }
+}

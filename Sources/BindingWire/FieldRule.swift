@@ -1,0 +1,118 @@
+/// What a field takes by its description (protocol.md §8): made once, asked of each value. Hub and peers use the same.
+public struct FieldRule: Sendable, Equatable {
+  public let type: FieldType
+  /// Bounds of numbers, both allowed; nil where there is none. A NaN lies within no bound.
+  let minimum: WireNumber?
+  let maximum: WireNumber?
+  /// The longest text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX #29).
+  public let maximumLength: Int?
+  /// The only values; empty for any.
+  public let choices: [JSON]
+  /// The choices that all else allows, as they are usually written.
+  private var choiceTexts: [[UInt8]] = []
+
+  /// What of the rule a value breaks.
+  public enum Misfit: Sendable, Equatable {
+    case type
+    case range
+    case length(Int)
+    case choice
+  }
+
+  /// A bound that is no number (a text's, say) bounds nothing.
+  public init(
+    type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = []
+  ) {
+    self.type = type
+    self.minimum = minimum.flatMap(WireNumber.init)
+    self.maximum = maximum.flatMap(WireNumber.init)
+    self.maximumLength = maximumLength
+    self.choices = choices
+    guard !choices.isEmpty else { return }
+    let unchosen = self
+    choiceTexts = choices.filter { unchosen.misfit($0) == nil }.map(\.bytes)
+  }
+
+  /// Whether it takes every value.
+  public var isEmpty: Bool { type == .any && !isBounded && maximumLength == nil && choices.isEmpty }
+
+  private var isBounded: Bool { minimum != nil || maximum != nil }
+
+  /// What `value` breaks; nil if it fits.
+  public func misfit(_ value: JSON) -> Misfit? {
+    guard type.admits(value) else { return .type }
+    if !choices.isEmpty, !choices.contains(where: { $0.isSameValue(as: value) }) { return .choice }
+    if isBounded, let number = WireNumber(value), !contains(number, slack: 0) { return .range }
+    if let maximumLength, case .string(let text) = value {
+      let count = text.count
+      if count > maximumLength { return .length(count) }
+    }
+    return nil
+  }
+
+  /// The same for a value's text, which is known to be JSON. Allocates nothing for what is plain and fits.
+  public func misfit(_ value: UnsafeRawBufferPointer) -> Misfit? {
+    if certainlyTakes(value) { return nil }
+    guard let json = try? JSON(parsing: value) else { return .type }
+    return misfit(json)
+  }
+
+  private func contains(_ number: WireNumber, slack: Double) -> Bool {
+    if slack > 0 {
+      return contains(.double(number.double - slack), slack: 0) && contains(.double(number.double + slack), slack: 0)
+    }
+    if case .double(let double) = number, double.isNaN { return false }
+    if let minimum, number.isLess(than: minimum) { return false }
+    if let maximum, maximum.isLess(than: number) { return false }
+    return true
+  }
+
+  /// False where it takes a closer look.
+  private func certainlyTakes(_ text: UnsafeRawBufferPointer) -> Bool {
+    if !choices.isEmpty { return choiceTexts.contains { text.elementsEqual($0) } }
+    var scanner = JSONScanner(text)
+    scanner.skipSpace()
+    switch scanner.byte {
+    case UInt8(ascii: "\""):
+      guard type == .string || type == .any else { return false }
+      return maximumLength.map { scanner.certainlyHasAtMost($0) } ?? true
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): return type == .boolean || type == .any
+    case UInt8(ascii: "n"): return type == .any
+    case UInt8(ascii: "["): return type == .array || type == .any
+    case UInt8(ascii: "{"): return (type == .object || type == .any && !isBounded) && !scanner.mayBeEscape
+    default:
+      guard type == .number || type == .integer || type == .any,
+        let plain = PlainNumber(text, at: scanner.offset)
+      else { return false }
+      if type == .integer, case .double = plain.value { return false }
+      return !isBounded || contains(plain.value, slack: plain.slack)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// Whether the string that stands here has no more bytes than that between its quotation marks: then it has no more
+  /// characters either.
+  fileprivate func certainlyHasAtMost(_ characters: Int) -> Bool {
+    var end = text.count
+    while end > offset, text[end - 1] != UInt8(ascii: "\"") { end -= 1 }
+    return end - offset - 2 <= characters
+  }
+
+  /// Whether the object that stands here may stand for a number or bytes: its first name begins with `$` or an escape.
+  fileprivate var mayBeEscape: Bool {
+    var scanner = self
+    scanner.offset += 1
+    scanner.skipSpace()
+    guard scanner.byte == UInt8(ascii: "\""), scanner.offset + 1 < text.count else { return false }
+    return text[scanner.offset + 1] == UInt8(ascii: "$") || text[scanner.offset + 1] == UInt8(ascii: "\\")
+  }
+}
+
+extension JSON {
+  /// Whether both are one value: numbers however they are written, all else by the same text.
+  func isSameValue(as other: JSON) -> Bool {
+    if let left = WireNumber(self), let right = WireNumber(other), left.isSame(as: right) { return true }
+    return bytes == other.bytes
+  }
+}

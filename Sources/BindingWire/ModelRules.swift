@@ -1,0 +1,123 @@
+/// What a model's description (protocol.md §8) asks of its fields' values: read once, when the description is decided.
+public struct ModelRules: Sendable, Equatable {
+  /// Only fields that do not take every value are in here.
+  private var rules: [String: FieldRule] = [:]
+
+  /// Rules of a model without a description: every field is free.
+  public init() {}
+
+  /// Reads a description's text. Throws with the place that is not as protocol.md §8 says.
+  public init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionFault) {
+    let json: JSON
+    do throws(WireError) {
+      json = try JSON(parsing: value)
+    } catch {
+      throw DescriptionFault("", "is no JSON text: \(error.problem)")
+    }
+    guard case .object = json else { throw DescriptionFault("", "is \(json.kind), not an object") }
+    guard let fields = json["fields"] else { return }
+    guard case .object(let members) = fields else {
+      throw DescriptionFault("fields", "is \(fields.kind), not an object")
+    }
+    for member in members {
+      let place = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
+      guard (try? Names.checkField(member.name)) != nil, member.name != Names.description else {
+        throw DescriptionFault(place, "is no name of a field that can be described")
+      }
+      let rule = try FieldRule(describedBy: member.value, at: place)
+      // Of two members with one name the later counts.
+      rules[member.name] = rule.isEmpty ? nil : rule
+    }
+  }
+
+  public var isEmpty: Bool { rules.isEmpty }
+
+  /// The rule of a field; nil if it is free.
+  public subscript(field: String) -> FieldRule? { rules[field] }
+}
+
+/// What is wrong with a description, and where.
+public struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The members' names from the outside in, joined by dots; empty for the whole.
+  public let place: String
+  public let problem: String
+
+  init(_ place: String, _ problem: String) {
+    self.place = place
+    self.problem = problem
+  }
+
+  public var description: String { place.isEmpty ? problem : "\(place) \(problem)" }
+}
+
+extension FieldRule {
+  /// The rule of one described field. Members that are not known are passed over, for a newer peer may have written
+  /// them; `default` need not fit, since it may stand for nothing chosen yet.
+  fileprivate init(describedBy json: JSON, at place: String) throws(DescriptionFault) {
+    guard case .object = json else { throw DescriptionFault(place, "is \(json.kind), not an object") }
+    let type = try FieldRule.type(json["type"], at: "\(place).type")
+    let minimum = try FieldRule.bound(json["min"], of: type, at: "\(place).min")
+    let maximum = try FieldRule.bound(json["max"], of: type, at: "\(place).max")
+    if let least = minimum.flatMap(WireNumber.init), let most = maximum.flatMap(WireNumber.init),
+      most.isLess(than: least)
+    {
+      throw DescriptionFault("\(place).min", "is above max: \(least) and \(most)")
+    }
+    if let step = json["step"], !((WireNumber(step)?.double ?? 0) > 0) {
+      throw DescriptionFault("\(place).step", "is \(step.short), not a number above 0")
+    }
+    var length: Int?
+    if let json = json["maxLength"] {
+      guard let number = json.int64, number >= 0 else {
+        throw DescriptionFault("\(place).maxLength", "is \(json.short), not a whole number from 0 on")
+      }
+      length = Int(clamping: number)
+    }
+    var choices: [JSON] = []
+    if let json = json["choices"] {
+      guard case .array(let values) = json else {
+        throw DescriptionFault("\(place).choices", "is \(json.kind), not an array")
+      }
+      choices = values
+    }
+    for name in ["unit", "policy", "pattern"] {
+      guard let json = json[name] else { continue }
+      guard case .string = json else { throw DescriptionFault("\(place).\(name)", "is \(json.kind), not a string") }
+    }
+    self.init(type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices)
+  }
+
+  private static func type(_ json: JSON?, at place: String) throws(DescriptionFault) -> FieldType {
+    guard let json else { return .any }
+    guard case .string(let word) = json else { throw DescriptionFault(place, "is \(json.kind), not a string") }
+    guard let type = FieldType(rawValue: word) else {
+      let words = FieldType.allCases.map(\.rawValue).joined(separator: ", ")
+      throw DescriptionFault(place, "is \(json.short), not one of \(words)")
+    }
+    return type
+  }
+
+  /// A bound is a number; that of a string may be a string, which is for peers.
+  private static func bound(_ json: JSON?, of type: FieldType, at place: String) throws(DescriptionFault) -> JSON? {
+    guard let json else { return nil }
+    if case .string = json, type == .string { return json }
+    guard let number = WireNumber(json), !number.double.isNaN else {
+      throw DescriptionFault(place, "is \(json.short), not a number")
+    }
+    return json
+  }
+}
+
+extension JSON {
+  /// What it is, with its article.
+  fileprivate var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .integer, .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/// A number of a JSON text, compared by its value without rounding.
+enum WireNumber: Sendable, Equatable {
+  case integer(Int64)
+  /// Past `Int64.max`; only the escape `{"$int":…}` says such a one.
+  case unsigned(UInt64)
+  case double(Double)
+
+  init?(_ json: JSON) {
+    switch json {
+    case .integer(let number): self = .integer(number)
+    case .number(let number): self = .double(number)
+    default:
+      guard let number = json.unsignedPastInt64 else { return nil }
+      self = .unsigned(number)
+    }
+  }
+
+  var double: Double {
+    switch self {
+    case .integer(let number): Double(number)
+    case .unsigned(let number): Double(number)
+    case .double(let number): number
+    }
+  }
+
+  /// False when one of them is not a number.
+  func isLess(than other: WireNumber) -> Bool {
+    switch (self, other) {
+    case (.double(let left), .double(let right)): left < right
+    case (.double(let left), _): !left.isNaN && other.order(to: left) > 0
+    case (_, .double(let right)): !right.isNaN && order(to: right) < 0
+    case (.integer(let left), .integer(let right)): left < right
+    case (.unsigned(let left), .unsigned(let right)): left < right
+    case (.integer, .unsigned): true
+    case (.unsigned, .integer): false
+    }
+  }
+
+  /// Whether both have one value; a NaN has none.
+  func isSame(as other: WireNumber) -> Bool {
+    !double.isNaN && !other.double.isNaN && !isLess(than: other) && !other.isLess(than: self)
+  }
+
+  /// Of an integer: -1, 0 or 1 as it is less than, equal to or greater than `double`.
+  private func order(to double: Double) -> Int {
+    let floor = double.rounded(.down)
+    switch self {
+    case .integer(let integer):
+      guard let whole = Int64(exactly: floor) else { return double > 0 ? -1 : 1 }
+      return integer == whole ? (floor == double ? 0 : -1) : integer < whole ? -1 : 1
+    case .unsigned(let integer):
+      guard let whole = UInt64(exactly: floor) else { return double > 0 ? -1 : 1 }
+      return integer == whole ? (floor == double ? 0 : -1) : integer < whole ? -1 : 1
+    case .double: return 0
+    }
+  }
+}
+
+extension JSON {
+  /// What `{"$int":"…"}` says when it is past `Int64.max`, where reading leaves the object as it is.
+  var unsignedPastInt64: UInt64? {
+    guard case .object(let members) = self, members.count == 1, members[0].name == "$int",
+      case .string(let digits) = members[0].value, let number = UInt64(digits), number > UInt64(Int64.max),
+      String(number) == digits
+    else { return nil }
+    return number
+  }
+}
+
+/// The number that a plain JSON number stands for, read without allocating.
+///
+/// A decimal of more digits than a double tells apart is known to `isExact == false`: it lies within `slack` of the
+/// double here. Exponents and digits beyond any measure are not read at all.
+struct PlainNumber {
+  var value: WireNumber
+  var isExact: Bool
+
+  /// How far the number may lie from an inexact `value`: twice two roundings, and more than enough.
+  var slack: Double { isExact ? 0 : value.double.magnitude * 0x1p-50 }
+
+  /// Powers of ten that a double holds exactly.
+  private static func power(_ exponent: Int) -> Double {
+    var power = 1.0
+    for _ in 0..<exponent { power *= 10 }
+    return power
+  }
+
+  /// Reads the number at `offset` of a text that is known to be JSON; nil when the long way has to be taken.
+  init?(_ text: UnsafeRawBufferPointer, at offset: Int) {
+    var (at, digits, exponent, isWhole) = (offset, UInt64(0), 0, true)
+    let isNegative = text[at] == UInt8(ascii: "-")
+    if isNegative { at += 1 }
+    scan: while at < text.count {
+      switch text[at] {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        guard digits < 100_000_000_000_000_000 else { return nil }
+        digits = digits &* 10 &+ UInt64(text[at] &- UInt8(ascii: "0"))
+        if !isWhole { exponent -= 1 }
+      case UInt8(ascii: "."): isWhole = false
+      default: break scan
+      }
+      at += 1
+    }
+    if at < text.count, text[at] == UInt8(ascii: "e") || text[at] == UInt8(ascii: "E") { return nil }
+    if isWhole, digits > 0 || !isNegative {
+      value = .integer(isNegative ? -Int64(digits) : Int64(digits))
+      isExact = true
+      return
+    }
+    guard exponent >= -22 else { return nil }
+    let magnitude = Double(digits) / Self.power(-exponent)
+    value = .double(isNegative ? -magnitude : magnitude)
+    isExact = digits <= 1 << 53
+  }
+}

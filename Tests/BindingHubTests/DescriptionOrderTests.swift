@@ -1,0 +1,123 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// A description counts from the moment it is decided: in a batch, in a proposal, after a refusal, a repeat, a restart.
+@Suite struct DescriptionOrderTests {
+  static let narrow = WireOperation.set("@description", "{\"fields\":{\"level\":{\"type\":\"number\",\"max\":1}}}")
+  static let wide = WireOperation.set("@description", "{\"fields\":{\"level\":{\"type\":\"number\",\"max\":9}}}")
+  var bench = HubBench()
+
+  init() { bench.live(.ann) }
+
+  @Test("a description that is decided earlier in a batch binds what comes later in it")
+  mutating func sameBatch() {
+    let outcomes = bench.propose(
+      .ann, .of(1, [.set("level", "7")]), .of(2, [Self.narrow]), .of(3, [.set("level", "7")]), .of(4, [Self.wide]),
+      .of(5, [.set("level", "7")]))
+    #expect(outcomes[1] == .committed(1))
+    #expect(outcomes[2] == .committed(2))
+    #expect(outcomes[3]?.refusal == .doesNotFit)
+    #expect(outcomes[4] == .committed(3))
+    #expect(outcomes[5] == .committed(4))
+    #expect(bench.write(.ann, 6, .set("level", "10"))?.refusal == .doesNotFit, "the last one is the stored one")
+  }
+
+  @Test("what one proposal writes has to fit the description that it leaves, wherever in it that stands")
+  mutating func sameProposal() {
+    bench.write(.ann, 1, Self.wide)
+    #expect(bench.write(.ann, 2, .set("level", "7"), Self.narrow)?.refusal == .doesNotFit)
+    #expect(bench.write(.ann, 3, Self.narrow, .set("level", "7"))?.refusal == .doesNotFit)
+    #expect(bench.write(.ann, 4, Self.narrow, .set("level", "1")) == .committed(2))
+    #expect(bench.write(.ann, 5, .set("level", "7"), Self.wide) == .committed(3))
+    #expect(bench.write(.ann, 6, .of(.add, "level", "3"), Self.wide)?.refusal == .doesNotFit)
+    #expect(bench.write(.ann, 7, .set("level", "\"x\""), .delete("@description")) == .committed(4))
+  }
+
+  @Test("a description whose proposal failed binds nobody, and the one before is in force again")
+  mutating func failedProposal() {
+    let first = bench.propose(
+      .ann, .of(1, [Self.narrow, .set("z", "{")]), .of(2, [.set("level", "7")]), .of(3, [Self.narrow]),
+      .of(4, [Self.wide, .set("z", "{")]), .of(5, [.set("level", "7")]))
+    #expect(first[1]?.refusal == .malformedValue)
+    #expect(first[2] == .committed(1))
+    #expect(first[5]?.refusal == .doesNotFit)
+  }
+
+  @Test("a default description that yields to the present one changes nothing")
+  mutating func defaultYields() {
+    bench.write(.ann, 1, Self.narrow)
+    let weak = WireOperation(verb: .whenUnset, field: .name("@description"), value: Self.wide.value)
+    #expect(bench.write(.ann, 2, weak) == .kept)
+    #expect(bench.write(.ann, 3, .set("level", "7"))?.refusal == .doesNotFit)
+  }
+
+  @Test("description and defaults may come in one proposal")
+  mutating func firstToShare() {
+    let weak = WireOperation(verb: .whenUnset, field: .name("@description"), value: Self.narrow.value)
+    #expect(bench.write(.ann, 1, weak, .of(.whenUnset, "level", "0.5")) == .committed(1))
+    #expect(bench.write(.ann, 2, .set("level", "7"))?.refusal == .doesNotFit)
+  }
+
+  @Test("a refusal is repeated as it was decided, whatever the description says by then")
+  mutating func repeated() {
+    bench.write(.ann, 1, Self.narrow)
+    let refused = bench.write(.ann, 2, .set("level", "7"))
+    #expect(refused?.refusal == .doesNotFit)
+    bench.write(.ann, 3, Self.wide)
+    #expect(bench.write(.ann, 2, .set("level", "7")) == refused)
+    #expect(bench.read().values["level"] == nil)
+    #expect(bench.write(.ann, 4, .set("level", "7")) == .committed(3))
+    bench.write(.ann, 5, Self.narrow)
+    #expect(bench.write(.ann, 4, .set("level", "7")) == .committed(3), "and so is a commit")
+  }
+
+  @Test("a hub that starts on a stored log knows rules, refusals and marks")
+  mutating func restarted() throws {
+    bench.write(.ann, 1, Self.wide)
+    bench.write(.ann, 2, Self.narrow)
+    let refused = bench.write(.ann, 3, .set("level", "7"))
+    var later = HubBench(store: bench.store, stored: try bench.store.load())
+    let ann = Speaker.ann.again(9)
+    later.live(ann)
+    #expect(later.write(ann, 3, .set("level", "7")) == refused)
+    #expect(later.write(ann, 4, .set("level", "7"))?.refusal == .doesNotFit)
+    #expect(later.write(ann, 5, .set("level", "1")) == .committed(3))
+  }
+
+  @Test("a description of a batch that was not stored binds nobody; that of the other hub does")
+  mutating func moved() throws {
+    bench.write(.ann, 1, Self.wide)
+    var other = HubBench(store: bench.store, stored: try bench.store.load())
+    other.live(.ben)
+    other.write(.ben, 1, Self.narrow)
+    let free = WireOperation.set("@description", "{}")
+    #expect(bench.write(.ann, 2, free)?.hold == .busy, "the other was first")
+    #expect(bench.write(.ann, 2, .set("level", "7"))?.refusal == .doesNotFit)
+    #expect(bench.read().version == 2)
+  }
+
+  @Test("what was committed before a description came is brought back with it, and new writes have to fit")
+  mutating func rescued() throws {
+    bench = HubBench(tailProven: false)
+    let ann = Speaker.ann
+    bench.hello(ann)
+    let ask = bench.join(ann, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 2)).askedOffers(ann)
+    let topic = try #require(ask.first?.topic)
+    let fields: [OfferedField] = [
+      OfferedField(name: "level", version: 1, origin: ann.origin, number: 1, time: 1, value: json("7")),
+      OfferedField(
+        name: "@description", version: 2, origin: ann.origin, number: 2, time: 2, value: Self.narrow.value),
+    ]
+    bench.say(
+      ann,
+      .offer(
+        Offer(
+          request: ask[0].request, topic: topic, epoch: HubBench.oldEpoch, version: 2, chunk: 0, isLast: true,
+          fields: fields)))
+    bench.wait(3_000)
+    #expect(bench.read().values["level"] == "7")
+    #expect(bench.write(ann, 3, .set("level", "7"))?.refusal == .doesNotFit)
+    #expect(bench.write(ann, 4, .set("level", "1")) == .committed(3))
+  }
+}

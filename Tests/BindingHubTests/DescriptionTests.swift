@@ -1,0 +1,187 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// The hub refuses what the model's description does not allow, by what is decided and by nothing else.
+@Suite struct DescriptionTests {
+  static let lamp = """
+    {"fields":{"level":{"type":"number","min":0,"max":1},"count":{"type":"integer","min":-5,"max":100},\
+    "on":{"type":"boolean"},"name":{"type":"string","maxLength":5},\
+    "mode":{"type":"string","choices":["red","blue"]},"gear":{"choices":[1,2.5]},\
+    "big":{"type":"integer","max":{"$int":"9007199254740993"}}}}
+    """
+  var bench = HubBench()
+  private var numbers: [String: ProposalNumber] = [:]
+
+  init() {
+    bench.live(.ann)
+    bench.live(.ben)
+    write(.set("@description", Self.lamp))
+  }
+
+  @discardableResult
+  private mutating func write(_ operations: WireOperation..., by peer: Speaker = .ann) -> WireOutcome.Rest? {
+    let number = (numbers[peer.identity.name] ?? 0) + 1
+    numbers[peer.identity.name] = number
+    return bench.propose(peer, .of(number, operations))[number]
+  }
+
+  private func words(_ outcome: WireOutcome.Rest?) -> String? {
+    guard case .refused(let refusal) = outcome, refusal.code == .doesNotFit else { return nil }
+    return refusal.text
+  }
+
+  // MARK: Each rule
+
+  @Test(
+    "what lies at the limit is taken",
+    arguments: [
+      ("level", "0"), ("level", "1"), ("level", "1.0"), ("level", " 1e0 "), ("level", "-0.0"), ("level", "1e-400"),
+      ("level", "0.99999999999999999999"), ("count", "-5"), ("count", "100"), ("count", "1e2"), ("count", "7.0"),
+      ("on", "true"), ("on", "false"), ("name", "\"abcde\""), ("name", "\"\""), ("name", "\"\\u0061bcde\""),
+      ("name", "\"äöüße\""), ("name", "\"👨‍👩‍👧‍👦🇩🇪e\u{301}45\""), ("mode", "\"red\""), ("mode", "\"bl\\u0075e\""),
+      ("gear", "1"), ("gear", "1.0"), ("gear", "2.5"), ("big", "9007199254740993"),
+      ("big", "{\"$int\":\"9007199254740993\"}"), ("big", "-9223372036854775808"), ("free", "[1,{\"a\":null}]"),
+    ])
+  mutating func fits(_ field: String, _ value: String) {
+    #expect(write(.set(field, value)) == .committed(2))
+    #expect(bench.read().values[field] == value)
+  }
+
+  @Test(
+    "what lies past the limit is refused, and the words name field, value and limit",
+    arguments: [
+      ("level", "7", "lamp.level: 7 is not in 0...1"),
+      ("level", "-0.001", "lamp.level: -0.001 is not in 0...1"),
+      ("level", "1.0000000000000002", "lamp.level: 1.0000000000000002 is not in 0...1"),
+      ("level", "1e400", nil),
+      ("level", "{\"$float\":\"NaN\"}", "lamp.level: nan is not in 0...1"),
+      ("level", "{\"$float\":\"Infinity\"}", "lamp.level: inf is not in 0...1"),
+      ("level", "\"1\"", "lamp.level: \"1\" is not a number"),
+      ("level", "null", "lamp.level: null is not a number"),
+      ("count", "101", "lamp.count: 101 is not in -5...100"), ("count", "-6", "lamp.count: -6 is not in -5...100"),
+      ("count", "0.5", "lamp.count: 0.5 is not an integer"), ("on", "1", "lamp.on: 1 is not a boolean"),
+      ("name", "\"abcdef\"", "lamp.name: \"abcdef\" has 6 characters, at most 5 are allowed"),
+      ("name", "5", "lamp.name: 5 is not a string"), ("name", "[\"a\"]", "lamp.name: [\"a\"] is not a string"),
+      ("mode", "\"green\"", "lamp.mode: \"green\" is not one of \"red\", \"blue\""),
+      ("gear", "2", "lamp.gear: 2 is not one of 1, 2.5"),
+      ("big", "9007199254740994", "lamp.big: 9007199254740994 is not in ...9007199254740993"),
+      ("big", "{\"$int\":\"9007199254740994\"}", "lamp.big: 9007199254740994 is not in ...9007199254740993"),
+    ] as [(String, String, String?)])
+  mutating func misfits(_ field: String, _ value: String, _ expected: String?) {
+    let outcome = write(.set(field, value))
+    #expect(words(outcome) != nil)
+    if let expected { #expect(words(outcome) == expected) }
+    #expect(bench.read().values.count == 1)
+  }
+
+  @Test("one value that does not fit refuses the whole proposal, and the next number is taken")
+  mutating func whole() {
+    #expect(words(write(.set("free", "1"), .set("level", "2"), .set("on", "true"))) != nil)
+    #expect(bench.read().values.count == 1)
+    #expect(write(.set("level", "1")) == .committed(2))
+    #expect(bench.counters.refusals[.doesNotFit] == 1)
+  }
+
+  @Test("a default is refused like a set where it would be written, and is kept where a value stands")
+  mutating func defaults() {
+    #expect(words(write(.of(.whenUnset, "level", "2"))) == "lamp.level: 2 is not in 0...1")
+    write(.set("level", "0.5"))
+    #expect(write(.of(.whenUnset, "level", "2")) == .kept)
+  }
+
+  // MARK: Merges
+
+  @Test(
+    "the result of a merge has to fit; nothing is clamped",
+    arguments: [
+      (Verb.add, "2", "100", nil), (.add, "3", "98", "lamp.count: 101 is not in -5...100 (add of 3 to 98)"),
+      (.add, "-104", "98", "lamp.count: -6 is not in -5...100 (add of -104 to 98)"), (.max, "100", "100", nil),
+      (.max, "101", "98", "lamp.count: 101 is not in -5...100 (max of 101 to 98)"), (.min, "-5", "-5", nil),
+      (.min, "-6", "98", "lamp.count: -6 is not in -5...100 (min of -6 to 98)"), (.max, "-6", "98", nil),
+      (.add, "0.5", "98", "lamp.count: 98.5 is not an integer (add of 0.5 to 98)"),
+    ] as [(Verb, String, String, String?)])
+  mutating func merges(_ verb: Verb, _ operand: String, _ result: String, _ expected: String?) {
+    write(.set("count", "98"))
+    #expect(words(write(.of(verb, "count", operand), by: .ben)) == expected)
+    #expect(bench.read().values["count"] == result)
+  }
+
+  @Test("a merge into nothing has to fit too")
+  mutating func mergeIntoNothing() {
+    #expect(words(write(.of(.add, "count", "101"))) == "lamp.count: 101 is not in -5...100 (add of 101 to nothing)")
+    #expect(write(.of(.add, "count", "100")) == .committed(2))
+  }
+
+  @Test("of two merges in one batch the one that leaves the range is refused")
+  mutating func mergesInOneBatch() {
+    write(.set("count", "98"))
+    let outcomes = bench.propose(
+      .ann, .of(3, [.of(.add, "count", "2")]), .of(4, [.of(.add, "count", "1")]), .of(5, [.of(.add, "count", "-1")]))
+    #expect(outcomes[3] == .committed(3))
+    #expect(words(outcomes[4]) == "lamp.count: 101 is not in -5...100 (add of 1 to 100)")
+    #expect(outcomes[5] == .committed(4))
+    #expect(bench.read().values["count"] == "99")
+  }
+
+  // MARK: The description itself
+
+  @Test(
+    "a malformed description is refused, and the words name the place",
+    arguments: [
+      ("[]", "is an array, not an object"), ("{\"fields\":1}", "fields is a number, not an object"),
+      ("{\"fields\":{\"a\":true}}", "fields.a is a boolean, not an object"),
+      ("{\"fields\":{\"a.b\":{}}}", "fields.a.b is no name of a field that can be described"),
+      ("{\"fields\":{\"@description\":{}}}", "fields.@description is no name of a field that can be described"),
+      ("{\"fields\":{\"a\":{\"type\":7}}}", "fields.a.type is a number, not a string"),
+      (
+        "{\"fields\":{\"a\":{\"type\":\"nummer\"}}}",
+        "fields.a.type is \"nummer\", not one of boolean, integer, number, string, array, object, any"
+      ),
+      ("{\"fields\":{\"a\":{\"min\":\"0\"}}}", "fields.a.min is \"0\", not a number"),
+      ("{\"fields\":{\"a\":{\"max\":null}}}", "fields.a.max is null, not a number"),
+      ("{\"fields\":{\"a\":{\"min\":2,\"max\":1}}}", "fields.a.min is above max: 2 and 1"),
+      ("{\"fields\":{\"a\":{\"step\":0}}}", "fields.a.step is 0, not a number above 0"),
+      ("{\"fields\":{\"a\":{\"maxLength\":-1}}}", "fields.a.maxLength is -1, not a whole number from 0 on"),
+      ("{\"fields\":{\"a\":{\"maxLength\":1.5}}}", "fields.a.maxLength is 1.5, not a whole number from 0 on"),
+      ("{\"fields\":{\"a\":{\"choices\":\"x\"}}}", "fields.a.choices is a string, not an array"),
+      ("{\"fields\":{\"a\":{\"unit\":1}}}", "fields.a.unit is a number, not a string"),
+    ])
+  mutating func malformed(_ description: String, _ problem: String) {
+    guard case .refused(let refusal) = write(.set("@description", description)) else {
+      Issue.record("it was not refused")
+      return
+    }
+    #expect(refusal.code == .malformedValue)
+    #expect(refusal.text == "lamp.@description: \(problem)")
+    #expect(words(write(.set("level", "7"))) != nil, "the one before is in force")
+  }
+
+  @Test(
+    "what a later peer may add, and bounds of texts, are no faults",
+    arguments: [
+      "{}", "{\"fields\":{}}", "{\"shape\":1,\"fields\":{\"a\":{\"shade\":1}}}",
+      "{\"fields\":{\"a\":{\"type\":\"string\",\"min\":\"a\",\"max\":\"m\",\"default\":7,\"pattern\":\"(\"}}}",
+      "{\"fields\":{\"a\":{\"min\":0,\"max\":{\"$float\":\"Infinity\"},\"choices\":[]}}}",
+    ])
+  mutating func wellFormed(_ description: String) {
+    #expect(write(.set("@description", description)) == .committed(2))
+    #expect(write(.set("level", "7")) == .committed(3))
+  }
+
+  @Test("present values that a new description does not allow stay; what is written afterwards has to fit")
+  mutating func changed() {
+    write(.set("level", "1"))
+    #expect(write(.set("@description", "{\"fields\":{\"level\":{\"max\":0.5}}}"), by: .ben) == .committed(3))
+    #expect(bench.read().values["level"] == "1")
+    #expect(words(write(.set("level", "1"))) == "lamp.level: 1 is not in ...0.5")
+    #expect(write(.set("level", "0.5"), .set("count", "\"free now\"")) == .committed(4))
+  }
+
+  @Test("without the description every field is free", arguments: [Verb.delete, .clear])
+  mutating func deleted(_ verb: Verb) {
+    let field = verb == .clear ? FieldReference.id(0) : .name("@description")
+    #expect(write(WireOperation(verb: verb, field: field, value: nil)) == .committed(2))
+    #expect(write(.set("level", "\"high\"")) == .committed(3))
+  }
+}
