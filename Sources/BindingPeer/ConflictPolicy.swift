@@ -67,6 +67,26 @@ extension ConflictPolicy where Value: Comparable & FieldCodable {
   }
 }
 
+extension ConflictPolicy where Value: SetAlgebra & Codable {
+  /// What anybody put in stays: assigning adds what is new, at the hub, and takes nothing out.
+  public static var union: ConflictPolicy {
+    ConflictPolicy(way: .operation(.union) { ($0.subtracting($1), $0.union($1)) }, name: "union")
+  }
+}
+
+extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Value.Element: Hashable & Codable {
+  /// What anybody put into the list stays, each element once and in the hub's order: assigning adds what is new, at
+  /// the hub, and takes nothing out.
+  public static var union: ConflictPolicy {
+    ConflictPolicy(
+      way: .operation(.union) { new, shown in
+        var known = Set(shown)
+        let added = new.filter { known.insert($0).inserted }
+        return (added, shown + added)
+      }, name: "union")
+  }
+}
+
 /// How a write of one field goes out, besides its operation.
 struct WritePolicy: Sendable {
   var ruled: RuledWrite?

@@ -9,6 +9,8 @@ public enum Verb: UInt8, Sendable, CaseIterable {
   case add
   case max
   case min
+  /// Adds to a list what it does not have yet.
+  case union
 
   /// Whether the operation brings a value; `delete` and `clear` have none.
   @inlinable public var takesValue: Bool { self != .delete && self != .clear }

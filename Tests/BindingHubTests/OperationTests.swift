@@ -129,7 +129,22 @@ import Testing
     #expect(bench.read().values == ["n": present])
   }
 
-  @Test("a verb that is not known refuses its proposal only", arguments: [UInt8(7), 200])
+  @Test("lists are united, across a batch too; what is no list is refused, and so is one that grows too long")
+  mutating func unions() {
+    bench.write(.ann, 1, .set("tags", "[1]"))
+    bench.together([
+      (.ann, .propose([.of(2, [.of(.union, "tags", "[2,1]")])])),
+      (.ben, .propose([.of(1, [.of(.union, "tags", "[3,2]")])])),
+    ])
+    #expect(bench.read().values == ["tags": "[1,2,3]"])
+    #expect(bench.write(.ann, 3, .of(.union, "tags", "4"))?.refusal == .malformedValue)
+    let long = "[\"" + String(repeating: "x", count: 40_000) + "\"]"
+    #expect(bench.write(.ann, 4, .of(.union, "other", long)) == .committed(4))
+    let longer = "[\"" + String(repeating: "y", count: 40_000) + "\"]"
+    #expect(bench.write(.ann, 5, .of(.union, "other", longer))?.refusal == .valueTooLarge)
+  }
+
+  @Test("a verb that is not known refuses its proposal only", arguments: [UInt8(8), 200])
   mutating func unknownVerb(_ verb: UInt8) {
     var frame = Speaker.ann.frame(
       .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))

@@ -9,6 +9,8 @@ private struct Note: Model {
   @Field(policy: .add) var count = 0
   @Field(policy: .max) var best = 0
   @Field(policy: .min) var least = 100
+  @Field(policy: .union) var tags: Set<String> = []
+  @Field(policy: .union) var steps: [Int] = []
   @Field(policy: .merge { _, mine, theirs in mine.hasPrefix(theirs) ? mine : theirs + "+" + mine }) var log = ""
 }
 
@@ -128,6 +130,24 @@ struct PolicyTests {
     }
     #expect(await eventually { mine.count == 300 && theirs.count == 300 })
     #expect(await eventually { mine.best == 100 && theirs.best == 100 && mine.least == 1 && theirs.least == 1 })
+  }
+
+  @Test("union: what anybody put in is there, once; assigning takes nothing out")
+  func unions() async throws {
+    let (mine, theirs) = try await notes()
+    for number in 0..<50 {
+      mine.tags.insert("left \(number)")
+      mine.tags.insert("both")
+      theirs.tags.insert("right \(number)")
+      mine.steps.append(number * 2)
+      theirs.steps.append(number * 2 + 1)
+    }
+    #expect(await eventually { mine.tags.count == 101 && theirs.tags == mine.tags })
+    #expect(await eventually { mine.steps.count == 100 && theirs.steps == mine.steps })
+    #expect(Set(mine.steps) == Set(0..<100))
+    mine.tags = ["alone"]
+    #expect(mine.tags.count == 102)
+    #expect(await eventually { theirs.tags.count == 102 })
   }
 
   @Test("merge: a closure makes one of two values, and is asked again until it is taken")

@@ -183,7 +183,6 @@ enum BadVectors {
       toHub(
         "propose-name-not-utf8", replaced(good("propose-every-verb"), "label", [0x61, 0x62, 0x80, 0x63, 0x64]),
         "0x80 begins no character"),
-      refused("verb-union", patched(good("propose"), 33, 7), "verb 7 is reserved", .unknownVerb),
       refused("verb-unknown", patched(good("propose"), 33, 255), "255 is no verb", .unknownVerb),
       refused(
         "propose-name-dot", replaced(good("propose-every-verb"), "label", Array("la.el".utf8)), "a dot in a field name",

@@ -245,6 +245,17 @@ enum GoodVectors {
         up(.propose([NumberedProposal(topic: lamp, number: 1, operations: everyVerb)]))
       ),
       (
+        "propose-union",
+        up(
+          .propose([
+            NumberedProposal(
+              topic: lamp, number: 3,
+              operations: [
+                WireOperation(verb: .union, field: .name("tags"), value: FieldValue(bytes: Array(#"["a",1]"#.utf8)))
+              ])
+          ]))
+      ),
+      (
         "propose-clear",
         up(
           .propose([

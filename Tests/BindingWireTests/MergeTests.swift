@@ -66,4 +66,14 @@ struct MergeTests {
     }
     for verb in [Verb.set, .delete, .whenUnset, .clear] { #expect(merge(verb, "1", "1") == nil) }
   }
+
+  @Test("adds to a list what it does not have yet, in order, and refuses what is no list")
+  func unions() {
+    #expect(merge(.union, "[2,3,2]", "[1,2]") == "[1,2,3]")
+    #expect(merge(.union, #"["a",{"b":1}]"#, nil) == #"["a",{"b":1}]"#)
+    #expect(merge(.union, #"[{"b":1}]"#, #"[{"b": 1}]"#) == #"[{"b":1}]"#)
+    #expect(merge(.union, "[]", "[1]") == "[1]")
+    #expect(merge(.union, "1", "[1]") == nil)
+    #expect(merge(.union, "[1]", "1") == nil)
+  }
 }

@@ -104,7 +104,12 @@ extension Sequencer {
     let slot = model.fields[id]
     let present = slot.isDecided ? model.decidedValue(slot) : slot.fieldValue
     guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
-      throw .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
+      throw verb == .union
+        ? .refused(.malformedValue, "\(slot.name): union takes a list and a field that holds one")
+        : .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
+    }
+    guard merged.bytes.count <= limits.maxValueBytes else {
+      throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it longer than \(limits.maxValueBytes) bytes")
     }
     let words = try merged.bytes.withUnsafeBytes { bytes in
       Result { () throws(Verdict) in try check(bytes, for: id, version, in: model) }

@@ -158,7 +158,7 @@ struct Outbox: Sendable {
           }
         case .delete, .clear: value = nil
         case .whenUnset: value = value ?? operation.value
-        case .add, .max, .min:
+        case .add, .max, .min, .union:
           if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
         }
       }

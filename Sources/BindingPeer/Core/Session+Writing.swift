@@ -108,8 +108,14 @@ extension Session {
         throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
       }
       guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
-      if [.add, .max, .min].contains(operation.verb), Merge.apply(operation.verb, operand: value, to: nil) == nil {
-        throw .notANumber(field: operation.field)
+      switch operation.verb {
+      case .add, .max, .min:
+        if Merge.apply(operation.verb, operand: value, to: nil) == nil { throw .notANumber(field: operation.field) }
+      case .union:
+        if Merge.apply(.union, operand: value, to: nil) == nil {
+          throw .valueMismatch(field: operation.field, operation.verb)
+        }
+      case .set, .delete, .whenUnset, .clear: break
       }
       bytes += 16 + operation.field.utf8.count + value.bytes.count
     }

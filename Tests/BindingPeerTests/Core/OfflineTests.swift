@@ -101,9 +101,11 @@ struct OfflineTests {
     #expect(drain.proposals.first?.operations.count == 2)
   }
 
-  @Test("row 8: add, max and min are sent as they are, for they lose nothing", arguments: [Verb.add, .max, .min])
+  @Test(
+    "row 8: add, max, min and union are sent as they are, for they lose nothing",
+    arguments: [Verb.add, .max, .min, .union])
   func merges(verb: Verb) throws {
-    var (bench, _) = try offline(.one(verb, "level", "2"))
+    var (bench, _) = try offline(.one(verb, "level", verb == .union ? "[2]" : "2"))
     let drain = back(&bench, after: Self.late, [theirs])
     #expect(drain.proposals.map(\.conditions) == [[]])
     #expect(drain.proposals.first?.operations.map(\.verb) == [verb])
