@@ -97,7 +97,7 @@ extension World {
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
       case .hold: counts.holds += 1
-      case .announced, .listed, .phase, .pong, .close: break
+      case .announced, .listed, .phase, .pong, .close, .keep: break
       }
     }
   }

@@ -35,10 +35,11 @@ extension Session {
     for operation in overlay {
       let place = model.replica.placeMade(for: operation.field)
       let field = model.replica.fields[place]
-      seen[operation.field] = .init(value: field.value, epoch: model.replica.epoch, version: field.version)
+      seen[operation.field] = .init(value: .value(field.value), epoch: model.replica.epoch, version: field.version)
     }
-    model.outbox.append(
-      Pending(id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen))
+    let pending = Pending(id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen)
+    model.outbox.append(pending)
+    if keepsOutbox { output.add(.keep(.written(pending.kept(in: id)))) }
     outboxWrites += 1
     outboxBytes += bytes
     model.touch(overlay.map(\.field))
@@ -51,7 +52,8 @@ extension Session {
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
     for id in models.keys {
-      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided else { continue }
+      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided, pending.carried == nil
+      else { continue }
       if pending.number == nil {
         settled.append((write, id, .expired))
         release(write, in: &model)
@@ -61,6 +63,7 @@ extension Session {
           $0.isVoid = true
           $0.needsSending = true
         }
+        if keepsOutbox { output.add(.keep(.withdrawn(write))) }
       }
       models[id] = model
       return true
@@ -188,9 +191,11 @@ extension Session {
     for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
     }
+    noteHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
     for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
+    settledNoted = 0
     outboxWrites = models.values.reduce(0) { $0 + $1.outbox.count }
     outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
     holds.removeAll(keepingCapacity: true)
@@ -207,8 +212,9 @@ extension Session {
     for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
   }
 
-  private mutating func aliveEntries() -> [AliveEntry] {
+  mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
+    if isKeepingBehind { return entries }
     for id in models.keys.sorted() {
       guard let model = models[id], let topic = model.topic, model.isCurrent else { continue }
       let confirmed = model.outbox.lowestUndecided - 1
@@ -227,7 +233,9 @@ extension Session {
     var batch: [NumberedProposal] = []
     var bytes = 0
     for id in models.filter({ !$0.value.outbox.isEmpty }).keys.sorted() {
-      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now else { continue }
+      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now,
+        model.outbox.carried.isEmpty
+      else { continue }
       for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
         if pending.number == nil {
@@ -237,7 +245,7 @@ extension Session {
         } else {
           counters.resent += 1
         }
-        let number = pending.number ?? model.outbox.number(write)
+        let number = pending.number ?? number(write, in: &model, &output)
         model.outbox.update(write) {
           $0.needsSending = false
           $0.sentAtBeat = beatsSeen
@@ -272,24 +280,5 @@ extension Session {
           field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
           value: $0.value)
       })
-  }
-
-  /// A plain set that waited long for a hub yields to what others wrote meanwhile: it goes as compare-and-set on what
-  /// its writer saw (DESIGN §5).
-  private func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) {
-    guard let pending = model.outbox[write], pending.proposal.isPlainSet,
-      now >= pending.writtenAt + options.offlineMilliseconds
-    else { return }
-    let changed = pending.proposal.operations.map(\.field).first { name in
-      guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
-      let field = model.replica.fields[place]
-      // What we ourselves committed meanwhile was written before this.
-      guard field.origin.tag != identity.tag else { return false }
-      return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
-    }
-    guard let changed, let seen = pending.seen[changed] else { return }
-    // One field that others changed decides for the whole proposal.
-    let condition = Condition(field: changed, epoch: seen.epoch, version: seen.version)
-    model.outbox.update(write) { $0.proposal.conditions = [condition] }
   }
 }
