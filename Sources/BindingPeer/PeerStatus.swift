@@ -16,4 +16,6 @@ public struct PeerStatus: Sendable, Equatable {
 
   /// Whether the hub answers.
   public var isLive: Bool { phase == .live }
+  /// Whether this peer has ended for good.
+  public var isStopped: Bool { phase.isStopped }
 }

@@ -256,7 +256,9 @@ struct Pipe: AsyncParsableCommand {
     let left = await peer.close(flush: common.timeout.duration)
     guard left.isEmpty else {
       throw Failure(
-        .timedOut, "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", ")).")
+        .timedOut,
+        "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", "))."
+          + (common.outboxPath.map { " They stay in \($0)." } ?? ""))
     }
   }
 }

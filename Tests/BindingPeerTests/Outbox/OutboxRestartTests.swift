@@ -102,8 +102,11 @@ struct OutboxRestartTests {
       try peer.model("lamp").write(addOne)
       await peer.close(flush: .zero)
     }
-    let last = try peer("last", hub)
-    #expect(try last.model("lamp")["level"]?.description == "0.3" && last.unconfirmed == 6)
+    let door = ShutDoor()
+    let last = try peer("last", door)
+    let model = try last.model("lamp")
+    #expect(model["level"]?.description == "0.3" && model["n"]?.description == "3" && last.unconfirmed == 6)
+    door.open(to: hub)
     #expect(await eventually { last.unconfirmed == 0 })
     #expect(try await atTheHub("n") == "3")
     #expect(try await atTheHub("level") == "0.3")
