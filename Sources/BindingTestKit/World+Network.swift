@@ -97,9 +97,11 @@ extension World {
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
       case .hold: counts.holds += 1
-      case .announced, .listed, .phase, .pong, .close, .keep: break
+      case .keep(let note): keep(note, of: peer)
+      case .announced, .listed, .phase, .pong, .close: break
       }
     }
+    if peers[peer].heir != nil { try tellHeir(actions, of: peer) }
   }
 
   /// The session itself gave the connection up.
