@@ -16,7 +16,8 @@ struct OutboxBenchmark: ParsableCommand {
   var syncedWrites = 200
 
   func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UInt64.random(in: 0 ... .max))")
+    let name = "outbox-\(UInt64.random(in: 0 ... .max))"
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     print("Time of a write, median of \(rounds) rounds; the ratio is file by memory, least and greatest in brackets.")
@@ -52,6 +53,8 @@ struct OutboxBenchmark: ParsableCommand {
         median(pairs.map(\.file)), median(pairs.map(\.memory))))
   }
 }
+
+private func median(_ figures: [Double]) -> Double { figures.sorted()[figures.count / 2] }
 
 /// Writes one field of one model again and again.
 private struct Writing {
