@@ -194,9 +194,11 @@ extension PeerRuntime {
     }
     earlier?.end()
     if let finished { finished.file.leave(finished.life) }
-    let outbox = state.withLock { hears == nil ? $0.outbox : nil }
+    let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
     outbox?.file.close()
-    let reason = outbox == nil ? "the peer was closed first" : "the peer was closed first; its outbox keeps the write"
+    let reason =
+      "the peer was closed first"
+      + (outbox == nil ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox keeps it")
     for undecided in left { undecided.write.settle(.unknown(reason)) }
     for restored in restored { restored.write.settle(.unknown(reason)) }
     let fields =
