@@ -82,7 +82,10 @@ let package = Package(
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",
-      dependencies: ["BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingWire"],
+      dependencies: [
+        "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingWire",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
   ]

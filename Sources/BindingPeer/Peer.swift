@@ -35,11 +35,77 @@ public final class Peer: Sendable {
     self.init(name: name, link: InProcessPeerLink(door: hub), options: options, log: log)
   }
 
-  init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
-    var random = SystemRandomNumberGenerator()
+  /// A peer whose writes outlive it. What an earlier peer left in the same file is laid over its models again, and sent
+  /// to its end first, unchanged.
+  /// - Throws: `HubAddressError` as above; `OutboxError` if the file cannot be used.
+  public convenience init(
+    name: String? = nil, hubs: [HubAddress]? = nil, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
+    log: Logger = Logger(label: "bindpeer")
+  ) throws {
+    let addresses = if let hubs { hubs } else { try HubAddress.fromEnvironment() }
+    try self.init(
+      name: name, outbox: outbox, options: options, log: log, makeLink: { ZeroMQPeerLink(addresses: addresses) })
+  }
+
+  /// The same with a hub in the same process.
+  public convenience init(
+    name: String? = nil, hub: any HubDoor, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
+    log: Logger = Logger(label: "bindpeer")
+  ) throws(OutboxError) {
+    try self.init(
+      name: name, outbox: outbox, options: options, log: log, makeLink: { InProcessPeerLink(door: hub) })
+  }
+
+  convenience init(
+    name: String?, outbox: OutboxStorage, options: SessionOptions, log: Logger,
+    makeLink: @escaping @Sendable () -> any PeerLink
+  ) throws(OutboxError) {
+    switch outbox {
+    case .memory: self.init(name: name, link: makeLink(), options: options, log: log)
+    case .file(let path, let durability):
+      let file = try OutboxFile.open(path, durability: durability)
+      try self.init(name: name, file: file, options: options, log: log, makeLink: makeLink)
+    }
+  }
+
+  init(
+    name: String?, file: OutboxFile, options: SessionOptions, log: Logger,
+    makeLink: @escaping @Sendable () -> any PeerLink
+  ) throws(OutboxError) {
     self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
-    identity = Identity(
-      tag: Tag(rawValue: random.next()), secret: Secret(high: random.next(), low: random.next()), name: self.name)
+    identity = Peer.newIdentity(self.name)
+    var random = SystemRandomNumberGenerator()
+    var session = Session(
+      identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: true)
+    let lives = file.unfinished
+    var restored: [RestoredKey: Restored] = [:]
+    for life in lives {
+      for (kept, id) in zip(life.writes, session.carry(life, wall: OutboxFile.wall)) {
+        restored[RestoredKey(life: life.number, write: kept.id)] = Restored(
+          id: id, model: kept.model, write: PendingWrite(fields: kept.proposal.operations.map(\.field)))
+      }
+    }
+    let link = makeLink()
+    let pen = OutboxPen(file: file, life: try file.begin(identity))
+    runtime = PeerRuntime(session: session, link: link, log: log, outbox: pen)
+    let earlier = EarlierLives(lives, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
+    runtime.state.withLock { [restored] state in
+      state.restored = restored
+      state.earlier = lives.isEmpty ? nil : earlier
+    }
+    if file.tornBytes > 0 {
+      log.warning(
+        "the outbox ended in a write that was not finished; it was cut off",
+        metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
+    }
+    link.start(runtime)
+    if !lives.isEmpty { earlier.goOn() }
+  }
+
+  init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
+    self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
+    identity = Peer.newIdentity(self.name)
+    var random = SystemRandomNumberGenerator()
     let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
     runtime = PeerRuntime(session: session, link: link, log: log)
     link.start(runtime)
@@ -54,7 +120,12 @@ public final class Peer: Sendable {
   public var status: PeerStatus { runtime.state.withLock { $0.peerStatus } }
 
   /// Writes without an outcome, of all models.
-  public var unconfirmed: Int { runtime.state.withLock { $0.session.unconfirmed } }
+  public var unconfirmed: Int { runtime.state.withLock { $0.unconfirmed } }
+
+  /// Those of them that an earlier life of the outbox made, in no order.
+  public var restored: [RestoredWrite] {
+    runtime.state.withLock { $0.restored.values.map { RestoredWrite(model: $0.model, write: $0.write, shared: nil) } }
+  }
 
   /// What was received, dropped, repaired and sent again since the start.
   public var counters: SessionCounters { runtime.state.withLock { $0.session.counters } }
@@ -84,13 +155,19 @@ public final class Peer: Sendable {
     }
   }
 
-  /// Ends this peer.
+  /// Ends this peer. What has no outcome by then stays in the outbox, where that is a file.
   /// - Parameter flush: how long to wait for the outcomes of what was written.
   /// - Returns: the fields of writes that had none by then, as `model.field`.
   @discardableResult
   public func close(flush: Duration = .seconds(2)) async -> [String] {
-    _ = await runtime.wait(atMost: flush) { $0.session.unconfirmed == 0 || $0.session.phase.isStopped }
+    _ = await runtime.wait(atMost: flush) { $0.unconfirmed == 0 || $0.session.phase.isStopped }
     return runtime.end()
+  }
+
+  private static func newIdentity(_ name: String) -> Identity {
+    var random = SystemRandomNumberGenerator()
+    return Identity(
+      tag: Tag(rawValue: random.next()), secret: Secret(high: random.next(), low: random.next()), name: name)
   }
 
   private static func fitting(_ name: String) -> String {
@@ -101,17 +178,33 @@ public final class Peer: Sendable {
 }
 
 extension PeerRuntime {
-  /// Says good-bye, ends every write without an outcome as unknown, and lets the link go. Harmless when repeated.
+  /// Says good-bye, ends every write without an outcome as unknown, and lets the link and the outbox go. Harmless when
+  /// repeated.
   @discardableResult
   func end() -> [String] {
-    let left = perform { state, now in
-      if !state.session.phase.isStopped { state.session.bye(now: now, into: &state.output) }
-      let left = state.writes.values
+    let (left, restored, earlier, finished) = perform { state, now in
+      let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
+      let wasStopped = state.session.phase.isStopped
+      if !wasStopped { state.session.bye(now: now, into: &state.output) }
+      let left = Array(state.writes.values)
       state.writes.removeAll()
-      return Array(left)
+      let restored = Array(state.restored.values)
+      state.restored.removeAll()
+      return (left, restored, state.earlier.take(), isSettled && !wasStopped ? state.outbox : nil)
     }
-    for undecided in left { undecided.write.settle(.unknown("the peer was closed first")) }
-    return left.flatMap { undecided in undecided.write.fields.map { "\(undecided.model.id).\($0)" } }.sorted()
+    earlier?.end()
+    if let finished { finished.file.leave(finished.life) }
+    let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
+    outbox?.file.close()
+    let reason =
+      "the peer was closed first"
+      + (outbox == nil ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox keeps it")
+    for undecided in left { undecided.write.settle(.unknown(reason)) }
+    for restored in restored { restored.write.settle(.unknown(reason)) }
+    let fields =
+      left.flatMap { undecided in undecided.write.fields.map { "\(undecided.model.id).\($0)" } }
+      + restored.flatMap { restored in restored.write.fields.map { "\(restored.model).\($0)" } }
+    return fields.sorted()
   }
 }
 

@@ -22,6 +22,13 @@ final class PeerRuntime: Sendable {
     /// Orders the shown values across threads.
     var stamp: UInt64 = 0
     var hubInUse: String?
+    var outbox: OutboxPen?
+    /// Why the outbox file is behind.
+    var outboxProblem: String?
+    var isOutboxNews = false
+    /// What earlier lives wrote and has no outcome.
+    var restored: [RestoredKey: Restored] = [:]
+    var earlier: EarlierLives?
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
@@ -53,10 +60,16 @@ final class PeerRuntime: Sendable {
   let link: any PeerLink
   let status: Observable<PeerStatus>
   let log: Logger
+  /// Hears all that the session wants, after it was noted; for who drives a session besides the peer's own.
+  let hears: (@Sendable ([PeerAction]) -> Void)?
 
-  init(session: Session, link: any PeerLink, log: Logger) {
-    state = Protected(State(session: session))
+  init(
+    session: Session, link: any PeerLink, log: Logger, outbox: OutboxPen? = nil,
+    hears: (@Sendable ([PeerAction]) -> Void)? = nil
+  ) {
+    state = Protected(State(session: session, outbox: outbox))
     self.link = link
+    self.hears = hears
     self.log = log
     status = Observable(PeerStatus(phase: .offline))
   }
@@ -72,8 +85,11 @@ final class PeerRuntime: Sendable {
     var errands = Errands()
     let result = try state.withLock { state throws(Failure) in
       let now = PeerRuntime.now
+      state.session.isKeepingBehind = state.outboxProblem != nil
       let result = try body(&state, now)
       state.session.finishDrain(now: now, into: &state.output)
+      state.keepNotes()
+      if hears != nil { errands.heard = state.output.actions }
       state.sort(into: &errands)
       return result
     }
@@ -145,6 +161,7 @@ final class PeerRuntime: Sendable {
       }
     }
     for notice in errands.notices { report(notice) }
+    if let hears, !errands.heard.isEmpty { hears(errands.heard) }
     for (listener, news) in errands.announced { listener.tell(news) }
     // Whoever waits for what a listener hears was looked at before it heard.
     if !errands.announced.isEmpty { perform { _, _ in } }
@@ -188,13 +205,15 @@ struct Errands {
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
   var status: PeerStatus?
+  var heard: [PeerAction] = []
   var concernsLink = false
 }
 
 extension PeerRuntime.State {
   /// Sorts what the session said into errands, and looks whether a waiter can go on.
   mutating func sort(into errands: inout Errands) {
-    var isNews = false
+    var isNews = isOutboxNews
+    isOutboxNews = false
     for action in output.actions {
       switch action {
       case .open, .send, .listen, .subscribe, .unsubscribe, .close:
@@ -222,6 +241,7 @@ extension PeerRuntime.State {
         for listener in listeners[prefix] ?? [] { errands.announced.append((listener, .listed)) }
       case .notice(let notice): errands.notices.append(notice)
       case .phase: isNews = true
+      case .keep: break
       case .pong(let token):
         for listener in listeners[PrefixListener.pongs] ?? [] { errands.announced.append((listener, .pong(token))) }
       }
@@ -249,7 +269,8 @@ extension PeerRuntime.State {
 
   var peerStatus: PeerStatus {
     PeerStatus(
-      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch, unconfirmed: session.unconfirmed)
+      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch, unconfirmed: unconfirmed,
+      outbox: outboxStatus)
   }
 }
 

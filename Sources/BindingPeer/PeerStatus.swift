@@ -11,7 +11,11 @@ public struct PeerStatus: Sendable, Equatable {
   public var epoch: Epoch?
   /// Writes without an outcome, of all models.
   public var unconfirmed: Int = 0
+  /// Where those writes are kept.
+  public var outbox: OutboxStatus = .memory
 
   /// Whether the hub answers.
   public var isLive: Bool { phase == .live }
+  /// Whether this peer has ended for good.
+  public var isStopped: Bool { phase.isStopped }
 }

@@ -10,6 +10,8 @@ public struct Climate: Sendable {
   public var cuts = 0
   public var hubCrashes = 0
   public var peerCrashes = 0
+  /// Whether each second peer has an outbox that survives its crash.
+  public var hasOutboxes = false
   public var leaves = 0
   /// Whether a hub that starts again has its log.
   public var isDurable = false
@@ -55,5 +57,6 @@ public struct Climate: Sendable {
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
     steps = 40 + chance.below(60)
+    hasOutboxes = chance.perMille(500)
   }
 }

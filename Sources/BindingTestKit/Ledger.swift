@@ -22,6 +22,8 @@ struct Ledger {
   private var proposals: Swift.Set<String> = []
   /// In which epoch each proposal was carried out first: in a later one a rescue may have brought it back.
   private var firstEpochs: [String: Epoch] = [:]
+  /// The proposal that brought each value: the values that peers of this world write are all different.
+  private var bringers: [String: String] = [:]
 
   /// A hub has started with this log: models stand where it leaves them.
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
@@ -73,6 +75,11 @@ struct Ledger {
         }
         changes.updateValue(change.value, forKey: name)
         state[name] = change.value
+        guard let value = change.value?.description, value.hasPrefix("\"p") else { continue }
+        let bringer = "\(tag.rawValue) \(commit.number)"
+        guard bringers.updateValue(bringer, forKey: "\(batch.model).\(name) \(value)") ?? bringer == bringer else {
+          throw Broken("\(value) was written to \(batch.model).\(name) twice, under two numbers")
+        }
       }
       // A rescue may bring the fields of one old proposal back in two steps, but never one field of it twice.
       for field in changes.keys {

@@ -35,6 +35,17 @@ final class SimulatedPeer {
   var seen: [String: (epoch: Epoch, version: Version)] = [:]
   var steps = 0
 
+  /// The file of its outbox, if it has one, and the life in it that this session is.
+  var book: OutboxBook?
+  var bookLife: UInt32 = 0
+  /// Lives that wait to be sent, with the names of their writes here, and the peer that sends one now.
+  var earlier: [(life: EarlierLife, ids: [WriteID])] = []
+  var carrier: Int?
+  /// Of a peer that sends an earlier life: whose, and how that one calls its writes.
+  var heir: Int?
+  var heirIDs: [WriteID: WriteID] = [:]
+  var isOver = false
+
   init(session: Session, output: PeerOutput, generation: Int, life: Int, clockOffset: UInt64) {
     self.session = session
     self.output = output
@@ -65,6 +76,7 @@ public struct Counts: Sendable {
   public var offers = 0
   public var hubCrashes = 0
   public var peerCrashes = 0
+  public var restored = 0
   public var pauses = 0
   public var lostBatches = 0
   public var holds = 0
@@ -99,6 +111,7 @@ public struct Counts: Sendable {
     offers += other.offers
     hubCrashes += other.hubCrashes
     peerCrashes += other.peerCrashes
+    restored += other.restored
     pauses += other.pauses
     lostBatches += other.lostBatches
     holds += other.holds

@@ -18,18 +18,26 @@ extension Counts {
 extension World {
   // MARK: Applications
 
-  func makePeer(_ index: Int, life: Int = 0, generation: Int = 0) -> SimulatedPeer {
+  func makePeer(_ index: Int, life: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
     let identity = Identity(
       tag: Tag(rawValue: chance.next() | 1), secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
     let offset = chance.below(2) == 0 ? 0 : UInt64(chance.below(5_000))
     var options = SessionOptions()
     options.offlineMilliseconds = 10_000
-    var session = Session(identity: identity, seed: chance.next(), options: options, now: now + offset)
+    var session = Session(
+      identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
+    var book = book
+    let earlier = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
+    let bookLife = book?.begin(identity) ?? 0
     var output = PeerOutput()
     for model in modelNames { session.join(model, now: now + offset, into: &output) }
-    return SimulatedPeer(
+    let peer = SimulatedPeer(
       session: session, output: output, generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
       clockOffset: offset)
+    peer.book = book
+    peer.bookLife = bookLife
+    peer.earlier = earlier
+    return peer
   }
 
   /// One step of a peer's application: a write most of the time, sometimes a fault.
@@ -61,11 +69,14 @@ extension World {
     note("p\(peer) crashes")
     counts.peerCrashes += 1
     breakConnection(peer)
+    if peers[peer].book != nil { try crashWithOutbox(peer) }
     let steps = peers[peer].steps
-    peers[peer] = makePeer(peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1)
+    peers[peer] = makePeer(
+      peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
     peers[peer].steps = steps
     agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
     try settle(peer)
+    try carryOn(peer)
   }
 
   private func pause(_ peer: Int) {
@@ -216,7 +227,7 @@ extension World {
   /// After everything has healed: all replicas are the hub's, and nothing waits.
   func checkEnd() throws(Broken) {
     if let counters = hub?.counters { counts.add(counters) }
-    for peer in peers.indices {
+    for peer in peers.indices where !peers[peer].isOver {
       guard peers[peer].session.phase == .live else {
         throw broken("p\(peer) is \(peers[peer].session.phase) after all has healed")
       }

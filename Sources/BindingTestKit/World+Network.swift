@@ -99,9 +99,11 @@ extension World {
       case .hold: counts.holds += 1
       case .merge(let id, _, let question):
         peers[peer].session.merged(id, question, into: question.mine, now: peerNow(peer))
+      case .keep(let note): keep(note, of: peer)
       case .announced, .listed, .phase, .pong, .close: break
       }
     }
+    if peers[peer].heir != nil { try tellHeir(actions, of: peer) }
   }
 
   /// The session itself gave the connection up.

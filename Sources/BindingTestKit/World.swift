@@ -54,7 +54,9 @@ public final class World {
     self.climate = drawn
     modelNames = (0..<drawn.models).map { "m\($0)" }
     self.chance = chance
-    for index in 0..<drawn.peers { peers.append(makePeer(index)) }
+    for index in 0..<drawn.peers {
+      peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
+    }
   }
 
   /// Runs the whole history.

@@ -23,6 +23,10 @@ public enum Digest {
     return absorb(value, into: hash)
   }
 
+  /// FNV-1a-64 of a value alone.
+  @inlinable
+  public static func ofValue(_ value: UnsafeRawBufferPointer) -> UInt64 { absorb(value, into: offsetBasis) }
+
   @inlinable
   static func absorb(_ bytes: UnsafeRawBufferPointer, into start: UInt64) -> UInt64 {
     var hash = start

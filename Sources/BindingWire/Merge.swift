@@ -1,5 +1,5 @@
-/// What `add`, `max`, `min` and `union` make of a field's value. Hub and peer use the same, so that what a peer shows before
-/// the commit is what the hub commits.
+/// What `add`, `max`, `min` and `union` make of a field's value. Hub and peer use the same, so that what a peer shows
+/// before the commit is what the hub commits.
 public enum Merge {
   /// The field's new value; nil when `verb` merges nothing, or when operand or field is nothing that it merges: for
   /// `union` a list, else a finite number whose sum a double holds. Integers add exactly; past 64 bits, or with a

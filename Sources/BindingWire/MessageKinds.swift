@@ -82,7 +82,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
 
 extension WireReader {
   /// The elements of a list whose count was read and checked.
-  mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
+  public mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
     var elements: [Element] = []
     elements.reserveCapacity(count)
     for _ in 0..<count { elements.append(try Element(from: &self)) }
@@ -130,7 +130,7 @@ extension WireReader {
 }
 
 extension WireWriter {
-  mutating func elements<Element: WireContent>(_ elements: [Element]) {
+  public mutating func elements<Element: WireContent>(_ elements: [Element]) {
     for element in elements { element.write(to: &self) }
   }
 

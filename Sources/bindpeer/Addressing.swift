@@ -85,6 +85,9 @@ struct Assignment {
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 
+  /// Whether it can be proposed without knowing what the hub has.
+  var isBlind: Bool { if case .toggle = source { false } else { true } }
+
   /// What to propose, given what is declared of the field and what it shows.
   func operation(declared: FieldDescription?, shown: FieldValue?) throws(Failure) -> FieldOperation {
     switch source {

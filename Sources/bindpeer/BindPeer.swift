@@ -14,7 +14,7 @@ struct BindPeer: AsyncParsableCommand {
       Assignments to one model are one commit.
 
       Exit codes: 0 done, 1 the answer is no, 3 conflict or refusal, 64 usage, 65 the value does not fit, 69 no hub,
-      75 timed out, 130 interrupted.
+      73 the outbox cannot be used, 75 timed out, or kept in the outbox without an outcome, 130 interrupted.
       """,
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
@@ -55,26 +55,57 @@ struct CommonOptions: ParsableArguments {
   @Option(name: .long, help: "The name under which others see this peer.")
   var name: String = "shell"
 
+  @Option(
+    name: .long,
+    help: "Keep what is written in this file until it is decided, and send what an earlier run left there.")
+  var outbox: String?
+
+  /// The file that keeps what is written, if one was named.
+  var outboxPath: String? { outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
+
   /// Joins the hub, or says that there is none.
   func connect() async throws(Failure) -> Peer {
     let peer = try makePeer()
-    guard await peer.whenLive(within: timeout.duration) else {
-      throw noHub(peer)
-    }
+    guard await reachesHub(peer) else { throw noHub(peer) }
     return peer
   }
 
+  /// Waits for the hub, and for the outcomes of what earlier runs left in the outbox; false without a hub.
+  func reachesHub(_ peer: Peer) async -> Bool {
+    let earlier = peer.restored
+    guard await peer.whenLive(within: timeout.duration) else { return false }
+    var sent = 0
+    for restored in earlier {
+      switch await restored.write.outcome(within: timeout.duration) {
+      case .committed, .kept, .superseded: sent += 1
+      case let outcome?: Terminal.complain("from the outbox: \(outcome.explanation(of: restored.model))")
+      case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; it stays there")
+      }
+    }
+    if sent > 0 { Terminal.complain("from the outbox: \(sent) earlier write\(sent == 1 ? "" : "s") done") }
+    return true
+  }
+
   func makePeer() throws(Failure) -> Peer {
+    var addresses: [HubAddress] = []
     do throws(HubAddressError) {
-      var addresses: [HubAddress] = []
       if let hub {
         for part in hub.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
       } else {
         addresses = try HubAddress.fromEnvironment()
       }
-      return try Peer(name: name, hubs: addresses, log: Terminal.logger)
+      if outboxPath == nil { return try Peer(name: name, hubs: addresses, log: Terminal.logger) }
     } catch {
       throw Failure(.usage, error.description)
+    }
+    return try openOutbox(outboxPath ?? "", addresses)
+  }
+
+  private func openOutbox(_ path: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
+    do {
+      return try Peer(name: name, hubs: addresses, outbox: .file(path), log: Terminal.logger)
+    } catch {
+      throw Failure(.cannotCreate, "\(error)")
     }
   }
 

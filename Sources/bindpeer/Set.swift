@@ -20,9 +20,39 @@ struct Set: AsyncParsableCommand {
     let all = try assignments.map { text throws(Failure) in try Assignment(text) }
     var order: [String] = []
     for assignment in all where !order.contains(assignment.model) { order.append(assignment.model) }
-    let peer = try await common.connect()
+    let peer = try common.makePeer()
+    guard await common.reachesHub(peer) else {
+      guard let path = common.outboxPath, !peer.status.isStopped else { throw common.noHub(peer) }
+      throw try await keep(all, order, in: path, of: peer)
+    }
     for id in order { try await write(all.filter { $0.model == id }, to: id, of: peer) }
     await peer.close(flush: .zero)
+  }
+
+  /// Without a hub: leaves the writes in the outbox for the next run.
+  private func keep(_ all: [Assignment], _ order: [String], in path: String, of peer: Peer) async throws -> Failure {
+    if let blind = all.first(where: { !$0.isBlind }) {
+      throw Failure(.noHub, "\(blind.model).\(blind.field)! needs to know what the hub has, and no hub answers.")
+    }
+    if ifVersion != nil { throw Failure(.noHub, "--if-version needs to know what the hub has, and no hub answers.") }
+    for id in order {
+      let model = try peer.model(id)
+      var proposal = Proposal(operations: [])
+      for assignment in all where assignment.model == id {
+        var operation = try assignment.operation(declared: nil, shown: nil)
+        if asDefault, operation.verb == .set { operation.verb = .whenUnset }
+        proposal.operations.append(operation)
+      }
+      do { try model.write(proposal) } catch { throw Failure(.doesNotFit, "\(error)") }
+      if common.json { Terminal.say(.object([.init("model", .string(id)), .init("outcome", .string("pending"))])) }
+    }
+    let left = await peer.close(flush: .zero)
+    return Failure(
+      .timedOut,
+      """
+      No hub answers. Kept in \(path): \(left.joined(separator: ", ")).
+      The next bindpeer with --outbox \(path) sends it.
+      """)
   }
 
   private func write(_ assignments: [Assignment], to id: String, of peer: Peer) async throws {
@@ -68,6 +98,7 @@ struct WriteReport {
       throw Failure(
         .timedOut,
         "No answer within \(common.timeout.milliseconds) ms. The write may still be committed. "
+          + (common.outboxPath.map { "It stays in \($0); the next bindpeer with it sends it again. " } ?? "")
           + "Look:  bindpeer get \(model.id)"
       )
     }

@@ -11,6 +11,7 @@ struct Failure: Error {
     case doesNotFit = 65
     case noHub = 69
     case ourBug = 70
+    case cannotCreate = 73
     case timedOut = 75
     case otherProtocol = 76
     case notPermitted = 77

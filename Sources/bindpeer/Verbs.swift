@@ -269,7 +269,9 @@ struct Pipe: AsyncParsableCommand {
     report()
     guard left.isEmpty else {
       throw Failure(
-        .timedOut, "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", ")).")
+        .timedOut,
+        "No outcome within \(common.timeout.milliseconds) ms for \(left.joined(separator: ", "))."
+          + (common.outboxPath.map { " They stay in \($0)." } ?? ""))
     }
     if refused > 0 { throw Failure(.conflict, "\(refused) of \(number) lines were refused.") }
   }

@@ -5,6 +5,8 @@ import ArgumentParser
 struct BindBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bindbench", abstract: "Measure Bindbus against its limits; every figure is a ratio of one run.",
-    subcommands: [HubBenchmark.self, ServeHub.self, ServeForwarder.self, Subscribe.self, WatchPeer.self],
+    subcommands: [
+      HubBenchmark.self, ServeHub.self, ServeForwarder.self, Subscribe.self, WatchPeer.self, OutboxBenchmark.self,
+    ],
     defaultSubcommand: HubBenchmark.self)
 }

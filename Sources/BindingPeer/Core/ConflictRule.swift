@@ -58,7 +58,7 @@ extension Pending {
   /// stood on; a text then is that write's with the later edit made to it.
   mutating func stand(_ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending]) {
     guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
-      if let now = seen[field] { seen[field] = Seen(value: ruled.base, epoch: now.epoch, version: now.version) }
+      if let now = seen[field] { seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version) }
       return
     }
     seen[field] = standing

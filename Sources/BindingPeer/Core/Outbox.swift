@@ -29,11 +29,46 @@ struct Pending: Sendable {
   var isHidden = false
   /// The hub has committed it; it lies over until the replica reaches that version (R6).
   var committedAt: Version?
+  /// It waited long already when this session took it up.
+  var isOld = false
+  /// Set for what an earlier life of the program wrote: another session sends it, here it only lies over.
+  var carried: Carried?
+
+  struct Carried: Sendable {
+    let tag: Tag
+    /// The number under which the other session sent it.
+    var number: ProposalNumber?
+  }
 
   struct Seen: Sendable {
-    let value: FieldValue?
+    let value: Sight
     let epoch: Epoch
     let version: Version
+  }
+
+  /// A committed value as a writer saw it; of an earlier life only the digest is known.
+  enum Sight: Sendable {
+    case value(FieldValue?)
+    case digest(UInt64?)
+
+    var digest: UInt64? {
+      switch self {
+      case .value(let value): value.map { value in value.bytes.withUnsafeBytes { Digest.ofValue($0) } }
+      case .digest(let digest): digest
+      }
+    }
+
+    /// The value, where it is known.
+    var known: FieldValue? {
+      if case .value(let value) = self { value } else { nil }
+    }
+
+    func isSame(as other: FieldValue?) -> Bool {
+      switch self {
+      case .value(let value): value == other
+      case .digest(let digest): digest == Sight.value(other).digest
+      }
+    }
   }
 
   var isUndecided: Bool { committedAt == nil }
@@ -49,12 +84,15 @@ struct Outbox: Sendable {
   private var over: [String: [WriteID]] = [:]
   private(set) var lastNumber: ProposalNumber = 0
   private(set) var bytes = 0
+  /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
+  private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
   private var lastConditional: WriteID?
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
-  var undecided: Int { pending.values.count { $0.isUndecided } }
+  /// Writes of this life without an outcome.
+  var undecided: Int { pending.values.count { $0.isUndecided } - carried.count }
   var inFlight: Int { byNumber.count }
 
   subscript(id: WriteID) -> Pending? { pending[id] }
@@ -77,6 +115,11 @@ struct Outbox: Sendable {
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
     pending[write.id] = write
+    if write.carried != nil { carried.insert(write.id) }
+    if let number = write.number {
+      byNumber[number] = write.id
+      lastNumber = max(lastNumber, number)
+    }
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
   }
 
@@ -108,6 +151,7 @@ struct Outbox: Sendable {
   /// The outcome is known; the write may still lie over the committed value.
   mutating func decide(_ id: WriteID, at version: Version) {
     if let number = pending[id]?.number { byNumber[number] = nil }
+    carried.remove(id)
     update(id) { $0.committedAt = version }
   }
 
@@ -116,6 +160,7 @@ struct Outbox: Sendable {
   mutating func remove(_ id: WriteID) -> [String] {
     guard let write = pending.removeValue(forKey: id) else { return [] }
     bytes -= write.bytes
+    carried.remove(id)
     if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
     order.removeAll { $0 == id }
     let fields = write.overlay.map(\.field)
@@ -134,7 +179,7 @@ struct Outbox: Sendable {
     var replaced: Swift.Set<WriteID> = []
     for field in fields {
       guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true, let write = pending[last],
-        write.number == nil, write.proposal.isPlainSet,
+        write.number == nil, write.carried == nil, write.proposal.isPlainSet,
         write.proposal.operations.allSatisfy({ fields.contains($0.field) && over[$0.field]?.last == last })
       else { continue }
       replaced.insert(last)
@@ -151,8 +196,9 @@ struct Outbox: Sendable {
       for operation in write.overlay where operation.field == field {
         switch operation.verb {
         case .set:
-          if write.rules[field] == .text, let seen = write.seen[field], seen.value != value {
-            value = FieldValue.mergedText(base: seen.value, first: value, second: operation.value) ?? operation.value
+          if write.rules[field] == .text, let seen = write.seen[field], !seen.value.isSame(as: value) {
+            value =
+              FieldValue.mergedText(base: seen.value.known, first: value, second: operation.value) ?? operation.value
           } else {
             value = operation.value
           }
@@ -179,6 +225,19 @@ struct Outbox: Sendable {
     var fields: [String] = []
     for id in order {
       guard let write = pending[id], let number = write.number, number <= mark, !write.isHidden else { continue }
+      update(id) { $0.isHidden = true }
+      fields += write.overlay.map(\.field)
+    }
+    return fields
+  }
+
+  /// The same for what an earlier life wrote under that tag.
+  mutating func hide(carriedBy tag: Tag, upTo mark: ProposalNumber) -> [String] {
+    var fields: [String] = []
+    for id in order {
+      guard let write = pending[id], let carried = write.carried, carried.tag == tag, !write.isHidden,
+        let number = carried.number, number <= mark
+      else { continue }
       update(id) { $0.isHidden = true }
       fields += write.overlay.map(\.field)
     }

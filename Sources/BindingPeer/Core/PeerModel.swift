@@ -34,6 +34,8 @@ struct PeerModel: Sendable {
   /// Told by the last `alive`.
   var toldConfirmed: ProposalNumber = 0
   var toldApplied: Version = 0
+  /// The beat after which it was caught up with last.
+  var currentSince: UInt64 = 0
   /// Left by the program; kept until all that was written has its outcome.
   var isLeft = false
 

@@ -28,6 +28,8 @@ public enum PeerAction: Sendable {
   case reveal(Reveal)
   /// A write has its outcome. Told once for every write, after the reveal that it causes.
   case settled(WriteID, model: String, Outcome)
+  /// Note this in the outbox before any frame of this drain leaves. Only from a session that keeps one.
+  case keep(OutboxNote)
   /// The hub has put a write off; it stays pending and is sent again by itself.
   case hold(WriteID, model: String, HoldCode)
   /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.

@@ -33,6 +33,7 @@ extension Session {
       let origin = origins[Int(cursor.origin)]
       let isOwn = origin.tag == identity.tag
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, in: &model) }
+      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, in: &model) }
       guard cursor.version > model.replica.version else {
         counters.repeats += 1
         continue

@@ -13,12 +13,13 @@ extension Session {
     guard !pending.rules.isEmpty else { return applyOfflineRule(write, now: now, in: &model) }
     guard !pending.isAsking, pending.hasArrived(in: model.replica) else { return .waits }
     var conditions: [Condition] = []
+    var isRewritten = pending.attempts > 0
     for (field, rule) in pending.ruledFields {
       // What it was written on is a write of ours that is still under way: then on what that becomes.
       guard model.outbox.isFirst(write, over: field) else { return .waits }
       guard let place = model.replica.place(of: field), let mine = pending.value(of: field) else { continue }
       let now = model.replica.fields[place]
-      let seen = pending.seen[field]?.value
+      let seen = pending.seen[field]?.value.known
       // Where nobody ever wrote, its writer saw the declared default.
       let isUntouched = now.value == nil && now.version == 0
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
@@ -31,6 +32,7 @@ extension Session {
         case .text:
           if let merged = FieldValue.mergedText(base: seen, first: now.value, second: mine) {
             model.outbox.update(write) { $0.replace(field, by: merged) }
+            isRewritten = true
           }
         case .asked:
           model.outbox.update(write) { $0.isAsking = true }
@@ -40,11 +42,13 @@ extension Session {
         }
       }
       model.outbox.update(write) {
-        $0.seen[field] = .init(value: now.value, epoch: model.replica.epoch, version: now.version)
+        $0.seen[field] = .init(value: .value(now.value), epoch: model.replica.epoch, version: now.version)
       }
       conditions.append(Condition(field: field, epoch: model.replica.epoch, version: now.version))
     }
     model.outbox.update(write) { $0.proposal.conditions = conditions }
+    // What is kept must be what is sent.
+    if keepsOutbox, isRewritten, let sent = model.outbox[write] { output.add(.keep(.written(sent.kept(in: model.id)))) }
     return .ready
   }
 
@@ -59,7 +63,7 @@ extension Session {
           $0.isAsking = false
           $0.replace(question.field, by: value)
           // Should another have been committed while it was asked, it is asked again: the value tells.
-          $0.seen[question.field] = .init(value: question.theirs, epoch: epoch, version: version)
+          $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
         model.touch([question.field])
         model.note(.local)
@@ -103,14 +107,14 @@ extension Session {
   /// as compare-and-set on what its writer saw (DESIGN §5).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) -> Preparation {
     guard let pending = model.outbox[write], pending.proposal.isPlainSet,
-      now >= pending.writtenAt + options.offlineMilliseconds
+      pending.isOld || now >= pending.writtenAt + options.offlineMilliseconds
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
       let field = model.replica.fields[place]
-      // What we ourselves committed meanwhile was written before this.
-      guard field.origin.tag != identity.tag else { return false }
-      return seen.epoch == model.replica.epoch ? field.version > seen.version : field.value != seen.value
+      // What we ourselves, or our earlier lives, committed meanwhile was written before this.
+      guard field.origin.tag != identity.tag, !earlierTags.contains(field.origin.tag) else { return false }
+      return seen.epoch == model.replica.epoch ? field.version > seen.version : !seen.value.isSame(as: field.value)
     }
     if changed.contains(where: { pending.offline[$0] == .drops }) {
       settled.append((write, model.id, .expired))

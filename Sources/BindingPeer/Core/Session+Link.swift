@@ -56,23 +56,32 @@ extension Session {
 
   mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
     guard !phase.isStopped else { return }
+    noteHubAndOutcomes(&output)
     detach()
     move(to: .stopped(reason), &output)
     for id in models.keys.sorted() {
       settleAll(in: id, as: .unknown("this peer has stopped"))
     }
+    // They end for this program, not for the outbox: its next life sends them. Under another's tag nobody can.
+    if reason != .notYours { settledNoted = settled.count }
     output.add(.close)
   }
 
-  /// Ends politely: what is undecided ends as unknown, the hub hears of it.
+  /// Ends politely: what is undecided ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is to
+  /// remember this identity, and hears nothing.
   public mutating func bye(now: UInt64, into output: inout PeerOutput) {
-    if phase == .live { say(.leave(Leave()), now: now, &output) }
+    if phase == .live, keepsOutbox, unconfirmed == 0 {
+      // An identity whose outcomes are all confirmed is forgotten at once.
+      let entries = aliveEntries()
+      if !entries.isEmpty { say(.alive(Alive(beat: lastBeat, entries: entries)), now: now, &output) }
+    }
+    if phase == .live, !keepsOutbox || unconfirmed == 0 { say(.leave(Leave()), now: now, &output) }
     stop(.closed, &output)
   }
 
   mutating func settleAll(in id: String, as outcome: Outcome) {
     guard var model = models[id] else { return }
-    for write in model.outbox.order {
+    for write in model.outbox.order where model.outbox[write]?.carried == nil {
       if model.outbox[write]?.isUndecided == true { settled.append((write, id, outcome)) }
       model.touch(model.outbox.remove(write))
     }
@@ -140,6 +149,7 @@ extension Session {
         } else if pending.proposal.isPlainSet {
           model.outbox.unnumber(write)
           model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
+          noteNumber(of: write, in: model, &output)
         } else {
           settled.append((write, id, .unknown("the hub has forgotten this peer")))
           model.touch(model.outbox.remove(write))

@@ -152,6 +152,7 @@ extension Session {
         named.insert(place)
         let origin = chunk.origins[Int(entry.origin)]
         if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, in: &model) }
+        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, in: &model) }
         guard last.form == .snapshot || entry.version > from else { continue }
         model.replica.commit(
           entry.value, at: place, version: entry.version, origin: origin, number: entry.number, time: entry.time)
@@ -173,6 +174,7 @@ extension Session {
   private mutating func becomeCurrent(_ id: String, now: UInt64, _ output: inout PeerOutput) {
     guard var model = models[id] else { return }
     model.joining = .current
+    model.currentSince = beatsSeen
     model.note(.outcome)
     let buffered = model.buffered
     model.buffered.removeAll()
@@ -239,6 +241,7 @@ extension Session {
     // Each of a change's three heads may be lost and no beat with them: now and then the heads are asked for anyway.
     if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }
     owesAlive = true
+    if isResumed { endUnanswered() }
     for id in models.keys {
       guard let order = models[id]?.outbox.order else { continue }
       for write in order {

@@ -37,13 +37,14 @@ extension Session {
     for operation in overlay {
       let place = model.replica.placeMade(for: operation.field)
       let field = model.replica.fields[place]
-      seen[operation.field] = .init(value: field.value, epoch: model.replica.epoch, version: field.version)
+      seen[operation.field] = .init(value: .value(field.value), epoch: model.replica.epoch, version: field.version)
     }
     var pending = Pending(
       id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
       rules: rules.mapValues(\.rule), offline: offline)
     for (field, ruled) in rules { pending.stand(field, on: ruled, inPlaceOf: replacedPending) }
     model.outbox.append(pending)
+    if keepsOutbox { output.add(.keep(.written(pending.kept(in: id)))) }
     outboxWrites += 1
     outboxBytes += bytes
     model.touch(overlay.map(\.field))
@@ -56,7 +57,8 @@ extension Session {
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
     for id in models.keys {
-      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided else { continue }
+      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided, pending.carried == nil
+      else { continue }
       if pending.number == nil {
         settled.append((write, id, .expired))
         release(write, in: &model)
@@ -66,6 +68,7 @@ extension Session {
           $0.isVoid = true
           $0.needsSending = true
         }
+        if keepsOutbox { output.add(.keep(.withdrawn(write))) }
       }
       models[id] = model
       return true
@@ -76,54 +79,6 @@ extension Session {
   /// Takes a write out of its outbox.
   mutating func release(_ write: WriteID, in model: inout PeerModel) {
     model.touch(model.outbox.remove(write))
-  }
-
-  /// - Returns: what the proposal counts in bytes.
-  private func check(_ proposal: Proposal) throws(WriteError) -> Int {
-    guard !proposal.operations.isEmpty else { throw .empty }
-    guard proposal.operations.count <= limits.maxProposalFields else {
-      throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
-    }
-    guard Int(proposal.hops) <= limits.maxHops else { throw .loop(hops: Int(proposal.hops), limit: limits.maxHops) }
-    guard proposal.conditions.count <= Condition.maxCount else {
-      throw .tooMany(what: "conditions", count: proposal.conditions.count, limit: Condition.maxCount)
-    }
-    guard proposal.metadata.count <= Int(UInt8.max) else {
-      throw .tooMany(what: "entries of metadata", count: proposal.metadata.count, limit: Int(UInt8.max))
-    }
-    var bytes = 64
-    var names: Swift.Set<String> = []
-    for operation in proposal.operations {
-      if operation.verb == .clear { continue }
-      do throws(WireError) { try Names.checkField(operation.field) } catch { throw .badName(error) }
-      guard operation.field.utf8.count <= limits.maxFieldNameBytes else {
-        throw .nameTooLong(operation.field, limit: limits.maxFieldNameBytes)
-      }
-      guard names.insert(operation.field).inserted else { throw .duplicateField(operation.field) }
-      guard operation.verb.takesValue == (operation.value != nil) else {
-        throw .valueMismatch(field: operation.field, operation.verb)
-      }
-      guard let value = operation.value else { continue }
-      guard value.bytes.count <= limits.maxValueBytes else {
-        throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
-      }
-      guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
-      switch operation.verb {
-      case .add, .max, .min:
-        if Merge.apply(operation.verb, operand: value, to: nil) == nil { throw .notANumber(field: operation.field) }
-      case .union:
-        if Merge.apply(.union, operand: value, to: nil) == nil {
-          throw .valueMismatch(field: operation.field, operation.verb)
-        }
-      case .set, .delete, .whenUnset, .clear: break
-      }
-      bytes += 16 + operation.field.utf8.count + value.bytes.count
-    }
-    for condition in proposal.conditions { bytes += 24 + condition.field.utf8.count }
-    guard bytes <= limits.maxProposalBytes else {
-      throw .proposalTooLarge(bytes: bytes, limit: limits.maxProposalBytes)
-    }
-    return bytes
   }
 
   // MARK: Outcomes
@@ -213,9 +168,11 @@ extension Session {
     for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
     }
+    noteHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
     for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
+    settledNoted = 0
     outboxWrites = models.values.reduce(0) { $0 + $1.outbox.count }
     outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
     holds.removeAll(keepingCapacity: true)
@@ -227,8 +184,9 @@ extension Session {
     for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
   }
 
-  private mutating func aliveEntries() -> [AliveEntry] {
+  mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
+    if isKeepingBehind { return entries }
     for id in models.keys.sorted() {
       guard let model = models[id], let topic = model.topic, model.isCurrent else { continue }
       let confirmed = model.outbox.lowestUndecided - 1
@@ -247,7 +205,9 @@ extension Session {
     var batch: [NumberedProposal] = []
     var bytes = 0
     for id in models.filter({ !$0.value.outbox.isEmpty }).keys.sorted() {
-      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now else { continue }
+      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now,
+        model.outbox.carried.isEmpty
+      else { continue }
       writes: for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
         if pending.number == nil {
@@ -262,7 +222,7 @@ extension Session {
         } else {
           counters.resent += 1
         }
-        let number = pending.number ?? model.outbox.number(write)
+        let number = pending.number ?? number(write, in: &model, &output)
         model.outbox.update(write) {
           $0.needsSending = false
           $0.sentAtBeat = beatsSeen

@@ -33,7 +33,20 @@ public struct Session: Sendable {
   var outboxWrites = 0
   var outboxBytes = 0
   var settled: [(id: WriteID, model: String, outcome: Outcome)] = []
+  /// How many of those the outbox has noted, or must not note.
+  var settledNoted = 0
   var holds: [(id: WriteID, model: String, code: HoldCode)] = []
+
+  /// Whether all that concerns writes is noted in an outbox (`PeerAction.keep`).
+  let keepsOutbox: Bool
+  /// Set while those notes cannot be written: then nothing that they do not hold is confirmed to the hub.
+  public var isKeepingBehind = false
+  var keptHub: (log: LogID, epoch: Epoch)?
+  /// What earlier lives wrote and other sessions send, by model.
+  var carried: [String: [CarriedWrite]] = [:]
+  var earlierTags: Swift.Set<Tag> = []
+  /// Whether it speaks for an earlier life.
+  var isResumed = false
 
   var openedAt: UInt64 = 0
   var lastHeard: UInt64 = 0
@@ -48,8 +61,12 @@ public struct Session: Sendable {
   /// - Parameters:
   ///   - identity: made anew at every start of a program (R10).
   ///   - seed: chance for session numbers and pauses.
-  public init(identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64) {
+  ///   - keepsOutbox: whether all that concerns writes is to be noted in an outbox.
+  public init(
+    identity: Identity, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, keepsOutbox: Bool = false
+  ) {
     self.identity = identity
+    self.keepsOutbox = keepsOutbox
     self.options = options
     generator = SeededGenerator(seed: seed)
     limits = options.limits
@@ -129,6 +146,7 @@ public struct Session: Sendable {
     if models[id] == nil {
       models[id] = PeerModel(id: id)
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
+      layCarried(over: id)
     }
     models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }
@@ -178,7 +196,8 @@ public struct Session: Sendable {
       joins.append(
         Join(
           request: lastRequest, model: id, epoch: model.replica.epoch, version: model.replica.version,
-          namesKnown: UInt32(model.replica.namesKnown), undecided: model.outbox.lowestUndecided))
+          namesKnown: UInt32(model.replica.namesKnown),
+          undecided: isKeepingBehind ? 1 : model.outbox.lowestUndecided))
       models[id] = model
       if joins.count == 500 {
         say(.join(joins), now: now, &output)

@@ -17,6 +17,7 @@ struct Drain {
   var announced: [String] = []
   var listed: [String] = []
   var pongs: [UInt64] = []
+  var notes: [OutboxNote] = []
   var isClosed = false
   var helloSession: SessionID?
 
@@ -44,6 +45,7 @@ struct Drain {
     case .phase(let phase): phases.append(phase)
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
+    case .keep(let note): notes.append(note)
     case .close: isClosed = true
     }
   }

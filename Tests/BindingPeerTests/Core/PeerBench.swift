@@ -16,10 +16,13 @@ struct PeerBench {
   /// The session number of the last hello.
   var sessionID: SessionID = 0
 
-  init(options: SessionOptions = SessionOptions(), seed: UInt64 = 1) {
+  init(options: SessionOptions = SessionOptions(), seed: UInt64 = 1, keepsOutbox: Bool = false) {
     let identity = Identity(tag: Self.own, secret: Secret(high: 1, low: 2), name: "me")
-    session = Session(identity: identity, seed: seed, options: options, now: 1_000)
+    session = Session(identity: identity, seed: seed, options: options, now: 1_000, keepsOutbox: keepsOutbox)
   }
+
+  /// With a session that somebody else made.
+  init(_ session: Session) { self.session = session }
 
   /// Lets `body` speak to the session, ends the drain, and tells what came of it.
   mutating func act<Failure: Error>(

@@ -1,0 +1,52 @@
+import BindingWire
+
+extension Session {
+  /// Whether the hub could take a proposal at all.
+  /// - Returns: what the proposal counts in bytes.
+  func check(_ proposal: Proposal) throws(WriteError) -> Int {
+    guard !proposal.operations.isEmpty else { throw .empty }
+    guard proposal.operations.count <= limits.maxProposalFields else {
+      throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
+    }
+    guard Int(proposal.hops) <= limits.maxHops else { throw .loop(hops: Int(proposal.hops), limit: limits.maxHops) }
+    guard proposal.conditions.count <= Condition.maxCount else {
+      throw .tooMany(what: "conditions", count: proposal.conditions.count, limit: Condition.maxCount)
+    }
+    guard proposal.metadata.count <= Int(UInt8.max) else {
+      throw .tooMany(what: "entries of metadata", count: proposal.metadata.count, limit: Int(UInt8.max))
+    }
+    var bytes = 64
+    var names: Swift.Set<String> = []
+    for operation in proposal.operations {
+      if operation.verb == .clear { continue }
+      do throws(WireError) { try Names.checkField(operation.field) } catch { throw .badName(error) }
+      guard operation.field.utf8.count <= limits.maxFieldNameBytes else {
+        throw .nameTooLong(operation.field, limit: limits.maxFieldNameBytes)
+      }
+      guard names.insert(operation.field).inserted else { throw .duplicateField(operation.field) }
+      guard operation.verb.takesValue == (operation.value != nil) else {
+        throw .valueMismatch(field: operation.field, operation.verb)
+      }
+      guard let value = operation.value else { continue }
+      guard value.bytes.count <= limits.maxValueBytes else {
+        throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
+      }
+      guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
+      switch operation.verb {
+      case .add, .max, .min:
+        if Merge.apply(operation.verb, operand: value, to: nil) == nil { throw .notANumber(field: operation.field) }
+      case .union:
+        if Merge.apply(.union, operand: value, to: nil) == nil {
+          throw .valueMismatch(field: operation.field, operation.verb)
+        }
+      case .set, .delete, .whenUnset, .clear: break
+      }
+      bytes += 16 + operation.field.utf8.count + value.bytes.count
+    }
+    for condition in proposal.conditions { bytes += 24 + condition.field.utf8.count }
+    guard bytes <= limits.maxProposalBytes else {
+      throw .proposalTooLarge(bytes: bytes, limit: limits.maxProposalBytes)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,171 @@
+public import BindingWire
+
+/// A write of an earlier life that another session sends.
+struct CarriedWrite: Sendable {
+  /// Its name in this session.
+  let id: WriteID
+  let tag: Tag
+  let kept: KeptWrite
+  var number: ProposalNumber?
+  let isOld: Bool
+}
+
+// MARK: Noting
+
+extension Session {
+  mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
+    guard keepsOutbox else { return }
+    if let logID, let epoch, keptHub.map({ $0 != (logID, epoch) }) ?? true {
+      keptHub = (logID, epoch)
+      output.add(.keep(.welcomed(log: logID, epoch: epoch)))
+    }
+    for (id, _, outcome) in settled.dropFirst(settledNoted) {
+      output.add(.keep(.decided(id, OutboxNote.Decided(outcome))))
+    }
+    settledNoted = settled.count
+  }
+
+  /// Gives the write the next number, and has that noted before it leaves (R3).
+  func number(_ write: WriteID, in model: inout PeerModel, _ output: inout PeerOutput) -> ProposalNumber {
+    let number = model.outbox.number(write)
+    noteNumber(of: write, in: model, &output)
+    return number
+  }
+
+  func noteNumber(of write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
+    guard keepsOutbox, let pending = model.outbox[write] else { return }
+    output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
+  }
+}
+
+// MARK: An earlier life
+
+extension Session {
+  /// A session that speaks for an earlier life of this program: it sends what that left in its outbox, unchanged, and
+  /// nothing else (R10). It is as if that life had been cut off from its hub until now.
+  /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine on which that life was.
+  public init(
+    resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
+  ) {
+    self.init(identity: life.identity, seed: seed, options: options, now: now, keepsOutbox: true)
+    isResumed = true
+    logID = life.log
+    epoch = life.epoch
+    wasWelcomed = life.epoch != nil
+    if let log = life.log, let epoch = life.epoch { keptHub = (log, epoch) }
+    leftNumbers = life.lastNumbers
+    for write in life.writes {
+      if models[write.model] == nil {
+        models[write.model] = PeerModel(id: write.model)
+        models[write.model]?.outbox.resume(after: life.lastNumbers[write.model] ?? 0)
+      }
+      lastWrite = max(lastWrite, write.id.rawValue)
+      let isOld = Session.isOld(write, wall: wall, options)
+      models[write.model]?.lay(Session.pending(write, id: write.id, number: write.number, isOld: isOld, now: now))
+    }
+    outboxWrites = life.writes.count
+  }
+
+  /// The hub answers no number that was confirmed to it. A copy of an outbox may lag behind what its original has
+  /// confirmed since: that such a write was decided is all that can still be known.
+  mutating func endUnanswered() {
+    for id in models.keys.sorted() {
+      guard var model = models[id], model.isCurrent,
+        beatsSeen >= model.currentSince + SessionOptions.beatsWithoutAnswer
+      else { continue }
+      for write in model.outbox.order {
+        guard let pending = model.outbox[write], pending.number != nil, pending.isHidden, pending.isUndecided else {
+          continue
+        }
+        settled.append((write, id, .unknown("it was decided, and its outcome told to another process")))
+        release(write, in: &model)
+        model.note(.outcome)
+      }
+      models[id] = model
+    }
+  }
+
+  /// Lays what an earlier life wrote over its models, below all that is written from now on, of which nothing is sent
+  /// to those models before `carriedEnded` has told the end of each.
+  /// - Returns: the names of those writes here, in their order.
+  public mutating func carry(_ life: EarlierLife, wall: UInt64) -> [WriteID] {
+    earlierTags.insert(life.identity.tag)
+    return life.writes.map { write in
+      lastWrite += 1
+      let id = WriteID(rawValue: lastWrite)
+      carried[write.model, default: []].append(
+        CarriedWrite(
+          id: id, tag: life.identity.tag, kept: write, number: write.number,
+          isOld: Session.isOld(write, wall: wall, options)))
+      return id
+    }
+  }
+
+  /// The other session has sent it under this number.
+  public mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
+    guard let place = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
+    carried[id]?[place].number = number
+    models[id]?.outbox.update(write) { $0.carried?.number = number }
+  }
+
+  /// The other session has its outcome, or has given it up: it lies over until the committed values hold it (R6).
+  public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
+    carried[id]?.removeAll { $0.id == write }
+    if carried[id]?.isEmpty == true { carried[id] = nil }
+    guard var model = models[id], model.outbox[write] != nil else { return }
+    if case .committed(let epoch, let version) = outcome,
+      epoch != model.replica.epoch || version > model.replica.version
+    {
+      model.outbox.decide(write, at: version)
+    } else {
+      release(write, in: &model)
+    }
+    model.note(.outcome)
+    models[id] = model
+  }
+
+  mutating func layCarried(over id: String) {
+    for write in carried[id] ?? [] {
+      var pending = Session.pending(write.kept, id: write.id, number: nil, isOld: write.isOld, now: openedAt)
+      pending.carried = .init(tag: write.tag, number: write.number)
+      models[id]?.lay(pending)
+      models[id]?.note(.local)
+    }
+  }
+
+  /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
+  func noteEarlier(_ tag: Tag, _ number: ProposalNumber, in model: inout PeerModel) {
+    model.touch(model.outbox.hide(carriedBy: tag, upTo: number))
+  }
+
+  /// Whether it waited so long that it yields to what others wrote. Without a time, or with one that lies ahead: yes.
+  private static func isOld(_ write: KeptWrite, wall: UInt64, _ options: SessionOptions) -> Bool {
+    write.time == 0 || write.time > wall || wall - write.time >= options.offlineMilliseconds
+  }
+
+  private static func pending(
+    _ write: KeptWrite, id: WriteID, number: ProposalNumber?, isOld: Bool, now: UInt64
+  ) -> Pending {
+    let overlay = write.proposal.operations.flatMap { operation in
+      operation.verb == .clear ? write.seen.map { FieldOperation(.delete, $0.field) } : [operation]
+    }
+    let bytes = write.proposal.operations.reduce(64 + 24 * write.proposal.conditions.count) {
+      $0 + 16 + $1.field.utf8.count + ($1.value?.bytes.count ?? 0)
+    }
+    let seen = write.seen.map {
+      ($0.field, Pending.Seen(value: .digest($0.digest), epoch: $0.epoch, version: $0.version))
+    }
+    return Pending(
+      id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
+      seen: Dictionary(seen, uniquingKeysWith: { first, _ in first }), number: number, isVoid: write.isWithdrawn,
+      isOld: isOld)
+  }
+}
+
+extension PeerModel {
+  /// Takes up a write that was made in an earlier life.
+  mutating func lay(_ write: Pending) {
+    outbox.append(write)
+    touch(write.overlay.map(\.field))
+  }
+}

@@ -1,0 +1,248 @@
+import BindingWire
+import Testing
+
+@testable import BindingPeer
+
+@Suite("A session notes its writes, and another speaks for its earlier life")
+struct EarlierLifeTests {
+  private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "n", value: "1", version: 5)]
+
+  private func keeping() -> PeerBench {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 5, lit)
+    return bench
+  }
+
+  /// What a file would hold after these notes.
+  private func life(_ notes: [OutboxNote]) -> EarlierLife? {
+    var content = OutboxContent()
+    content.apply(
+      OutboxRecord(
+        life: 1, content: .began(Identity(tag: PeerBench.own, secret: Secret(high: 1, low: 2), name: "me"))), bytes: 1)
+    let welcomed = OutboxNote.welcomed(log: 1, epoch: 100)
+    for note in [welcomed] + notes { content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1) }
+    return content.unfinished.first
+  }
+
+  /// A life that had been welcomed, sent an `add` as number 1 and left a set unsent.
+  private func sentAndUnsent() throws -> EarlierLife {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 5, lit)
+    var notes = try bench.write(.one(.add, "n", "1")).drain.notes
+    bench.lose()
+    notes += try bench.write(.set(["level": "0.8"])).drain.notes
+    return try #require(life(notes))
+  }
+
+  private func resumed(_ life: EarlierLife, wall: UInt64 = 0) -> PeerBench {
+    PeerBench(Session(resuming: life, seed: 3, now: 1_000, wall: wall))
+  }
+
+  @Test("the hub's log and epoch are noted when a hub is met, and when they change")
+  func notesHub() {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.open()
+    #expect(bench.welcome().notes == [.welcomed(log: 1, epoch: 100)])
+    bench.lose()
+    bench.open()
+    #expect(bench.welcome(knew: true).notes.isEmpty)
+    bench.epoch = 101
+    bench.lose()
+    bench.open()
+    #expect(bench.welcome().notes == [.welcomed(log: 1, epoch: 101)])
+  }
+
+  @Test("a write is noted when it is made, its number in the drain that sends it, its outcome in the one that confirms")
+  func notes() throws {
+    var bench = keeping()
+    let drain = try bench.write(.set(["level": "0.8"])).drain
+    guard case .written(let kept)? = drain.notes.first, case .numbered(let id, 1, [])? = drain.notes.last else {
+      Issue.record("\(drain.notes)")
+      return
+    }
+    #expect(drain.notes.count == 2 && kept.id == id && drain.numbers == [1])
+    #expect(kept.seen.map(\.version) == [4] && kept.seen.first?.digest != nil)
+    let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.beat(1))
+    #expect(end.notes == [.decided(id, .committed)] && end.alives.first?.entries.first?.confirmed == 1)
+  }
+
+  @Test("a session without an outbox notes nothing")
+  func withoutOutbox() throws {
+    var bench = PeerBench()
+    #expect(bench.live(version: 5, lit).notes.isEmpty)
+    #expect(try bench.write(.set(["level": "0.8"])).drain.notes.isEmpty)
+  }
+
+  @Test("the end of the program, and being fenced, leave what is undecided to the next life; the hub hears no leave")
+  func staysOpen() throws {
+    var closed = keeping()
+    try closed.set(["level": "0.8"])
+    let drain = closed.act { session, now, output in session.bye(now: now, into: &output) }
+    #expect(drain.settled.count == 1 && drain.notes.isEmpty && drain.sent.isEmpty && drain.isClosed)
+    var fenced = keeping()
+    try fenced.set(["level": "0.8"])
+    #expect(fenced.hub(fenced.error(.fenced)).notes.isEmpty)
+  }
+
+  @Test("with nothing undecided the last outcomes are confirmed before the leave, so that the hub forgets the identity")
+  func leavesSettled() throws {
+    var bench = keeping()
+    try bench.set(["level": "0.8"])
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    let drain = bench.act { session, now, output in session.bye(now: now, into: &output) }
+    #expect(drain.alives.first?.entries.first?.confirmed == 1 && drain.sent.last == .leave(Leave()))
+  }
+
+  @Test("what was sent goes again under its number, what was not follows under the next; then nothing is left")
+  func resumes() throws {
+    var bench = resumed(try sentAndUnsent())
+    let hello = try #require(bench.open().hellos.first)
+    #expect(hello.identity.tag == PeerBench.own && hello.identity.secret == Secret(high: 1, low: 2))
+    #expect(hello.isResuming)
+    let join = bench.welcome(knew: true).join
+    #expect(join.undecided == 1 && join.version == 0)
+    let sent = bench.catchUp(join.request, version: 5, lit)
+    #expect(sent.numbers == [1, 2] && sent.proposals.map { $0.operations.map(\.verb) } == [[.add], [.set]])
+    #expect(sent.notes.count == 1)
+    let end = bench.hub(bench.outcomes((1, .committed(count: 2, version: 6))))
+    #expect(end.outcomes.count == 2 && bench.session.unconfirmed == 0)
+    #expect(end.notes.count == 2)
+  }
+
+  @Test("numbers go on above those of writes that are over")
+  func numbersGoOn() throws {
+    var life = try sentAndUnsent()
+    life.lastNumbers["lamp"] = 9
+    life.writes.removeFirst()
+    var bench = resumed(life)
+    bench.open()
+    let join = bench.welcome(knew: true).join
+    #expect(join.undecided == 10)
+    #expect(bench.catchUp(join.request, version: 5, lit, mark: 9).numbers == [10])
+  }
+
+  @Test("an old unsent plain set yields where others wrote meanwhile; in a new epoch equal values are no change")
+  func oldYields() throws {
+    let life = try sentAndUnsent()
+    var changed = resumed(life)
+    let theirs = [Entry(name: "level", value: "0.1", version: 6), lit[1]]
+    changed.open()
+    let condition = changed.catchUp(changed.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions
+    #expect(condition?.map(\.version) == [4] && condition?.map(\.epoch) == [100])
+    var restarted = resumed(life)
+    restarted.epoch = 101
+    restarted.open()
+    let same = [Entry(name: "level", value: "0.3", version: 1), lit[1]]
+    let proposals = restarted.catchUp(restarted.welcome().request, version: 5, same).proposals
+    #expect(proposals.map(\.number) == [1, 2] && proposals.last?.conditions.isEmpty == true)
+  }
+
+  @Test("a hub that has forgotten the identity gets plain sets as compare-and-set; of the rest nobody can say")
+  func forgotten() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 5, lit)
+    var notes = try bench.write(.set(["level": "0.8"])).drain.notes
+    notes += try bench.write(.one(.add, "n", "1")).drain.notes
+    var again = resumed(try #require(life(notes)))
+    again.open()
+    let welcomed = again.welcome(knew: false)
+    #expect(welcomed.join.undecided == 3)
+    #expect(welcomed.notes.count == 2)
+    let sent = again.catchUp(welcomed.request, version: 5, lit, mark: 2)
+    #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
+    let after = try #require(life(notes + welcomed.notes + sent.notes))
+    #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
+  }
+
+  @Test("a copy that lags behind ends what the hub answers no more, once repetitions had no answer")
+  func lagging() throws {
+    var bench = resumed(try sentAndUnsent())
+    bench.open()
+    bench.catchUp(bench.welcome(knew: true).request, version: 7, lit, mark: 2)
+    var outcomes: [Outcome] = []
+    for number in 1...7 as ClosedRange<UInt64> {
+      #expect(outcomes.isEmpty || number == 7)
+      bench.now += 1_000
+      outcomes += bench.hub(bench.beat(number)).outcomes
+    }
+    #expect(outcomes.count == 1)
+    guard case .unknown? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+  }
+
+  // MARK: In the session of the new life
+
+  private func carrying() throws -> (PeerBench, [WriteID]) {
+    let identity = Identity(tag: Tag(rawValue: 0xC3), secret: Secret(high: 5, low: 6), name: "me")
+    var session = Session(identity: identity, seed: 1, now: 1_000, keepsOutbox: true)
+    let ids = session.carry(try sentAndUnsent(), wall: 0)
+    return (PeerBench(session), ids)
+  }
+
+  @Test("what an earlier life wrote shows from the first join on, below what is written now")
+  func shows() throws {
+    var (bench, _) = try carrying()
+    #expect(bench.join().changes.sorted() == ["level - 0.8", "n - 1"])
+    try bench.set(["level": "0.9"])
+    #expect(bench.shown("level") == "0.9")
+    bench.live(version: 5, lit)
+    #expect(bench.shown("level") == "0.9" && bench.shown("n") == "2")
+  }
+
+  @Test("nothing of this life is sent to that model before the earlier writes have ended; other models are not held up")
+  func waits() throws {
+    var (bench, ids) = try carrying()
+    bench.live(version: 5, lit)
+    #expect(try bench.write(.set(["level": "0.9"])).drain.numbers.isEmpty)
+    for (id, version) in zip(ids, [6, 7] as [Version]) {
+      #expect(bench.session.unconfirmed == 1)
+      let drain = bench.act { session, _, _ in
+        session.carriedEnded(id, of: "lamp", as: .committed(epoch: 100, version: version))
+      }
+      #expect(drain.numbers == (version == 6 ? [] : [1]))
+    }
+    #expect(bench.shown("level") == "0.9")
+  }
+
+  @Test("a commit of an earlier life is not counted twice, whichever session hears of it first")
+  func notTwice() throws {
+    let earlier = Origin(tag: PeerBench.own, name: "me")
+    var (first, ids) = try carrying()
+    first.live(version: 5, lit)
+    _ = first.act { session, _, _ in session.carriedSent(ids[0], of: "lamp", as: 1) }
+    #expect(first.shown("n") == "2")
+    first.hub(first.commits(after: 5, [[1: "2"]], own: [0: 1]))
+    #expect(first.shown("n") == "2" && earlier == PeerBench.me)
+    var (second, others) = try carrying()
+    second.live(version: 5, lit)
+    let end = Outcome.committed(epoch: 100, version: 6)
+    _ = second.act { session, _, _ in session.carriedEnded(others[0], of: "lamp", as: end) }
+    #expect(second.shown("n") == "2")
+    second.hub(second.commits(after: 5, [[1: "2"]], own: [0: 1]))
+    #expect(second.shown("n") == "2")
+  }
+
+  @Test("a plain set of now does not fold away one of an earlier life, which is not changed any more")
+  func notFolded() throws {
+    var (bench, ids) = try carrying()
+    bench.join()
+    #expect(try bench.write(.set(["level": "0.9"])).drain.settled.isEmpty)
+    let refusal = Outcome.refused(Refusal(.notPermitted, "no"))
+    _ = bench.act { session, _, _ in session.carriedEnded(ids[1], of: "lamp", as: refusal) }
+    #expect(bench.shown("level") == "0.9")
+  }
+
+  @Test("while notes cannot be written nothing is confirmed")
+  func behind() throws {
+    var bench = keeping()
+    try bench.set(["level": "0.8"])
+    bench.session.isKeepingBehind = true
+    let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.beat(1))
+    #expect(drain.alives.map(\.entries.count) == [0])
+    bench.lose()
+    bench.open()
+    #expect(bench.welcome(knew: true).join.undecided == 1)
+  }
+}

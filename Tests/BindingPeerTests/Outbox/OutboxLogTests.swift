@@ -1,0 +1,141 @@
+import BindingWire
+import Testing
+
+@testable import BindingPeer
+
+@Suite("The bytes of an outbox file")
+struct OutboxLogTests {
+  private static let identity = Identity(
+    tag: Tag(rawValue: 0xA1), secret: Secret(high: 1, low: 0xFFFF_FFFF_FFFF_FFFF), name: "kitchen")
+
+  private static func write(_ id: UInt64, _ operations: [FieldOperation]) -> KeptWrite {
+    KeptWrite(
+      id: WriteID(rawValue: id), model: "shop/kiosk-3",
+      proposal: Proposal(
+        operations: operations, conditions: [Condition(field: "level", epoch: 3, version: 4)],
+        metadata: [MetadataEntry(name: "user", value: "ann")], hops: 2),
+      time: 1_700_000_000_000,
+      seen: [
+        KeptSight(field: "level", epoch: 3, version: 4, digest: 77), KeptSight(field: "on", epoch: 3, version: 0),
+      ])
+  }
+
+  private static let notes: [OutboxRecord.Content] = [
+    .began(identity), .note(.welcomed(log: 9, epoch: 1 << 40)),
+    .note(.written(write(1, [FieldOperation(.set, "level", json("0.8")), FieldOperation(.delete, "on")]))),
+    .note(.written(write(2, [FieldOperation(.clear, "")]))),
+    .note(.numbered(WriteID(rawValue: 1), 1, conditions: [Condition(field: "on", epoch: 5, version: 6)])),
+    .note(.withdrawn(WriteID(rawValue: 2))), .note(.decided(WriteID(rawValue: 1), .conflict)),
+    .counted(model: "lamp", last: 12), .left,
+  ]
+
+  private func log(_ contents: [OutboxRecord.Content], header: [UInt8] = OutboxLog.header) -> [UInt8] {
+    var writer = WireWriter()
+    writer.raw(header)
+    for content in contents { OutboxLog.append(OutboxRecord(life: 1, content: content), to: &writer) }
+    return writer.withUnsafeBytes { Array($0) }
+  }
+
+  private func parse(_ bytes: [UInt8]) throws -> (content: OutboxContent, end: Int) {
+    try bytes.withUnsafeBytes { try OutboxLog.parse($0) }
+  }
+
+  @Test("the checksum is the published one")
+  func checksum() {
+    let sum = { (bytes: [UInt8]) in bytes.withUnsafeBytes { Checksum.crc32c($0) } }
+    #expect(sum(Array("123456789".utf8)) == 0xE306_9283)
+    #expect(sum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
+  }
+
+  @Test("the header and the shortest record are these bytes, as docs/outbox.md has them")
+  func bytes() {
+    let hex = log([.left]).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(hex == "62696e646f75740a01000000" + "e706edf4" + "f1dd3689" + "05000000" + "0801000000")
+  }
+
+  @Test("every kind of record is read as it was written")
+  func roundTrip() throws {
+    for content in Self.notes {
+      var writer = WireWriter()
+      OutboxRecord(life: 7, content: content).write(to: &writer)
+      let read = try writer.withUnsafeBytes { bytes in
+        var reader = WireReader(bytes)
+        return try OutboxRecord(from: &reader)
+      }
+      #expect(read == OutboxRecord(life: 7, content: content))
+    }
+  }
+
+  @Test("what is undecided is found with its number and its last conditions; what is decided is not")
+  func unfinished() throws {
+    let life = try #require(try parse(log(Array(Self.notes.prefix(6)))).content.unfinished.first)
+    #expect(life.identity == Self.identity && life.log == 9 && life.epoch == 1 << 40)
+    #expect(life.writes.map(\.id.rawValue) == [1, 2] && life.writes.map(\.number) == [1, nil])
+    #expect(life.writes[0].proposal.conditions.map(\.field) == ["on"] && life.writes[1].isWithdrawn)
+    #expect(try parse(log(Array(Self.notes.prefix(7)))).content.unfinished.first?.writes.map(\.id.rawValue) == [2])
+    #expect(try parse(log(Self.notes)).content.isEmpty)
+  }
+
+  @Test("a compacted file says the same, and keeps the numbers that no write tells any more")
+  func compacted() throws {
+    let content = try parse(log(Array(Self.notes.prefix(8)))).content
+    let again = try parse(content.compacted).content
+    #expect(again.unfinished == content.unfinished)
+    #expect(again.unfinished.first?.lastNumbers == ["shop/kiosk-3": 1, "lamp": 12])
+  }
+
+  @Test("cut off at any byte, it gives all records before")
+  func truncated() throws {
+    let bytes = log(Self.notes)
+    var ends = [OutboxLog.headerBytes]
+    for count in 1...Self.notes.count { ends.append(log(Array(Self.notes.prefix(count))).count) }
+    for count in 0...bytes.count {
+      let (content, end) = try parse(Array(bytes.prefix(count)))
+      let whole = ends.last { $0 <= count } ?? 0
+      #expect(end == whole)
+      let records = ends.firstIndex(of: whole) ?? 0
+      #expect(content == (try parse(log(Array(Self.notes.prefix(records))))).content)
+    }
+  }
+
+  @Test("with any bit of it turned over, it is an error, or the last record is cut off; never something else")
+  func flippedBits() throws {
+    let contents = Array(Self.notes.prefix(8))
+    let bytes = log(contents)
+    let lastRecord = log(Array(contents.dropLast())).count
+    for bit in 0..<bytes.count * 8 {
+      var damaged = bytes
+      damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+      let result = Result { try parse(damaged) }
+      if bit / 8 < 8 {
+        #expect(throws: OutboxDamage.notAnOutbox) { try result.get() }
+      } else if bit / 8 < 16 {
+        #expect(throws: OutboxDamage.damaged(at: 8)) { try result.get() }
+      } else if bit / 8 < lastRecord {
+        #expect(throws: OutboxDamage.self) { try result.get() }
+      } else {
+        #expect(try result.get().end == lastRecord)
+      }
+    }
+  }
+
+  @Test("a file of a newer version is told by its number, another file by its first bytes")
+  func otherFiles() {
+    #expect(throws: OutboxDamage.newerVersion(2)) { try parse(log([.left], header: OutboxLog.header(version: 2))) }
+    #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("#!/bin/sh\necho hello\n".utf8)) }
+    #expect(throws: OutboxDamage.notAnOutbox) { try parse(Array("short".utf8)) }
+  }
+
+  @Test("a record that checks and says nothing known is damage")
+  func unknownKind() {
+    var writer = WireWriter()
+    writer.raw(OutboxLog.header)
+    writer.u32(0)
+    writer.u32(5)
+    writer.u8(99)
+    writer.u32(1)
+    writer.patch32(
+      at: 16, writer.withUnsafeBytes { Checksum.crc32c(UnsafeRawBufferPointer(rebasing: $0[20...])) })
+    #expect(throws: OutboxDamage.damaged(at: 16)) { try parse(writer.withUnsafeBytes { Array($0) }) }
+  }
+}

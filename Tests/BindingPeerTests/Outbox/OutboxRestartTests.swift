@@ -1,0 +1,208 @@
+import BindingHub
+import BindingModel
+import Dispatch
+import Foundation
+import Logging
+import Testing
+
+@testable import BindingPeer
+
+/// Looks until `condition` holds, at most 20 s.
+private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+  while !condition() {
+    if DispatchTime.now().uptimeNanoseconds > end { return false }
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return true
+}
+
+private func set(_ value: String) -> Proposal { Proposal(operations: [FieldOperation(.set, "level", json(value))]) }
+private let addOne = Proposal(operations: [FieldOperation(.add, "n", json("1"))])
+
+@Suite("A peer that starts again with its outbox")
+struct OutboxRestartTests {
+  private let folder: OutboxFolder
+  private let hub: Hub
+
+  init() throws {
+    folder = try OutboxFolder()
+    var options = HubOptions()
+    options.listen = []
+    options.beatMilliseconds = 250
+    hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try hub.start()
+  }
+
+  private func peer(_ name: String, _ door: any HubDoor, _ path: String? = nil) throws -> Peer {
+    try Peer(
+      name: name, hub: door, outbox: .file(path ?? folder.path()),
+      log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
+  }
+
+  /// What the hub has, as another peer sees it.
+  private func atTheHub(_ field: String) async throws -> String? {
+    let reader = Peer(name: "reader", hub: hub)
+    let model = try reader.model("lamp")
+    #expect(await model.whenCurrent(within: .seconds(20)))
+    return model[field]?.description
+  }
+
+  @Test("what was written without a hub shows after the restart, and goes out before what is written then")
+  func restart() async throws {
+    let first = try peer("first", ShutDoor())
+    try first.model("lamp").write(set("0.4"))
+    #expect(await first.close(flush: .zero) == ["lamp.level"])
+    let door = ShutDoor()
+    let second = try peer("second", door)
+    #expect(second.unconfirmed == 1 && second.restored.map(\.model) == ["lamp"])
+    let old = try #require(second.restored.first).write
+    let model = try second.model("lamp")
+    #expect(model["level"]?.description == "0.4")
+    let new = try model.write(set("0.6"))
+    #expect(model["level"]?.description == "0.6")
+    door.open(to: hub)
+    let versions = (try await old.committed, try await new.committed)
+    #expect(versions == (1, 2))
+    #expect(model["level"]?.description == "0.6" && second.status.outbox == .kept)
+    #expect(await second.close().isEmpty)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())).count == OutboxLog.headerBytes)
+    #expect(try await atTheHub("level") == "0.6")
+  }
+
+  @Test("the old and the new writes go under different tags, and the old tag says good-bye")
+  func identities() async throws {
+    let first = try peer("first", ShutDoor())
+    let tag = first.tag
+    try first.model("lamp").write(set("0.4"))
+    await first.close(flush: .zero)
+    let second = try peer("second", hub)
+    let model = try second.model("lamp")
+    #expect(await eventually { second.restored.isEmpty && model.record("level")?.origin.tag == tag })
+    #expect(second.tag != tag)
+    _ = try await model.write(set("0.6")).committed
+    #expect(await eventually { model.record("level")?.origin.tag == second.tag })
+  }
+
+  @Test("a model that nobody shares again gets its writes all the same")
+  func nobodyShares() async throws {
+    let first = try peer("first", ShutDoor())
+    for _ in 0..<3 { try first.model("lamp").write(addOne) }
+    await first.close(flush: .zero)
+    let second = try peer("second", hub)
+    #expect(await eventually { second.restored.isEmpty })
+    #expect(try await atTheHub("n") == "3")
+  }
+
+  @Test("several lives that met no hub are sent in their order")
+  func severalLives() async throws {
+    for value in ["0.1", "0.2", "0.3"] {
+      let peer = try peer("offline", ShutDoor())
+      try peer.model("lamp").write(set(value))
+      try peer.model("lamp").write(addOne)
+      await peer.close(flush: .zero)
+    }
+    let door = ShutDoor()
+    let last = try peer("last", door)
+    let model = try last.model("lamp")
+    #expect(model["level"]?.description == "0.3" && model["n"]?.description == "3" && last.unconfirmed == 6)
+    door.open(to: hub)
+    #expect(await eventually { last.unconfirmed == 0 })
+    #expect(try await atTheHub("n") == "3")
+    #expect(try await atTheHub("level") == "0.3")
+  }
+
+  @Test("writes that were under way when the program died apply once each; the copy of the file stops the original")
+  func exactlyOnce() async throws {
+    var total = 0
+    for round in 0..<8 {
+      let path = folder.path("round\(round)")
+      let writer = try peer("writer", hub, path)
+      let model = try writer.model("lamp")
+      if round % 2 == 0 { #expect(await model.whenCurrent(within: .seconds(20))) }
+      for _ in 0..<50 { try model.write(addOne) }
+      total += 50
+      let seen = Int.random(in: 0...50)
+      #expect(await eventually { writer.unconfirmed <= 50 - seen })
+      // The file as a crash at this moment would leave it. The original lives on, which makes it harder.
+      let copy = try folder.copy("round\(round)", to: "copy\(round)")
+      let second = try peer("second", hub, copy)
+      #expect(await eventually { second.restored.isEmpty })
+      if second.counters.connections > 0, !writer.status.phase.isStopped {
+        // With nothing left in the copy nobody speaks for the original but itself.
+        #expect(await eventually { writer.unconfirmed == 0 || writer.status.phase.isStopped })
+      }
+      #expect(try await atTheHub("n") == "\(total)")
+      await second.close(flush: .zero)
+      await writer.close(flush: .zero)
+    }
+  }
+
+  @Test("of two peers with copies of one outbox the later stops the earlier, which says so and throws at each write")
+  func fenced() async throws {
+    let first = try peer("first", hub)
+    let model = try first.model("lamp")
+    #expect(await model.whenCurrent(within: .seconds(20)))
+    // The copy holds the write, whatever has become of it at the hub meanwhile.
+    try model.write(addOne)
+    let copy = try folder.copy(to: "copy")
+    let second = try peer("second", hub, copy)
+    if second.restored.isEmpty { return }
+    #expect(await eventually { first.status.phase == .stopped(.fenced) })
+    #expect(throws: WriteError.stopped(.fenced)) { try model.write(addOne) }
+    #expect(await eventually { second.restored.isEmpty })
+    #expect(try await atTheHub("n") == "1")
+  }
+
+  @Test("a file that takes nothing more is told in the status; what it lacks is not sent, and is when there is room")
+  func fullDisk() async throws {
+    let isFull = Protected(false)
+    let file = try OutboxFile.open(folder.path()) { descriptor, bytes in
+      if isFull.withLock({ $0 }) {
+        errno = ENOSPC
+        return -1
+      }
+      return Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+    }
+    let (hub, log) = (hub, Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let peer = try Peer(
+      name: "full", file: file, options: SessionOptions(), log: log, makeLink: { InProcessPeerLink(door: hub) })
+    let model = try peer.model("lamp")
+    #expect(await model.whenCurrent(within: .seconds(20)))
+    isFull.withLock { $0 = true }
+    let pending = try model.write(set("0.4"))
+    guard case .memoryOnly(let reason) = peer.status.outbox else {
+      Issue.record("\(peer.status.outbox)")
+      return
+    }
+    #expect(reason.contains("space") && model["level"]?.description == "0.4")
+    let beats = peer.counters.framesReceived
+    #expect(await eventually { peer.counters.framesReceived > beats + 8 })
+    #expect(pending.outcomeSoFar == nil && peer.status.phase == .live)
+    isFull.withLock { $0 = false }
+    #expect(try await pending.committed == 1)
+    #expect(peer.status.outbox == .kept)
+  }
+}
+
+/// A door that nobody answers at until it is opened.
+private final class ShutDoor: HubDoor {
+  private let hub: Protected<Hub?> = Protected(nil)
+
+  func open(to hub: Hub) { self.hub.withLock { $0 = hub } }
+
+  func connect(
+    deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> any HubDoorConnection {
+    if let hub = hub.withLock({ $0 }) { return hub.connect(deliver: deliver, ended: ended) }
+    DispatchQueue.global().async { ended() }
+    return Nobody()
+  }
+
+  private final class Nobody: HubDoorConnection {
+    func send(_ frame: [UInt8]) {}
+    func subscribe(_ topic: [UInt8]) {}
+    func unsubscribe(_ topic: [UInt8]) {}
+    func close() {}
+  }
+}
