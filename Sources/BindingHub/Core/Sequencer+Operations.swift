@@ -8,7 +8,7 @@ extension Sequencer {
   ) throws(Verdict) -> Int {
     var operations = operations
     var changed = 0
-    var misfit: Verdict?
+    var misfit: String?
     ordinal &+= 1
     while (try? operations.next()) == true {
       guard let verb = operations.verb else {
@@ -48,13 +48,11 @@ extension Sequencer {
       }
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
-        let words = try check(operand, for: id, version, in: model)
-        if misfit == nil { misfit = words.map { .refused(.doesNotFit, $0) } }
+        if model.isRuled(id), let words = try check(operand, for: id, version, in: model) { misfit = misfit ?? words }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
       } else {
-        let words = try merge(verb, operand, into: id, version, writer, in: model)
-        if misfit == nil { misfit = words.map { .refused(.doesNotFit, $0) } }
+        if let words = try merge(verb, operand, into: id, version, writer, in: model) { misfit = misfit ?? words }
       }
       changed += 1
     }
@@ -62,7 +60,7 @@ extension Sequencer {
     if model.rules.version == version {
       try checkAll(in: model)
     } else if let misfit {
-      throw misfit
+      throw .refused(.doesNotFit, misfit)
     }
     return changed
   }
@@ -85,14 +83,19 @@ extension Sequencer {
     return "\(model.id).\(model.fields[id].name): \(rule.words(misfit, of: json))"
   }
 
+  private func check(
+    _ value: FieldValue, for id: FieldID, _ version: Version, in model: ModelLog
+  ) throws(Verdict) -> String? {
+    try value.bytes.withUnsafeBytes { bytes in
+      Result { () throws(Verdict) in try check(bytes, for: id, version, in: model) }
+    }.get()
+  }
+
   /// Holds everything that the commit in hand writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.hand.before where id != model.fields.descriptionID {
       guard let value = model.decidedValue(model.fields[id]) else { continue }
-      let words = try value.bytes.withUnsafeBytes { bytes in
-        Result { () throws(Verdict) in try check(bytes, for: id, 0, in: model) }
-      }.get()
-      if let words { throw .refused(.doesNotFit, words) }
+      if let words = try check(value, for: id, 0, in: model) { throw .refused(.doesNotFit, words) }
     }
   }
 
@@ -106,9 +109,7 @@ extension Sequencer {
     guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
       throw .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
     }
-    let words = try merged.bytes.withUnsafeBytes { bytes in
-      Result { () throws(Verdict) in try check(bytes, for: id, version, in: model) }
-    }.get()
+    let words = try model.isRuled(id) ? check(merged, for: id, version, in: model) : nil
     let isTaken = model.hand.commits.change(id, merged)
     try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
     guard let words else { return nil }
