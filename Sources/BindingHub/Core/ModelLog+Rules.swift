@@ -21,6 +21,7 @@ extension ModelLog {
   }
 
   /// Whether a value of this field needs a closer look than any other's.
+  @inline(__always)
   func isRuled(_ id: FieldID) -> Bool { rules.turn != 0 || id == fields.descriptionID }
 
   /// From here on the batch in hand is decided by a new description; without one every field is free.
@@ -38,9 +39,8 @@ extension ModelLog {
   /// The rules of the description as it is decided, where it did not come through a proposal.
   func takeDecidedRules() {
     let id = fields.descriptionID
-    guard Int(id) < fields.count else { return }
+    guard Int(id) < fields.count, rules.version != fields[id].decided.version else { return }
     let slot = fields[id]
-    guard rules.version != slot.decided.version else { return }
     let value = slot.isDecided ? decidedValue(slot) : slot.fieldValue
     // A malformed one, which an older hub may have let through, binds nobody.
     let rules = value.flatMap { value in value.bytes.withUnsafeBytes { try? ModelRules(describedBy: $0) } }
@@ -51,6 +51,6 @@ extension ModelLog {
   /// already.
   func takeStoredRules() {
     takeDecidedRules()
-    storedRules = rules
+    if storedRules.turn != rules.turn || storedRules.version != rules.version { storedRules = rules }
   }
 }
