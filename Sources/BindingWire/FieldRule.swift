@@ -1,15 +1,28 @@
 /// What a field takes by its description (protocol.md §8): made once, asked of each value. Hub and peers use the same.
-public struct FieldRule: Sendable, Equatable {
+public struct FieldRule: Sendable {
   public let type: FieldType
   /// Bounds of numbers, both allowed; nil where there is none. A NaN lies within no bound.
   let minimum: WireNumber?
   let maximum: WireNumber?
   /// The longest text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX #29).
   public let maximumLength: Int?
-  /// The only values; empty for any.
-  public let choices: [JSON]
-  /// The choices that all else allows, as they are usually written.
-  private var choiceTexts: [[UInt8]] = []
+  /// The only values; nil for any.
+  private var chosen: Choices?
+  /// Numbers from `low` to `high` lie within the bounds; others may, if a bound is none that a double holds.
+  private let low: Double
+  private let high: Double
+
+  /// In one place, so that a rule is copied with one reference.
+  private final class Choices: Sendable {
+    let values: [JSON]
+    /// Those that all else allows, as they are usually written.
+    let texts: [[UInt8]]
+
+    init(_ values: [JSON], allowedBy rule: FieldRule) {
+      self.values = values
+      texts = values.filter { rule.misfit($0) == nil }.map(\.bytes)
+    }
+  }
 
   /// What of the rule a value breaks.
   public enum Misfit: Sendable, Equatable {
@@ -27,22 +40,24 @@ public struct FieldRule: Sendable, Equatable {
     self.minimum = minimum.flatMap(WireNumber.init)
     self.maximum = maximum.flatMap(WireNumber.init)
     self.maximumLength = maximumLength
-    self.choices = choices
-    guard !choices.isEmpty else { return }
-    let unchosen = self
-    choiceTexts = choices.filter { unchosen.misfit($0) == nil }.map(\.bytes)
+    low = self.minimum.map { $0.exactDouble ?? .infinity } ?? -.infinity
+    high = self.maximum.map { $0.exactDouble ?? -.infinity } ?? .infinity
+    if !choices.isEmpty { chosen = Choices(choices, allowedBy: self) }
   }
 
+  /// The only values; empty for any.
+  public var choices: [JSON] { chosen?.values ?? [] }
+
   /// Whether it takes every value.
-  public var isEmpty: Bool { type == .any && !isBounded && maximumLength == nil && choices.isEmpty }
+  public var isEmpty: Bool { type == .any && !isBounded && maximumLength == nil && chosen == nil }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
   /// What `value` breaks; nil if it fits.
   public func misfit(_ value: JSON) -> Misfit? {
     guard type.admits(value) else { return .type }
-    if !choices.isEmpty, !choices.contains(where: { $0.isSameValue(as: value) }) { return .choice }
-    if isBounded, let number = WireNumber(value), !contains(number, slack: 0) { return .range }
+    if let chosen, !chosen.values.contains(where: { $0.isSameValue(as: value) }) { return .choice }
+    if isBounded, let number = WireNumber(value), !contains(number) { return .range }
     if let maximumLength, case .string(let text) = value {
       let count = text.count
       if count > maximumLength { return .length(count) }
@@ -57,10 +72,7 @@ public struct FieldRule: Sendable, Equatable {
     return misfit(json)
   }
 
-  private func contains(_ number: WireNumber, slack: Double) -> Bool {
-    if slack > 0 {
-      return contains(.double(number.double - slack), slack: 0) && contains(.double(number.double + slack), slack: 0)
-    }
+  private func contains(_ number: WireNumber) -> Bool {
     if case .double(let double) = number, double.isNaN { return false }
     if let minimum, number.isLess(than: minimum) { return false }
     if let maximum, maximum.isLess(than: number) { return false }
@@ -69,7 +81,7 @@ public struct FieldRule: Sendable, Equatable {
 
   /// False where it takes a closer look.
   private func certainlyTakes(_ text: UnsafeRawBufferPointer) -> Bool {
-    if !choices.isEmpty { return choiceTexts.contains { text.elementsEqual($0) } }
+    if let chosen { return chosen.texts.contains { text.elementsEqual($0) } }
     var scanner = JSONScanner(text)
     scanner.skipSpace()
     switch scanner.byte {
@@ -84,8 +96,8 @@ public struct FieldRule: Sendable, Equatable {
       guard type == .number || type == .integer || type == .any,
         let plain = PlainNumber(text, at: scanner.offset)
       else { return false }
-      if type == .integer, case .double = plain.value { return false }
-      return !isBounded || contains(plain.value, slack: plain.slack)
+      if type == .integer, !plain.isWhole { return false }
+      return plain.double - plain.slack >= low && plain.double + plain.slack <= high
     }
   }
 }

@@ -1,7 +1,8 @@
 /// What a model's description (protocol.md §8) asks of its fields' values: read once, when the description is decided.
-public struct ModelRules: Sendable, Equatable {
-  /// Only fields that do not take every value are in here.
-  private var rules: [String: FieldRule] = [:]
+public struct ModelRules: Sendable {
+  /// Only fields that do not take every value have one.
+  private var rules: [FieldRule] = []
+  private var places: [String: Int] = [:]
 
   /// Rules of a model without a description: every field is free.
   public init() {}
@@ -26,14 +27,20 @@ public struct ModelRules: Sendable, Equatable {
       }
       let rule = try FieldRule(describedBy: member.value, at: place)
       // Of two members with one name the later counts.
-      rules[member.name] = rule.isEmpty ? nil : rule
+      places[member.name] = nil
+      guard !rule.isEmpty else { continue }
+      places[member.name] = rules.count
+      rules.append(rule)
     }
   }
 
-  public var isEmpty: Bool { rules.isEmpty }
+  public var isEmpty: Bool { places.isEmpty }
 
-  /// The rule of a field; nil if it is free.
-  public subscript(field: String) -> FieldRule? { rules[field] }
+  /// Where a field's rule stands; nil if the field is free.
+  public func place(of field: String) -> Int? { places[field] }
+
+  /// The rule at a place.
+  public subscript(place: Int) -> FieldRule { rules[place] }
 }
 
 /// What is wrong with a description, and where.

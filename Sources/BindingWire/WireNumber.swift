@@ -36,6 +36,12 @@ enum WireNumber: Sendable, Equatable {
     }
   }
 
+  /// The number as a double, if that is exact; a NaN is none.
+  var exactDouble: Double? {
+    let double = double
+    return isSame(as: .double(double)) ? double : nil
+  }
+
   /// Whether both have one value; a NaN has none.
   func isSame(as other: WireNumber) -> Bool {
     !double.isNaN && !other.double.isNaN && !isLess(than: other) && !other.isLess(than: self)
@@ -68,48 +74,44 @@ extension JSON {
 }
 
 /// The number that a plain JSON number stands for, read without allocating.
-///
-/// A decimal of more digits than a double tells apart is known to `isExact == false`: it lies within `slack` of the
-/// double here. Exponents and digits beyond any measure are not read at all.
 struct PlainNumber {
-  var value: WireNumber
-  var isExact: Bool
+  let double: Double
+  /// Whether it was written without fraction.
+  let isWhole: Bool
+  /// How far the number may lie from `double`: a decimal of more digits than a double tells apart is not read to its
+  /// end, and twice two roundings are allowed for.
+  let slack: Double
 
-  /// How far the number may lie from an inexact `value`: twice two roundings, and more than enough.
-  var slack: Double { isExact ? 0 : value.double.magnitude * 0x1p-50 }
+  /// The powers of ten that a double holds exactly.
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+  ]
 
-  /// Powers of ten that a double holds exactly.
-  private static func power(_ exponent: Int) -> Double {
-    var power = 1.0
-    for _ in 0..<exponent { power *= 10 }
-    return power
-  }
-
-  /// Reads the number at `offset` of a text that is known to be JSON; nil when the long way has to be taken.
+  /// Reads the number at `offset` of a text that is known to be JSON; nil when the long way has to be taken: for
+  /// exponents, for integers that a double does not hold, and for more than 18 digits.
   init?(_ text: UnsafeRawBufferPointer, at offset: Int) {
-    var (at, digits, exponent, isWhole) = (offset, UInt64(0), 0, true)
+    var (at, digits, places, isWhole) = (offset, UInt64(0), 0, true)
     let isNegative = text[at] == UInt8(ascii: "-")
-    if isNegative { at += 1 }
+    if isNegative { at &+= 1 }
     scan: while at < text.count {
-      switch text[at] {
+      let byte = text[at]
+      switch byte {
       case UInt8(ascii: "0")...UInt8(ascii: "9"):
         guard digits < 100_000_000_000_000_000 else { return nil }
-        digits = digits &* 10 &+ UInt64(text[at] &- UInt8(ascii: "0"))
-        if !isWhole { exponent -= 1 }
+        digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
+        if !isWhole { places &+= 1 }
       case UInt8(ascii: "."): isWhole = false
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): return nil
       default: break scan
       }
-      at += 1
+      at &+= 1
     }
-    if at < text.count, text[at] == UInt8(ascii: "e") || text[at] == UInt8(ascii: "E") { return nil }
-    if isWhole, digits > 0 || !isNegative {
-      value = .integer(isNegative ? -Int64(digits) : Int64(digits))
-      isExact = true
-      return
-    }
-    guard exponent >= -22 else { return nil }
-    let magnitude = Double(digits) / Self.power(-exponent)
-    value = .double(isNegative ? -magnitude : magnitude)
-    isExact = digits <= 1 << 53
+    let isExact = digits <= 1 << 53
+    guard places <= 22, isExact || !isWhole else { return nil }
+    let magnitude = isWhole ? Double(digits) : Double(digits) / Self.powers[places]
+    double = isNegative ? -magnitude : magnitude
+    self.isWhole = isWhole
+    slack = isExact ? 0 : magnitude * 0x1p-50
   }
 }

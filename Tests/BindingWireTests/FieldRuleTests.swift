@@ -50,7 +50,7 @@ struct FieldRuleTests {
         continue
       }
       let double = try #require(Double(text))
-      #expect(abs(plain.value.double - double) <= plain.slack, "\(text)")
+      #expect(abs(plain.double - double) <= plain.slack, "\(text)")
     }
   }
 

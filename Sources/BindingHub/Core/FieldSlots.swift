@@ -26,8 +26,8 @@ struct FieldSlot {
   var decided = Decided()
   /// The last proposal that named it, counted by the sequencer: a field stands once in a proposal.
   var namedBy: UInt64 = 0
-  /// What the description asks of its values, as of the model's rules of that turn; see `ModelLog.rule(of:)`.
-  var rule: FieldRule?
+  /// Where its rule stands among the model's rules of that turn, -1: it is free; see `ModelLog.rule(of:)`.
+  var rulePlace: Int32 = -1
   var rulesTurn: UInt32 = 0
 
   var digest: UInt64 = 0

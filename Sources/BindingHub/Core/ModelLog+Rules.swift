@@ -12,26 +12,35 @@ struct RulesInForce {
 extension ModelLog {
   /// What the description asks of a field, looked up by name once while the same rules are in force.
   func rule(of id: FieldID) -> FieldRule? {
-    if rules.turn == 0 { return nil }
     if fields[id].rulesTurn != rules.turn {
       fields[id].rulesTurn = rules.turn
-      fields[id].rule = rules.rules[fields[id].name]
+      fields[id].rulePlace = rules.rules.place(of: fields[id].name).map { Int32($0) } ?? -1
     }
-    return fields[id].rule
+    let place = Int(fields[id].rulePlace)
+    return place < 0 ? nil : rules.rules[place]
   }
+
+  /// Whether a value of this field needs a closer look than any other's.
+  @inline(__always)
+  func isRuled(_ id: FieldID) -> Bool { rules.turn != 0 || id == fields.descriptionID }
 
   /// From here on the batch in hand is decided by a new description; without one every field is free.
   func describe(_ rules: ModelRules, at version: Version) {
     lastRulesTurn &+= 1
+    if self.rules.version != version { rulesBefore = self.rules }
     self.rules = RulesInForce(rules: rules, turn: rules.isEmpty ? 0 : lastRulesTurn, version: version)
+  }
+
+  /// The commit that was to make `version` is not: the rules before it are in force again.
+  func takeBackRules(of version: Version) {
+    if rules.version == version { rules = rulesBefore }
   }
 
   /// The rules of the description as it is decided, where it did not come through a proposal.
   func takeDecidedRules() {
     let id = fields.descriptionID
-    guard Int(id) < fields.count else { return }
+    guard Int(id) < fields.count, rules.version != fields[id].decided.version else { return }
     let slot = fields[id]
-    guard rules.version != slot.decided.version else { return }
     let value = slot.isDecided ? decidedValue(slot) : slot.fieldValue
     // A malformed one, which an older hub may have let through, binds nobody.
     let rules = value.flatMap { value in value.bytes.withUnsafeBytes { try? ModelRules(describedBy: $0) } }
@@ -42,6 +51,6 @@ extension ModelLog {
   /// already.
   func takeStoredRules() {
     takeDecidedRules()
-    storedRules = rules
+    if storedRules.turn != rules.turn || storedRules.version != rules.version { storedRules = rules }
   }
 }

@@ -37,6 +37,8 @@ final class ModelLog {
   /// What the description asks of the fields, with what the hand has decided of it, and as it is stored.
   @exclusivity(unchecked) var rules = RulesInForce()
   @exclusivity(unchecked) var storedRules = RulesInForce()
+  /// Those before the last commit that changed the description.
+  @exclusivity(unchecked) var rulesBefore = RulesInForce()
   @exclusivity(unchecked) var lastRulesTurn: UInt32 = 0
 
   /// The fields that the last commits touched.

@@ -8,7 +8,7 @@ extension Sequencer {
   ) throws(Verdict) -> Int {
     var operations = operations
     var changed = 0
-    var misfit: Verdict?
+    var misfit: String?
     ordinal &+= 1
     while (try? operations.next()) == true {
       guard let verb = operations.verb else {
@@ -48,13 +48,11 @@ extension Sequencer {
       }
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
-        let words = try check(operand, for: id, version, in: model)
-        if misfit == nil { misfit = words.map { .refused(.doesNotFit, $0) } }
+        if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
       } else {
-        let words = try merge(verb, operand, into: id, version, writer, in: model)
-        if misfit == nil { misfit = words.map { .refused(.doesNotFit, $0) } }
+        try merge(verb, operand, into: id, version, writer, &misfit, in: model)
       }
       changed += 1
     }
@@ -62,45 +60,53 @@ extension Sequencer {
     if model.rules.version == version {
       try checkAll(in: model)
     } else if let misfit {
-      throw misfit
+      throw .refused(.doesNotFit, misfit)
     }
     return changed
   }
 
-  /// Holds a value that is decided against the description, or takes it in as the new description.
-  /// - Returns: why it does not fit.
+  /// Holds a value that is decided against the description, or takes it in as the new description. `misfit` becomes why
+  /// it does not fit, if that is the first.
+  @inline(never)
   private func check(
-    _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, in model: ModelLog
-  ) throws(Verdict) -> String? {
+    _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) {
     if id == model.fields.descriptionID {
       do throws(DescriptionFault) {
         model.describe(try ModelRules(describedBy: value), at: version)
-        return nil
+        return
       } catch {
         throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
       }
     }
-    guard let rule = model.rule(of: id), let misfit = rule.misfit(value) else { return nil }
+    guard misfit == nil, let rule = model.rule(of: id), let fault = rule.misfit(value) else { return }
     let json = (try? JSON(parsing: value)) ?? .null
-    return "\(model.id).\(model.fields[id].name): \(rule.words(misfit, of: json))"
+    misfit = "\(model.id).\(model.fields[id].name): \(rule.words(fault, of: json))"
+  }
+
+  private func check(
+    _ value: FieldValue, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) {
+    try value.bytes.withUnsafeBytes { bytes in
+      Result { () throws(Verdict) in try check(bytes, for: id, version, &misfit, in: model) }
+    }.get()
   }
 
   /// Holds everything that the commit in hand writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.hand.before where id != model.fields.descriptionID {
       guard let value = model.decidedValue(model.fields[id]) else { continue }
-      let words = try value.bytes.withUnsafeBytes { bytes in
-        Result { () throws(Verdict) in try check(bytes, for: id, 0, in: model) }
-      }.get()
-      if let words { throw .refused(.doesNotFit, words) }
+      var misfit: String?
+      try check(value, for: id, 0, &misfit, in: model)
+      if let misfit { throw .refused(.doesNotFit, misfit) }
     }
   }
 
-  /// - Returns: why the result does not fit the description.
+  /// `misfit` becomes why the result does not fit the description, if that is the first.
   private func merge(
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
-    in model: ModelLog
-  ) throws(Verdict) -> String? {
+    _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) {
     let slot = model.fields[id]
     let present = slot.isDecided ? model.decidedValue(slot) : slot.fieldValue
     guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
@@ -111,14 +117,15 @@ extension Sequencer {
     guard merged.bytes.count <= limits.maxValueBytes else {
       throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it longer than \(limits.maxValueBytes) bytes")
     }
-    let words = try merged.bytes.withUnsafeBytes { bytes in
-      Result { () throws(Verdict) in try check(bytes, for: id, version, in: model) }
-    }.get()
+    if model.isRuled(id), misfit == nil || id == model.fields.descriptionID {
+      try check(merged, for: id, version, &misfit, in: model)
+      if let words = misfit, id != model.fields.descriptionID {
+        let text = String(decoding: operand, as: UTF8.self)
+        misfit = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
+      }
+    }
     let isTaken = model.hand.commits.change(id, merged)
     try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
-    guard let words else { return nil }
-    let text = String(decoding: operand, as: UTF8.self)
-    return "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
   }
 
   /// Writes a value (nil: a deletion) into the batch and notes it.

@@ -126,7 +126,6 @@ struct Sequencer {
     let fieldsBefore = model.fields.count
     let touchedBefore = model.hand.touchedFields.count
     let weakBefore = model.hand.weakFields.count
-    let rulesBefore = model.rules
     model.hand.before.removeAll(keepingCapacity: true)
     model.hand.commits.beginCommit(
       origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
@@ -137,7 +136,7 @@ struct Sequencer {
       return version
     } catch {
       model.hand.commits.rollbackCommit()
-      model.rules = rulesBefore
+      model.takeBackRules(of: version)
       for (field, decided) in model.hand.before.reversed() where Int(field) < fieldsBefore {
         model.fields[field].decided = decided
       }
