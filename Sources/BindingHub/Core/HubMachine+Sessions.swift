@@ -53,8 +53,9 @@ extension HubMachine {
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
     let welcome = Welcome(
-      session: id, protocolNumber: 0, logID: logID, epoch: epoch, knewIdentity: known != nil,
-      mayAskOffers: configuration.rescue && !tailProven, durability: configuration.durability,
+      session: id, protocolNumber: 0, logID: logID, epoch: epoch,
+      knewIdentity: known != nil || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
+      durability: configuration.durability,
       beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall,
       hub: configuration.name,
       limits: configuration.limits, ways: configuration.ways, capabilities: [])
@@ -81,6 +82,7 @@ extension HubMachine {
   /// Its marks go with an identity: nobody can speak for it again without being told that it is unknown.
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
+    writersBefore.remove(tag)
     sequencer.counters.forgottenIdentities += 1
     for index in identity.models { models[index].forget([tag]) }
   }

@@ -28,6 +28,8 @@ public struct HubMachine {
   var lastTick: UInt64
   var random: UInt64
   var believedPeerAhead = false
+  /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
+  var writersBefore: Set<Tag> = []
   /// What the gate has counted, for who asks for the status.
   var gate = GateCounters()
   var countersOfMachine: HubCounters { sequencer.counters }
@@ -51,6 +53,7 @@ public struct HubMachine {
     for model in stored {
       let index = makeModel(model.model)
       for batch in model.batches { models[index].apply(batch, recentLimit: configuration.recentCommits) }
+      writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
       if let last = model.batches.last, last.epoch != epoch {
         models[index].rescuedFrom = RescuePoint(epoch: last.epoch, version: models[index].version)
       }
