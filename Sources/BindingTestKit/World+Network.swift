@@ -7,6 +7,7 @@ extension World {
     guard peers[peer].isConnected else { return }
     var copies = 1
     if isPublished {
+      if probe?.drops(frame, to: peer) == true { return }
       let isOfModel = frame[0] != 0 && frame[3] != 0
       if isOfModel {
         modelFrames += 1
@@ -15,7 +16,7 @@ extension World {
       if isChaos, chance.perMille(climate.lostFrames) { copies = 0 }
       if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
     }
-    if copies == 0 { counts.lost += 1 }
+    if copies == 0 { counts[.lostFrame] += 1 }
     for _ in 0..<copies {
       let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
       let line = isPublished ? \SimulatedPeer.publishLine : \SimulatedPeer.requestLine
@@ -55,7 +56,7 @@ extension World {
       peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
       return try settle(peer)
     }
-    counts.connections += 1
+    counts[.connected] += 1
     peers[peer].hubSide = generation
     peers[peer].isConnected = true
     peers[peer].topics.removeAll()
@@ -93,13 +94,19 @@ extension World {
         sendUp(
           .subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: false), of: peer,
           isPublish: true)
-      case .reveal(let reveal): try check(reveal, of: peer)
+      case .reveal(let reveal):
+        try check(reveal, of: peer)
+        answer(reveal, of: peer)
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
-      case .hold: counts.holds += 1
-      case .announced, .listed, .phase, .pong, .close: break
+      case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
+      case .announced(_, let model, _, _):
+        counts[.announced] += 1
+        peers[peer].announced.insert(model)
+      case .listed, .phase, .pong, .close: break
       }
     }
+    try checkAcknowledged(peer)
   }
 
   /// The session itself gave the connection up.

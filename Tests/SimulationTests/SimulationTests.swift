@@ -27,9 +27,9 @@ struct SimulationTests {
       // One in ten has never been seen before.
       all.add(run(number % 10 == 9 ? fresh + UInt64(number) : UInt64(number)))
     }
-    print("\(count) histories: " + all.all.map { "\($0.name) \($0.count)" }.joined(separator: ", "))
+    print("\(count) histories:\n\(all.table)")
     guard count >= 1_000 else { return }
-    for (name, times) in all.all where name != "divergences" { #expect(times > 0, "\(name) never happened") }
+    #expect(all.never.isEmpty)
   }
 
   @Test("whichever one message about a model is lost, the first, a middle one or the last, it is found and healed")

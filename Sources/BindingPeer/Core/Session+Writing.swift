@@ -165,6 +165,9 @@ extension Session {
   ) {
     guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
     settled.append((write, model.id, .committed(epoch: epoch, version: version)))
+    #if MUTANTS
+      if Mutant.isOn(.dropAcknowledged) { release(write, in: &model) }
+    #endif
     if epoch == model.replica.epoch && version <= model.replica.version {
       release(write, in: &model)
     } else {

@@ -129,6 +129,9 @@ public struct Session: Sendable {
     if models[id] == nil {
       models[id] = PeerModel(id: id)
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
+      #if MUTANTS
+        if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }
+      #endif
     }
     models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }
