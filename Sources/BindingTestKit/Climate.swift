@@ -71,18 +71,22 @@ public struct Climate: Sendable {
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
-    steps = 100 + chance.below(180)
+    steps = 130 + chance.below(220)
     drawMore(from: &chance)
   }
 
   private mutating func drawMore(from chance: inout Chance) {
     if chance.perMille(200) { hubPauses = 5 }
-    if isDurable, chance.perMille(400) { unnoticedLosses = 60 }
+    if isDurable, chance.perMille(400) {
+      unnoticedLosses = 60
+      if chance.perMille(500) { (models, storeDelay, pace) = (2, 60, min(pace, 40)) }
+    }
     if chance.perMille(250) { strangers = 30 }
     if chance.perMille(300) { answers = [30, 300][chance.below(2)] }
     if chance.perMille(300) { withdrawals = 60 }
     if chance.perMille(300) { wrongAdditions = 30 }
-    if chance.perMille(200) { maxUndecided = 3 }
+    // With few on a long way, what was written would not be through before the history ends.
+    if chance.perMille(200) { maxUndecided = requestDelay > 5 ? 16 : 3 }
     if chance.perMille(300) { chunkBytes = 150 }
     if chance.perMille(300) { offlineMilliseconds = 1_000 }
     writesTooDeep = chance.perMille(150)

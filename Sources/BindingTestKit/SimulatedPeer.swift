@@ -13,6 +13,11 @@ final class SimulatedPeer {
     var mayBeRefused = false
     var isWithdrawn = false
   }
+  /// A field of a model.
+  struct Spot: Hashable {
+    let model: String
+    let field: String
+  }
   var session: Session
   var output = PeerOutput()
   /// Counts its connections; frames of an earlier one are lost.
@@ -34,9 +39,9 @@ final class SimulatedPeer {
   var subscriptionLine: UInt64 = 0
 
   var undecided: [WriteID: Write] = [:]
-  var lastPlain: [String: (id: WriteID, value: FieldValue)] = [:]
+  var lastPlain: [Spot: (id: WriteID, value: FieldValue)] = [:]
   /// Where the last plain write of a field was acknowledged.
-  var acknowledged: [String: (epoch: Epoch, version: Version)] = [:]
+  var acknowledged: [Spot: (epoch: Epoch, version: Version)] = [:]
   /// Which write made a value.
   var writers: [FieldValue: WriteID] = [:]
   var seen: [String: (epoch: Epoch, version: Version)] = [:]

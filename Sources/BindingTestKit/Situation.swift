@@ -38,7 +38,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case hubPause = "hub stopped for longer than its beats"
   case lostBatch = "stored batch lost"
   case hold = "proposal held"
-  case heldAsTooMany = "proposal held, too many undecided"
+  case heldAsTooMany = "proposal held by a hub that allows few undecided"
   case repeated = "repeat"
   case repeatAnswered = "repeat answered from the stored outcome"
   case repeatAfterRestart = "repeat answered from an outcome that an earlier hub process stored"

@@ -29,7 +29,10 @@ extension World {
   func act(_ peer: Int) throws(Broken) {
     guard isChaos, peers[peer].steps < climate.steps else { return }
     agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
-    if isQuiet { return }
+    if isQuiet {
+      guard peer == newcomer, let model = modelNames.first(where: { !lostModels.contains($0) }) else { return }
+      return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
+    }
     peers[peer].steps += 1
     if hub != nil, chance.perMille(climate.hubCrashes) { try crashHub() }
     if chance.perMille(climate.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
@@ -62,7 +65,7 @@ extension World {
     peers[peer] = makePeer(peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1)
     peers[peer].steps = steps
     agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
-    if climate.writesTooDeep { try writeTooDeep(peer) }
+    if climate.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
     try settle(peer)
   }
 
@@ -102,6 +105,9 @@ extension World {
     isQuiet = true
     agenda.add(.endQuiet, at: now + 4_000)
     try crashHub(losingUnnoticed: true)
+    let newcomer = chance.below(peers.count)
+    self.newcomer = newcomer
+    try crash(newcomer)
   }
 
   // MARK: Writing
@@ -164,7 +170,7 @@ extension World {
       model: model, fields: values, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
       mayBeRefused: mayBeRefused)
     for operation in proposal.operations {
-      let place = "\(model).\(operation.field)"
+      let place = SimulatedPeer.Spot(model: model, field: operation.field)
       peers[peer].lastPlain[place] = proposal.isPlainSet ? operation.value.map { (id, $0) } : nil
       peers[peer].acknowledged[place] = nil
     }

@@ -19,7 +19,8 @@ extension World {
       throw broken(
         .hops, "an answer of p\(peer) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
     }
-    guard reveal.version > 0 else { return }
+    // A write of its own changes nothing of what is committed.
+    guard reveal.version > 0, reveal.cause != .local else { return try checkOwnWrites(peer, in: reveal.model) }
     guard let truth = ledger.states[.init(model: reveal.model, epoch: reveal.epoch, version: reveal.version)] else {
       throw broken(
         .trueReplica,
@@ -38,7 +39,7 @@ extension World {
       if let id = mine.flatMap({ peers[peer].writers[$0] }) { base = max(base ?? id, id) }
     }
     try checkOverlay(reveal, of: peer, over: base)
-    try checkOwnWrites(peer)
+    try checkOwnWrites(peer, in: reveal.model)
   }
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
@@ -62,17 +63,15 @@ extension World {
   }
 
   /// G5: the last plain write of a field shows until it has its outcome.
-  private func checkOwnWrites(_ peer: Int) throws(Broken) {
-    for (place, last) in peers[peer].lastPlain {
-      guard let write = peers[peer].undecided[last.id] else { continue }
-      let field = String(place.dropFirst(write.model.count + 1))
-      guard place.hasPrefix(write.model + "."), peers[peer].session.isOverlaid(last.id, in: write.model) else {
-        continue
-      }
-      let shown = peers[peer].session.shown(write.model, field)
+  private func checkOwnWrites(_ peer: Int, in model: String) throws(Broken) {
+    for (place, last) in peers[peer].lastPlain
+    where place.model == model && peers[peer].undecided[last.id] != nil
+      && peers[peer].session.isOverlaid(last.id, in: model)
+    {
+      let shown = peers[peer].session.shown(model, place.field)
       if shown != last.value {
         throw broken(
-          .readYourWrites, "p\(peer) shows \(place) = \(describe(shown)) over its own pending \(last.value)")
+          .readYourWrites, "p\(peer) shows \(place.field) = \(describe(shown)) over its own pending \(last.value)")
       }
     }
   }
@@ -80,8 +79,7 @@ extension World {
   /// R6: and then until the committed values have reached it.
   func checkAcknowledged(_ peer: Int) throws(Broken) {
     for (place, at) in peers[peer].acknowledged {
-      let dot = place.firstIndex(of: ".") ?? place.startIndex
-      let (model, field) = (String(place[..<dot]), String(place[place.index(after: dot)...]))
+      let (model, field) = (place.model, place.field)
       let mine = peers[peer].session.version(of: model)
       guard mine.epoch == at.epoch, mine.version < at.version, let last = peers[peer].lastPlain[place] else {
         peers[peer].acknowledged[place] = nil
@@ -156,8 +154,10 @@ extension World {
       throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
     }
     if write.isPlain {
-      for field in write.fields.keys where peers[peer].lastPlain["\(write.model).\(field)"]?.id == id {
-        peers[peer].acknowledged["\(write.model).\(field)"] = (place.epoch, place.version)
+      for field in write.fields.keys {
+        let spot = SimulatedPeer.Spot(model: write.model, field: field)
+        guard peers[peer].lastPlain[spot]?.id == id else { continue }
+        peers[peer].acknowledged[spot] = (place.epoch, place.version)
       }
     }
     if let condition = write.condition, !entry.isRescued { try check(condition, of: what, place, entry) }

@@ -113,6 +113,7 @@ extension World {
     note("the store loses its last \(lost) batches and does not notice")
     counts[.lostBatch] += UInt64(lost)
     losses += 1
+    lostModels = Swift.Set(log.suffix(lost).map(\.model))
     log.removeLast(lost)
   }
 }

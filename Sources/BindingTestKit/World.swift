@@ -66,6 +66,9 @@ public final class World {
   var hubInbox: [Event] = []
   /// Nobody writes: the hub has lost commits and does not know.
   var isQuiet = false
+  /// But for one that started afresh, in the models that have lost nothing.
+  var newcomer: Int?
+  var lostModels: Swift.Set<String> = []
   var probe: Probe?
   /// The write that is being made: it may take the place of others.
   var writing: (id: WriteID, fields: [String: FieldValue])?
@@ -99,6 +102,11 @@ public final class World {
     if hub == nil { startHub() }
     // Long enough for leases, back-offs, two beats of resending and a rescue.
     try run(until: chaosEnds + 15_000)
+    // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
+    // a long way that takes its time.
+    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.undecided.isEmpty }) {
+      try run(until: now + 10_000)
+    }
     try checkHealed()
     try probeTail()
     try checkHealed()

@@ -44,6 +44,31 @@ struct SimulationTests {
     }
   }
 
+  @Test("a history says what happened in it, and the same seed makes the same history")
+  func counted() {
+    let (first, second) = (run(3), run(3))
+    #expect(first.table == second.table)
+    #expect(first[.delivered] > 0 && first[.decided] > 0)
+    #expect(first[.tailHealed] + first[.tailAsked] == 1)
+    #expect(Counts().never == Situation.allCases)
+    #expect(!first.never.contains(.written))
+  }
+
+  @Test("who speaks in another's name, answers too deep or comes back to a shorter log breaks nothing")
+  func unusualClimates() {
+    var climate = Climate()
+    climate.strangers = 100
+    climate.answers = 500
+    climate.writesTooDeep = true
+    climate.isDurable = true
+    climate.unnoticedLosses = 100
+    var all = Counts()
+    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, climate)) }
+    for situation in [Situation.stranger, .answered, .refusedAsLoop, .provenLoss] {
+      #expect(all[situation] > 0, "\(situation.rawValue)")
+    }
+  }
+
   @Test("eight peers that write the same fields end with one value everywhere")
   func eightPeersAgree() {
     var climate = Climate()
