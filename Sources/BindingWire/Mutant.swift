@@ -24,7 +24,6 @@
     case restartNumbers
     case compareAcrossEpochs
     case ignorePeerAhead
-    case ignoreEpoch
     case anySecret
     case anyConnection
     case keepIdentity
@@ -67,7 +66,6 @@
       case .restartNumbers: "R8 numbers begin again when a model is joined again"
       case .compareAcrossEpochs: "R8 a compare-and-set from another epoch is no conflict"
       case .ignorePeerAhead: "R8 a peer that is ahead proves nothing"
-      case .ignoreEpoch: "R8 R14 commits of another epoch are applied"
       case .anySecret: "R9 a tag needs no secret"
       case .anyConnection: "R9 a session may speak on any connection"
       case .keepIdentity: "R10 a peer that starts again takes its old identity"

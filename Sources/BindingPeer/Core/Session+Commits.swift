@@ -72,11 +72,10 @@ extension Session {
     _ cursor: CommitCursor, _ model: PeerModel, _ frame: UnsafeRawBufferPointer, now: UInt64,
     _ output: inout PeerOutput
   ) -> Bool {
+    let isOther = cursor.epoch != model.replica.epoch
     #if MUTANTS
-      let isOther = cursor.epoch != model.replica.epoch && !Mutant.isOn(.ignoreEpoch)
       let isPastGap = cursor.previous > model.replica.version && !Mutant.isOn(.applyPastGap)
     #else
-      let isOther = cursor.epoch != model.replica.epoch
       let isPastGap = cursor.previous > model.replica.version
     #endif
     if isPastGap, !isOther {
