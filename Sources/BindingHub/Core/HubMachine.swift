@@ -157,7 +157,9 @@ public struct HubMachine {
     let now = time.monotonic
     let isKnown = sessions.with(header.session) { session -> Bool in
       #if MUTANTS
-        if Mutant.isOn(.anyConnection) || Mutant.isOn(.neverRenew) && session.connection == connection { return true }
+        if Mutant.isOn(.neverRenew) { return session.connection == connection }
+        if Mutant.isOn(.anyConnection) { session.expiresAt = now + session.leaseMilliseconds }
+        if Mutant.isOn(.anyConnection) { return true }
       #endif
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
