@@ -30,10 +30,29 @@ public struct Climate: Sendable {
   public var publishDelay: UInt64 = 3
   /// Milliseconds between two steps of an application.
   public var pace: UInt64 = 40
-  public var chaosMilliseconds: UInt64 = 8_000
+  public var chaosMilliseconds: UInt64 = 12_000
   /// Downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
   public var droppedFrame: Int?
   public var steps = 60
+  /// In a thousand steps of an application: the hub's process is stopped for longer than its beats.
+  public var hubPauses = 0
+  /// In a thousand steps: the hub starts again and does not notice that its log lacks its last batches.
+  public var unnoticedLosses = 0
+  /// In a thousand steps: who is none of the peers talks to the hub in the name of one.
+  public var strangers = 0
+  /// In a thousand commits of others: the application answers with a write.
+  public var answers = 0
+  /// In a thousand writes: it is taken back soon after; it adds to what may be text.
+  public var withdrawals = 0
+  public var wrongAdditions = 0
+  public var maxUndecided = 256
+  public var chunkBytes = 262_144
+  public var offlineMilliseconds: UInt64 = 10_000
+  /// A peer that allows longer chains of answers than the hub writes one before it is told.
+  public var writesTooDeep = false
+  /// Peers change the model's description.
+  public var describes = false
+  public var joinsPrefix = false
 
   public init() {}
 
@@ -56,7 +75,27 @@ public struct Climate: Sendable {
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
-    steps = 40 + chance.below(60)
+    steps = 130 + chance.below(220)
     hasOutboxes = chance.perMille(500)
+    drawMore(from: &chance)
+  }
+
+  private mutating func drawMore(from chance: inout Chance) {
+    if chance.perMille(200) { hubPauses = 5 }
+    if isDurable, chance.perMille(400) {
+      unnoticedLosses = 60
+      if chance.perMille(500) { (models, storeDelay, pace) = (2, 60, min(pace, 40)) }
+    }
+    if chance.perMille(250) { strangers = 30 }
+    if chance.perMille(300) { answers = [30, 300][chance.below(2)] }
+    if chance.perMille(300) { withdrawals = 60 }
+    if chance.perMille(300) { wrongAdditions = 30 }
+    // With few on a long way, what was written would not be through before the history ends.
+    if chance.perMille(200) { maxUndecided = requestDelay > 5 ? 16 : 3 }
+    if chance.perMille(300) { chunkBytes = 150 }
+    if chance.perMille(300) { offlineMilliseconds = 1_000 }
+    writesTooDeep = chance.perMille(150)
+    describes = chance.perMille(500)
+    joinsPrefix = chance.perMille(300)
   }
 }

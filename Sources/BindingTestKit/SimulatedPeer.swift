@@ -8,7 +8,15 @@ final class SimulatedPeer {
     let model: String
     let fields: [String: FieldValue]
     let isPlain: Bool
-    let adds: Int64
+    var condition: Condition?
+    /// An addition to text, or one answer too many.
+    var mayBeRefused = false
+    var isWithdrawn = false
+  }
+  /// A field of a model.
+  struct Spot: Hashable {
+    let model: String
+    let field: String
   }
   var session: Session
   var output = PeerOutput()
@@ -31,9 +39,21 @@ final class SimulatedPeer {
   var subscriptionLine: UInt64 = 0
 
   var undecided: [WriteID: Write] = [:]
-  var lastPlain: [String: (id: WriteID, value: FieldValue)] = [:]
+  var lastPlain: [Spot: (id: WriteID, value: FieldValue)] = [:]
+  /// Where the last plain write of a field was acknowledged.
+  var acknowledged: [Spot: (epoch: Epoch, version: Version)] = [:]
+  /// Which write made a value.
+  var writers: [FieldValue: WriteID] = [:]
   var seen: [String: (epoch: Epoch, version: Version)] = [:]
+  /// The hub once did not know it any more.
+  var wasForgotten = false
+  /// The lowest undecided number that each of its joins told.
+  var asked: [UInt32: ProposalNumber] = [:]
+  var announced: Swift.Set<String> = []
+  /// When the hub last heard of it.
+  var heardAt: UInt64 = 0
   var steps = 0
+  var answers = 0
 
   /// The file of its outbox, if it has one, and the life in it that this session is.
   var book: OutboxBook?
@@ -52,85 +72,5 @@ final class SimulatedPeer {
     self.generation = generation
     self.life = life
     self.clockOffset = clockOffset
-  }
-}
-
-/// What happened in a history: shows that the faults and repairs that are meant to be tested do occur.
-public struct Counts: Sendable {
-  public var deliveries = 0
-  public var connections = 0
-  public var writes = 0
-  public var committed = 0
-  public var conflicts = 0
-  public var superseded = 0
-  public var kept = 0
-  public var unknown = 0
-  public var misfits = 0
-  public var lost = 0
-  public var gaps = 0
-  public var deltas = 0
-  public var snapshots = 0
-  public var missedBeats = 0
-  public var divergences = 0
-  public var newEpochs = 0
-  public var offers = 0
-  public var hubCrashes = 0
-  public var peerCrashes = 0
-  public var restored = 0
-  public var pauses = 0
-  public var lostBatches = 0
-  public var holds = 0
-  public var repeats: UInt64 = 0
-  public var routedJoins: UInt64 = 0
-  public var rescuedFields: UInt64 = 0
-  public var jumps: UInt64 = 0
-  public var raisedMarks: UInt64 = 0
-  public var expiredLeases: UInt64 = 0
-  public var movedBatches: UInt64 = 0
-  public var unknownBatches: UInt64 = 0
-
-  public init() {}
-
-  public mutating func add(_ other: Counts) {
-    deliveries += other.deliveries
-    connections += other.connections
-    writes += other.writes
-    committed += other.committed
-    conflicts += other.conflicts
-    superseded += other.superseded
-    kept += other.kept
-    unknown += other.unknown
-    misfits += other.misfits
-    lost += other.lost
-    gaps += other.gaps
-    deltas += other.deltas
-    snapshots += other.snapshots
-    missedBeats += other.missedBeats
-    divergences += other.divergences
-    newEpochs += other.newEpochs
-    offers += other.offers
-    hubCrashes += other.hubCrashes
-    peerCrashes += other.peerCrashes
-    restored += other.restored
-    pauses += other.pauses
-    lostBatches += other.lostBatches
-    holds += other.holds
-    repeats += other.repeats
-    routedJoins += other.routedJoins
-    rescuedFields += other.rescuedFields
-    jumps += other.jumps
-    raisedMarks += other.raisedMarks
-    expiredLeases += other.expiredLeases
-    movedBatches += other.movedBatches
-    unknownBatches += other.unknownBatches
-  }
-
-  /// Every count with its name, for a line of print and for the test that none is zero.
-  public var all: [(name: String, count: UInt64)] {
-    Mirror(reflecting: self).children.compactMap { child in
-      guard let name = child.label else { return nil }
-      if let count = child.value as? Int { return (name, UInt64(count)) }
-      return (child.value as? UInt64).map { (name, $0) }
-    }
   }
 }

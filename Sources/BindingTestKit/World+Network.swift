@@ -7,15 +7,17 @@ extension World {
     guard peers[peer].isConnected else { return }
     var copies = 1
     if isPublished {
+      if probe?.drops(frame, to: peer) == true { return }
       let isOfModel = frame[0] != 0 && frame[3] != 0
       if isOfModel {
         modelFrames += 1
-        if climate.droppedFrame == modelFrames - 1 { copies = 0 }
+        // The probe at the end loses as much as may be lost already.
+        if climate.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
       }
       if isChaos, chance.perMille(climate.lostFrames) { copies = 0 }
       if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
     }
-    if copies == 0 { counts.lost += 1 }
+    if copies == 0 { counts[.lostFrame] += 1 }
     for _ in 0..<copies {
       let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
       let line = isPublished ? \SimulatedPeer.publishLine : \SimulatedPeer.requestLine
@@ -55,7 +57,7 @@ extension World {
       peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
       return try settle(peer)
     }
-    counts.connections += 1
+    counts[.connected] += 1
     peers[peer].hubSide = generation
     peers[peer].isConnected = true
     peers[peer].topics.removeAll()
@@ -93,16 +95,22 @@ extension World {
         sendUp(
           .subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: false), of: peer,
           isPublish: true)
-      case .reveal(let reveal): try check(reveal, of: peer)
+      case .reveal(let reveal):
+        try check(reveal, of: peer)
+        answer(reveal, of: peer)
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
-      case .hold: counts.holds += 1
+      case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
       case .merge(let id, _, let question):
         peers[peer].session.merged(id, question, into: question.mine, now: peerNow(peer))
       case .keep(let note): keep(note, of: peer)
-      case .announced, .listed, .phase, .pong, .close: break
+      case .announced(_, let model, _, _):
+        counts[.announced] += 1
+        peers[peer].announced.insert(model)
+      case .listed, .phase, .pong, .close: break
       }
     }
+    try checkAcknowledged(peer)
     if peers[peer].heir != nil { try tellHeir(actions, of: peer) }
   }
 

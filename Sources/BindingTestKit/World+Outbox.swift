@@ -15,16 +15,16 @@ extension World {
   /// What a process that was killed has left, at whatever byte, is all that its next life has.
   func crashWithOutbox(_ peer: Int) throws(Broken) {
     if let carrier = peers[peer].carrier { end(carrier) }
-    let undecided = peers[peer].undecided.keys
     if chance.perMille(500) { tear(peer) }
+    let undecided = peers[peer].undecided.keys
     guard let lives = peers[peer].book?.reopen() else {
-      throw broken("p\(peer) cannot read its outbox again")
+      throw broken(.convergence, "p\(peer) cannot read its outbox again")
     }
     let own = lives.first { $0.number == peers[peer].bookLife }
     for id in undecided.sorted() where own?.writes.contains(where: { $0.id == id }) != true {
-      throw broken("write \(id.rawValue) of p\(peer) is not in the outbox that it left")
+      throw broken(.convergence, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
-    counts.restored += lives.reduce(0) { $0 + $1.writes.count }
+    counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
   }
 
   /// One more write, whose record the crash cuts off somewhere, before anything of it leaves.
@@ -38,6 +38,8 @@ extension World {
     peers[peer].session.finishDrain(now: peerNow(peer), into: &output)
     let before = peers[peer].book?.count ?? 0
     for case .keep(let note) in output.actions { keep(note, of: peer) }
+    // It may have taken the place of others.
+    for case .settled(let id, _, _) in output.actions { peers[peer].undecided[id] = nil }
     let torn = (peers[peer].book?.count ?? 0) - before
     peers[peer].book?.cut(to: before + chance.below(torn + 1))
   }
@@ -59,8 +61,10 @@ extension World {
       for operation in write.proposal.operations where operation.verb == .set {
         values[operation.field] = operation.value
       }
-      let adds = write.proposal.operations.contains { $0.verb == .add } ? Int64(1) : 0
-      carrier.undecided[write.id] = .init(model: write.model, fields: values, isPlain: false, adds: adds)
+      let isAddition = write.proposal.operations.contains { $0.verb == .add }
+      carrier.undecided[write.id] = .init(
+        model: write.model, fields: values, isPlain: false, mayBeRefused: isAddition || write.proposal.hops > 8,
+        isWithdrawn: write.isWithdrawn)
       carrier.heirIDs[write.id] = id
     }
     peers.append(carrier)

@@ -65,15 +65,15 @@ extension World {
   private func take(_ batch: Batch) throws(Broken) {
     let last = lastRecord(of: batch.model)
     guard batch.record == last + 1 else {
-      throw broken("record \(batch.record) of \(batch.model) was decided, the log has \(last)")
+      throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
-    try ledger.enter(batch)
+    try ledger.enter(batch, epoch: epoch, life: hubLife)
     log.append(batch)
   }
 
   /// One write by a peer of another hub in front of the same log.
   private func batchOfAnotherHub(for batch: Batch) -> Batch {
-    counts.writes += 1
+    writeCount += 1
     let field = World.fields[chance.below(3)]
     var commits = CommitsWriter()
     commits.begin(
@@ -81,7 +81,7 @@ extension World {
     let id = ledger.field(field, of: batch.model) ?? commits.introduce(field)
     let origin = Origin(tag: Tag(rawValue: chance.next() | 1), name: "other")
     commits.beginCommit(origin: commits.origin(origin), number: 1, hops: 0)
-    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(counts.writes)\"".utf8)))
+    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(writeCount)\"".utf8)))
     commits.endCommit()
     return Batch(
       model: batch.model, record: batch.record, epoch: batch.epoch, previous: batch.previous,
@@ -100,8 +100,20 @@ extension World {
     guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }
     let lost = min(log.count, 1 + chance.below(8))
     note("the store loses its last \(lost) batches")
-    counts.lostBatches += lost
+    counts[.lostBatch] += UInt64(lost)
     log.removeLast(lost)
+    losses += 1
     isTailLost = true
+  }
+
+  /// The end of the log is gone, and the store does not notice: the same epoch goes on.
+  func loseUnnoticed() {
+    underway.removeAll()
+    let lost = min(log.count, 1 + chance.below(4))
+    note("the store loses its last \(lost) batches and does not notice")
+    counts[.lostBatch] += UInt64(lost)
+    losses += 1
+    lostModels = Swift.Set(log.suffix(lost).map(\.model))
+    log.removeLast(lost)
   }
 }

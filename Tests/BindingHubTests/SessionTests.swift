@@ -202,6 +202,18 @@ import Testing
     #expect(bench.live(again).joined(again).map(\.mark) == [0])
   }
 
+  @Test("a hub that starts with its log knows who has numbers in it")
+  mutating func knownFromTheLog() throws {
+    let store = LogStore()
+    bench = HubBench(store: store)
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench = HubBench(store: store, stored: try store.load())
+    #expect(bench.live(.ann).welcome(.ann)?.knewIdentity == true)
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.live(.ben).welcome(.ben)?.knewIdentity == false)
+  }
+
   @Test("an outcome is kept for an identity that left until it is confirmed")
   mutating func outcomeIsKept() {
     bench.live(.ann)

@@ -54,6 +54,9 @@ extension HubMachine {
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
   /// decided: then `raiseMarks` comes back to it, before the join is answered.
   private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int) {
+    #if MUTANTS
+      if Mutant.isOn(.ignoreJoinedNumber) { return }
+    #endif
     let model = models[index]
     let origin = Origin(tag: identity.tag, name: identity.name)
     if join.undecided > 1 || model.knownWriter(identity.tag) != nil {
@@ -63,6 +66,9 @@ extension HubMachine {
       guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }
+      #if MUTANTS
+        if Mutant.isOn(.raiseUnstored) { return }
+      #endif
       model.hand.touchedWriters.append(writer)
       model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }
@@ -80,6 +86,9 @@ extension HubMachine {
   /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a
   /// start.
   private mutating func believeIfAhead(_ join: Join, _ model: ModelLog, _ output: inout HubOutput) {
+    #if MUTANTS
+      if Mutant.isOn(.ignorePeerAhead) { return }
+    #endif
     guard join.epoch == epoch, join.version > model.version, !believedPeerAhead, !model.isAppending else { return }
     believedPeerAhead = true
     sequencer.counters.newEpochs += 1
@@ -171,7 +180,12 @@ extension HubMachine {
   private mutating func answer(
     _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
   ) {
-    let catchup = Catchup(of: model, for: join, epoch: epoch, mark: model.mark(of: tag), session: id)
+    #if MUTANTS
+      let mark = Mutant.isOn(.catchUpWithoutMark) ? 0 : model.mark(of: tag)
+    #else
+      let mark = model.mark(of: tag)
+    #endif
+    let catchup = Catchup(of: model, for: join, epoch: epoch, mark: mark, session: id)
     switch catchup.follows {
     case .nothing: break
     case .delta: sequencer.counters.deltas += 1
@@ -179,7 +193,7 @@ extension HubMachine {
     }
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: epoch, version: model.version,
-      digest: model.fields.digest(), mark: model.mark(of: tag), way: way, follows: catchup.follows, model: model.id)
+      digest: model.fields.digest(), mark: mark, way: way, follows: catchup.follows, model: model.id)
     send(.joined(joined), to: id, &output)
     for chunk in catchup.chunks(limitBytes: configuration.limits.chunkBytes) {
       send(.catchup(chunk), to: id, &output, topic: model.topic)

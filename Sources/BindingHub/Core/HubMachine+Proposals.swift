@@ -105,7 +105,17 @@ extension HubMachine {
       let isRescued = finishRescue(index, time)
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseMarks(index) }
-      if model.hasHand, !model.isAppending { output.batches.append(model.takeBatch(epoch: epoch)) }
+      if model.hasHand, !model.isAppending {
+        let batch = model.takeBatch(epoch: epoch)
+        #if MUTANTS
+          if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
+          if Mutant.isOn(.acknowledgeUnstored) {
+            let others = model.hand.others
+            forEachRun(model.hand.answers) { $0.tell($1, others, of: model, wall: time.wall) }
+          }
+        #endif
+        output.batches.append(batch)
+      }
       answerJoins(index, time, &output)
       if !isRescued || !model.waitingJoins.isEmpty || model.isAppending {
         still.append(index)

@@ -17,7 +17,12 @@ extension HubMachine {
     }
     let tag = hello.identity.tag
     let known = sessions.identities[tag]
-    if let known, known.secret != hello.identity.secret {
+    #if MUTANTS
+      let isWrong = known.map { $0.secret != hello.identity.secret } ?? false && !Mutant.isOn(.anySecret)
+    #else
+      let isWrong = known.map { $0.secret != hello.identity.secret } ?? false
+    #endif
+    if isWrong {
       sequencer.counters.wrongSecrets += 1
       error(.notYours, "this tag belongs to who knows another secret", id, connection, &output)
       return

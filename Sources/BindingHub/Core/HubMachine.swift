@@ -47,6 +47,11 @@ public struct HubMachine {
     tailProven = birth.tailProven
     sequencer = Sequencer(
       limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes, epoch: birth.epoch)
+    #if MUTANTS
+      var limits = configuration.limits
+      if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
+      sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024, epoch: birth.epoch)
+    #endif
     nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
     lastTick = time.monotonic
     random = epochSeed
@@ -54,6 +59,9 @@ public struct HubMachine {
       let index = makeModel(model.model)
       for batch in model.batches { models[index].apply(batch, recentLimit: configuration.recentCommits) }
       writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
+      #if MUTANTS
+        if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
+      #endif
       if let last = model.batches.last, last.epoch != epoch {
         models[index].rescuedFrom = RescuePoint(epoch: last.epoch, version: models[index].version)
       }
@@ -148,6 +156,11 @@ public struct HubMachine {
     }
     let now = time.monotonic
     let isKnown = sessions.with(header.session) { session -> Bool in
+      #if MUTANTS
+        if Mutant.isOn(.neverRenew) { return session.connection == connection }
+        if Mutant.isOn(.anyConnection) { session.expiresAt = now + session.leaseMilliseconds }
+        if Mutant.isOn(.anyConnection) { return true }
+      #endif
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
       return true

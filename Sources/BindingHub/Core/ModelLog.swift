@@ -165,6 +165,9 @@ final class ModelLog {
 
   /// Undoes everything that was decided on top of the stored state (R1).
   func dropHand() {
+    #if MUTANTS
+      if Mutant.isOn(.keepDropped) { return clearHand() }
+    #endif
     let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
     for field in hand.touchedFields where Int(field) < namesStored { fields[field].forgetDecision() }
     fields.truncate(to: namesStored)

@@ -37,13 +37,23 @@ struct Sequencer {
         record.unconfirmedCount + Int(record.decidedMark - record.storedMark)
       )
     }
-    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
+    #if MUTANTS
+      let record = model.withWriter(writer) { $0 }
+      if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
+      let wrong: Mutant = proposal.number > record.decidedMark ? .acceptJumps : .repeatEffects
+      if !isNext, !Mutant.isOn(wrong) { return answerOutOfTurn(proposal.number, record) }
+    #else
+      if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
+    #endif
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
     model.withWriter(writer) { $0.decidedMark = proposal.number }
     if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
+      #if MUTANTS
+        if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }
+      #endif
       model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
       let place = model.hand.others.count
       model.hand.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
@@ -150,6 +160,9 @@ struct Sequencer {
   private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {
     var conditions = conditions
     while (try? conditions.next()) == true {
+      #if MUTANTS
+        if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }
+      #endif
       guard let field = try field(conditions.id, conditions.name, in: model) else {
         // Nobody has ever written a field that has no id.
         if conditions.version == 0 { continue }

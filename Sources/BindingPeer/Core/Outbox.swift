@@ -102,7 +102,12 @@ struct Outbox: Sendable {
   func with(_ number: ProposalNumber) -> Pending? { byNumber[number].flatMap { pending[$0] } }
 
   /// The lowest number without an outcome: what a join tells.
-  var lowestUndecided: ProposalNumber { byNumber.keys.min() ?? lastNumber + 1 }
+  var lowestUndecided: ProposalNumber {
+    #if MUTANTS
+      if Mutant.isOn(.confirmTooFar) { return (byNumber.keys.min() ?? lastNumber) + 1 }
+    #endif
+    return byNumber.keys.min() ?? lastNumber + 1
+  }
 
   /// Whether there is a number for each write that has none yet, and for one more.
   var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > order.count + 1 }
@@ -127,6 +132,9 @@ struct Outbox: Sendable {
     guard pending[id] != nil else { return }
     // SAFETY: looked at the line above.
     body(&pending[id]!)
+    #if MUTANTS
+      if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
+    #endif
   }
 
   /// Gives the write the next number: from now on it is what it is (R3).
@@ -176,6 +184,9 @@ struct Outbox: Sendable {
   func replaced(by proposal: Proposal) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
     let fields = Swift.Set(proposal.operations.map(\.field))
+    #if MUTANTS
+      if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) { return replacedWrongly(by: fields) }
+    #endif
     var replaced: Swift.Set<WriteID> = []
     for field in fields {
       guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true, let write = pending[last],
@@ -186,6 +197,16 @@ struct Outbox: Sendable {
     }
     return replaced.sorted()
   }
+
+  #if MUTANTS
+    private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
+      Swift.Set(fields.compactMap { over[$0]?.last }).filter { id in
+        guard let write = pending[id], write.proposal.isPlainSet, write.isUndecided else { return false }
+        if Mutant.isOn(.foldPartly) { return write.number == nil }
+        return write.proposal.operations.allSatisfy { fields.contains($0.field) }
+      }.sorted()
+    }
+  #endif
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {

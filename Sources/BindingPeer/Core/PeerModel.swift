@@ -92,6 +92,9 @@ struct PeerModel: Sendable {
         confirmed.append(field.name)
       }
     }
+    #if MUTANTS
+      if Mutant.isOn(.forgetHops) { hops &-= 1 }
+    #endif
     let reveal = Reveal(
       model: id, cause: cause, changes: changes, confirmed: confirmed, epoch: replica.epoch, version: replica.version,
       commits: commits, folded: folded,

@@ -85,6 +85,9 @@ struct Replica: Sendable {
 
   /// A snapshot replaces: what it does not name has no value.
   mutating func removeAll(but kept: Swift.Set<Int>, version: Version) {
+    #if MUTANTS
+      if Mutant.isOn(.mergeSnapshot) { return }
+    #endif
     for place in fields.indices
     where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
       commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)

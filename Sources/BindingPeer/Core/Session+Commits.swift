@@ -11,13 +11,7 @@ extension Session {
     }
     var cursor = try CommitCursor(reader)
     guard model.isCurrent else { return buffer(frame, id) }
-    guard cursor.epoch == model.replica.epoch else { return rejoin(id, now: now, &output) }
-    if cursor.previous > model.replica.version {
-      counters.gaps += 1
-      output.add(.notice(.gap(model: id, from: model.replica.version, to: cursor.lastVersion)))
-      rejoin(id, now: now, &output)
-      return buffer(frame, id)
-    }
+    guard fits(cursor, model, frame, now: now, &output) else { return }
     let settledBefore = settled.count
     var names = cursor.names
     while try names.next() {
@@ -34,7 +28,12 @@ extension Session {
       let isOwn = origin.tag == identity.tag
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, in: &model) }
       if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, in: &model) }
-      guard cursor.version > model.replica.version else {
+      #if MUTANTS
+        let isRepeat = cursor.version <= model.replica.version && !Mutant.isOn(.applyRepeats)
+      #else
+        let isRepeat = cursor.version <= model.replica.version
+      #endif
+      if isRepeat {
         counters.repeats += 1
         continue
       }
@@ -69,6 +68,26 @@ extension Session {
     models[id] = model
   }
 
+  /// Whether commits follow what is here; if not, asks to be caught up with.
+  private mutating func fits(
+    _ cursor: CommitCursor, _ model: PeerModel, _ frame: UnsafeRawBufferPointer, now: UInt64,
+    _ output: inout PeerOutput
+  ) -> Bool {
+    let isOther = cursor.epoch != model.replica.epoch
+    #if MUTANTS
+      let isPastGap = cursor.previous > model.replica.version && !Mutant.isOn(.applyPastGap)
+    #else
+      let isPastGap = cursor.previous > model.replica.version
+    #endif
+    if isPastGap, !isOther {
+      counters.gaps += 1
+      output.add(.notice(.gap(model: model.id, from: model.replica.version, to: cursor.lastVersion)))
+    }
+    if isOther || isPastGap { rejoin(model.id, now: now, &output) }
+    if isPastGap, !isOther { buffer(frame, model.id) }
+    return !isOther && !isPastGap
+  }
+
   private mutating func buffer(_ frame: UnsafeRawBufferPointer, _ id: String) {
     guard let bytes = models[id]?.bufferedBytes, bytes + frame.count <= options.maxBufferedBytes else {
       counters.unbuffered += 1
@@ -85,6 +104,9 @@ extension Session {
       settled.append((id, model.id, .committed(epoch: epoch, version: version)))
       release(id, in: &model)
     }
+    #if MUTANTS
+      if Mutant.isOn(.overlayLowerOwn) { return }
+    #endif
     model.touch(model.outbox.hide(upTo: number))
   }
 

@@ -106,6 +106,12 @@ extension Session {
     else { return }
     model.joining = .catchingUp(request: chunk.request, at: now)
     model.chunks.append(chunk)
+    #if MUTANTS
+      if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
+        models[id] = model
+        return apply(model.chunks, to: id) ? becomeCurrent(id, now: now, &output) : ()
+      }
+    #endif
     guard chunk.isLast else {
       models[id] = model
       return
@@ -160,7 +166,12 @@ extension Session {
     }
     if last.form == .snapshot { model.replica.removeAll(but: named, version: last.version) }
     model.replica.reach(last.version, epoch: last.epoch)
-    model.touch(model.outbox.hide(upTo: last.mark))
+    #if MUTANTS
+      let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark
+    #else
+      let mark = last.mark
+    #endif
+    model.touch(model.outbox.hide(upTo: mark))
     // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
     let reached: Version = isOtherLife ? .max : last.version
     model.touch(model.outbox.drop(reached: reached))
@@ -176,6 +187,9 @@ extension Session {
     model.joining = .current
     model.currentSince = beatsSeen
     model.note(.outcome)
+    #if MUTANTS
+      if Mutant.isOn(.renumberResent) { for write in model.outbox.order { model.outbox.unnumber(write) } }
+    #endif
     let buffered = model.buffered
     model.buffered.removeAll()
     model.bufferedBytes = 0
@@ -231,6 +245,9 @@ extension Session {
       counters.missedBeats += 1
       output.add(.notice(.missedBeat(last: lastBeat)))
       owesAskHeads = true
+      #if MUTANTS
+        if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }
+      #endif
     }
     // Before its first beat a peer may have missed the heads that went with earlier ones.
     if lastBeat == 0 { owesAskHeads = true }

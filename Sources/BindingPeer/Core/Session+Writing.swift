@@ -137,6 +137,9 @@ extension Session {
   ) {
     guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
     settled.append((write, model.id, .committed(epoch: epoch, version: version)))
+    #if MUTANTS
+      if Mutant.isOn(.dropAcknowledged) { release(write, in: &model) }
+    #endif
     if epoch == model.replica.epoch && version <= model.replica.version {
       release(write, in: &model)
     } else {
@@ -154,16 +157,25 @@ extension Session {
 
   // MARK: Ending a drain
 
-  /// Sends what can be sent, and tells what has changed, one reveal a model.
+  /// Tells what has changed, one reveal a model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
-    // Before the telling: what cannot be sent as it is may end here.
-    if phase == .live {
-      if owesAskHeads {
-        owesAskHeads = false
-        say(.askHeads, now: now, &output)
-      }
-      send(now: now, &output)
+    tell(&output)
+    guard phase == .live else { return }
+    if owesAskHeads {
+      owesAskHeads = false
+      say(.askHeads, now: now, &output)
     }
+    send(now: now, &output)
+    // What could not be sent as it was has ended there.
+    if !settled.isEmpty { tell(&output) }
+    if owesAlive {
+      owesAlive = false
+      say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
+    }
+    for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
+  }
+
+  private mutating func tell(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain: those are put in order, not all.
     for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
@@ -176,12 +188,6 @@ extension Session {
     outboxWrites = models.values.reduce(0) { $0 + $1.outbox.count }
     outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
     holds.removeAll(keepingCapacity: true)
-    guard phase == .live else { return }
-    if owesAlive {
-      owesAlive = false
-      say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
-    }
-    for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
   }
 
   mutating func aliveEntries() -> [AliveEntry] {

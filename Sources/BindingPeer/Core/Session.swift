@@ -147,6 +147,9 @@ public struct Session: Sendable {
       models[id] = PeerModel(id: id)
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
       layCarried(over: id)
+      #if MUTANTS
+        if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }
+      #endif
     }
     models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }

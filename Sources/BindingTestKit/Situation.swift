@@ -1,0 +1,86 @@
+/// Something that happens in histories and is meant to: the faults, the repairs, and the corners in between. What never
+/// happens is not tested, so a run of many seeds counts each.
+public enum Situation: String, CaseIterable, Sendable {
+  case delivered = "messages delivered"
+  case connected = "connections opened"
+  case written = "writes"
+  case decided = "proposals decided and stored"
+  case committed = "writes committed"
+  case conflict = "compare-and-set lost"
+  case folded = "unsent write folded into a later one"
+  case kept = "write with nothing to do"
+  case refused = "write refused"
+  case refusedAsLoop = "chain of answers refused by the hub"
+  case stoppedAsLoop = "chain of answers stopped by its peer"
+  case answered = "write made in answer to a commit"
+  case expiredUnsent = "withdrawn before it was sent"
+  case expiredAtHub = "sent as void, decided as expired"
+  case unknown = "outcome unknown after a loss"
+  case offlineConflict = "old offline write lost to a newer one"
+  case lostFrame = "published frame lost"
+  case gap = "gap noticed"
+  case healedByDelta = "gap healed by a delta"
+  case healedBySnapshot = "gap healed by a snapshot"
+  case deltaServed = "delta served"
+  case snapshotServed = "snapshot served"
+  case snapshotInChunks = "catch-up in several messages"
+  case snapshotOlder = "snapshot older than the replica"
+  case tailHealed = "last message lost, healed by the heads of the beats"
+  case tailAsked = "last message and its heads lost, healed by asking after a missed beat"
+  case missedBeat = "missed beat noticed"
+  case newEpoch = "new epoch"
+  case provenLoss = "lost tail proven by a peer that was ahead"
+  case offered = "replica offered for a rescue"
+  case rescuedField = "field rescued"
+  case hubCrash = "hub crashed"
+  case peerCrash = "peer crashed"
+  case restored = "write found in an outbox after a crash"
+  case peerPause = "peer stopped for a while"
+  case hubPause = "hub stopped for longer than its beats"
+  case lostBatch = "stored batch lost"
+  case hold = "proposal held"
+  case heldAsTooMany = "proposal held by a hub that allows few undecided"
+  case repeated = "repeat"
+  case repeatAnswered = "repeat answered from the stored outcome"
+  case repeatAfterRestart = "repeat answered from an outcome that an earlier hub process stored"
+  case jump = "number out of turn"
+  case raisedMark = "mark raised by a join"
+  case ownBeforeAcknowledgement = "own commit seen before its acknowledgement"
+  case ownAfterAcknowledgement = "own commit seen after its acknowledgement"
+  case routedJoin = "join served on the request connection"
+  case expiredLease = "lease run out"
+  case movedBatch = "another hub was first at the store"
+  case unknownBatch = "store unsure of a batch"
+  case announced = "model announced below a prefix"
+  case stranger = "stranger refused"
+}
+
+/// How often each situation occurred.
+public struct Counts: Sendable {
+  private var counts = [UInt64](repeating: 0, count: Situation.allCases.count)
+  private static let places = Dictionary(
+    uniqueKeysWithValues: Situation.allCases.enumerated().map { ($0.element, $0.offset) })
+
+  public init() {}
+
+  public subscript(situation: Situation) -> UInt64 {
+    get { counts[Counts.places[situation] ?? 0] }
+    set { counts[Counts.places[situation] ?? 0] = newValue }
+  }
+
+  public mutating func add(_ other: Counts) {
+    for place in counts.indices { counts[place] += other.counts[place] }
+  }
+
+  /// Those that did not occur.
+  public var never: [Situation] { Situation.allCases.filter { self[$0] == 0 } }
+
+  /// A line for each situation.
+  public var table: String {
+    let width = Situation.allCases.map { String(self[$0]).count }.max() ?? 0
+    return Situation.allCases.map { situation in
+      let count = String(self[situation])
+      return String(repeating: " ", count: 2 + width - count.count) + count + "  " + situation.rawValue
+    }.joined(separator: "\n")
+  }
+}

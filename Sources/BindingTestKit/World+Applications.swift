@@ -1,0 +1,208 @@
+import BindingHub
+import BindingPeer
+import BindingWire
+
+/// What the peers' programs do.
+extension World {
+  func makePeer(_ index: Int, life: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
+    let fresh = Identity(
+      tag: Tag(rawValue: chance.next() | 1), secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
+    #if MUTANTS
+      let identity = life > 0 && Mutant.isOn(.keepIdentity) ? peers[index].session.identity : fresh
+    #else
+      let identity = fresh
+    #endif
+    let offset = chance.below(2) == 0 ? 0 : UInt64(chance.below(5_000))
+    var options = SessionOptions()
+    options.offlineMilliseconds = climate.offlineMilliseconds
+    if climate.writesTooDeep { options.limits.maxHops = 20 }
+    var session = Session(
+      identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
+    var book = book
+    let earlier = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
+    let bookLife = book?.begin(identity) ?? 0
+    var output = PeerOutput()
+    for model in modelNames { session.join(model, now: now + offset, into: &output) }
+    if climate.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
+    let peer = SimulatedPeer(
+      session: session, output: output, generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
+      clockOffset: offset)
+    peer.book = book
+    peer.bookLife = bookLife
+    peer.earlier = earlier
+    return peer
+  }
+
+  /// One step of a peer's application: a write most of the time, sometimes a fault.
+  func act(_ peer: Int) throws(Broken) {
+    guard isChaos, peers[peer].steps < climate.steps else { return }
+    agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
+    if isQuiet {
+      guard peer == newcomer, let model = modelNames.first(where: { !lostModels.contains($0) }) else { return }
+      return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
+    }
+    peers[peer].steps += 1
+    if hub != nil, chance.perMille(climate.hubCrashes) { try crashHub() }
+    if chance.perMille(climate.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
+    if hub != nil, !isHubPaused, chance.perMille(climate.hubPauses) { pauseHub() }
+    if chance.perMille(climate.strangers), hub != nil, !isHubPaused { try approach(peer) }
+    if chance.perMille(climate.cuts) {
+      note("cut p\(peer)")
+      breakConnection(peer)
+      try settle(peer)
+    }
+    if chance.perMille(climate.peerCrashes) { return try crash(peer) }
+    if peers[peer].isPaused { return }
+    if chance.perMille(climate.pauses) { return pause(peer) }
+    if chance.perMille(climate.leaves) {
+      let model = modelNames[chance.below(modelNames.count)]
+      peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
+      try settle(peer)
+      peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
+      if peers[peer].session.version(of: model).version == 0 { peers[peer].seen[model] = nil }
+      return try settle(peer)
+    }
+    try writeSomething(peer)
+  }
+
+  private func crash(_ peer: Int) throws(Broken) {
+    note("p\(peer) crashes")
+    counts[.peerCrash] += 1
+    breakConnection(peer)
+    if peers[peer].book != nil { try crashWithOutbox(peer) }
+    let steps = peers[peer].steps
+    peers[peer] = makePeer(
+      peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
+    peers[peer].steps = steps
+    agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
+    if climate.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
+    try settle(peer)
+    try carryOn(peer)
+  }
+
+  private func pause(_ peer: Int) {
+    note("p\(peer) is stopped")
+    counts[.peerPause] += 1
+    peers[peer].isPaused = true
+    agenda.add(.goOn(peer: peer, life: peers[peer].life), at: now + chance.within(100...4_000))
+  }
+
+  func goOn(_ peer: Int) throws(Broken) {
+    note("p\(peer) goes on")
+    peers[peer].isPaused = false
+    let inbox = peers[peer].inbox
+    peers[peer].inbox.removeAll()
+    for (generation, frame) in inbox { try deliver(frame, generation, to: peer) }
+  }
+
+  // MARK: An unnoticed loss
+
+  /// Whether nothing waits anywhere and every peer has all there is.
+  private var isAllQuiet: Bool {
+    guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
+    return peers.indices.allSatisfy { peer in
+      !peers[peer].isPaused && peers[peer].undecided.isEmpty
+        && modelNames.allSatisfy { model in
+          guard let head = hub?.head(of: model) else { return true }
+          return peers[peer].session.isCurrent(model)
+            && peers[peer].session.version(of: model) == (epoch, head.version)
+        }
+    }
+  }
+
+  /// The hub starts again without its last commits and does not know. Nobody writes for a while: what is decided
+  /// before a peer that is ahead has come back could not be told from what was lost.
+  private func loseAndGoOn() throws(Broken) {
+    isQuiet = true
+    agenda.add(.endQuiet, at: now + 4_000)
+    try crashHub(losingUnnoticed: true)
+    let newcomer = chance.below(peers.count)
+    self.newcomer = newcomer
+    try crash(newcomer)
+  }
+
+  // MARK: Writing
+
+  /// Every value is unlike any other, so that it can be told where it came from.
+  func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
+
+  private func writeSomething(_ peer: Int) throws(Broken) {
+    let model = modelNames[chance.below(modelNames.count)]
+    let unique = uniqueValue(of: peer)
+    let field = World.fields[chance.below(3)]
+    let one = FieldValue(bytes: Array("1".utf8))
+    var proposal = Proposal(operations: [FieldOperation(.set, field, unique)])
+    var mayBeRefused = false
+    switch chance.below(10) {
+    case 0:
+      let others = World.fields.prefix(3).filter { $0 != field }
+      proposal.operations.append(FieldOperation(.set, others[chance.below(2)], unique))
+    case 1:
+      let record = peers[peer].session.fieldRecord(model, field)
+      proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
+    case 2, 3:
+      proposal.operations = [FieldOperation(.add, "n", one)]
+      mayBeRefused = climate.describes
+    case 6 where climate.describes:
+      let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(chance.below(30)),\"unit\":\(unique)}}}"
+      proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
+    case 4: proposal.operations = [FieldOperation(.delete, field)]
+    case 5: proposal.operations = [FieldOperation(.whenUnset, field, unique)]
+    default:
+      guard chance.perMille(climate.wrongAdditions) else { break }
+      proposal.operations = [FieldOperation(.add, field, one)]
+      mayBeRefused = true
+    }
+    try write(proposal, to: model, by: peer, mayBeRefused: mayBeRefused)
+  }
+
+  func writeTooDeep(_ peer: Int) throws(Broken) {
+    let set = FieldOperation(.set, World.fields[chance.below(3)], uniqueValue(of: peer))
+    try write(Proposal(operations: [set], hops: 9), to: modelNames[0], by: peer, mayBeRefused: true)
+  }
+
+  func write(
+    _ proposal: Proposal, to model: String, by peer: Int, mayBeRefused: Bool = false
+  ) throws(Broken) {
+    let id: WriteID
+    do {
+      id = try peers[peer].session.write(proposal, to: model, now: peerNow(peer), into: &peers[peer].output)
+    } catch {
+      guard case .loop = error else { throw broken(.oneOutcome, "p\(peer) cannot write: \(error)") }
+      counts[.stoppedAsLoop] += 1
+      return
+    }
+    writeCount += 1
+    counts[.written] += 1
+    note(
+      "p\(peer) writes \(id.rawValue) to \(model): \(proposal.operations.map { "\($0.verb) \($0.field)" })"
+        + (proposal.conditions.isEmpty ? "" : " if unchanged"))
+    var values: [String: FieldValue] = [:]
+    for operation in proposal.operations where operation.verb == .set {
+      values[operation.field] = operation.value
+      if let value = operation.value { peers[peer].writers[value] = id }
+    }
+    peers[peer].undecided[id] = .init(
+      model: model, fields: values, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
+      mayBeRefused: mayBeRefused)
+    for operation in proposal.operations {
+      let place = SimulatedPeer.Spot(model: model, field: operation.field)
+      peers[peer].lastPlain[place] = proposal.isPlainSet ? operation.value.map { (id, $0) } : nil
+      peers[peer].acknowledged[place] = nil
+    }
+    writing = (id, values)
+    try settle(peer)
+    writing = nil
+    if isChaos, chance.perMille(climate.withdrawals) {
+      agenda.add(.withdraw(peer: peer, life: peers[peer].life, id), at: now + chance.within(0...200))
+    }
+  }
+
+  func withdraw(_ id: WriteID, of peer: Int) throws(Broken) {
+    guard !peers[peer].isPaused, peers[peer].undecided[id] != nil else { return }
+    note("p\(peer) withdraws \(id.rawValue)")
+    peers[peer].undecided[id]?.isWithdrawn = true
+    _ = peers[peer].session.withdraw(id, now: peerNow(peer), into: &peers[peer].output)
+    try settle(peer)
+  }
+}

@@ -1,0 +1,171 @@
+import BindingHub
+import BindingPeer
+import BindingWire
+
+/// The hub's process in the world.
+extension World {
+  var hubTime: HubTime { HubTime(monotonic: now, wall: 1_700_000_000_000 + now) }
+
+  func handleAtHub(_ event: Event) throws(Broken) {
+    if isHubPaused {
+      switch event {
+      case .hubGoesOn(let life): if life == hubLife { return try hubGoesOn() }
+      case .tickHub: break
+      default: return hubInbox.append(event)
+      }
+    }
+    switch event {
+    case .toHub(let peer, let generation, let frame): try receive(frame, of: peer, generation)
+    case .subscribe(let peer, let generation, let topic, let isOn):
+      try subscribe(peer, generation, topic, isOn)
+    case .append(let life, let batches): if hub != nil, hubLife == life { try finishAppend(batches) }
+    case .reload(let life, let model): if hub != nil, hubLife == life { try reload(model) }
+    case .tickHub(let life):
+      guard hubLife == life, let due = hub?.nextDeadline else { return }
+      if due <= now, !isHubPaused { try tickHub(isAfterPause: false) }
+      agenda.add(.tickHub(life), at: max(now + 1, min(hub?.nextDeadline ?? now, now + 250)))
+    default: break
+    }
+  }
+
+  private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Broken) {
+    guard hub != nil, peers[peer].hubSide == generation else { return }
+    counts[.delivered] += 1
+    peers[peer].heardAt = now
+    note("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
+    if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
+      for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
+    }
+    frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
+    try settleHub()
+  }
+
+  private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
+    guard hub != nil, peers[peer].hubSide == generation else { return }
+    if isOn { peers[peer].topics.insert(topic) } else { peers[peer].topics.remove(topic) }
+    topic.withUnsafeBytes {
+      if isOn {
+        hub?.subscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput)
+      } else {
+        hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput)
+      }
+    }
+    try settleHub()
+  }
+
+  /// R16: a session ends for silence only, and nobody is to blame for a pause of the hub's own.
+  private func tickHub(isAfterPause: Bool) throws(Broken) {
+    let before = peers.indices.filter { hub?.hasSession(on: UInt64(max(peers[$0].hubSide, 0))) == true }
+    hub?.tick(time: hubTime, into: &hubOutput)
+    for peer in before where hub?.hasSession(on: UInt64(peers[peer].hubSide)) == false {
+      if isAfterPause || now < peers[peer].heardAt + UInt64(climate.leaseMilliseconds) {
+        throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].heardAt) ms")
+      }
+    }
+    try settleHub()
+  }
+
+  func startHub() {
+    hubLife += 1
+    let isProven = hubLife == 1 || climate.isDurable && !isTailLost
+    if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
+    if !isProven { losses += 1 }
+    if !climate.isDurable { log.removeAll() }
+    ledger.begin(epoch, with: log)
+    isTailLost = false
+    var configuration = HubConfiguration()
+    configuration.name = "simulated"
+    configuration.leaseMilliseconds = climate.leaseMilliseconds
+    configuration.limits.maxUndecided = climate.maxUndecided
+    configuration.limits.chunkBytes = climate.chunkBytes
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven)
+    let models = Swift.Set(log.map(\.model)).sorted().map(stored)
+    hub = HubMachine(
+      configuration: configuration, birth: birth, stored: models, time: hubTime, epochSeed: chance.next())
+    hubOutput.removeAll()
+    checkedFrames = 0
+    agenda.add(.tickHub(hubLife), at: now + 1)
+    note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
+  }
+
+  func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
+    note("hub crashes")
+    counts[.hubCrash] += 1
+    if let counters = hub?.counters { add(counters) }
+    hub = nil
+    isHubPaused = false
+    hubInbox.removeAll()
+    if losingUnnoticed { loseUnnoticed() } else { try crashStore() }
+    for index in peers.indices where peers[index].isConnected {
+      breakConnection(index)
+      try settle(index)
+    }
+    agenda.add(.startHub, at: now + chance.within(50...1_500))
+  }
+
+  func pauseHub() {
+    note("the hub is stopped")
+    counts[.hubPause] += 1
+    isHubPaused = true
+    agenda.add(.hubGoesOn(hubLife: hubLife), at: now + chance.within(3_100...6_000))
+  }
+
+  private func hubGoesOn() throws(Broken) {
+    note("the hub goes on")
+    isHubPaused = false
+    try tickHub(isAfterPause: true)
+    let inbox = hubInbox
+    hubInbox.removeAll()
+    for event in inbox where !isHubPaused { try handleAtHub(event) }
+  }
+
+  /// Has the store take what was decided, hands the result back, and lets the frames go.
+  func settleHub() throws(Broken) {
+    guard hub != nil else { return }
+    hub?.finishDrain(time: hubTime, into: &hubOutput)
+    repeat {
+      beginNewLife()
+      try checkTold()
+    } while try store()
+    var frames: [(HubOutput.Destination, [UInt8])] = []
+    hubOutput.forEachFrame { frames.append(($0, Array($1))) }
+    hubOutput.removeAll()
+    checkedFrames = 0
+    for (destination, frame) in frames {
+      switch destination {
+      case .connection(let connection):
+        guard let peer = peers.firstIndex(where: { $0.hubSide == Int(connection) }) else { continue }
+        sendDown(frame, to: peer, isPublished: false)
+      case .publish:
+        let topic = Array(frame.prefix(4))
+        for peer in peers.indices where peers[peer].topics.contains(topic) {
+          sendDown(frame, to: peer, isPublished: true)
+        }
+      }
+    }
+  }
+
+  /// A peer has proven to the hub that commits are missing.
+  private func beginNewLife() {
+    guard let new = hubOutput.newEpoch else { return }
+    hubOutput.newEpoch = nil
+    note("the hub believes that commits are missing: epoch \(new >> 32)")
+    counts[.provenLoss] += 1
+    epoch = new
+    ledger.begin(epoch, with: log)
+  }
+
+  func add(_ counters: HubCounters) {
+    counts[.repeated] += counters.repeats
+    counts[.routedJoin] += counters.routedJoins
+    counts[.rescuedField] += counters.rescuedFields
+    counts[.jump] += counters.jumps
+    counts[.raisedMark] += counters.raisedMarks
+    counts[.expiredLease] += counters.expiredLeases
+    counts[.movedBatch] += counters.movedBatches
+    counts[.unknownBatch] += counters.unknownBatches
+    counts[.deltaServed] += counters.deltas
+    counts[.snapshotServed] += counters.snapshots
+    counts[.expiredAtHub] += counters.expired
+  }
+}

@@ -1,0 +1,64 @@
+import BindingHub
+import BindingPeer
+import BindingWire
+
+/// Who is none of the peers, and those who answer each other.
+extension World {
+  /// R9: a stranger who knows a peer's tag and session, but not its secret, is told no and changes nothing.
+  func approach(_ peer: Int) throws(Broken) {
+    guard hub?.hasSession(on: UInt64(max(peers[peer].hubSide, 0))) == true, peers[peer].session.phase == .live else {
+      return
+    }
+    let connection: ConnectionID = 1 << 40
+    let tag = peers[peer].session.identity.tag
+    let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
+    var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
+    if let model = peers[peer].session.joinedModels.first,
+      let topic = topic(of: model)
+    {
+      let proposal = NumberedProposal(
+        topic: topic, number: ledger.mark(of: tag, in: model) + 1,
+        operations: [
+          WireOperation(verb: .set, field: .name("a"), value: FieldValue(bytes: Array("\"stranger\"".utf8)))
+        ])
+      frames.append(
+        PeerMessage.propose([proposal]).encode(
+          session: peers[peer].sessionOnTheWire, start: StartNumber(hubLife)))
+    }
+    note("a stranger speaks for p\(peer)")
+    for frame in frames {
+      frame.withUnsafeBytes { hub?.receive($0, on: connection, time: hubTime, into: &hubOutput) }
+    }
+    counts[.stranger] += 1
+    try settleHub()
+  }
+
+  /// The hub's topic of a model.
+  func topic(of model: String) -> Topic? {
+    var index = 0
+    while let id = hub?.modelID(at: index) {
+      if id == model { return Topics.firstModel + Topic(index) }
+      index += 1
+    }
+    return nil
+  }
+
+  /// An application that answers what others write.
+  func answer(_ reveal: Reveal, of peer: Int) {
+    guard isChaos, climate.answers > 0, peers[peer].answers < 60, reveal.commits.contains(where: { !$0.own }),
+      chance.perMille(climate.answers)
+    else { return }
+    peers[peer].answers += 1
+    agenda.add(
+      .answer(peer: peer, life: peers[peer].life, model: reveal.model, hops: reveal.proposalHops),
+      at: now + chance.within(1...climate.pace))
+  }
+
+  func writeAnswer(_ peer: Int, to model: String, hops: UInt8) throws(Broken) {
+    guard isChaos, !isQuiet else { return }
+    let field = World.fields[chance.below(3)]
+    counts[.answered] += 1
+    try write(
+      Proposal(operations: [FieldOperation(.set, field, uniqueValue(of: peer))], hops: hops), to: model, by: peer)
+  }
+}

@@ -1,0 +1,100 @@
+import BindingHub
+import BindingPeer
+import BindingWire
+
+/// What leaves the hub, held against what its store has.
+extension World {
+  /// R1, R2: whatever leaves speaks of what is stored.
+  func checkTold() throws(Broken) {
+    var problem: Broken?
+    var number = 0
+    hubOutput.forEachFrame { destination, bytes in
+      number += 1
+      guard number > checkedFrames, problem == nil, bytes.count > 4 else { return }
+      do throws(Broken) { try check(bytes, to: destination) } catch { problem = error }
+    }
+    checkedFrames = number
+    if let problem { throw problem }
+  }
+
+  private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
+    guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
+    switch kind {
+    case .commits, .catchup, .head, .joined, .outcomes: break
+    default: return
+    }
+    guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
+    let peer: Int? =
+      if case .connection(let id) = destination { peers.firstIndex { $0.hubSide == Int(id) } } else { nil }
+    switch message {
+    case .commits(let group): try check(header.topic, group.epoch, group.version, "commits")
+    case .catchup(let chunk):
+      if chunk.chunk > 0 { counts[.snapshotInChunks] += 1 }
+      try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
+    case .head(let head): try check(header.topic, head.epoch, head.version, "a head")
+    case .joined(let joined):
+      try check(joined.topic, joined.epoch, joined.version, "the answer to a join")
+      if let peer { try check(joined, to: peer) }
+    case .outcomes(let outcomes):
+      guard let peer else { return }
+      for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }
+    default: break
+    }
+  }
+
+  private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Broken) {
+    guard version > 0, let model = hub?.modelID(at: Int(topic) - Int(Topics.firstModel)) else { return }
+    if ledger.states[.init(model: model, epoch: epoch, version: version)] == nil {
+      throw broken(.storedFirst, "\(what) told version \(version) of \(model) before it was stored")
+    }
+  }
+
+  /// R8, R13.
+  private func check(_ joined: Joined, to peer: Int) throws(Broken) {
+    let tag = peers[peer].session.identity.tag
+    let mark = ledger.mark(of: tag, in: joined.model)
+    if joined.mark > mark {
+      throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
+    }
+    if let undecided = peers[peer].asked[joined.request], undecided > mark + 1 {
+      throw broken(
+        .soundJoin, "p\(peer) joined \(joined.model) with \(undecided - 1) decided; the stored mark is \(mark)")
+    }
+    guard joined.way == .published, peers[peer].isConnected else { return }
+    if !peers[peer].topics.contains(Topics.bytes(joined.topic)) {
+      throw broken(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
+    }
+  }
+
+  private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Broken) {
+    guard let model = hub?.modelID(at: Int(outcome.topic) - Int(Topics.firstModel)) else { return }
+    let tag = peers[peer].session.identity.tag
+    var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
+    switch outcome.rest {
+    case .hold, .expected, .unknown: return
+    case .committed(let count, let version):
+      for offset in 0..<UInt32(count) {
+        name = Ledger.Name(model: model, tag: tag, number: outcome.number + offset)
+        let place = Ledger.Place(model: model, epoch: epoch, version: version + Version(offset))
+        guard let entry = ledger.entries[place], entry.tag == tag, entry.number == name.number else {
+          throw broken(
+            .storedFirst,
+            "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(model), "
+              + "which is not stored so")
+        }
+        countRepeat(of: name, decidedIn: entry.life)
+      }
+    default:
+      guard let decision = ledger.decisions[name], decision.kind == outcome.kind else {
+        throw broken(
+          .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
+      }
+      countRepeat(of: name, decidedIn: decision.life)
+    }
+  }
+
+  private func countRepeat(of name: Ledger.Name, decidedIn life: Int) {
+    if !told.insert(name).inserted { counts[.repeatAnswered] += 1 }
+    if life < hubLife { counts[.repeatAfterRestart] += 1 }
+  }
+}
