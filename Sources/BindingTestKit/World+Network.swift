@@ -97,7 +97,8 @@ extension World {
           isPublish: true)
       case .reveal(let reveal):
         try check(reveal, of: peer)
-        answer(reveal, of: peer)
+        // Who sends what an earlier life left writes nothing of its own.
+        if peers[peer].heir == nil { answer(reveal, of: peer) }
       case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
       case .notice(let notice): count(notice, of: peer)
       case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
