@@ -27,10 +27,7 @@ public final class Dynamic<T>: BindingSource {
   @discardableResult
   public func bind(isolation: isolated (any Actor)? = #isolation, _ listener: Listener?) -> ObserverToken {
     guard let listener else { return removeListeners() }
-    var isFirst = true
-    return core.observeHere(owner: self, isolation: isolation) { value in
-      if isFirst { isFirst = false } else { listener(value) }
-    }
+    return core.observeLaterHere(owner: self, isolation: isolation, listener)
   }
 
   /// Adds a listener and calls it with the present value; nil ends all that were added without an owner.

@@ -34,4 +34,14 @@ extension BindingSource {
     return LaneDelivery<Unshared<Value>>(lane: .of(isolation)) { body.content($0.content) }
       .observe(binding.location, owner: owner) { Unshared(content: $0) }
   }
+
+  /// The same, without the present value.
+  func observeLaterHere(
+    owner: AnyObject, isolation: (any Actor)?, _ body: @escaping (Value) -> Void
+  ) -> ObserverToken {
+    var isFirst = true
+    return observeHere(owner: owner, isolation: isolation) { value in
+      if isFirst { isFirst = false } else { body(value) }
+    }
+  }
 }

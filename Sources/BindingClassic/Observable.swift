@@ -56,22 +56,10 @@ public final class Observable<ObservedType>: BindingSource {
   public func bind(
     isolation: isolated (any Actor)? = #isolation, observer: @escaping Observer
   ) -> ObserverToken {
-    let first = First()
-    return core.observeHere(owner: self, isolation: isolation) { [weak self] value in
-      if !first.isOver() { return }
+    core.observeLaterHere(owner: self, isolation: isolation) { [weak self] value in
       if let self, let value { observer(self, value) }
     }
   }
 }
 
 extension Observable: Sendable where ObservedType: Sendable {}
-
-/// Tells the first call of a closure from the others.
-private final class First {
-  private var isFirst = true
-
-  func isOver() -> Bool {
-    defer { isFirst = false }
-    return !isFirst
-  }
-}

@@ -28,7 +28,7 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
     }
   }
 
-  private func deliver(_ value: Value) {
+  func deliver(_ value: Value) {
     if lane.isCurrent {
       // Whatever waits is older than this.
       let isOver = slot.withLock { slot in

@@ -111,12 +111,9 @@ extension SharedModel {
   /// Shows fields that were just tied what the replica holds already: another part of the program may have joined the
   /// model before.
   func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
-    let present = runtime.perform { state, _ in
-      state.stamp += 1
-      return (state.stamp, fields.map { state.session.shown(id, $0.name) })
-    }
-    for ((_, cell), value) in zip(fields, present.1) {
-      cell.accept(value, stamp: present.0)
+    let present = present(fields.map(\.name))
+    for (name, cell) in fields {
+      cell.accept(present.merged[name], stamp: present.stamp)
       cell.publish()
     }
   }

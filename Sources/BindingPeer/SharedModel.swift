@@ -141,7 +141,7 @@ extension SharedModel {
   }
 
   /// What shows of these fields now.
-  private func present(_ fields: [String]) -> LaidOver {
+  func present(_ fields: [String]) -> LaidOver {
     runtime.state.withLock { state in
       state.stamp += 1
       var shown = LaidOver(stamp: state.stamp)

@@ -36,31 +36,11 @@ package class ControlLink {
   package func modelChanged() {}
   package func controlEdited() {}
 
-  /// Whether `modelChanged` is on its way to the main actor.
-  private let request = Protected(false)
-
   /// For the observers of the model, on whatever thread writes. Many writes before the main actor gets to it are one,
   /// because it is then that the newest value is read.
   final var whenWritten: @Sendable () -> Void {
-    { [weak self] in
-      guard !Lane.main.isCurrent else { return MainActor.assumeIsolated { self?.modelChanged() ?? () } }
-      guard let self, !self.request.withLock({ $0.setTrue() }) else { return }
-      Lane.main.run { [weak self] in
-        MainActor.assumeIsolated {
-          guard let self else { return }
-          self.request.withLock { $0 = false }
-          ThreadTurn.runObserver { self.modelChanged() }
-        }
-      }
-    }
-  }
-}
-
-extension Bool {
-  /// True if it was already.
-  fileprivate mutating func setTrue() -> Bool {
-    defer { self = true }
-    return self
+    let delivery = LaneDelivery<Void>(lane: .main) { [weak self] in MainActor.assumeIsolated { self?.modelChanged() } }
+    return { delivery.deliver(()) }
   }
 }
 

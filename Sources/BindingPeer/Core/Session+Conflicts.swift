@@ -25,9 +25,7 @@ extension Session {
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
         switch rule {
         case .compareAndSet:
-          settled.append((write, model.id, .conflict(conflict(about: field, in: model))))
-          release(write, in: &model)
-          model.note(.outcome)
+          end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
           return .ended
         case .text:
           if let merged = FieldValue.mergedText(base: seen, first: now.value, second: mine) {
@@ -68,9 +66,7 @@ extension Session {
         model.touch([question.field])
         model.note(.local)
       } else {
-        settled.append((write, id, .conflict(conflict(about: question.field, in: model))))
-        release(write, in: &model)
-        model.note(.outcome)
+        end(write, as: .conflict(conflict(about: question.field, in: model)), in: &model)
       }
       models[id] = model
       return
@@ -117,9 +113,7 @@ extension Session {
       return seen.epoch == model.replica.epoch ? field.version > seen.version : !seen.value.isSame(as: field.value)
     }
     if changed.contains(where: { pending.offline[$0] == .drops }) {
-      settled.append((write, model.id, .expired))
-      release(write, in: &model)
-      model.note(.outcome)
+      end(write, as: .expired, in: &model)
       return .ended
     }
     // One field that others changed decides for the whole proposal.

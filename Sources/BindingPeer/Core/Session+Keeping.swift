@@ -77,9 +77,7 @@ extension Session {
         guard let pending = model.outbox[write], pending.number != nil, pending.isHidden, pending.isUndecided else {
           continue
         }
-        settled.append((write, id, .unknown("it was decided, and its outcome told to another process")))
-        release(write, in: &model)
-        model.note(.outcome)
+        end(write, as: .unknown("it was decided, and its outcome told to another process"), in: &model)
       }
       models[id] = model
     }

@@ -151,9 +151,7 @@ extension Session {
           model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
           noteNumber(of: write, in: model, &output)
         } else {
-          settled.append((write, id, .unknown("the hub has forgotten this peer")))
-          model.touch(model.outbox.remove(write))
-          model.note(.outcome)
+          end(write, as: .unknown("the hub has forgotten this peer"), in: &model)
         }
       }
       models[id] = model

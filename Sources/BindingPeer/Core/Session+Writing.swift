@@ -60,9 +60,7 @@ extension Session {
       guard var model = models[id], let pending = model.outbox[write], pending.isUndecided, pending.carried == nil
       else { continue }
       if pending.number == nil {
-        settled.append((write, id, .expired))
-        release(write, in: &model)
-        model.note(.outcome)
+        end(write, as: .expired, in: &model)
       } else {
         model.outbox.update(write) {
           $0.isVoid = true
@@ -150,6 +148,11 @@ extension Session {
 
   private mutating func end(_ number: ProposalNumber, as outcome: Outcome, in model: inout PeerModel) {
     guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
+    end(write, as: outcome, in: &model)
+  }
+
+  /// The write has its outcome, and no longer lies over the committed values.
+  mutating func end(_ write: WriteID, as outcome: Outcome, in model: inout PeerModel) {
     settled.append((write, model.id, outcome))
     release(write, in: &model)
     model.note(.outcome)
