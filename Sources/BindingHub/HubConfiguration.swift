@@ -26,6 +26,8 @@ public struct HubConfiguration: Sendable {
   public var maxUnconfirmedOutcomes = 1_024
   /// Proposals of one model that wait while its batch is being stored; past it they are held.
   public var maxWaitingProposals = 4_096
+  /// How long a model's owner may take to say whether a proposal is carried out.
+  public var judgingMilliseconds: UInt64 = 2_000
   /// Identities remembered at most, and how long one without a session is, milliseconds.
   public var maxIdentities = 100_000
   public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000

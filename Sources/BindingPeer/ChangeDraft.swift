@@ -17,7 +17,10 @@ final class ChangeDraft {
     try ChangeDraft.slot.occupy(by: self, body)
   }
 
-  func holds<Value>(_ cell: FieldCell<Value>) -> Bool { cell.attachment?.model === model }
+  func holds<Value>(_ cell: FieldCell<Value>) -> Bool {
+    guard let attached = cell.attachment?.model else { return false }
+    return attached === model || attached.stored === model
+  }
 
   func value<Value>(of cell: FieldCell<Value>) -> (any Sendable)? { values[ObjectIdentifier(cell)] }
 
@@ -26,6 +29,7 @@ final class ChangeDraft {
     let key = ObjectIdentifier(cell)
     if values.updateValue(value, forKey: key) == nil { order.append(key) }
     assignments[key] = Result { () throws(FieldError) in
+      if cell.attachment?.model.stored != nil { throw .mixed(field: name) }
       let assignment = try cell.assignment(of: value, name: name)
       return Written(operation: assignment.operation, policies: assignment.policies) {
         cell.accept(assignment, $0)

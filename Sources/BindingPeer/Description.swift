@@ -12,6 +12,8 @@ public struct FieldDescription: Sendable, Equatable {
   public var defaultValue: JSON?
   /// What becomes of it when two write at once, as those who declared it do it; nil where the later write wins.
   public var policy: String?
+  /// Whether it stands in the model's ephemeral line.
+  public var isEphemeral = false
   var others: [JSON.Member] = []
 
   public init(
@@ -83,6 +85,7 @@ extension FieldDescription {
       case ("unit", .string(let text)): unit = text
       case ("default", let value): defaultValue = value
       case ("policy", .string(let name)): policy = name
+      case ("ephemeral", .bool(let flag)): isEphemeral = flag
       default: others.append(member)
       }
     }
@@ -97,6 +100,7 @@ extension FieldDescription {
     if let unit { members.append(.init("unit", .string(unit))) }
     if let defaultValue { members.append(.init("default", defaultValue)) }
     if let policy { members.append(.init("policy", .string(policy))) }
+    if isEphemeral { members.append(.init("ephemeral", .bool(true))) }
     return .object(members + others)
   }
 }

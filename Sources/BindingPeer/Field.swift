@@ -90,10 +90,12 @@ extension Field {
   @available(*, unavailable, message: "a field needs a default: write '@Field var level = 0.3'")
   public init() { fatalError("unavailable") }  // SAFETY: cannot be called
 
-  private init(
+  init(
     declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
-    policy: ConflictPolicy<Value>
+    policy: ConflictPolicy<Value>, line: FieldLine = .stored
   ) {
+    var description = description
+    description.isEphemeral = line == .ephemeral
     cell = FieldCell(declared: declared, name: name, codec: codec, description: description, policy: policy)
   }
 }

@@ -39,12 +39,15 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
   case notEncodable(field: String, problem: String)
   /// The model was not shared through a peer, or was left again.
   case notShared(field: String)
+  /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored line.
+  case mixed(field: String)
 
   public var description: String {
     switch self {
     case .outOfRange(let field, let value, let allowed): "\(field) takes \(allowed), not \(value)"
     case .notEncodable(let field, let problem): "\(field) cannot be written as JSON: \(problem)"
     case .notShared(let field): "\(field) belongs to no shared model: share it with Peer.share(_:id:) first"
+    case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside"
     }
   }
 }

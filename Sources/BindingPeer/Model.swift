@@ -17,7 +17,9 @@ extension Model {
   /// The model behind the fields; nil until it was shared.
   public var shared: SharedModel? {
     for child in Mirror(reflecting: self).children {
-      if let field = child.value as? any AnyField { return field.anyCell.sharedModel }
+      if let field = child.value as? any AnyField {
+        return field.anyCell.sharedModel.map { $0.stored ?? $0 }
+      }
     }
     return nil
   }

@@ -33,8 +33,10 @@ extension Peer {
     let instance = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
     _ = await model.whenCurrent(within: patience)
+    let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
+    if let line = fields[Names.ephemeral(id)]?.first?.cell.sharedModel { _ = await line.whenCurrent(within: patience) }
     // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
-    model.showPresent(instance.fieldCells)
+    for cells in fields.values { cells.first?.cell.sharedModel?.showPresent(cells) }
     return instance
   }
 
@@ -60,8 +62,12 @@ extension Peer {
         throw .badModel(type: "\(type)", problem: "two fields are named '\(name)'")
       }
     }
-    for (name, cell) in fields { _ = model.attach(cell, as: name) }
-    model.showPresent(fields)
+    let ephemeral = fields.filter { $0.cell.description.isEphemeral }
+    let stored = fields.filter { !$0.cell.description.isEphemeral }
+    for (line, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
+      for (name, cell) in cells { _ = line.attach(cell, as: name) }
+      line.showPresent(cells)
+    }
     proposeDefaults(of: fields, to: model)
     return instance
   }
@@ -73,7 +79,9 @@ extension Peer {
     var defaults: [FieldOperation] = []
     for (name, cell) in fields {
       described.fields[name] = cell.description
-      if let value = cell.encodedDefault { defaults.append(FieldOperation(.whenUnset, name, value)) }
+      if let value = cell.encodedDefault, !cell.description.isEphemeral {
+        defaults.append(FieldOperation(.whenUnset, name, value))
+      }
     }
     let operations = [FieldOperation(.whenUnset, Names.description, FieldValue(json: described.json))] + defaults
     let id = model.id

@@ -146,11 +146,15 @@ public final class Peer: Sendable {
   /// - Throws: `WireError` if the id is not a model's.
   public func model(_ id: String, on lane: Lane = .direct) throws(WireError) -> SharedModel {
     try Names.checkModel(id)
-    let fresh = SharedModel(id: id, lane: lane, peer: self)
-    return runtime.perform { state, now in
-      if let present = state.models[id]?.model { return present }
-      state.models[id] = .init(model: fresh)
-      state.session.join(id, now: now, into: &state.output)
+    return join(SharedModel(id: id, lane: lane, peer: self))
+  }
+
+  /// Joins a line of a model, unless it is: then that one is returned.
+  func join(_ fresh: SharedModel) -> SharedModel {
+    runtime.perform { state, now in
+      if let present = state.models[fresh.id]?.model { return present }
+      state.models[fresh.id] = .init(model: fresh)
+      state.session.join(fresh.id, now: now, into: &state.output)
       return fresh
     }
   }
@@ -161,7 +165,10 @@ public final class Peer: Sendable {
   @discardableResult
   public func close(flush: Duration = .seconds(2)) async -> [String] {
     _ = await runtime.wait(atMost: flush) { $0.unconfirmed == 0 || $0.session.phase.isStopped }
-    return runtime.end()
+    let left = runtime.end()
+    // A program that ends right after this would take the good-bye with it, and be taken for there till its lease ends.
+    _ = await runtime.wait(atMost: .milliseconds(500)) { $0.hasLinkEnded }
+    return left
   }
 
   private static func newIdentity(_ name: String) -> Identity {

@@ -29,6 +29,8 @@ final class PeerRuntime: Sendable {
     /// What earlier lives wrote and has no outcome.
     var restored: [RestoredKey: Restored] = [:]
     var earlier: EarlierLives?
+    /// Whether the link has let go of its connections, and all that it had to send has left.
+    var hasLinkEnded = false
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
@@ -143,6 +145,9 @@ final class PeerRuntime: Sendable {
     }
   }
 
+  /// The link calls this once, as the last thing that it does.
+  func linkHasEnded() { perform { state, _ in state.hasLinkEnded = true } }
+
   /// What the link has to do now.
   func takeLinkActions() -> [PeerAction] {
     state.withLock {
@@ -160,6 +165,7 @@ final class PeerRuntime: Sendable {
         undecided.model.answer(question, of: id, by: policy)
       }
     }
+    for (judge, model) in errands.judgements { answer(judge, of: model) }
     for notice in errands.notices { report(notice) }
     if let hears, !errands.heard.isEmpty { hears(errands.heard) }
     for (listener, news) in errands.announced { listener.tell(news) }
@@ -201,6 +207,7 @@ struct Errands {
   var settled: [Settled] = []
   var revealed: [SharedModel] = []
   var questions: [(WriteID, PeerRuntime.UndecidedWrite, MergeQuestion)] = []
+  var judgements: [(Judge, of: SharedModel?)] = []
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
@@ -234,6 +241,8 @@ extension PeerRuntime.State {
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
         if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
+      case .judge(let id, let judge):
+        errands.judgements.append((judge, of: models[id]?.model))
       case .announced(let prefix, let model, let version, let fields):
         let news = PrefixListener.News.model(id: model, version: version, fields: fields)
         for listener in listeners[prefix] ?? [] { errands.announced.append((listener, news)) }

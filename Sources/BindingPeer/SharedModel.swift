@@ -7,6 +7,8 @@ public import BindingWire
 /// it any more and all that was written has its outcome.
 public final class SharedModel: Sendable {
   public let id: String
+  /// Of an ephemeral line: the model that it belongs to.
+  let stored: SharedModel?
   /// Where this model's observers run.
   public let lane: Lane
   let peer: Peer
@@ -37,12 +39,15 @@ public final class SharedModel: Sendable {
     let body: @Sendable (Reveal, _ missed: UInt64) -> Void
   }
   let staged: Protected<Staged> = Protected(Staged())
+  /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
+  let judgement: Protected<(@Sendable (Judge) -> String?)?> = Protected(nil)
 
   /// Reveals that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
   public static let maxWaitingReveals = 10_000
 
-  init(id: String, lane: Lane, peer: Peer) {
+  init(id: String, lane: Lane, peer: Peer, stored: SharedModel? = nil) {
     self.id = id
+    self.stored = stored
     self.lane = lane
     self.peer = peer
   }

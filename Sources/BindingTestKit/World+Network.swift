@@ -104,6 +104,8 @@ extension World {
       case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
       case .merge(let id, _, let question):
         peers[peer].session.merged(id, question, into: question.mine, now: peerNow(peer))
+      case .judge(_, let judge):
+        peers[peer].session.answer(judge, refusing: nil, now: peerNow(peer), into: &peers[peer].output)
       case .keep(let note): keep(note, of: peer)
       case .announced(_, let model, _, _):
         counts[.announced] += 1

@@ -6,6 +6,8 @@ public struct FieldRule: Sendable {
   let maximum: WireNumber?
   /// The longest text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX #29).
   public let maximumLength: Int?
+  /// Whether the field stands in the model's ephemeral line, and so has no value in the stored one.
+  public let isEphemeral: Bool
   /// The only values; nil for any.
   private var chosen: Choices?
   /// Numbers from `low` to `high` lie within the bounds; others may, if a bound is none that a double holds.
@@ -34,9 +36,11 @@ public struct FieldRule: Sendable {
 
   /// A bound that is no number (a text's, say) bounds nothing.
   public init(
-    type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = []
+    type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
+    isEphemeral: Bool = false
   ) {
     self.type = type
+    self.isEphemeral = isEphemeral
     self.minimum = minimum.flatMap(WireNumber.init)
     self.maximum = maximum.flatMap(WireNumber.init)
     self.maximumLength = maximumLength
@@ -49,7 +53,7 @@ public struct FieldRule: Sendable {
   public var choices: [JSON] { chosen?.values ?? [] }
 
   /// Whether it takes every value.
-  public var isEmpty: Bool { type == .any && !isBounded && maximumLength == nil && chosen == nil }
+  public var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 

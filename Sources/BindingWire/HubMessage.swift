@@ -50,6 +50,7 @@ public enum HubMessage: Sendable, Hashable {
   case pong(Pong)
   case askOffer(AskOffer)
   case statusReport(StatusReport)
+  case judge(Judge)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
@@ -67,6 +68,7 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: .pong
     case .askOffer: .askOffer
     case .statusReport: .statusReport
+    case .judge: .judge
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
@@ -86,6 +88,7 @@ public enum HubMessage: Sendable, Hashable {
     case .pong(let content): content
     case .askOffer(let content): content
     case .statusReport(let content): content
+    case .judge(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
@@ -122,6 +125,7 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: self = .pong(try Pong(from: &reader))
     case .askOffer: self = .askOffer(try AskOffer(from: &reader))
     case .statusReport: self = .statusReport(try StatusReport(from: &reader))
+    case .judge: self = .judge(try Judge(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))

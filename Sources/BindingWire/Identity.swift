@@ -4,6 +4,12 @@ public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var rawValue: UInt64
 
   @inlinable
+  /// The tag that is written so; nil if none is.
+  public init?(_ description: String) {
+    guard description.utf8.count == 16, let number = UInt64(description, radix: 16) else { return nil }
+    rawValue = number.byteSwapped
+  }
+
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The tag that stands for nobody.

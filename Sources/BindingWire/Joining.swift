@@ -8,7 +8,7 @@ public struct Join: WireContent, Hashable {
   /// The peer's number for this question; the answers bear it.
   public var request: UInt32
   public var form: Form
-  /// A model id, or a prefix that ends in `/`, or the empty prefix.
+  /// A model id or the name of an ephemeral line, or a prefix that ends in `/`, or the empty prefix.
   public var name: String
   /// What the peer has; 0, 0 is nothing.
   public var epoch: Epoch
@@ -42,7 +42,7 @@ public struct Join: WireContent, Hashable {
     let bytes = try reader.text8Bytes("name")
     do {
       switch form {
-      case .model: try Names.checkModel(bytes)
+      case .model: try Names.checkLine(bytes)
       case .prefix: try Names.checkPrefix(bytes)
       }
     } catch { throw reader.relabelled(error, "name") }
@@ -88,7 +88,7 @@ public struct TopicAssigned: WireContent, Hashable {
     session = try reader.u64("session")
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
-    model = try reader.modelID("model")
+    model = try reader.lineName("model")
   }
 
   public func write(to writer: inout WireWriter) {
@@ -153,7 +153,7 @@ public struct Joined: WireContent, Hashable {
     mark = try reader.u32("mark")
     way = try reader.choice("way", try reader.u8("way"), "0 published, 1 by the request connection")
     follows = try reader.choice("follows", try reader.u8("follows"), "0 nothing, 1 a delta, 2 a snapshot")
-    model = try reader.modelID("model")
+    model = try reader.lineName("model")
   }
 
   public func write(to writer: inout WireWriter) {

@@ -16,6 +16,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case ping
   case offer
   case status
+  case judged = 0x0C
 
   /// Its name in the protocol.
   public var name: StaticString {
@@ -29,6 +30,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .ping: "ping"
     case .offer: "offer"
     case .status: "status"
+    case .judged: "judged"
     }
   }
 }
@@ -45,6 +47,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case pong = 0x89
   case askOffer = 0x8A
   case statusReport = 0x8B
+  case judge = 0x8D
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
@@ -63,6 +66,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .pong: "pong"
     case .askOffer: "askOffer"
     case .statusReport: "statusReport"
+    case .judge: "judge"
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"
@@ -101,6 +105,13 @@ extension WireReader {
   mutating func modelID(_ place: StaticString) throws(WireError) -> String {
     let bytes = try text8Bytes(place)
     do { try Names.checkModel(bytes) } catch { throw relabelled(error, place) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A model id, or the name of a model's ephemeral line.
+  mutating func lineName(_ place: StaticString) throws(WireError) -> String {
+    let bytes = try text8Bytes(place)
+    do { try Names.checkLine(bytes) } catch { throw relabelled(error, place) }
     return String(decoding: bytes, as: UTF8.self)
   }
 

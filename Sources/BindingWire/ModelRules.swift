@@ -22,7 +22,7 @@ public struct ModelRules: Sendable {
     }
     for member in members {
       let place = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
-      guard (try? Names.checkField(member.name)) != nil, member.name != Names.description else {
+      guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
         throw DescriptionFault(place, "is no name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: place)
@@ -91,7 +91,13 @@ extension FieldRule {
       guard let json = json[name] else { continue }
       guard case .string = json else { throw DescriptionFault("\(place).\(name)", "is \(json.kind), not a string") }
     }
-    self.init(type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices)
+    let isEphemeral = json["ephemeral"] ?? .bool(false)
+    guard case .bool(let isEphemeral) = isEphemeral else {
+      throw DescriptionFault("\(place).ephemeral", "is \(isEphemeral.kind), not a boolean")
+    }
+    self.init(
+      type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
+      isEphemeral: isEphemeral)
   }
 
   private static func type(_ json: JSON?, at place: String) throws(DescriptionFault) -> FieldType {

@@ -2,6 +2,14 @@
 public enum Names {
   /// The field that holds what is declared of a model's fields.
   public static let description = "@description"
+  /// Stands before a model's id where its ephemeral line is meant (protocol.md §9).
+  public static let ephemeralPrefix = "@ephemeral/"
+  /// In an ephemeral line: the field that its owner holds, who is asked before anybody's write is carried out.
+  public static let owner = "@owner"
+  /// In an ephemeral line: a proposal about it is about the place of who proposes among those who are present.
+  public static let me = "@me"
+  /// In an ephemeral line: before the number of a place among those who are present.
+  public static let presencePrefix = "@peer-"
   /// Bytes of a model id, at most; of a prefix too.
   public static let maxModelBytes = 200
   /// Bytes of a field name, at most.
@@ -20,7 +28,27 @@ public enum Names {
     try raise(problemOfModel(name), "model id")
   }
 
-  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or `@description`.
+  /// Throws unless the bytes name a line of a model: its id, or that after `ephemeralPrefix`.
+  public static func checkLine(_ name: UnsafeRawBufferPointer) throws(WireError) {
+    let skipped = isEphemeral(name) ? ephemeralPrefix.utf8.count : 0
+    try checkModel(name.part(skipped, name.count - skipped))
+  }
+
+  /// The name of a model's ephemeral line.
+  public static func ephemeral(_ model: String) -> String { ephemeralPrefix + model }
+
+  /// Whether a line's name is that of an ephemeral one.
+  public static func isEphemeral(_ line: String) -> Bool { line.hasPrefix(ephemeralPrefix) }
+
+  /// The model that an ephemeral line belongs to.
+  public static func model(ofEphemeral line: String) -> String { String(line.dropFirst(ephemeralPrefix.count)) }
+
+  private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
+    name.count > ephemeralPrefix.utf8.count
+      && name.part(0, ephemeralPrefix.utf8.count).elementsEqual(ephemeralPrefix.utf8)
+  }
+
+  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one of the protocol's own.
   public static func checkField(_ name: String) throws(WireError) {
     var name = name
     try raise(name.withUTF8 { problemOfField(UnsafeRawBufferPointer($0)) }, "field name")
@@ -58,7 +86,7 @@ public enum Names {
   /// Whether the bytes are a field name. Allocates nothing.
   public static func isField(_ name: UnsafeRawBufferPointer) -> Bool {
     if !name.isEmpty && name.count <= maxFieldBytes && firstBadByte(name, slashes: false) == nil { return true }
-    return isDescription(name)
+    return name.first == at && isOurs(name)
   }
 
   /// Whether the bytes are a prefix. Allocates nothing.
@@ -69,6 +97,7 @@ public enum Names {
   }
 
   private static let slash = UInt8(ascii: "/")
+  private static let at = UInt8(ascii: "@")
 
   /// Whether `byte` is one of `A–Z a–z 0–9 _ -`.
   private static func isLetter(_ byte: UInt8) -> Bool {
@@ -95,8 +124,14 @@ public enum Names {
     return segmentIsEmpty ? name.count : nil
   }
 
-  private static func isDescription(_ name: UnsafeRawBufferPointer) -> Bool {
-    name.count == 12 && name.elementsEqual(description.utf8)
+  /// Whether it is a name that the protocol has a use for.
+  private static func isOurs(_ name: UnsafeRawBufferPointer) -> Bool {
+    if name.elementsEqual(description.utf8) || name.elementsEqual(owner.utf8) || name.elementsEqual(me.utf8) {
+      return true
+    }
+    let digits = name.dropFirst(presencePrefix.utf8.count)
+    return name.starts(with: presencePrefix.utf8) && (1...5).contains(digits.count)
+      && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   private static func problemOfModel(_ name: UnsafeRawBufferPointer) -> String? {
@@ -106,7 +141,7 @@ public enum Names {
 
   private static func problemOfField(_ name: UnsafeRawBufferPointer) -> String? {
     if isField(name) { return nil }
-    if name.first == UInt8(ascii: "@") { return "begins with @; of such names only \(description) is in use" }
+    if name.first == at { return "begins with @; such names are the protocol's own, as \(description) is" }
     return problem(name, limit: maxFieldBytes, slashes: false)
   }
 

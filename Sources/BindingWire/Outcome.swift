@@ -81,6 +81,12 @@ public enum RefusalCode: UInt16, Sendable, CaseIterable {
   case notPermitted
   /// The value is not what the model's description says of its field.
   case doesNotFit
+  /// The ephemeral field belongs to another peer that lives.
+  case notOwner
+  /// The model's owner said no.
+  case refusedByOwner
+  /// The model's owner did not answer in time.
+  case ownerSilent
 }
 
 /// Why a proposal has not been decided yet.

@@ -16,7 +16,7 @@ public struct PeerHeader: Sendable, Hashable {
   public init(from reader: inout WireReader) throws(WireError) {
     let number = try reader.u8("kind")
     guard let kind = PeerMessageKind(rawValue: number) else {
-      throw reader.error("kind", "is \(number); allowed are 1 to 9", code: .unknownKind)
+      throw reader.error("kind", "is \(number), which is none of a peer's", code: .unknownKind)
     }
     reader.message = kind.name
     self.kind = kind
@@ -49,6 +49,7 @@ public enum PeerMessage: Sendable, Hashable {
   case ping(Ping)
   case offer(Offer)
   case status
+  case judged(Judged)
 
   public var kind: PeerMessageKind {
     switch self {
@@ -61,6 +62,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .ping: .ping
     case .offer: .offer
     case .status: .status
+    case .judged: .judged
     }
   }
 
@@ -94,6 +96,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .ping: self = .ping(try Ping(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .status: self = .status
+    case .judged: self = .judged(try Judged(from: &reader))
     }
     try reader.end()
   }
@@ -114,6 +117,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .leave(let leave): leave.write(to: &writer)
     case .ping(let ping): ping.write(to: &writer)
     case .offer(let offer): offer.write(to: &writer)
+    case .judged(let judged): judged.write(to: &writer)
     case .askHeads, .status: break
     }
   }

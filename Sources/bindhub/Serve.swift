@@ -24,6 +24,9 @@ struct Serve: ParsableCommand {
   @Option(name: .customLong("beat"), help: "Milliseconds between two beats, 250 to 5000.")
   var beatMilliseconds: UInt32 = 1_000
 
+  @Option(help: "Milliseconds that a silent peer counts as there, 1000 to 60000; a peer may ask for others.")
+  var lease: UInt32 = 10_000
+
   @Flag(name: .customLong("no-rescue"), help: "Do not ask peers for what a restarted hub lacks.")
   var noRescue = false
 
@@ -42,6 +45,7 @@ struct Serve: ParsableCommand {
     if !(250...5_000).contains(beatMilliseconds) {
       throw ValidationError("--beat takes 250 to 5000, not \(beatMilliseconds)")
     }
+    if !(1_000...60_000).contains(lease) { throw ValidationError("--lease takes 1000 to 60000, not \(lease)") }
     if Logger.Level(rawValue: level) == nil {
       throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)")
     }
@@ -54,6 +58,7 @@ struct Serve: ParsableCommand {
     var options = HubOptions()
     options.name = name
     options.beatMilliseconds = beatMilliseconds
+    options.leaseMilliseconds = lease
     options.isRescueOn = !noRescue
     options.isInsecureAllowed = insecure
     do throws(HubAddressError) {

@@ -12,11 +12,15 @@ struct Get: AsyncParsableCommand {
   var raw = false
   @Flag(help: "Tell version, writer and age of each value.")
   var meta = false
+  @Flag(help: "Read ephemeral fields: what goes with the peer that wrote it.")
+  var ephemeral = false
 
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
     let peer = try await common.connect()
-    let models = try await ModelReader(peer: peer, timeout: common.timeout).read(asked)
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    var models = try await reader.read(asked)
+    if ephemeral { models = try await reader.ephemeral(of: models) }
     for (address, model) in models { try show(model, address) }
     await peer.close(flush: .zero)
   }
@@ -24,11 +28,15 @@ struct Get: AsyncParsableCommand {
   private func show(_ model: SharedModel, _ address: Address) throws {
     let values = model.values
     if let field = address.field {
+      if !ephemeral, model.modelDescription.fields[field]?.isEphemeral == true {
+        throw Failure(
+          .no, "\(address.description) is ephemeral. Read it:  bindpeer get \(address.description) --ephemeral")
+      }
       guard let value = values[field] else { throw missing(field, model, values) }
       return show(model, [(field, value)])
     }
     let fields = values.filter { !$0.key.hasPrefix("@") }.sorted { $0.key < $1.key }
-    if fields.isEmpty, !address.isPrefix { throw Failure(.no, "\(model.id) holds nothing.") }
+    if fields.isEmpty, !address.isPrefix { throw Failure(.no, "\(address.model) holds nothing.") }
     show(model, fields.map { ($0.key, $0.value) })
   }
 
@@ -39,7 +47,7 @@ struct Get: AsyncParsableCommand {
     }
     if common.json {
       var members: [JSON.Member] = [
-        .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version.version))),
+        .init("model", .string(model.modelID)), .init("version", .integer(Int64(clamping: model.version.version))),
       ]
       members.append(.init("values", .object(fields.map { .init($0.0, (try? $0.1.json) ?? .null) })))
       if meta { members.append(.init("meta", .object(fields.map { .init($0.0, metaJSON(model, $0.0)) }))) }
@@ -47,7 +55,7 @@ struct Get: AsyncParsableCommand {
     }
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
-      Terminal.say("\(model.id).\(field) = \(Terminal.readable(value))\(tail)")
+      Terminal.say("\(model.modelID).\(field) = \(Terminal.readable(value))\(tail)")
     }
   }
 
@@ -94,6 +102,15 @@ struct ModelReader {
       guard await model.whenCurrent(within: timeout.duration) else { throw late(model.id) }
     }
     return found
+  }
+
+  /// The ephemeral lines of models, current.
+  func ephemeral(of models: [(Address, SharedModel)]) async throws -> [(Address, SharedModel)] {
+    let lines = models.map { ($0.0, $0.1.ephemeral) }
+    for (_, line) in lines {
+      guard await line.whenCurrent(within: timeout.duration) else { throw late("what is ephemeral in \(line.id)") }
+    }
+    return lines
   }
 
   private func late(_ what: String) -> Failure {

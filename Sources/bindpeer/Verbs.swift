@@ -50,16 +50,19 @@ struct Remove: AsyncParsableCommand {
   }
 }
 
-/// Lists models.
+/// Lists models, or who is in them.
 struct List: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ls", abstract: "List the models below a prefix, or all.")
+    commandName: "ls", abstract: "List the models below a prefix, or all; with --peers who is in them.")
 
   @OptionGroup var common: CommonOptions
-  @Argument(help: "PREFIX/")
+  @Argument(help: "PREFIX/, or with --peers MODEL.")
   var prefix = ""
+  @Flag(help: "List who is in the models, since when, and what they say.")
+  var peers = false
 
   mutating func run() async throws {
+    if peers { return try await PeerList(common: common).show(Address(prefix)) }
     let address = try Address(prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/")
     let peer = try await common.connect()
     guard let models = await peer.list(address.model, within: common.timeout.duration) else {

@@ -14,6 +14,8 @@ struct Watch: AsyncParsableCommand {
   var count: Int?
   @Option(name: .customLong("for"), help: "End after this time.")
   var span: TimeSpan?
+  @Flag(help: "Watch ephemeral fields: what goes with the peer that wrote it.")
+  var ephemeral = false
   @Flag(name: .customLong("wait-for-hub"), help: "Wait for a hub instead of giving up when there is none.")
   var waitsForHub = false
 
@@ -21,16 +23,18 @@ struct Watch: AsyncParsableCommand {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
     let peer = waitsForHub ? try common.makePeer() : try await common.connect()
     let (ended, end) = AsyncStream<Void>.makeStream()
+    let ephemeral = ephemeral
     let printer = WatchPrinter(json: common.json, count: count) { end.finish() }
     for address in asked {
       if address.isPrefix {
         printer.keep(
           try peer.models(under: address.model) { id in
-            if let model = try? peer.model(id) { printer.follow(model, field: nil, fromNow: false) }
+            guard let model = try? peer.model(id) else { return }
+            printer.follow(ephemeral ? model.ephemeral : model, field: nil, fromNow: false)
           })
       } else {
         let model = try peer.model(address.model)
-        printer.follow(model, field: address.field, fromNow: false)
+        printer.follow(ephemeral ? model.ephemeral : model, field: address.field, fromNow: false)
       }
     }
     printer.keep(peer.observeStatus { status in printer.link(status) })

@@ -123,7 +123,7 @@ enum BadVectors {
         error: .badName),
       toPeer(
         "names-at", replaced(good("commits-new-names"), "@description", Array("@descriptioN".utf8)),
-        "the only name with @ is @description"),
+        "of names with @ only the protocol's own are names"),
       toPeer("names-empty", replaced(good("commits-new-names"), "\u{2}on", [0]), "a field name has at least one byte"),
       toPeer(
         "names-surrogate", replaced(good("commits-new-names"), "level", [0x61, 0xED, 0xA0, 0x80, 0x61]),
@@ -166,7 +166,15 @@ enum BadVectors {
       toPeer(
         "outcome-count-over", patched(good("outcomes-committed"), 31, 0xFE, 0xFF, 0xFF, 0xFF),
         "three numbers from 4,294,967,294 on"),
-      toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 15), "codes are 1 to 14"),
+      toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 18), "codes are 1 to 17"),
+      toHub("judged-accept", patched(good("judged"), 21, 2), "accept is 0 or 1"),
+      toHub(
+        "judged-long", good("judged").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
+        "1,001 bytes; a reason has at most 1,000"),
+      toPeer("judge-field-dot", replaced(good("judge"), "old", Array("o.d".utf8)), "a dot in a field name"),
+      toHub(
+        "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
+        "an @ in a model id", error: .badName),
       toPeer("outcome-hold-code", patched(good("outcomes-hold"), 36, 5), "codes are 1 to 4"),
     ]
   }

@@ -91,6 +91,23 @@ enum GoodVectors {
     let gone = OfferedField(name: "old", version: 12, origin: driver, number: 1, time: now, value: nil)
     return [
       ("join", up(.join([Join(request: 1, model: "lamp")]))),
+      ("join-ephemeral", up(.join([Join(request: 5, model: "@ephemeral/lamp")]))),
+      (
+        "topic-ephemeral",
+        down(.topic(TopicAssigned(session: session, request: 5, topic: lamp + 1, model: "@ephemeral/lamp")))
+      ),
+      (
+        "judge",
+        down(
+          .judge(
+            Judge(
+              session: session, topic: lamp, token: 77, origin: kitchen,
+              fields: [
+                JudgedField(name: "level", value: json("0.9")), JudgedField(name: "old", value: nil),
+              ])))
+      ),
+      ("judged", up(.judged(Judged(topic: lamp, token: 77, isAccepted: true)))),
+      ("judged-no", up(.judged(Judged(topic: lamp, token: 78, isAccepted: false, text: "not at night")))),
       (
         "join-several",
         up(

@@ -221,3 +221,36 @@ extension OfferedField: Mapped {
     content.value("value", &value)
   }
 }
+
+extension Judge: Mapped {
+  static var blank: Judge { Judge(session: 0, topic: 0, token: 0, origin: .none, fields: []) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("session", &session)
+    content.number("topic", &topic)
+    content.number("token", &token)
+    content.tag("tag", &origin.tag)
+    content.text("origin", &origin.name)
+    content.list("fields", &fields)
+  }
+}
+
+extension JudgedField: Mapped {
+  static var blank: JudgedField { JudgedField(name: "", value: nil) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.text("name", &name)
+    content.value("value", &value)
+  }
+}
+
+extension Judged: Mapped {
+  static var blank: Judged { Judged(topic: 0, token: 0, isAccepted: false) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.number("topic", &topic)
+    content.number("token", &token)
+    content.flag("accept", &isAccepted)
+    content.text("text", &text)
+  }
+}

@@ -28,10 +28,16 @@ struct NameTests {
     #expect(!Array(name.utf8).withUnsafeBytes { Names.isModel($0) })
   }
 
-  @Test("a field name is 1 to 64 of the same characters without a slash, or @description")
+  @Test("a field name is 1 to 64 of the same characters without a slash, or one of the protocol's own")
   func fields() {
-    for name in ["a", "_", "-", "Level-2", "@description", String(repeating: "x", count: 64)] { #expect(isField(name)) }
-    for name in ["", "a/b", "@", "@other", "@Description", "a.b", "é", String(repeating: "x", count: 65)] {
+    for name in [
+      "a", "_", "-", "Level-2", "@description", "@me", "@owner", "@peer-0", "@peer-99999",
+      String(repeating: "x", count: 64),
+    ] { #expect(isField(name)) }
+    for name in [
+      "", "a/b", "@", "@other", "@Description", "@peer-", "@peer-x", "@peer-123456", "a.b", "é",
+      String(repeating: "x", count: 65),
+    ] {
       #expect(!isField(name))
       #expect(!Array(name.utf8).withUnsafeBytes { Names.isField($0) })
     }

@@ -67,6 +67,7 @@ enum Vector: Equatable {
     case .leave(let content): content.content
     case .ping(let content): content.content
     case .offer(let content): content.content
+    case .judged(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -83,6 +84,7 @@ enum Vector: Equatable {
     case .pong(let content): content.content
     case .askOffer(let content): content.content
     case .statusReport(let content): content.content
+    case .judge(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
     case .head(let content): content.content
@@ -131,6 +133,7 @@ enum Vector: Equatable {
     case .ping: return .ping(.read(body, problems: &problems))
     case .offer: return .offer(.read(body, problems: &problems))
     case .status: return .status
+    case .judged: return .judged(.read(body, problems: &problems))
     }
   }
 
@@ -146,6 +149,7 @@ enum Vector: Equatable {
     case .pong: .pong(.read(body, problems: &problems))
     case .askOffer: .askOffer(.read(body, problems: &problems))
     case .statusReport: .statusReport(.read(body, problems: &problems))
+    case .judge: .judge(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))
     case .head: .head(.read(body, problems: &problems))

@@ -37,6 +37,9 @@ public struct HubCounters: Sendable, Hashable {
   public var movedBatches: UInt64 = 0
   public var unknownBatches: UInt64 = 0
   public var forgottenIdentities: UInt64 = 0
+  /// Proposals that a model's owner was asked about, and how often it did not answer.
+  public var judged: UInt64 = 0
+  public var silentOwners: UInt64 = 0
   /// Refusals by their code.
   public var refusals: [RefusalCode: UInt64] = [:]
 

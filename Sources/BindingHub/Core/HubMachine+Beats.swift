@@ -13,12 +13,14 @@ extension HubMachine {
     if time.monotonic >= nextBeat {
       nextBeat = max(nextBeat + beat, time.monotonic + 1)
       self.beat(time, &output)
+      tellPresences(time)
       if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
     }
     for id in sessions.expired(now: time.monotonic) {
       sequencer.counters.expiredLeases += 1
       end(id, time: time, forgetting: false)
     }
+    endSilence(time, &output)
     finishDrain(time: time, into: &output)
   }
 
@@ -50,7 +52,7 @@ extension HubMachine {
         .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
       ])
     }
-    let modelList = models.filter { $0.version > 0 }.prefix(1_000).map { model in
+    let modelList = models.filter { $0.version > 0 && $0.ephemeral == nil }.prefix(1_000).map { model in
       JSON.object([
         .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
         .init("fields", .integer(Int64(model.fields.valueCount))),

@@ -31,7 +31,9 @@ extension HubMachine {
     let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
     sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(open: join, subscribeBy: time.monotonic + wait, way: present?.way)
+      $0.hasLeft.remove(model.topic)
     }
+    sessions.identities[record.identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
     send(
@@ -44,11 +46,12 @@ extension HubMachine {
     }
     raiseMark(join, record.identity, index)
     touch(index)
+    if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
   }
 
   private mutating func makeModelIfRoom(_ id: String) -> Int? {
     guard modelIndex.count < configuration.limits.maxModels else { return nil }
-    return makeModel(id)
+    return Names.isEphemeral(id) ? makeEphemeralLine(id) : makeModel(id)
   }
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
@@ -89,7 +92,9 @@ extension HubMachine {
     #if MUTANTS
       if Mutant.isOn(.ignorePeerAhead) { return }
     #endif
-    guard join.epoch == epoch, join.version > model.version, !believedPeerAhead, !model.isAppending else { return }
+    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version, !believedPeerAhead,
+      !model.isAppending
+    else { return }
     believedPeerAhead = true
     sequencer.counters.newEpochs += 1
     tailProven = false
@@ -99,13 +104,13 @@ extension HubMachine {
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
-    for model in models where model.version > 0 {
+    for model in models where model.version > 0 && model.ephemeral == nil {
       model.rescuedFrom = RescuePoint(epoch: epoch, version: model.version)
     }
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch
-    for index in models.indices {
+    for index in models.indices where models[index].ephemeral == nil {
       // What was decided and not stored was decided in a life that is over; its peers send it again.
       if !models[index].isAppending { dropHand(index) }
       if models[index].version > 0 { recentlyChanged.insert(index) }
@@ -116,7 +121,9 @@ extension HubMachine {
   private mutating func askForOffer(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard configuration.rescue, !tailProven, join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }
+    guard model.ephemeral == nil, configuration.rescue, !tailProven, join.version > 0, join.epoch != epoch,
+      join.epoch != 0
+    else { return }
     let point = RescuePoint(epoch: join.epoch, version: join.version)
     if let best = model.rescue?.best?.point ?? model.rescuedFrom, best >= point { return }
     if model.rescue == nil {
@@ -185,14 +192,15 @@ extension HubMachine {
     #else
       let mark = model.mark(of: tag)
     #endif
-    let catchup = Catchup(of: model, for: join, epoch: epoch, mark: mark, session: id)
+    let life = model.life(in: epoch)
+    let catchup = Catchup(of: model, for: join, epoch: life, mark: mark, session: id)
     switch catchup.follows {
     case .nothing: break
     case .delta: sequencer.counters.deltas += 1
     case .snapshot: sequencer.counters.snapshots += 1
     }
     let joined = Joined(
-      session: id, request: join.request, topic: model.topic, epoch: epoch, version: model.version,
+      session: id, request: join.request, topic: model.topic, epoch: life, version: model.version,
       digest: model.fields.digest(), mark: mark, way: way, follows: catchup.follows, model: model.id)
     send(.joined(joined), to: id, &output)
     for chunk in catchup.chunks(limitBytes: configuration.limits.chunkBytes) {
@@ -206,6 +214,7 @@ extension HubMachine {
     let heads = session.joins.keys.sorted().compactMap { topic in
       index(of: topic).map { ModelHead(topic: topic, version: models[$0].version, digest: models[$0].fields.digest()) }
     }
+    // That of an ephemeral line is understood.
     send(.heads(HeadsAnswer(session: id, epoch: epoch, heads: heads)), to: id, &output)
   }
 
@@ -220,7 +229,9 @@ extension HubMachine {
         session, record.connection, isFatal: false, &output)
     }
     sessions.with(session) { $0.prefixes[join.name] = join.request }
-    let matching = models.filter { $0.version > 0 && $0.id.hasPrefix(join.name) }.sorted { $0.id < $1.id }
+    let matching = models.filter { $0.version > 0 && $0.ephemeral == nil && $0.id.hasPrefix(join.name) }.sorted {
+      $0.id < $1.id
+    }
     // A thousand of the longest ids fit into a frame; the last message says that it is the last.
     var rest = matching[...]
     repeat {
@@ -244,7 +255,7 @@ extension HubMachine {
   /// A model has its first commit: tells those who joined a prefix of its id.
   mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
-    guard !model.wasAnnounced, model.version > 0 else { return }
+    guard !model.wasAnnounced, model.version > 0, model.ephemeral == nil else { return }
     model.wasAnnounced = true
     for session in sessions.inOrder where !session.prefixes.isEmpty {
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {

@@ -28,12 +28,12 @@ extension HubMachine {
         hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
         continue
       }
-      if models[model].isAppending {
-        // Decided when the batch is stored: decisions stand on stored state only.
+      if models[model].isBusy {
+        // Decided when the batch is stored: decisions stand on stored state only; or when the owner has answered.
         if models[model].waiting.count < configuration.maxWaitingProposals {
           let bytes = copy ?? Array(frame)
           copy = bytes
-          models[model].waiting.append((session, bytes, index))
+          models[model].waiting.append(.init(session: session, frame: bytes, index: index))
           undecided += 1
         } else {
           hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
@@ -41,7 +41,16 @@ extension HubMachine {
         continue
       }
       if model != lastModel { (lastModel, lastWriter) = (model, writer(origin, in: model)) }
-      if decide(proposals, origin, lastWriter, session, model, time) { undecided += 1 }
+      switch decide(proposals, origin, lastWriter, session, model, time) {
+      case .answered: break
+      case .waits: undecided += 1
+      case .judged(let fields):
+        let bytes = copy ?? Array(frame)
+        copy = bytes
+        ask(
+          about: fields, of: .init(session: session, frame: bytes, index: index), by: origin, in: model, time, &output)
+        undecided += 1
+      }
     }
   }
 
@@ -58,20 +67,33 @@ extension HubMachine {
     return models[model].writer(for: origin)
   }
 
-  /// - Returns: whether its answer waits for the store.
-  private mutating func decide(
-    _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: Int, _ time: HubTime
-  ) -> Bool {
-    if models[model].hand.isOpen, models[model].hand.commits.isFull {
+  /// What became of a proposal that was looked at.
+  enum Decided {
+    /// It was told.
+    case answered
+    /// It is told when the store has it.
+    case waits
+    /// The model's owner has to be asked.
+    case judged([JudgedField])
+  }
+
+  mutating func decide(
+    _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: Int, _ time: HubTime,
+    leave: Sequencer.Leave? = nil
+  ) -> Decided {
+    let log = models[model]
+    if log.hand.isOpen, log.hand.commits.isFull {
       hold(proposal.topic, proposal.number, pauseMilliseconds: 1, session)
-      return false
+      return .answered
     }
-    let answers = models[model].hand.answers.count
-    switch sequencer.decide(proposal, of: origin, writer: writer, session: session, in: models[model], time: time) {
+    let answers = log.hand.answers.count
+    let leave = leave ?? (needsLeave(origin.tag, in: log) ? .toBeAsked : .given)
+    switch sequencer.decide(proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave) {
     case .nothing: break
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    case .judge(let fields): return .judged(fields)
     }
-    return models[model].hand.answers.count > answers
+    return log.hand.answers.count > answers ? .waits : .answered
   }
 
   /// Neighbouring answers of one session, run by run.
@@ -100,12 +122,13 @@ extension HubMachine {
 
   /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+    for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     for index in touched {
       let isRescued = finishRescue(index, time)
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseMarks(index) }
-      if model.hasHand, !model.isAppending {
+      if model.hasHand, !model.isAppending, model.ephemeral == nil {
         let batch = model.takeBatch(epoch: epoch)
         #if MUTANTS
           if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
@@ -117,7 +140,7 @@ extension HubMachine {
         output.batches.append(batch)
       }
       answerJoins(index, time, &output)
-      if !isRescued || !model.waitingJoins.isEmpty || model.isAppending {
+      if !isRescued || !model.waitingJoins.isEmpty || model.isBusy {
         still.append(index)
       } else {
         isTouched[index] = false
@@ -148,7 +171,7 @@ extension HubMachine {
         output.reload.append(batch.model)
         continue
       }
-      goOn(index, time)
+      goOn(index, time, &output)
     }
     finishDrain(time: time, into: &output)
   }
@@ -161,11 +184,11 @@ extension HubMachine {
       models[index].apply(batch, recentLimit: configuration.recentCommits)
       publish(batch, index, &output)
     }
-    goOn(index, time)
+    goOn(index, time, &output)
     finishDrain(time: time, into: &output)
   }
 
-  private mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
     sequencer.counters.batches += 1
     sequencer.counters.commits += batch.version - batch.previous
@@ -192,24 +215,42 @@ extension HubMachine {
     for answer in answers { hold(model.topic, answer.number, pauseMilliseconds: 5, answer.session) }
   }
 
-  /// Decides what waited for the store.
-  private mutating func goOn(_ index: Int, _ time: HubTime) {
+  /// Decides what waited for the store, or for the owner.
+  mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     touch(index)
+    guard !models[index].isAppending else { return }
     raiseMarks(index)
-    let waiting = models[index].waiting
-    models[index].waiting.removeAll()
-    for (session, frame, position) in waiting {
-      guard let identity = sessions[session]?.identity else { continue }
-      frame.withUnsafeBytes { bytes in
-        // The frame was read once already, whole.
-        var reader = WireReader(bytes)
-        guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else { return }
-        for _ in 0...position { _ = try? proposals.next() }
-        let origin = Origin(tag: identity.tag, name: identity.name)
-        if !decide(proposals, origin, writer(origin, in: index), session, index, time) {
-          sessions.with(session) { $0.undecided = max($0.undecided - 1, 0) }
-        }
+    var waiting = models[index].waiting[...]
+    if let judging = models[index].judging {
+      guard let leave = judging.leave else { return }
+      models[index].judging = nil
+      decideWaiting(judging.proposal, leave, index, time, &output)
+    }
+    while models[index].judging == nil, let next = waiting.popFirst() {
+      decideWaiting(next, nil, index, time, &output)
+    }
+    models[index].waiting = Array(waiting)
+  }
+
+  private mutating func decideWaiting(
+    _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, _ index: Int, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    guard let identity = sessions[proposal.session]?.identity else { return }
+    let origin = Origin(tag: identity.tag, name: identity.name)
+    let writer = writer(origin, in: index)
+    let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
+      // The frame was read once already, whole.
+      var reader = WireReader(bytes)
+      guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
+        return .answered
       }
+      for _ in 0...proposal.index { _ = try? proposals.next() }
+      return decide(proposals, origin, writer, proposal.session, index, time, leave: leave)
+    }
+    switch decided {
+    case .answered: sessions.with(proposal.session) { $0.undecided = max($0.undecided - 1, 0) }
+    case .waits: break
+    case .judged(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
     }
   }
 }

@@ -3,6 +3,7 @@ import BindingWire
 extension HubMachine {
   /// The protocol numbers spoken here.
   static let protocolNumbers: ClosedRange<UInt8> = 0...0
+  static let capabilities = [Capability.ephemeral]
 
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
@@ -38,10 +39,12 @@ extension HubMachine {
           error(.fenced, "a later session of this identity has begun", earlier, old, &output)
         }
       }
-      end(earlier, time: time, forgetting: false)
+      // What it wrote in ephemeral lines stays: it speaks on.
+      end(earlier, time: time, forgetting: false, releasing: false)
     }
     guard sessions.count < configuration.limits.maxSessions else {
       sequencer.counters.sessionsRefused += 1
+      release(tag, time)
       error(
         .tooManySessions, "\(sessions.count) sessions are open; maxSessions is \(configuration.limits.maxSessions)", id,
         connection, &output)
@@ -53,7 +56,7 @@ extension HubMachine {
     sessions.add(
       SessionRecord(
         id: id, identity: hello.identity, connection: connection, subscriber: subscriber,
-        leaseMilliseconds: UInt64(lease), expiresAt: time.monotonic + UInt64(lease)))
+        leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease)))
     sessions.identities[tag, default: IdentityRecord(secret: hello.identity.secret, lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
@@ -63,18 +66,23 @@ extension HubMachine {
       durability: configuration.durability,
       beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall,
       hub: configuration.name,
-      limits: configuration.limits, ways: configuration.ways, capabilities: [])
+      limits: configuration.limits, ways: configuration.ways, capabilities: HubMachine.capabilities)
     send(.welcome(welcome), to: id, &output)
   }
 
   /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
-  mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true) {
+  mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
+    if releasing { release(session.identity.tag, time) }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
     sessions.identities[tag]?.session = nil
     sessions.identities[tag]?.lastSeen = time.monotonic
+    if releasing {
+      sessions.identities[tag]?.presentSince.removeAll()
+      for topic in session.joins.keys.sorted() { tellGone(from: topic, time) }
+    }
     guard forgetting, let identity = sessions.identities[tag] else { return }
     let isSettled = identity.models.allSatisfy { index in
       models[index].knownWriter(tag).map { writer in
@@ -118,9 +126,23 @@ extension HubMachine {
   /// Whether anybody speaks over this request connection.
   public func hasSession(on connection: ConnectionID) -> Bool { sessions.byConnection[connection] != nil }
 
-  mutating func leave(_ topic: Topic, _ session: SessionID) {
+  mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
-    sessions.with(session) { $0.joins[topic] = nil }
+    let isJoined = sessions.with(session) {
+      $0.hasLeft.insert(topic)
+      return $0.joins.removeValue(forKey: topic) != nil
+    }
+    guard isJoined == true, let index = index(of: topic), let tag = sessions[session]?.identity.tag else { return }
+    sessions.identities[tag]?.presentSince[topic] = nil
+    release(tag, in: index, time)
+    tellGone(from: topic, time)
+  }
+
+  /// Somebody is in a model no longer, or looks no longer at who is.
+  private mutating func tellGone(from topic: Topic, _ time: HubTime) {
+    guard let index = index(of: topic) else { return }
+    let stored = models[index].ephemeral == nil ? index : models[index].otherLine
+    if let stored { tellPresence(ofModelAt: stored, time) }
   }
 
   mutating func confirm(_ alive: Alive, _ id: SessionID) {

@@ -27,6 +27,8 @@ public struct HubMachine {
   var nextBeat: UInt64
   var lastTick: UInt64
   var random: UInt64
+  /// The last question to an owner.
+  var lastToken: UInt32 = 0
   var believedPeerAhead = false
   /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
   var writersBefore: Set<Tag> = []
@@ -77,6 +79,7 @@ public struct HubMachine {
       if let rescue = models[index].rescue {
         deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
       }
+      if let judging = models[index].judging { deadline = min(deadline, judging.answerBy) }
       for session in models[index].waitingJoins {
         if let join = sessions[session]?.joins[models[index].topic] { deadline = min(deadline, join.subscribeBy) }
       }
@@ -131,7 +134,7 @@ public struct HubMachine {
       if leave.topics.isEmpty {
         end(session, time: time)
       } else {
-        for topic in leave.topics { self.leave(topic, session) }
+        for topic in leave.topics { self.leave(topic, session, time) }
       }
     case .askHeads: answerHeads(session, &output)
     case .ping(let ping):
@@ -140,6 +143,7 @@ public struct HubMachine {
       guard let index = index(of: offer.topic) else { return }
       models[index].rescue?.receive(offer, from: session)
       touch(index)
+    case .judged(let judged): take(judged, session, time, &output)
     case .hello, .propose, .status: break
     }
   }
@@ -210,16 +214,17 @@ public struct HubMachine {
   /// Takes out of memory what a join made and nobody wrote. Its topic is never used again.
   mutating func retireIfUnused(_ index: Int) {
     let model = models[index]
-    guard model.records == 0, model.sessions.isEmpty, !model.hasHand, !model.isAppending, model.rescue == nil,
+    guard model.records == 0, model.otherLine == nil, model.sessions.isEmpty, !model.hasHand, !model.isAppending,
+      model.rescue == nil,
       model !== retired
     else { return }
     modelIndex[model.id] = nil
     models[index] = retired
   }
 
-  mutating func makeModel(_ id: String) -> Int {
+  mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil) -> Int {
     let index = models.count
-    models.append(ModelLog(id: id, topic: Topics.firstModel + Topic(index)))
+    models.append(ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral))
     modelIndex[id] = index
     isTouched.append(false)
     return index

@@ -6,8 +6,17 @@ import BindingWire
 /// the machine has references. Its properties are marked `@exclusivity(unchecked)`: the machine is one value, used by
 /// one thread, and the checks at run time cost a fifth of the hub's throughput.
 final class ModelLog {
+  /// The model's id; of an ephemeral line its name.
   let id: String
   let topic: Topic
+  /// What an ephemeral line has besides; nil: this is the stored line.
+  let ephemeral: EphemeralLine?
+  /// The place of the model's other line; nil: nobody has joined it.
+  @exclusivity(unchecked) var otherLine: Int?
+  /// Who is asked before a write of anybody else's is carried out.
+  @exclusivity(unchecked) var owner: Tag?
+  /// The proposal that its owner is asked about.
+  @exclusivity(unchecked) var judging: Judging?
   @exclusivity(unchecked) var fields = FieldSlots()
   @exclusivity(unchecked) var version: Version = 0
   /// Batches that this log holds.
@@ -27,8 +36,8 @@ final class ModelLog {
 
   @exclusivity(unchecked) var hand = Hand()
   @exclusivity(unchecked) var isAppending = false
-  /// Proposals that came while a batch is being stored: the frame, and which of its proposals.
-  @exclusivity(unchecked) var waiting: [(session: SessionID, frame: [UInt8], index: Int)] = []
+  /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
+  @exclusivity(unchecked) var waiting: [Waiting] = []
   @exclusivity(unchecked) var rescue: Rescue?
   /// The furthest point of an old life that is here: what the store had of it when this life began, or the best that
   /// was rescued since. Only what is later can still help.
@@ -45,10 +54,17 @@ final class ModelLog {
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
   @exclusivity(unchecked) private var recentSince: Version = 0
 
-  init(id: String, topic: Topic) {
+  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil) {
     self.id = id
     self.topic = topic
+    self.ephemeral = ephemeral
   }
+
+  /// The life that this line is in, where the log is in `epoch`.
+  func life(in epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
+
+  /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
+  var isBusy: Bool { isAppending || judging != nil }
 
   /// What was decided since the last batch left, and what follows once it is stored.
   struct Hand {
@@ -69,6 +85,13 @@ final class ModelLog {
     var before: [(field: FieldID, decided: FieldSlot.Decided)] = []
     /// The fields that existed when the hand was opened.
     var fieldsBefore = 0
+  }
+
+  /// A proposal that cannot be decided yet: the frame that it came in, and where in it it stands.
+  struct Waiting {
+    let session: SessionID
+    let frame: [UInt8]
+    let index: Int
   }
 
   /// An outcome to be told, once its decision is stored.

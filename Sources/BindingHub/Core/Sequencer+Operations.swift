@@ -20,12 +20,18 @@ extension Sequencer {
       }
       if verb == .clear {
         for id in 0..<FieldID(model.fields.count) where model.fields[id].decided.hasValue {
+          if model.ephemeral != nil, model.holder(of: id)?.tag != model.origin(ofWriter: writer).tag { continue }
           try decide(nil, for: id, version, writer, in: model)
           changed += 1
         }
         continue
       }
+      if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
+        changed += try say(operations.value, verb, version, writer, in: model)
+        continue
+      }
       let known = try field(operations.id, operations.name, in: model)
+      if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
       if let known {
         guard model.fields[known].namedBy != ordinal, model.fields[known].decided.version != version else {
           throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
@@ -48,7 +54,9 @@ extension Sequencer {
       }
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
+        if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
         if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
+        if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
       } else {
@@ -79,9 +87,15 @@ extension Sequencer {
         throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
       }
     }
-    guard misfit == nil, let rule = model.rule(of: id), let fault = rule.misfit(value) else { return }
+    guard misfit == nil, let rule = model.rule(of: id) else { return }
+    let field = "\(model.id).\(model.fields[id].name)"
+    guard !rule.isEphemeral else {
+      misfit = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
+      return
+    }
+    guard let fault = rule.misfit(value) else { return }
     let json = (try? JSON(parsing: value)) ?? .null
-    misfit = "\(model.id).\(model.fields[id].name): \(rule.words(fault, of: json))"
+    misfit = "\(field): \(rule.words(fault, of: json))"
   }
 
   private func check(
@@ -162,6 +176,11 @@ extension Sequencer {
     } catch {
       throw .refused(.badName, error.problem)
     }
+    let ours = model.ephemeral == nil ? Names.description : Names.owner
+    if name.first == UInt8(ascii: "@"), !name.elementsEqual(ours.utf8) {
+      let text = String(decoding: name, as: UTF8.self)
+      throw .refused(.badName, "\(text) is no field of this line; of the protocol's own names it has \(ours)")
+    }
     guard model.fields.count < limits.maxModelFields else {
       throw .refused(
         .modelFull, "the model has \(model.fields.count) fields; maxModelFields is \(limits.maxModelFields)")
@@ -169,5 +188,67 @@ extension Sequencer {
     let id = model.fields.add(String(decoding: name, as: UTF8.self))
     _ = model.hand.commits.introduce(name)
     return id
+  }
+}
+
+// MARK: Ephemeral lines
+
+extension Sequencer {
+  /// What belongs to a peer that lives is nobody else's to write.
+  private func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
+    let name = model.fields[id].name
+    if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
+    guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
+    let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
+    throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")
+  }
+
+  /// The description of the stored line holds for the ephemeral one too.
+  private func check(
+    _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
+  ) throws(Verdict) {
+    guard let place = stored.rules.rules.place(of: field) else { return }
+    let rule = stored.rules.rules[place]
+    guard let fault = rule.misfit(value) else { return }
+    let json = (try? JSON(parsing: value)) ?? .null
+    throw .refused(.doesNotFit, "\(stored.id).\(field): \(rule.words(fault, of: json))")
+  }
+
+  /// Writes what a peer wants others to know of it into the field of its place.
+  /// - Returns: how many fields change.
+  private mutating func say(
+    _ value: UnsafeRawBufferPointer?, _ verb: Verb, _ version: Version, _ writer: Int, in model: ModelLog
+  ) throws(Verdict) -> Int {
+    guard verb == .set || verb == .delete else {
+      throw .refused(.malformedValue, "\(Names.me) can be set and deleted, nothing else")
+    }
+    let origin = model.origin(ofWriter: writer)
+    guard let place = model.ephemeral?.place(of: origin.tag), let name = model.ephemeral?.field(of: origin.tag),
+      let id = model.fields.id(of: name)
+    else {
+      let joined = Names.model(ofEphemeral: model.id)
+      throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and this line too")
+    }
+    guard model.fields[id].decided.version != version else {
+      throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")
+    }
+    if let value, !JSON.isValid(value) { throw .refused(.malformedValue, "\(Names.me) is no JSON text") }
+    if let value, value.count > limits.maxValueBytes / 2 {
+      throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
+    }
+    let told = place.value(saying: value)
+    if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
+    let isTaken = model.hand.commits.change(id, told)
+    try note(isTaken, told.bytes.count, for: id, version, writer, in: model)
+    return 1
+  }
+}
+
+extension ModelLog {
+  /// Whether a field has that very value.
+  func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
+    let slot = fields[id]
+    guard slot.decided.hasValue else { return false }
+    return slot.isDecided ? decidedValue(slot)?.bytes.elementsEqual(value) ?? false : slot.value.elementsEqual(value)
   }
 }

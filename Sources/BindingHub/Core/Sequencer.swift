@@ -14,6 +14,18 @@ struct Sequencer {
   enum Immediate {
     case outcome(WireOutcome.Rest)
     case nothing
+    /// Nothing is decided before the model's owner was asked about what the fields would become.
+    case judge([JudgedField])
+  }
+
+  /// How a proposal stands to the model's owner.
+  enum Leave {
+    /// There is none, or it is the owner's own.
+    case given
+    case toBeAsked
+    /// The owner said yes to these fields.
+    case givenFor([JudgedField])
+    case denied(Refusal)
   }
 
   /// Why a proposal becomes no commit.
@@ -22,11 +34,13 @@ struct Sequencer {
     /// nil: nobody has ever named that field.
     case conflict(FieldID?, name: String)
     case kept
+    case judge([JudgedField])
   }
 
   /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
   mutating func decide(
-    _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime
+    _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
+    leave: Leave = .given
   ) -> Immediate {
     counters.proposals += 1
     let confirmed = proposal.confirmed
@@ -64,8 +78,12 @@ struct Sequencer {
       counters.expired += 1
       return decided(.expired)
     }
+    if case .denied(let refusal) = leave {
+      counters.refusals[refusal.code, default: 0] += 1
+      return decided(.refused(refusal))
+    }
     do throws(Verdict) {
-      let version = try commit(proposal, of: origin, writer, in: model, time: time)
+      let version = try commit(proposal, of: origin, writer, in: model, time: time, leave: leave)
       model.hand.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
       return .nothing
     } catch {
@@ -83,6 +101,10 @@ struct Sequencer {
             .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
         }
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
+      case .judge(let fields):
+        model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
+        if model.hand.commits.isEmpty { model.hand.isOpen = false }
+        return .judge(fields)
       }
     }
   }
@@ -111,7 +133,7 @@ struct Sequencer {
 
   /// Adds the proposal to the hand as one commit, or nothing of it.
   private mutating func commit(
-    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime
+    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, leave: Leave
   ) throws(Verdict) -> Version {
     if proposal.byteCount > limits.maxProposalBytes {
       throw .refused(
@@ -131,7 +153,7 @@ struct Sequencer {
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
 
-    model.openHand(epoch: epoch, time: time.wall)
+    model.openHand(epoch: model.life(in: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
     let touchedBefore = model.hand.touchedFields.count
@@ -142,6 +164,7 @@ struct Sequencer {
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, by: writer, in: model)
       if changed == 0 { throw .kept }
+      try check(leave, in: model)
       model.hand.commits.endCommit()
       return version
     } catch {
@@ -157,8 +180,23 @@ struct Sequencer {
     }
   }
 
+  /// Whether the owner has agreed to what the commit in hand makes of its fields.
+  private func check(_ leave: Leave, in model: ModelLog) throws(Verdict) {
+    let agreed: [JudgedField]
+    switch leave {
+    case .given, .denied: return
+    case .toBeAsked: agreed = []
+    case .givenFor(let fields): agreed = fields
+    }
+    let fields = model.hand.before.map { id, _ in
+      JudgedField(name: model.fields[id].name, value: model.decidedValue(model.fields[id]))
+    }
+    if fields != agreed { throw .judge(fields) }
+  }
+
   private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {
     var conditions = conditions
+    let epoch = model.life(in: epoch)
     while (try? conditions.next()) == true {
       #if MUTANTS
         if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }

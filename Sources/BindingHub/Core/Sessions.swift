@@ -8,8 +8,11 @@ struct SessionRecord {
   /// The publish connection that subscribed this session's topic.
   var subscriber: SubscriberID?
   let leaseMilliseconds: UInt64
+  let welcomedAt: UInt64
   var expiresAt: UInt64
   var joins: [Topic: JoinRecord] = [:]
+  /// Models that it joined and left.
+  var hasLeft: Set<Topic> = []
   var prefixes: [String: UInt32] = [:]
   /// Outcomes that leave when the drain ends; `full` are messages that had no more room.
   var outcomes = OutcomesWriter()
@@ -41,6 +44,8 @@ struct IdentityRecord {
   var lastSeen: UInt64
   /// The models in which it has a mark.
   var models: Set<Int> = []
+  /// Since when it is in models that it has joined, milliseconds since 1970.
+  var presentSince: [Topic: UInt64] = [:]
 }
 
 /// A publish connection: the session topics and models that it subscribed.

@@ -239,6 +239,9 @@ struct Outbox: Sendable {
   /// Whether a write of ours lies over the field.
   func isPending(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isHidden == false } ?? false }
 
+  /// Whether a write of ours on the field has no outcome.
+  func isUndecided(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isUndecided == true } ?? false }
+
   func isInFlight(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.number != nil } ?? false }
 
   /// Hides what the committed values hold already. Returns the fields that may show another value now.

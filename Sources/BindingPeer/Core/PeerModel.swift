@@ -10,7 +10,11 @@ struct PeerModel: Sendable {
     case catchingUp(request: UInt32, at: UInt64)
     case current
   }
+  /// The model's id; of an ephemeral line its name.
   let id: String
+  let isEphemeral: Bool
+  /// In an ephemeral line: what this peer wrote and has not deleted. It is claimed again after each welcome.
+  var claims: [String: FieldValue] = [:]
   var replica = Replica()
   /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
   private(set) var aside: [LogID: Replica] = [:]
@@ -39,7 +43,10 @@ struct PeerModel: Sendable {
   /// Left by the program; kept until all that was written has its outcome.
   var isLeft = false
 
-  init(id: String) { self.id = id }
+  init(id: String) {
+    self.id = id
+    isEphemeral = Names.isEphemeral(id)
+  }
 
   var isCurrent: Bool { joining == .current }
 

@@ -46,7 +46,9 @@ extension Session {
     }
     model.outbox.update(write) { $0.proposal.conditions = conditions }
     // What is kept must be what is sent.
-    if keepsOutbox, isRewritten, let sent = model.outbox[write] { output.add(.keep(.written(sent.kept(in: model.id)))) }
+    if keeps(model), isRewritten, let sent = model.outbox[write] {
+      output.add(.keep(.written(sent.kept(in: model.id))))
+    }
     return .ready
   }
 
@@ -102,7 +104,7 @@ extension Session {
   /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
   /// as compare-and-set on what its writer saw (DESIGN §5).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) -> Preparation {
-    guard let pending = model.outbox[write], pending.proposal.isPlainSet,
+    guard let pending = model.outbox[write], pending.proposal.isPlainSet, !model.isEphemeral,
       pending.isOld || now >= pending.writtenAt + options.offlineMilliseconds
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in

@@ -13,13 +13,16 @@ struct CarriedWrite: Sendable {
 // MARK: Noting
 
 extension Session {
+  /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
+  func keeps(_ model: PeerModel) -> Bool { keepsOutbox && !model.isEphemeral }
+
   mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
     guard keepsOutbox else { return }
     if let logID, let epoch, keptHub.map({ $0 != (logID, epoch) }) ?? true {
       keptHub = (logID, epoch)
       output.add(.keep(.welcomed(log: logID, epoch: epoch)))
     }
-    for (id, _, outcome) in settled.dropFirst(settledNoted) {
+    for (id, model, outcome) in settled.dropFirst(settledNoted) where !Names.isEphemeral(model) {
       output.add(.keep(.decided(id, OutboxNote.Decided(outcome))))
     }
     settledNoted = settled.count
@@ -33,7 +36,7 @@ extension Session {
   }
 
   func noteNumber(of write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
-    guard keepsOutbox, let pending = model.outbox[write] else { return }
+    guard keeps(model), let pending = model.outbox[write] else { return }
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
 }

@@ -114,6 +114,7 @@ extension Session {
         for write in order { models[id]?.outbox.update(write) { $0.needsSending = true } }
       }
     }
+    claimAgain(now: now, &output)
     move(to: .live, &output)
     output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), ways: welcome.ways))
     askToJoin(Array(models.keys), now: now, &output)
@@ -126,7 +127,7 @@ extension Session {
   private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
     output.add(.notice(.otherLog(old: old, new: new)))
     epoch = nil
-    for id in models.keys.sorted() {
+    for id in models.keys.sorted() where !Names.isEphemeral(id) {
       settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
       guard var model = models[id] else { continue }
       model.turn(from: old, to: new)
@@ -139,7 +140,7 @@ extension Session {
   /// their writer saw; of the rest nobody can say what became of it.
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
     output.add(.notice(.unknownIdentity))
-    for id in models.keys.sorted() {
+    for id in models.keys.sorted() where !Names.isEphemeral(id) {
       guard var model = models[id] else { continue }
       for write in model.outbox.order {
         guard let pending = model.outbox[write], pending.number != nil, pending.isUndecided else { continue }

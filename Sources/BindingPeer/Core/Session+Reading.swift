@@ -44,11 +44,14 @@ extension Session {
       if let id = topics[topic] { compare(id, head.epoch, head.version, head.digest, now: now, &output) }
     case .heads(let heads):
       for head in heads.heads {
-        if let id = topics[head.topic] { compare(id, heads.epoch, head.version, head.digest, now: now, &output) }
+        guard let id = topics[head.topic] else { continue }
+        compare(id, life(of: id, in: heads.epoch), head.version, head.digest, now: now, &output)
       }
     case .beat(let beat): take(beat, now: now, &output)
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
+    case .judge(let judge):
+      if let id = topics[judge.topic] { output.add(.judge(model: id, judge)) }
     case .welcome, .error, .commits, .statusReport: break
     }
   }
@@ -80,7 +83,7 @@ extension Session {
 
   private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
     guard joined.session == sessionID, var model = models[joined.model], model.request == joined.request else { return }
-    epoch = joined.epoch
+    if !model.isEphemeral { epoch = joined.epoch }
     let isNothingMissing =
       model.replica.version == joined.version && (joined.version == 0 || model.replica.epoch == joined.epoch)
     if joined.follows == .nothing, !isNothingMissing {
@@ -259,6 +262,7 @@ extension Session {
     if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }
     owesAlive = true
     if isResumed { endUnanswered() }
+    claimLost(now: now, &output)
     for id in models.keys {
       guard let order = models[id]?.outbox.order else { continue }
       for write in order {

@@ -44,7 +44,8 @@ extension Session {
       rules: rules.mapValues(\.rule), offline: offline)
     for (field, ruled) in rules { pending.stand(field, on: ruled, inPlaceOf: replacedPending) }
     model.outbox.append(pending)
-    if keepsOutbox { output.add(.keep(.written(pending.kept(in: id)))) }
+    if keeps(model) { output.add(.keep(.written(pending.kept(in: id)))) }
+    if model.isEphemeral { model.claim(proposal) }
     outboxWrites += 1
     outboxBytes += bytes
     model.touch(overlay.map(\.field))
@@ -66,7 +67,7 @@ extension Session {
           $0.isVoid = true
           $0.needsSending = true
         }
-        if keepsOutbox { output.add(.keep(.withdrawn(write))) }
+        if keeps(model) { output.add(.keep(.withdrawn(write))) }
       }
       models[id] = model
       return true
@@ -88,16 +89,17 @@ extension Session {
     }
     for outcome in outcomes.outcomes {
       guard let id = topics[outcome.topic], var model = models[id] else { continue }
+      let epoch = life(of: id, in: outcomes.epoch)
       switch outcome.rest {
       case .committed(let count, let version):
         for offset in 0..<UInt32(count) {
-          acknowledge(outcome.number + offset, at: version + Version(offset), outcomes.epoch, in: &model)
+          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, in: &model)
         }
       case .kept: end(outcome.number, as: .kept, in: &model)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
       case .conflict(let conflict):
         if let write = model.outbox.id(of: outcome.number), model.outbox[write]?.isUndecided == true,
-          triesAgain(write, after: conflict, outcomes.epoch, in: &model)
+          triesAgain(write, after: conflict, epoch, in: &model)
         {
           break
         }
@@ -153,6 +155,7 @@ extension Session {
 
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, in model: inout PeerModel) {
+    if model.isEphemeral, outcome != .kept { model.disclaim(write) }
     settled.append((write, model.id, outcome))
     release(write, in: &model)
     model.note(.outcome)

@@ -192,7 +192,7 @@ public struct Session: Sendable {
   mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
     var joins: [Join] = []
     for id in ids.sorted() {
-      guard var model = models[id] else { continue }
+      guard var model = models[id], !model.isEphemeral || hubCan(Capability.ephemeral) else { continue }
       lastRequest += 1
       model.joining = .asked(request: lastRequest, at: now)
       model.chunks.removeAll()

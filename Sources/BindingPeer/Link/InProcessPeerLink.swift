@@ -70,6 +70,7 @@ final class InProcessPeerLink: PeerLink {
       }
       connection?.close()
       self.runtime.withLock { $0 = nil }
+      runtime.linkHasEnded()
     default: break
     }
   }

@@ -18,16 +18,23 @@ final class ZeroMQPeerLink: PeerLink {
       self.wakeup.withLock { $0 = wakeup }
       let addresses = addresses
       _ = try SocketThread(name: "bindpeer") {
-        do throws(ZeroMQError) {
-          let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
-          try loop.run()
-        } catch {
-          runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
-          runtime.end()
-        }
+        ZeroMQPeerLink.run(for: runtime, addresses, wakeup)
+        runtime.linkHasEnded()
       }
     } catch {
       runtime.log.critical("the link cannot start", metadata: ["error": "\(error)"])
+      runtime.linkHasEnded()
+    }
+  }
+
+  /// Returns when the sockets are closed, and what they had to send has left.
+  private static func run(for runtime: PeerRuntime, _ addresses: [HubAddress], _ wakeup: Wakeup) {
+    do throws(ZeroMQError) {
+      let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
+      try loop.run()
+    } catch {
+      runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
+      runtime.end()
     }
   }
 
@@ -71,6 +78,8 @@ private final class PeerSocketLoop {
 
   /// A connection that does not come about in this time is given up.
   private static let connectMilliseconds: UInt64 = 2_000
+  /// How long a good-bye may take to leave.
+  private static let farewellMilliseconds = 200
   /// Frames taken from a socket before the other one, and writers, get their turn.
   private static let drainFrames = 1_024
 
@@ -133,6 +142,8 @@ private final class PeerSocketLoop {
       case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
       case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
       case .close:
+        // What cannot be told so is no error: the hub learns of it when the lease ends.
+        try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
         closeBoth()
         isEnded = true
       default: break

@@ -71,13 +71,15 @@ struct PeerBench {
   }
 
   @discardableResult
-  mutating func welcome(knew: Bool = false, limits: Limits = Limits()) -> Drain {
+  mutating func welcome(
+    knew: Bool = false, limits: Limits = Limits(), capabilities: [String] = [Capability.ephemeral]
+  ) -> Drain {
     hub(
       .welcome(
         Welcome(
           session: sessionID, logID: log, epoch: epoch, knewIdentity: knew, mayAskOffers: true, durability: .memory,
           beatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: 0, hub: "hub", limits: limits,
-          ways: [Way(request: "tcp:7877", publish: "tcp:7878")])))
+          ways: [Way(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 
   /// Opens, is welcomed, and has `lamp` joined with what the snapshot holds.

@@ -1,0 +1,78 @@
+public import BindingWire
+
+/// Ephemeral lines (protocol.md §9): to a session they are models like others, but for their life and their claims.
+extension Session {
+  /// Whether the present hub can do something that not every hub can.
+  func hubCan(_ capability: String) -> Bool { welcome?.capabilities.contains(capability) ?? false }
+
+  /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
+  /// long as the hub's process.
+  func life(of line: String, in epoch: Epoch) -> Epoch { models[line]?.isEphemeral == true ? Epoch(start) : epoch }
+
+  /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
+  /// Where it has not, nothing happens there.
+  mutating func claimAgain(now: UInt64, _ output: inout PeerOutput) {
+    for id in models.keys.sorted() where Names.isEphemeral(id) { claim(in: id, now: now, &output) { _, _ in true } }
+  }
+
+  /// The same for what is not there though nothing is under way: its write was decided before the hub took us for gone.
+  mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
+    for (id, model) in models where model.isEphemeral && model.isCurrent && !model.claims.isEmpty {
+      let tag = identity.tag
+      claim(in: id, now: now, &output) { !model.replica.holds($1, in: $0, of: tag) }
+    }
+  }
+
+  private mutating func claim(
+    in id: String, now: UInt64, _ output: inout PeerOutput, where isMissing: (String, FieldValue) -> Bool
+  ) {
+    guard let model = models[id] else { return }
+    for (field, value) in model.claims.sorted(by: { $0.key < $1.key })
+    where !model.outbox.isUndecided(field) && isMissing(field, value) {
+      // Nobody waits for its outcome. Where there is no room for it now, there is later.
+      _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)
+    }
+  }
+
+  /// The owner's answer to `PeerAction.judge`; nothing is said if the hub was lost since.
+  /// - Parameter reason: why not; nil: it may be carried out.
+  public mutating func answer(_ judge: Judge, refusing reason: String?, now: UInt64, into output: inout PeerOutput) {
+    guard phase == .live, judge.session == sessionID else { return }
+    var text = reason ?? ""
+    while text.utf8.count > Judged.maxTextBytes { text.removeLast() }
+    say(
+      .judged(Judged(topic: judge.topic, token: judge.token, isAccepted: reason == nil, text: text)), now: now, &output)
+  }
+}
+
+extension PeerModel {
+  mutating func claim(_ proposal: Proposal) {
+    for operation in proposal.operations {
+      switch operation.verb {
+      case .set: claims[operation.field] = operation.value
+      case .clear: claims.removeAll()
+      default: claims[operation.field] = nil
+      }
+    }
+  }
+
+  /// A write came to nothing: what it claimed is somebody else's, or nobody's.
+  mutating func disclaim(_ write: WriteID) {
+    for operation in outbox[write]?.proposal.operations ?? [] where claims[operation.field] == operation.value {
+      claims[operation.field] = nil
+    }
+  }
+}
+
+extension Replica {
+  /// Whether a field of an ephemeral line has the value that its peer claims.
+  func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
+    guard field == Names.me else {
+      return place(of: field).map { fields[$0].origin.tag == tag && fields[$0].value == value } ?? false
+    }
+    // What a peer says stands in the field of its place.
+    let own = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
+      .first { $0["tag"] == .string(tag.description) }
+    return own?["says"] == value.jsonIfValid
+  }
+}

@@ -1,0 +1,49 @@
+import BindingPeer
+import Foundation
+
+/// What `ls --peers` shows: who is in a model, or in each below a prefix. Who only looks is not among them.
+struct PeerList {
+  let common: CommonOptions
+
+  func show(_ address: Address) async throws {
+    guard address.field == nil else { throw Failure(.usage, "ls --peers takes a model or a prefix, not a field") }
+    let peer = try await common.connect()
+    var ids = [address.model]
+    if address.isPrefix {
+      guard let models = await peer.list(address.model, within: common.timeout.duration) else {
+        throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
+      }
+      ids = models.filter { $0.fields > 0 }.map(\.id).sorted()
+    }
+    var count = 0
+    for id in ids {
+      let presence = try await peer.presence(in: id, patience: common.timeout.duration)
+      guard await presence.whenCurrent(within: .zero) else {
+        throw Failure(
+          .timedOut, "Who is in \(id) did not come within \(common.timeout.milliseconds) ms; an older hub cannot tell.")
+      }
+      for present in presence.peers { tell(present, in: id) }
+      count += presence.peers.count
+    }
+    if count == 0, !common.json {
+      throw Failure(.no, "Nobody is in \(address.isPrefix ? "any of them" : address.model).")
+    }
+    await peer.close(flush: .zero)
+  }
+
+  private func tell(_ peer: PresentPeer, in model: String) {
+    let name = "\(peer.name)-\(peer.tag.short)"
+    let since = UInt64(peer.since.timeIntervalSince1970 * 1_000)
+    if common.json {
+      Terminal.say(
+        .object([
+          .init("model", .string(model)), .init("peer", .string(name)), .init("name", .string(peer.name)),
+          .init("tag", .string(peer.tag.description)), .init("since", .integer(Int64(clamping: since))),
+          .init("says", peer.says ?? .null),
+        ]))
+    } else {
+      let says = peer.says.map { "  \(Terminal.readable(FieldValue(json: $0)))" } ?? ""
+      Terminal.say("\(model)  \(name)  since \(Terminal.clock(since))\(says)")
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// A hub with ann and ben in `lamp` and in its ephemeral line.
+struct Room {
+  var hub: HubBench
+  /// The stored line was named first.
+  static let line = HubBench.lamp + 1
+  static let name = "@ephemeral/lamp"
+  static let epoch = Epoch(HubBench.start)
+
+  init(_ configure: (inout HubConfiguration) -> Void = { _ in }) {
+    hub = HubBench(configure)
+    for peer in [Speaker.ann, .ben] {
+      hub.live(peer)
+      hub.join(peer, Join(request: 2, model: Self.name), topic: Self.line)
+    }
+  }
+
+  @discardableResult
+  mutating func write(
+    _ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation...
+  ) -> WireOutcome.Rest? {
+    hub.say(peer, .propose([.of(number, operations, topic: Self.line)])).outcomes(peer, topic: Self.line)[number]
+  }
+
+  mutating func read() -> ReadModel { hub.read(Self.name, topic: Self.line) }
+
+  /// The fields that peers wrote.
+  mutating func values() -> [String: String] { read().values.filter { !$0.key.hasPrefix("@peer") } }
+
+  /// Who is present, by field.
+  mutating func present() -> [String: String] {
+    read().values.filter { $0.key.hasPrefix("@peer") }.mapValues { text in
+      if case .string(let name)? = (try? json(text).json)?["name"] { name } else { text }
+    }
+  }
+}
+
+func isRefused(_ outcome: WireOutcome.Rest?, _ code: RefusalCode) -> Bool { outcome?.refusal == code }
+
+@Suite("Ephemeral lines at the hub")
+struct EphemeralTests {
+  private var room = Room()
+
+  @Test("an ephemeral line has its own versions, in a life that is the hub's start")
+  mutating func ownLife() {
+    let outcome = room.write(.ann, 1, .set("cursor", "7"))
+    let read = room.read()
+    #expect(read.epoch == Room.epoch)
+    #expect(outcome == .committed(read.version))
+    #expect(room.hub.read().version == 0)
+  }
+
+  @Test("nothing of it goes to the store")
+  mutating func notStored() {
+    room.hub.settling = .later
+    #expect(room.write(.ann, 1, .set("cursor", "7")) != nil)
+    #expect(room.hub.waiting.isEmpty)
+  }
+
+  @Test("a field that a living peer wrote is refused to others, with its name")
+  mutating func belongs() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    let outcome = room.write(.ben, 1, .set("cursor", "8"))
+    guard case .refused(let refusal)? = outcome else {
+      Issue.record("\(String(describing: outcome))")
+      return
+    }
+    #expect(refusal.code == .notOwner)
+    #expect(refusal.text.contains("lamp.cursor belongs to ann#"))
+    #expect(room.values() == ["cursor": "7"])
+  }
+
+  @Test("a deletion by others is refused too")
+  mutating func belongsToDelete() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    #expect(isRefused(room.write(.ben, 1, .delete("cursor")), .notOwner))
+  }
+
+  @Test("clear takes only what its writer has")
+  mutating func clearsOwn() {
+    room.write(.ann, 1, .set("a", "1"))
+    room.write(.ben, 1, .set("b", "2"))
+    room.write(.ann, 2, WireOperation(verb: .clear, field: .id(0), value: nil))
+    #expect(room.values() == ["b": "2"])
+  }
+
+  @Test("what its peer deletes is free")
+  mutating func released() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    room.write(.ann, 2, .delete("cursor"))
+    #expect(room.write(.ben, 1, .set("cursor", "8")) != nil)
+    #expect(room.values() == ["cursor": "8"])
+  }
+
+  @Test("the same value again is no commit")
+  mutating func sameAgain() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    #expect(room.write(.ann, 2, .set("cursor", "7")) == .kept)
+  }
+
+  @Test("what a session wrote goes with it when it leaves")
+  mutating func goesWithLeave() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    room.hub.say(.ann, .leave(Leave()))
+    #expect(room.values().isEmpty)
+  }
+
+  @Test("what a session wrote goes when its lease ends, and everybody hears of it")
+  mutating func goesWithLease() {
+    var room = Room { $0.leaseRange = 1_000...60_000 }
+    let cat = Speaker.cat
+    room.hub.hello(cat, lease: 3_000)
+    room.hub.join(cat, Join(request: 1, model: Room.name), topic: Room.line)
+    room.write(cat, 1, .set("cursor", "7"))
+    for _ in 0..<2 {
+      room.hub.wait(1_000)
+      room.hub.say(.ann, .askHeads)
+      room.hub.say(.ben, .askHeads)
+    }
+    #expect(room.values() == ["cursor": "7"])
+    let heard = room.hub.wait(1_100)
+    #expect(heard.commits().contains { $0.commits.contains { $0.changes.contains { $0.value == nil } } })
+    #expect(room.values().isEmpty)
+  }
+
+  @Test("what a session wrote stays while its peer says hello again")
+  mutating func staysOverReconnect() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    let again = Speaker.ann.again(11)
+    let heard = room.hub.hello(again)
+    #expect(heard.commits().isEmpty)
+    #expect(room.values() == ["cursor": "7"])
+  }
+
+  @Test("leaving the line releases what was written in it, and nothing else")
+  mutating func leavesLine() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    room.hub.write(.ann, 1, .set("on", "true"))
+    room.hub.say(.ann, .leave(Leave(topics: [Room.line])))
+    #expect(room.values().isEmpty)
+    #expect(room.hub.read().values == ["on": "true"])
+  }
+
+  @Test("an ephemeral line is announced to nobody")
+  mutating func notAnnounced() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    let heard = room.hub.say(.ben, .join([Join(request: 9, prefix: "")]))
+    #expect(heard.announces(.ben).flatMap(\.models).isEmpty)
+  }
+
+  @Test("a peer that is behind is brought up with a delta, as in any line")
+  mutating func delta() {
+    room.write(.ann, 1, .set("a", "1"))
+    let before = room.read()
+    room.write(.ann, 2, .set("b", "2"))
+    let names = UInt32(before.fields.count)
+    let heard = room.hub.say(
+      .ben,
+      .join([
+        Join(request: 5, model: Room.name, epoch: Room.epoch, version: before.version, namesKnown: names)
+      ]))
+    #expect(heard.chunks(.ben).map(\.form) == [.delta])
+    #expect(heard.chunks(.ben).flatMap(\.entries).map { $0.value?.description } == ["2"])
+  }
+
+  @Test("a peer that is ahead in an ephemeral line does not make the hub doubt its log")
+  mutating func aheadDoesNotMatter() {
+    let heard = room.hub.say(
+      .ben, .join([Join(request: 5, model: Room.name, epoch: Room.epoch, version: 1_000)]))
+    #expect(heard.newEpoch == nil)
+  }
+
+  @Test("the protocol's own names are no fields for peers", arguments: ["@peer-0", "@peer-77", "@description"])
+  mutating func reservedNames(_ name: String) {
+    let outcome = room.write(.ann, 1, .set(name, "1"))
+    #expect(outcome?.refusal == .badName || outcome?.refusal == .notOwner)
+  }
+
+  @Test("names of the ephemeral line are no fields of the stored one", arguments: ["@me", "@owner", "@peer-1"])
+  mutating func reservedInStored(_ name: String) {
+    #expect(isRefused(room.hub.write(.ann, 1, .set(name, "1")), .badName))
+  }
+}
+
+@Suite("The description and ephemeral lines")
+struct EphemeralDescriptionTests {
+  private var room = Room()
+
+  init() {
+    let description =
+      #"{"fields":{"load":{"type":"number","min":0,"max":1,"ephemeral":true},"on":{"type":"boolean"}}}"#
+    room.hub.write(.ann, 1, .set("@description", description))
+  }
+
+  @Test("what is described as ephemeral is refused in the stored line")
+  mutating func notStored() {
+    #expect(isRefused(room.hub.write(.ann, 2, .set("load", "0.5")), .doesNotFit))
+  }
+
+  @Test("the description holds for ephemeral fields")
+  mutating func holds() {
+    #expect(isRefused(room.write(.ann, 1, .set("load", "7")), .doesNotFit))
+    room.write(.ann, 2, .set("load", "0.5"))
+    #expect(room.values() == ["load": "0.5"])
+  }
+
+  @Test("whether it is ephemeral is a boolean")
+  mutating func malformed() {
+    #expect(
+      isRefused(
+        room.hub.write(.ann, 2, .set("@description", #"{"fields":{"a":{"ephemeral":1}}}"#)), .malformedValue))
+  }
+}

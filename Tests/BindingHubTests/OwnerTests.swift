@@ -1,0 +1,133 @@
+import BindingHub
+import BindingWire
+import Testing
+
+@Suite("A model's owner at the hub")
+struct OwnerTests {
+  private var room = Room()
+
+  init() { room.write(.ann, 1, .set("@owner", #""ann""#)) }
+
+  private func question(_ heard: Heard) -> Judge? {
+    heard.messages(to: .ann).lazy.compactMap { if case .judge(let judge) = $0 { judge } else { nil } }.first
+  }
+
+  private func answer(_ judge: Judge, _ reason: String? = nil) -> PeerMessage {
+    .judged(Judged(topic: judge.topic, token: judge.token, isAccepted: reason == nil, text: reason ?? ""))
+  }
+
+  @Test("the owner is asked what the fields would become, before anything is decided")
+  mutating func asked() throws {
+    room.hub.write(.ann, 1, .set("count", "5"))
+    let heard = room.hub.say(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
+    let judge = try #require(question(heard))
+    #expect(judge.origin == Speaker.ben.origin)
+    #expect(judge.topic == HubBench.lamp)
+    #expect(judge.fields.map(\.name) == ["count", "on"])
+    #expect(judge.fields.map { $0.value?.description } == ["7", "true"])
+    #expect(heard.outcomes(.ben).isEmpty)
+    #expect(room.hub.read().values == ["count": "5"])
+  }
+
+  @Test("what the owner agrees to is committed")
+  mutating func agreed() throws {
+    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let heard = room.hub.say(.ann, answer(judge))
+    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    #expect(room.hub.read().values == ["on": "true"])
+  }
+
+  @Test("what the owner refuses is refused with its reason, and takes its number")
+  mutating func refused() throws {
+    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let heard = room.hub.say(.ann, answer(judge, "not at night"))
+    guard case .refused(let refusal)? = heard.outcomes(.ben)[1] else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(refusal.code == .refusedByOwner)
+    #expect(refusal.text == "lamp: ann says: not at night")
+    #expect(question(room.hub.say(.ben, .propose([.of(2, [.set("on", "false")])]))) != nil)
+  }
+
+  @Test("the owner's own writes are carried out unasked")
+  mutating func ownWrites() {
+    #expect(room.hub.write(.ann, 1, .set("on", "true")) == .committed(1))
+  }
+
+  @Test("what comes meanwhile waits, and is asked about in its turn")
+  mutating func inTurn() throws {
+    let first = try #require(
+      question(room.hub.say(.ben, .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))))
+    #expect(room.hub.write(.ann, 1, .set("c", "3")) == nil)
+    let heard = room.hub.say(.ann, answer(first))
+    let second = try #require(question(heard))
+    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    let last = room.hub.say(.ann, answer(second))
+    #expect(last.outcomes(.ben) == [2: .committed(2)])
+    #expect(last.outcomes(.ann) == [1: .committed(3)])
+  }
+
+  @Test("what would be refused or conflict anyway is not asked about")
+  mutating func notAsked() {
+    room.hub.write(.ann, 1, .set("on", "true"))
+    let heard = room.hub.say(
+      .ben, .propose([.of(1, [.set("on", "false")], conditions: [.unchanged("on", since: 0)])]))
+    #expect(question(heard) == nil)
+    #expect(heard.outcomes(.ben)[1]?.conflict != nil)
+  }
+
+  @Test("an owner that does not answer within 2 s is not waited for")
+  mutating func silent() throws {
+    _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
+    #expect(room.hub.wait(1_900).outcomes(.ben).isEmpty)
+    let heard = room.hub.wait(200)
+    #expect(heard.outcomes(.ben)[1]?.refusal == .ownerSilent)
+    #expect(room.hub.counters.silentOwners == 1)
+  }
+
+  @Test("an answer that comes too late, or from somebody else, changes nothing")
+  mutating func lateAnswer() throws {
+    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    #expect(room.hub.say(.ben, answer(judge)).outcomes(.ben).isEmpty)
+    room.hub.wait(2_100)
+    #expect(room.hub.say(.ann, answer(judge)).outcomes(.ben).isEmpty)
+    #expect(room.hub.read().values.isEmpty)
+  }
+
+  @Test("when the owner goes, what it was asked about is decided without it")
+  mutating func ownerGoes() throws {
+    _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
+    let heard = room.hub.say(.ann, .leave(Leave()))
+    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    #expect(room.hub.write(.ben, 2, .set("on", "false")) == .committed(2))
+  }
+
+  @Test("a model has one owner")
+  mutating func oneOwner() {
+    #expect(isRefused(room.write(.ben, 1, .set("@owner", "1")), .notOwner))
+  }
+
+  @Test("an answer that comes while a batch is being stored is carried out after it")
+  mutating func whileStoring() throws {
+    room.hub.settling = .later
+    // In one drain: ann's own write is decided, then ben's is asked about.
+    let heard = room.hub.together([
+      (.ann, .propose([.of(1, [.set("a", "1")])])), (.ben, .propose([.of(1, [.set("b", "2")])])),
+    ])
+    let judge = try #require(question(heard))
+    #expect(room.hub.say(.ann, answer(judge)).outcomes(.ben).isEmpty)
+    room.hub.settling = .atOnce
+    let after = try room.hub.settleWithStore()
+    #expect(after.outcomes(.ann) == [1: .committed(1)])
+    #expect(after.outcomes(.ben) == [1: .committed(2)])
+  }
+
+  @Test("a peer that goes while its write is asked about leaves the model free")
+  mutating func proposerGoes() throws {
+    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    room.hub.say(.ben, .leave(Leave()))
+    room.hub.say(.ann, answer(judge))
+    #expect(room.hub.write(.ann, 1, .set("on", "false")) == .committed(1))
+  }
+}

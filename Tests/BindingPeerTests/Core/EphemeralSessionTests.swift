@@ -1,0 +1,162 @@
+import BindingPeer
+import BindingWire
+import Testing
+
+@Suite("A session's ephemeral lines")
+struct EphemeralSessionTests {
+  private static let line = "@ephemeral/lamp"
+
+  /// Joined, current, in the life of this start, with what the snapshot holds.
+  private func present(keepsOutbox: Bool = false, _ fields: [Entry] = []) -> PeerBench {
+    var bench = PeerBench(keepsOutbox: keepsOutbox)
+    bench.join(Self.line)
+    bench.open()
+    catchUp(&bench, bench.welcome().request, fields)
+    return bench
+  }
+
+  private func catchUp(_ bench: inout PeerBench, _ request: UInt32, _ fields: [Entry] = [], mark: ProposalNumber = 0) {
+    let (version, epoch) = (fields.map(\.version).max() ?? 0, bench.epoch)
+    bench.epoch = Epoch(bench.start)
+    defer { bench.epoch = epoch }
+    bench.hub(
+      bench.assigned(request, model: Self.line),
+      bench.joined(request, version: version, mark: mark, follows: .snapshot, model: Self.line),
+      bench.chunk(request, version: version, fields, mark: mark))
+  }
+
+  private func say(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
+    try bench.write(.set([field: value]), to: Self.line).drain
+  }
+
+  @Test("a hub that does not know ephemeral lines is not asked for one")
+  func oldHub() {
+    var bench = PeerBench()
+    bench.join(Self.line)
+    bench.join()
+    bench.open()
+    #expect(bench.welcome(capabilities: []).joins.map(\.name) == ["lamp"])
+  }
+
+  @Test("the life of an ephemeral line is not that of the log")
+  func otherLife() {
+    let bench = present()
+    #expect(bench.session.isCurrent(Self.line))
+    #expect(bench.session.epoch == bench.epoch)
+    #expect(bench.session.version(of: Self.line).epoch == Epoch(bench.start))
+  }
+
+  @Test("heads that name the log's epoch do not send it back to join")
+  func heads() {
+    var bench = present()
+    let head = ModelHead(topic: PeerBench.lamp, version: 0, digest: 0)
+    let drain = bench.hub(.heads(HeadsAnswer(session: bench.sessionID, epoch: bench.epoch, heads: [head])))
+    #expect(drain.joins.isEmpty)
+  }
+
+  @Test("an outcome that names the log's epoch acknowledges what was written here")
+  func outcomes() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    #expect(drain.settled.map(\.1) == [.committed(epoch: Epoch(bench.start), version: 1)])
+  }
+
+  @Test("after a new welcome it claims again what it wrote, and shows it all the time")
+  func claims() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    bench.lose()
+    bench.open()
+    bench.start += 1
+    let request = bench.welcome().request
+    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+    let epoch = bench.epoch
+    bench.epoch = Epoch(bench.start)
+    let drain = bench.hub(
+      bench.assigned(request, model: Self.line),
+      bench.joined(request, version: 0, mark: 0, follows: .snapshot, model: Self.line),
+      bench.chunk(request, version: 0, [], mark: 0))
+    bench.epoch = epoch
+    #expect(drain.proposals.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
+    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+  }
+
+  @Test("what it wrote and the hub has no more is claimed with the next beat")
+  func claimsLost() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    let epoch = Epoch(bench.start)
+    let names = NamesRun(first: 0, names: ["cursor"])
+    bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: epoch))
+    #expect(bench.hub(bench.beat(1)).proposals.isEmpty)
+    bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: epoch))
+    #expect(bench.hub(bench.beat(2)).proposals.count == 1)
+  }
+
+  @Test("what it released is not claimed again")
+  func released() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, .committed(count: 1, version: 2))))
+    bench.lose()
+    bench.open()
+    bench.welcome()
+    #expect(bench.session.unconfirmed == 0)
+  }
+
+  @Test("what turned out to be somebody else's is not claimed again")
+  func refused() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .refused(Refusal(.notOwner, "it is ben's")))))
+    bench.lose()
+    bench.open()
+    bench.welcome()
+    #expect(bench.session.unconfirmed == 0)
+  }
+
+  @Test("nothing of it is kept in an outbox")
+  func notKept() throws {
+    var bench = present(keepsOutbox: true)
+    let drain = try say(&bench, "cursor", "7")
+    let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    #expect((drain.notes + end.notes).isEmpty)
+  }
+
+  @Test("after a hub with another log it goes on, and claims what it had")
+  func otherLog() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    bench.lose()
+    bench.open()
+    bench.log += 1
+    bench.epoch += 1
+    bench.start += 1
+    let drain = bench.welcome()
+    #expect(drain.settled.isEmpty)
+    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+  }
+
+  @Test("a question to the owner is handed on, and the answer goes back")
+  func judges() throws {
+    var bench = PeerBench()
+    bench.live()
+    let judge = Judge(
+      session: bench.sessionID, topic: PeerBench.lamp, token: 5, origin: PeerBench.other,
+      fields: [JudgedField(name: "on", value: json("true"))])
+    #expect(bench.hub(.judge(judge)).judges == [judge])
+    let answer = bench.act { session, now, output in
+      session.answer(judge, refusing: String(repeating: "é", count: 600), now: now, into: &output)
+    }
+    guard case .judged(let judged)? = answer.sent.first else {
+      Issue.record("nothing was said")
+      return
+    }
+    #expect(judged.token == 5 && !judged.isAccepted && judged.text.utf8.count == 1_000)
+  }
+}

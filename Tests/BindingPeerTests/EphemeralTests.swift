@@ -1,0 +1,233 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Dispatch
+import Testing
+
+private struct Desk: Model {
+  @Field var on = false
+  @Field(.ephemeral) var cursor: Int? = nil
+  @Field(.ephemeral, 0...1) var load = 0.0
+}
+
+private struct Sensor: Model {
+  @Field(.ephemeral) var temperature: Double? = nil
+}
+
+/// Looks until `condition` holds, at most 20 s.
+private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+  while !condition() {
+    if DispatchTime.now().uptimeNanoseconds > end { return false }
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return true
+}
+
+@Suite("Ephemeral fields and presence between peers")
+struct EphemeralFieldTests {
+  private let hub: Hub
+  private let left: Peer
+  private let right: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    left = Peer(name: "left", hub: hub)
+    right = Peer(name: "right", hub: hub)
+  }
+
+  private func desks() async throws -> (Desk, Desk) {
+    (
+      try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20)),
+      try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    )
+  }
+
+  @Test("an ephemeral field is written and seen like any other")
+  func seen() async throws {
+    let (mine, theirs) = try await desks()
+    mine.cursor = 7
+    #expect(mine.cursor == 7)
+    #expect(await eventually { theirs.cursor == 7 })
+  }
+
+  @Test("it goes with the peer that wrote it, and its default shows")
+  func goes() async throws {
+    let (mine, theirs) = try await desks()
+    mine.cursor = 7
+    mine.on = true
+    #expect(await eventually { theirs.cursor == 7 && theirs.on })
+    await left.close()
+    #expect(await eventually { theirs.cursor == nil })
+    #expect(theirs.on)
+  }
+
+  @Test("another peer's write is refused, and its field falls back")
+  func belongs() async throws {
+    let (mine, theirs) = try await desks()
+    _ = try await mine.$cursor.write(7).committed
+    #expect(await eventually { theirs.cursor == 7 })
+    let outcome = try await theirs.$cursor.write(8).outcome
+    guard case .refused(let refusal) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(refusal.code == .notOwner)
+    #expect(await eventually { theirs.cursor == 7 })
+  }
+
+  @Test("what is released can be written by others")
+  func released() async throws {
+    let (mine, theirs) = try await desks()
+    _ = try await mine.$cursor.write(7).committed
+    _ = try await mine.$cursor.release().committed
+    #expect(mine.cursor == nil)
+    _ = try await theirs.$cursor.write(8).committed
+    #expect(await eventually { mine.cursor == 8 })
+  }
+
+  @Test("a declared range holds")
+  func range() async throws {
+    let (mine, _) = try await desks()
+    mine.load = 3
+    #expect(mine.load == 0)
+  }
+
+  @Test("ephemeral defaults are not written")
+  func noDefaults() async throws {
+    let (_, theirs) = try await desks()
+    #expect(await eventually { theirs.shared?.modelDescription.fields["cursor"]?.isEphemeral == true })
+    #expect(theirs.shared?.record("cursor")?.committed == nil)
+    #expect(theirs.shared?.modelDescription.fields["on"]?.isEphemeral == false)
+  }
+
+  @Test("a change takes stored fields only")
+  func mixed() async throws {
+    let (mine, _) = try await desks()
+    #expect(throws: FieldError.mixed(field: "cursor")) {
+      try mine.change {
+        $0.on = true
+        $0.cursor = 3
+      }
+    }
+    #expect(!mine.on)
+    #expect(mine.cursor == nil)
+  }
+
+  @Test("a model may have ephemeral fields only")
+  func onlyEphemeral() async throws {
+    let mine = try await left.share(Sensor.self, id: "sensor", on: .direct, patience: .seconds(20))
+    let theirs = try await right.share(Sensor.self, id: "sensor", on: .direct, patience: .seconds(20))
+    #expect(mine.shared?.id == "sensor")
+    mine.temperature = 21.5
+    #expect(await eventually { theirs.temperature == 21.5 })
+  }
+
+  @Test("who shares the model is present, by when it came, with what it says")
+  func presence() async throws {
+    let (mine, _) = try await desks()
+    let here = try await mine.presence(patience: .seconds(20))
+    #expect(await eventually { here.peers.map(\.name) == ["left", "right"] })
+    #expect(here.peers.map(\.tag) == [left.tag, right.tag])
+    #expect(here.peers.allSatisfy { $0.says == nil })
+    try here.say("busy")
+    #expect(await eventually { here.peers.first?.says == .string("busy") })
+    try here.say(json: nil)
+    #expect(await eventually { here.peers.first?.says == nil })
+  }
+
+  @Test("who looks is told who comes and who goes")
+  func comesAndGoes() async throws {
+    let mine = try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    let here = try await mine.presence(patience: .seconds(20))
+    let seen = Protected<[[String]]>([])
+    let token = here.observe { peers in seen.withLock { $0.append(peers.map(\.name)) } }
+    let theirs = try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    #expect(await eventually { seen.withLock { $0.last == ["left", "right"] } })
+    #expect(theirs.shared != nil)
+    await right.close()
+    #expect(await eventually { seen.withLock { $0.last == ["left"] } })
+    token.cancel()
+  }
+
+  @Test("who only reads without types is present too")
+  func plainReaders() async throws {
+    let model = try right.model("desk")
+    let mine = try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    #expect(await model.whenCurrent(within: .seconds(20)))
+    let here = try await mine.presence(patience: .seconds(20))
+    #expect(await eventually { Set(here.peers.map(\.name)) == ["left", "right"] })
+  }
+}
+
+@Suite("A model's owner")
+struct OwnershipTests {
+  private let hub: Hub
+  private let left: Peer
+  private let right: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    left = Peer(name: "driver", hub: hub)
+    right = Peer(name: "panel", hub: hub)
+  }
+
+  private func desks() async throws -> (Desk, Desk) {
+    (
+      try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20)),
+      try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    )
+  }
+
+  @Test("the owner's closure sees the model as it would be, and who writes")
+  func sees() async throws {
+    let (mine, theirs) = try await desks()
+    let heard = Protected<[(Bool, String)]>([])
+    let ownership = try await mine.validate { new, by in heard.withLock { $0.append((new.on, by.name)) } }
+    _ = try await theirs.$on.write(true).committed
+    #expect(heard.withLock { $0.map(\.0) } == [true])
+    #expect(heard.withLock { $0.map(\.1) } == ["panel"])
+    ownership.release()
+  }
+
+  @Test("what it throws is the reason of the refusal")
+  func refuses() async throws {
+    let (mine, theirs) = try await desks()
+    let ownership = try await mine.validate { new, _ in if new.on { throw Refused("not at night") } }
+    do {
+      _ = try await theirs.$on.write(true).committed
+      Issue.record("it was committed")
+    } catch let rejection as WriteRejection {
+      #expect(rejection.description.contains("driver says: not at night"))
+    }
+    #expect(await eventually { !theirs.on })
+    #expect(!mine.on)
+    mine.on = true
+    #expect(await eventually { theirs.on })
+    ownership.release()
+  }
+
+  @Test("after the release everybody writes freely; so does everybody when the owner is gone")
+  func released() async throws {
+    let (mine, theirs) = try await desks()
+    var ownership: Ownership? = try await mine.validate { _, _ in throw Refused("never") }
+    await #expect(throws: WriteRejection.self) { _ = try await theirs.$on.write(true).committed }
+    ownership = nil
+    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+    var isFree = false
+    while !isFree, DispatchTime.now().uptimeNanoseconds < end {
+      if case .committed? = try? await theirs.$on.write(true).outcome { isFree = true }
+    }
+    #expect(isFree)
+    #expect(ownership == nil)
+  }
+
+  @Test("a second owner is refused, here and elsewhere")
+  func second() async throws {
+    let (mine, theirs) = try await desks()
+    let ownership = try await mine.validate { _, _ in }
+    await #expect(throws: Refused.self) { _ = try await mine.validate { _, _ in } }
+    await #expect(throws: WriteRejection.self) { _ = try await theirs.validate { _, _ in } }
+    ownership.release()
+  }
+}
