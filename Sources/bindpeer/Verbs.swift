@@ -153,12 +153,17 @@ struct Wait: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL.FIELD=VALUE …")
   var conditions: [String]
+  @Flag(help: "Wait for ephemeral fields: what goes with the peer that wrote it.")
+  var ephemeral = false
 
   mutating func run() async throws {
     let wanted = try conditions.map { text throws(Failure) in try WaitCondition(text) }
     let peer = try await common.connect()
     var models: [SharedModel] = []
-    for condition in wanted { models.append(try peer.model(condition.address.model)) }
+    for condition in wanted {
+      let model = try peer.model(condition.address.model)
+      models.append(ephemeral ? model.ephemeral : model)
+    }
     let pairs = Array(zip(wanted, models))
     let (news, bell) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let tokens = models.map { $0.observe { _, _ in bell.yield(true) } }
@@ -232,12 +237,17 @@ struct Pipe: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL")
   var model: String
+  @Flag(help: "Write ephemeral fields: they are there as long as this runs. @me is what others hear of this peer.")
+  var ephemeral = false
 
   mutating func run() async throws {
     let address = try Address(model)
     guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "pipe takes a model") }
     let peer = try await common.connect()
-    let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    var models = try await reader.read([address])
+    if ephemeral { models = try await reader.ephemeral(of: models) }
+    let shared = models[0].1
     let printer = WatchPrinter(json: true, count: nil) {}
     printer.follow(shared, field: nil, fromNow: true)
     var number = 0

@@ -38,6 +38,19 @@ struct PresenceTests {
     withExtendedLifetime((hub, first)) {}
   }
 
+  @Test("what a script writes as ephemeral is read by others, told beside its name, and gone with it")
+  func script() throws {
+    let hub = try bench.startHub(["--lease", "1000"])
+    let sensor = try bench.start("pipe", "lamp", "--ephemeral", "--name", "sensor")
+    sensor.write(#"{"lux":70,"@me":{"room":"attic"}}"#)
+    #expect(try bench.run("wait", "lamp.lux=70", "--ephemeral").code == 0)
+    #expect(try bench.run("get", "lamp.lux", "--ephemeral", "--raw").output == "70")
+    #expect(try bench.run("ls", "--peers", "lamp").output.hasSuffix(#"{"room":"attic"}"#))
+    sensor.send(SIGKILL)
+    #expect(try eventually { try bench.run("get", "lamp.lux", "--ephemeral").code == 1 })
+    withExtendedLifetime(hub) {}
+  }
+
   @Test("a hub that was stopped for ten seconds takes nobody for gone")
   func stoppedHub() throws {
     let hub = try bench.startHub(["--lease", "3000"])
