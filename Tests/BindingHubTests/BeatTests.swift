@@ -97,6 +97,19 @@ import Testing
     #expect(bench.machine.epoch == epoch)
   }
 
+  @Test("a peer that is ahead while a batch is being stored is believed when that is stored, level with it or not")
+  mutating func aheadMeanwhile() throws {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.settling = .later
+    bench.write(.ann, 2, .set("a", "2"))
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2)
+    #expect(bench.say(.ben, .join([join])).newEpoch == nil)
+    let heard = try bench.settleWithStore()
+    #expect(heard.newEpoch != nil)
+    #expect(heard.askedOffers(.ben).count == 1)
+  }
+
   @Test("a peer at the head makes no new epoch")
   mutating func atHead() {
     bench.write(.ann, 1, .set("a", "1"))

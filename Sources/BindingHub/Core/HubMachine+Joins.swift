@@ -39,7 +39,7 @@ extension HubMachine {
     send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
       &output)
-    believeIfAhead(join, model, &output)
+    believeIfAhead(join, session, model, &output)
     askForOffer(join, session, model, time, &output)
     if let writer = model.knownWriter(record.identity.tag) {
       model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
@@ -50,7 +50,9 @@ extension HubMachine {
   }
 
   private mutating func makeModelIfRoom(_ id: String) -> Int? {
-    guard modelIndex.count < configuration.limits.maxModels else { return nil }
+    // An ephemeral line may come with its model.
+    let count = Names.isEphemeral(id) && modelIndex[Names.model(ofEphemeral: id)] == nil ? 2 : 1
+    guard modelIndex.count + count <= configuration.limits.maxModels else { return nil }
     return Names.isEphemeral(id) ? makeEphemeralLine(id) : makeModel(id)
   }
 
@@ -88,13 +90,39 @@ extension HubMachine {
 
   /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a
   /// start.
-  private mutating func believeIfAhead(_ join: Join, _ model: ModelLog, _ output: inout HubOutput) {
+  private mutating func believeIfAhead(
+    _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
+  ) {
     #if MUTANTS
       if Mutant.isOn(.ignorePeerAhead) { return }
     #endif
-    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version, !believedPeerAhead,
-      !model.isAppending
-    else { return }
+    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version else { return }
+    guard !model.isAppending else {
+      sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
+      return
+    }
+    believe(&output)
+  }
+
+  /// Believes those who were ahead while a batch was being stored: what it holds was decided on a tail that is lost.
+  mutating func believeLate(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = models[index]
+    for id in model.waitingJoins {
+      guard let record = sessions[id]?.joins[model.topic], let version = record.aheadOf, let join = record.open else {
+        continue
+      }
+      sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
+      if join.epoch == epoch, !believedPeerAhead {
+        believe(&output)
+        model.rescuedFrom = RescuePoint(epoch: join.epoch, version: version)
+      }
+      askForOffer(join, id, model, time, &output)
+    }
+  }
+
+  /// Begins a new life of the log, once in a start.
+  private mutating func believe(_ output: inout HubOutput) {
+    guard !believedPeerAhead else { return }
     believedPeerAhead = true
     sequencer.counters.newEpochs += 1
     tailProven = false

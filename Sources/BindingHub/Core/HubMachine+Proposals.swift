@@ -219,6 +219,7 @@ extension HubMachine {
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     touch(index)
     guard !models[index].isAppending else { return }
+    believeLate(index, time, &output)
     raiseMarks(index)
     var waiting = models[index].waiting[...]
     if let judging = models[index].judging {

@@ -35,6 +35,8 @@ struct JoinRecord {
   /// From then on the session is served on the request connection.
   var subscribeBy: UInt64
   var way: Joined.Delivery?
+  /// The version that was here when it told of a later one while a batch was being stored.
+  var aheadOf: Version?
 }
 
 /// What is known of an identity beyond its session.
