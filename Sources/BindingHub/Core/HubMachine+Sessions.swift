@@ -70,6 +70,7 @@ extension HubMachine {
   /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true) {
     guard let session = sessions.remove(id) else { return }
+    if !hasSession(on: session.connection) { behind[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
@@ -135,6 +136,7 @@ extension HubMachine {
 
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
+    behind[connection] = nil
     for id in sessions.byConnection[connection] ?? [] {
       for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] {
         if let index = index(of: topic) { models[index].routed.remove(id) }
