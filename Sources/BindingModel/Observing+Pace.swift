@@ -2,8 +2,8 @@ extension ValueSource where Value: Sendable {
   /// Observes at a pace, as long as `owner` lives, which is held weakly: the present value now, later ones as the pace
   /// has it.
   ///
-  /// Nothing comes after the token's `cancel()` has returned on the lane, and no timer keeps the owner alive.
-  /// - Parameter lane: where `body` runs, one call at a time: a value that had to wait has no writing thread.
+  /// The body runs on the lane, one call at a time: a value that had to wait has no writing thread. Nothing comes after
+  /// the token's `cancel()` has returned there, and no timer keeps the owner alive.
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, lane: Lane = .main, _ body: @escaping @Sendable (Value) -> Void

@@ -40,7 +40,9 @@ public struct Pace<Value: Sendable>: Sendable {
 extension Pace where Value: BinaryFloatingPoint {
   /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
   /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
-  /// - Parameter deadband: in the unit of the value; zero or less, or no number: every change is told.
+  /// - Parameters:
+  ///   - interval: from zero up; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less, or no number: every change is told.
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
     Pace(every: interval, remainder: { told, new in abs(new - told) < deadband ? nil : new })
   }
@@ -49,7 +51,9 @@ extension Pace where Value: BinaryFloatingPoint {
 extension Pace where Value: FixedWidthInteger {
   /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
   /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
-  /// - Parameter deadband: in the unit of the value; zero or less: every change is told.
+  /// - Parameters:
+  ///   - interval: from zero up; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less: every change is told.
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
     Pace(
       every: interval,

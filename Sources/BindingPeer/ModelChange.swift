@@ -66,7 +66,9 @@ extension Pace<ModelChange> {
 
   /// As above, without the numbers that differ by less than `deadband` from what was told of their field before; where
   /// nothing else has changed there is no call. So a field's last value does not arrive where it comes to rest there.
-  /// - Parameter deadband: in the unit of the fields; zero or less: every change is told.
+  /// - Parameters:
+  ///   - interval: from zero up; less counts as zero.
+  ///   - deadband: in the unit of the fields; zero or less: every change is told.
   public static func latest(every interval: Duration, deadband: Double) -> Pace {
     Pace(
       every: interval, fold: { $0.absorb($1) },

@@ -81,7 +81,7 @@ struct SlowPeerTests {
     try slow.join("lamp", subscribes: false)
     let before = peakMemory
     var frames = 0
-    try write(padding: 200) {
+    try write(padding: 100) {
       frames += 1
       // It is alive, and has no ear for the answers.
       if frames.isMultiple(of: 100) { try slow.send(.ping(Ping(token: UInt64(frames)))) }
