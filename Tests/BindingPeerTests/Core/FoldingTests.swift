@@ -106,6 +106,35 @@ struct FoldingTests {
     #expect(sent.map { $0.operations.count } == [2, 3])
   }
 
+  /// Writes by rules; the outcomes that came of it.
+  private func write(
+    _ fields: [String: String], _ rules: [String: RuledWrite] = [:], to bench: inout PeerBench
+  ) throws -> [Outcome] {
+    try bench.act { session, now, output throws(WriteError) in
+      _ = try session.write(.set(fields), rules: rules, to: "lamp", now: now, into: &output)
+    }.outcomes
+  }
+
+  @Test("a plain set and one that its field's policy compares do not replace each other; two that are compared do")
+  func notAcrossRules() throws {
+    var bench = alone()
+    let compared = ["level": RuledWrite(.compareAndSet, base: json("1"))]
+    #expect(try write(["level": "1"], to: &bench).isEmpty)
+    #expect(try write(["level": "2"], compared, to: &bench).isEmpty)
+    #expect(try write(["level": "3"], compared, to: &bench) == [.superseded])
+    #expect(try write(["level": "4"], to: &bench).isEmpty)
+    #expect(bench.session.unconfirmed == 3)
+  }
+
+  @Test("a plain set is not put into one that another field may end as a conflict")
+  func notIntoACondition() throws {
+    var bench = alone()
+    let compared = ["b": RuledWrite(.compareAndSet, base: nil)]
+    #expect(try write(["a": "1"], to: &bench).isEmpty)
+    #expect(try write(["a": "2", "b": "2"], compared, to: &bench).isEmpty)
+    #expect(bench.session.unconfirmed == 2)
+  }
+
   @Test("however many sets of one field are written before there is a hub, one is sent, and each has its outcome")
   func manyFold() throws {
     var bench = alone()
