@@ -57,3 +57,5 @@ struct Fifo<Element> {
     head = 0
   }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

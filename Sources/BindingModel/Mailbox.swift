@@ -1,46 +1,38 @@
 /// Where observers leave values for one async iterator: bounded, oldest out first.
-final class Mailbox<Element: Sendable>: Sendable {
-  struct Letter: Sendable {
-    var element: Element
-    /// Values thrown away just before this one because the reader was behind.
-    var dropped: Int
-  }
+package final class Mailbox<Element: Sendable>: Sendable {
+  package typealias Letter = FoldingQueue<Element>.Letter
 
   private struct Contents {
-    var letters = Fifo<Letter>()
+    var letters: FoldingQueue<Element>
     var reader: CheckedContinuation<Letter?, Never>?
     var isClosed = false
   }
 
-  private let limit: Int
-  private let contents = Protected(Contents())
+  private let contents: Protected<Contents>
 
-  init(limit: Int) { self.limit = max(1, limit) }
+  package init(limit: Int, fold: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
+    contents = Protected(Contents(letters: FoldingQueue(limit: limit, fold: fold)))
+  }
 
   /// Hands the value to a waiting reader, else keeps it.
-  func post(_ element: Element) {
+  package func post(_ element: Element, weight: Int = 1) {
     let reader = contents.withLock { contents -> CheckedContinuation<Letter?, Never>? in
       guard !contents.isClosed else { return nil }
       if let reader = contents.reader {
         contents.reader = nil
         return reader
       }
-      var letter = Letter(element: element, dropped: 0)
-      if contents.letters.count == limit, let oldest = contents.letters.popFirst() {
-        let dropped = oldest.dropped + 1
-        if contents.letters.isEmpty { letter.dropped = dropped } else { contents.letters.first?.dropped += dropped }
-      }
-      contents.letters.append(letter)
+      contents.letters.append(element, weight: weight)
       return nil
     }
-    reader?.resume(returning: Letter(element: element, dropped: 0))
+    reader?.resume(returning: Letter(element: element, weight: weight))
   }
 
   /// No more values. What was posted before can still be read, unless the reader gave up.
-  func close(discarding: Bool = false) {
+  package func close(discarding: Bool = false) {
     let reader = contents.withLock { contents in
       contents.isClosed = true
-      if discarding { contents.letters = Fifo() }
+      if discarding { contents.letters.removeAll() }
       let reader = contents.reader
       contents.reader = nil
       return reader
@@ -72,21 +64,25 @@ final class Subscription<Element: Sendable>: Sendable {
   let mailbox: Mailbox<Element>
   private let token: ObserverToken
 
-  init(to location: any BindingLocation<Element>, limit: Int) {
-    let mailbox = Mailbox<Element>(limit: limit)
-    let source = Source(mailbox)
+  init(_ mailbox: Mailbox<Element>, token: ObserverToken) {
     self.mailbox = mailbox
-    token = location.observe(owner: nil) { value, _ in source.mailbox.post(value) }
+    self.token = token
+  }
+
+  convenience init(to location: any BindingLocation<Element>, limit: Int) {
+    let mailbox = Mailbox<Element>(limit: limit)
+    let source = MailboxSource(mailbox)
+    self.init(mailbox, token: location.observe(owner: nil) { value, _ in source.mailbox.post(value) })
   }
 
   deinit { token.cancel() }
+}
 
-  /// Held by the observation alone: when that is released, nothing more can come.
-  private final class Source: Sendable {
-    let mailbox: Mailbox<Element>
+/// Held by an observation alone: when that is released, nothing more can come.
+package final class MailboxSource<Element: Sendable>: Sendable {
+  package let mailbox: Mailbox<Element>
 
-    init(_ mailbox: Mailbox<Element>) { self.mailbox = mailbox }
+  package init(_ mailbox: Mailbox<Element>) { self.mailbox = mailbox }
 
-    deinit { mailbox.close() }
-  }
+  deinit { mailbox.close() }
 }

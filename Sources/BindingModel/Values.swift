@@ -37,7 +37,7 @@ public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
 
     public mutating func next() async -> Element? {
       guard let letter = await subscription.mailbox.next() else { return nil }
-      return Element(value: letter.element, dropped: letter.dropped)
+      return Element(value: letter.element, dropped: letter.weight - 1)
     }
   }
 }

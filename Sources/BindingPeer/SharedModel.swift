@@ -29,6 +29,9 @@ public final class SharedModel: Sendable {
     var hops: UInt8 = 0
     var cells: [String: [WeakCell]] = [:]
     var observers: [UInt64: Observer] = [:]
+    /// Paced observers, which keep what waits for them themselves.
+    var feeds: [UInt64: any RevealFeed] = [:]
+    var isFeedNews = false
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
@@ -193,6 +196,8 @@ extension SharedModel {
     staged.withLock { staged in
       for change in reveal.changes { staged.values[change.field] = (change.new, stamp) }
       staged.hops = max(staged.hops, reveal.proposalHops)
+      for feed in staged.feeds.values { feed.hear(reveal) }
+      staged.isFeedNews = !staged.feeds.isEmpty
       guard !staged.observers.isEmpty else { return }
       if staged.reveals.count >= SharedModel.maxWaitingReveals {
         staged.reveals.removeFirst()
@@ -233,6 +238,7 @@ extension SharedModel {
           }
         }
       }
+      tell(turn.feeds)
       staged.withLock { $0.isDelivering = false }
     }
   }
@@ -241,7 +247,7 @@ extension SharedModel {
     staged.withLock { staged in
       staged.isScheduled = false
       guard !staged.isDelivering,
-        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty
+        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty || staged.isFeedNews
       else { return nil }
       let turn = staged
       staged.isDelivering = true
@@ -249,6 +255,7 @@ extension SharedModel {
       staged.reveals.removeAll()
       staged.beginnings.removeAll()
       staged.missedReveals = 0
+      staged.isFeedNews = false
       staged.hops = 0
       return turn
     }

@@ -42,6 +42,7 @@ struct OutputTests {
       (["ping"], ["number", "milliseconds"]),
       (["rm", "lamp.on"], ["model", "outcome", "version"]),
       (["watch", "lamp", "--for", "300ms"], ["model", "epoch", "version", "caughtUp", "folded", "changes"]),
+      (["watch", "lamp", "--every", "1ms", "--for", "300ms"], ["model", "epoch", "version", "folded", "changes"]),
     ] as [([String], [String])])
   func fields(_ arguments: [String], _ expected: [String]) throws {
     let found = try names(lastLine(arguments))
@@ -56,7 +57,9 @@ struct OutputTests {
     #expect(watcher.end() == 0)
     let line = try #require(watcher.output.last)
     #expect(
-      try names(line).isSuperset(of: ["model", "epoch", "version", "origin", "time", "changes", "changes.level"]))
+      try names(line).isSuperset(of: [
+        "model", "epoch", "version", "origin", "time", "folded", "changes", "changes.level",
+      ]))
   }
 
   @Test("the hub's status has its fields and every counter")
@@ -69,9 +72,11 @@ struct OutputTests {
       "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
-      "rescuedFields", "movedBatches", "unknownBatches", "forgottenIdentities", "refusals",
+      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "forgottenIdentities", "refusals",
     ]
-    let gate = ["rejectedMessages", "cutSubscribers", "slowConnections", "unpublished", "refusedConnections"]
+    let gate = [
+      "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",
+    ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
     ]

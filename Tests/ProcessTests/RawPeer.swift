@@ -59,11 +59,11 @@ final class RawPeer {
     try sub.connect(try #require(hub.publishEndpoint(among: ways)))
   }
 
-  /// Joins a model and hears where it stands.
-  func join(_ model: String) throws {
+  /// Joins a model and hears where it stands; who does not subscribe is served on the request connection.
+  func join(_ model: String, subscribes: Bool = true) throws {
     try send(.join([Join(request: 1, model: model)]))
     topic = try next { if case .topic(let assigned) = $1 { assigned.topic } else { nil } }
-    try sub.subscribe(Topics.bytes(topic))
+    if subscribes { try sub.subscribe(Topics.bytes(topic)) }
     _ = try next { if case .joined(let joined) = $1 { joined } else { nil } }
   }
 

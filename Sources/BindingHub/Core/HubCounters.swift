@@ -27,6 +27,10 @@ public struct HubCounters: Sendable, Hashable {
   public var joins: UInt64 = 0
   public var deltas: UInt64 = 0
   public var snapshots: UInt64 = 0
+  /// Commits that deltas brought folded, and that were therefore never sent to that peer one by one.
+  public var foldedCommits: UInt64 = 0
+  /// Messages of a model's commits or head that were left out for a connection that was behind.
+  public var leftOut: UInt64 = 0
   public var routedJoins: UInt64 = 0
   public var routedCommits: UInt64 = 0
   public var headRequests: UInt64 = 0

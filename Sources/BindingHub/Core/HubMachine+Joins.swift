@@ -224,7 +224,9 @@ extension HubMachine {
     let catchup = Catchup(of: model, for: join, epoch: life, mark: mark, session: id)
     switch catchup.follows {
     case .nothing: break
-    case .delta: sequencer.counters.deltas += 1
+    case .delta:
+      sequencer.counters.deltas += 1
+      sequencer.counters.foldedCommits += model.version - min(model.version, join.version)
     case .snapshot: sequencer.counters.snapshots += 1
     }
     let joined = Joined(

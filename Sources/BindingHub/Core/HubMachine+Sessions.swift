@@ -74,6 +74,7 @@ extension HubMachine {
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
     if releasing { release(session.identity.tag, time) }
+    if !hasSession(on: session.connection) { behind[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
@@ -157,6 +158,7 @@ extension HubMachine {
 
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
+    behind[connection] = nil
     for id in sessions.byConnection[connection] ?? [] {
       for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] {
         if let index = index(of: topic) { models[index].routed.remove(id) }

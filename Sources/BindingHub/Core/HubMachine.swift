@@ -23,6 +23,8 @@ public struct HubMachine {
   /// Models whose head is to be told with the next beats.
   var recentlyChanged: Set<Int> = []
   var withOutcomes: [SessionID] = []
+  /// Models of which a request connection was not told all, for it was behind.
+  var behind: [ConnectionID: Set<Topic>] = [:]
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64

@@ -5,6 +5,8 @@ struct GateCounters {
   var rejectedMessages: UInt64 = 0
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0
+  /// How often a request connection fell behind: from then on it got no news until it had room.
+  var behindConnections: UInt64 = 0
   var unpublished: UInt64 = 0
   var refusedConnections: UInt64 = 0
 
@@ -14,6 +16,7 @@ struct GateCounters {
       .init("rejectedMessages", .integer(Int64(clamping: rejectedMessages))),
       .init("cutSubscribers", .integer(Int64(clamping: cutSubscribers))),
       .init("slowConnections", .integer(Int64(clamping: slowConnections))),
+      .init("behindConnections", .integer(Int64(clamping: behindConnections))),
       .init("unpublished", .integer(Int64(clamping: unpublished))),
       .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
     ])

@@ -74,7 +74,7 @@ final class HubLoop {
       }
       machine.gate = gate.counters
       gate.drain(&machine, time: time, into: &output)
-      if gate.hasBacklog { for connection in gate.sendBacklogs() { close(connection, time: time) } }
+      if gate.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
     }
@@ -156,8 +156,12 @@ final class HubLoop {
       case .connection(let connection):
         if InProcessGate.owns(connection) {
           guests.send(frame, to: connection)
-        } else if !gate.send(frame, to: connection) {
-          gone.append(connection)
+        } else {
+          switch gate.send(frame, to: connection) {
+          case .taken: break
+          case .leftOut: machine.leftOut(frame, for: connection)
+          case .gone: gone.append(connection)
+          }
         }
       }
     }
@@ -167,6 +171,13 @@ final class HubLoop {
     for connection in disconnect { drop(connection, time: time) }
     for connection in gone { close(connection, time: time) }
     if !output.isEmpty { settle(time: time) }
+  }
+
+  /// Sends what waited for room, and brings up to date who was behind.
+  private func sendBacklogs(time: HubTime) {
+    let (gone, roomy) = gate.sendBacklogs()
+    for connection in gone { close(connection, time: time) }
+    for connection in roomy { machine.hasRoom(connection, into: &output) }
   }
 
   private func close(_ connection: ConnectionID, time: HubTime) {

@@ -7,11 +7,21 @@ import ZeroMQ
 /// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's
 /// thread only.
 final class ZeroMQGate {
-  /// Frames that wait for a connection whose pipe is full. Past `limitBytes` the connection is given up: it costs the
-  /// others nothing.
+  /// Frames that wait for a connection whose pipe is full. Past half of `routedQueueBytes` it gets no more news, only
+  /// answers, until all of it has left; past the whole it is given up. So it costs the others nothing.
   private struct Backlog {
     var frames: [[UInt8]] = []
     var bytes = 0
+    /// News was left out: a later one would only show the gap.
+    var isBehind = false
+  }
+  /// What became of a frame for a request connection.
+  enum Sending: Equatable {
+    case taken
+    /// It was news, and this connection is behind with it: it is to be told where things stand once it has room.
+    case leftOut
+    /// The connection is gone, or too far behind.
+    case gone
   }
   private struct Subscriber {
     let id: SubscriberID
@@ -213,33 +223,42 @@ final class ZeroMQGate {
     if (try? xpub.send(frame)) != .sent { counters.unpublished += 1 }
   }
 
-  /// Sends, or keeps for when there is room; returns false if the connection is gone or too far behind.
-  func send(_ frame: UnsafeRawBufferPointer, to connection: ConnectionID) -> Bool {
-    guard let route = routes[connection] else { return false }
+  /// Sends, or keeps for when there is room.
+  func send(_ frame: UnsafeRawBufferPointer, to connection: ConnectionID) -> Sending {
+    guard let route = routes[connection] else { return .gone }
     if backlogs[connection] == nil {
       switch try? router.send(frame, to: route) {
-      case .sent: return true
+      case .sent: return .taken
       case .wouldBlock: break
-      case .hostUnreachable, nil: return false
+      case .hostUnreachable, nil: return .gone
       }
     }
-    var backlog = backlogs[connection] ?? Backlog()
-    guard backlog.bytes + frame.count <= limits.routedQueueBytes || backlog.frames.isEmpty else {
-      counters.slowConnections += 1
-      return false
+    let isNews = HubHeader.isNews(frame)
+    if isNews, backlogs[connection]?.isBehind == true { return .leftOut }
+    let room = isNews ? limits.routedQueueBytes / 2 : limits.routedQueueBytes
+    let waiting = backlogs[connection]?.bytes ?? 0
+    guard waiting == 0 || waiting + frame.count <= room else {
+      guard isNews else {
+        counters.slowConnections += 1
+        return .gone
+      }
+      counters.behindConnections += 1
+      backlogs[connection]?.isBehind = true
+      return .leftOut
     }
-    backlog.frames.append(Array(frame))
-    backlog.bytes += frame.count
-    backlogs[connection] = backlog
-    return true
+    backlogs[connection, default: Backlog()].frames.append(Array(frame))
+    backlogs[connection]?.bytes += frame.count
+    return .taken
   }
 
   /// Whether frames wait for room, so that the loop looks again soon.
   var hasBacklog: Bool { !backlogs.isEmpty }
 
-  /// Sends what waited, as far as there is room now; returns the connections that are gone.
-  func sendBacklogs() -> [ConnectionID] {
+  /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that were behind
+  /// and have room again.
+  func sendBacklogs() -> (gone: [ConnectionID], roomy: [ConnectionID]) {
     var gone: [ConnectionID] = []
+    var roomy: [ConnectionID] = []
     for (connection, backlog) in backlogs {
       guard let route = routes[connection] else {
         backlogs[connection] = nil
@@ -254,12 +273,14 @@ final class ZeroMQGate {
       }
       if sent == backlog.frames.count {
         backlogs[connection] = nil
+        if backlog.isBehind { roomy.append(connection) }
       } else if sent > 0 {
         let rest = Array(backlog.frames.dropFirst(sent))
-        backlogs[connection] = Backlog(frames: rest, bytes: rest.reduce(0) { $0 + $1.count })
+        backlogs[connection] = Backlog(
+          frames: rest, bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
       }
     }
-    return gone
+    return (gone, roomy)
   }
 
   /// Forgets a connection; what it still sends comes from a new one.

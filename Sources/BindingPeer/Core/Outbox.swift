@@ -180,8 +180,9 @@ struct Outbox: Sendable {
   }
 
   /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are
-  /// the last, and all of whose fields it sets (R3).
-  func replaced(by proposal: Proposal) -> [WriteID] {
+  /// the last, and all of whose fields it sets (R3), by the same rules: else a set would end with the
+  /// conflict of one that is compared, or that be compared with what was never committed.
+  func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
     let fields = Swift.Set(proposal.operations.map(\.field))
     #if MUTANTS
@@ -191,6 +192,7 @@ struct Outbox: Sendable {
     for field in fields {
       guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true, let write = pending[last],
         write.number == nil, write.carried == nil, write.proposal.isPlainSet,
+        write.rules == rules,
         write.proposal.operations.allSatisfy({ fields.contains($0.field) && over[$0.field]?.last == last })
       else { continue }
       replaced.insert(last)

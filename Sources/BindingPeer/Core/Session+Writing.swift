@@ -11,7 +11,7 @@ extension Session {
     guard var model = models[id] else { throw .notJoined(model: id) }
     guard model.outbox.hasNumbers else { throw .numbersUsedUp }
     let bytes = try check(proposal)
-    let replacedWrites = model.outbox.replaced(by: proposal)
+    let replacedWrites = model.outbox.replaced(by: proposal, rules: rules.mapValues(\.rule))
     let freed = replacedWrites.reduce(0) { $0 + (model.outbox[$1]?.bytes ?? 0) }
     guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
       outboxBytes - freed + bytes <= options.maxOutboxBytes

@@ -60,6 +60,90 @@ struct FoldingTests {
     #expect(try bench.write(guarded).drain.settled.isEmpty)
   }
 
+  /// A set on the condition that a field is unchanged.
+  func guarded(_ fields: [String: String], on field: String) -> Proposal {
+    var proposal = Proposal.set(fields)
+    proposal.conditions = [Condition(field: field, epoch: 100, version: 3)]
+    return proposal
+  }
+
+  @Test("a plain set does not reach across a compare-and-set: not of its field, nor of another on the condition of its")
+  func notAcrossConditions() throws {
+    for between in [guarded(["level": "2"], on: "level"), guarded(["on": "true"], on: "level")] {
+      var bench = alone()
+      try bench.set(["level": "1"])
+      try bench.write(between)
+      #expect(try bench.write(.set(["level": "3"])).drain.settled.isEmpty)
+      // What follows the condition folds among itself.
+      #expect(try bench.write(.set(["level": "4"])).drain.outcomes == [.superseded])
+      #expect(bench.live().numbers == [1, 2, 3])
+    }
+  }
+
+  @Test("a plain set does not reach across any merge of its field, and comes after it", arguments: Verb.allCases)
+  func notAcrossMerges(_ verb: Verb) throws {
+    let operands: [Verb: String?] = [
+      .add: "1", .max: "1", .min: "1", .union: "[1]", .delete: nil, .whenUnset: "1", .clear: nil,
+    ]
+    guard let operand = operands[verb] else { return }
+    var bench = alone()
+    try bench.set(["level": "1"])
+    try bench.write(.one(verb, verb == .clear ? "" : "level", operand))
+    #expect(try bench.write(.set(["level": "3"])).drain.settled.isEmpty)
+    let sent = bench.live().proposals
+    #expect(sent.map { $0.operations[0].verb } == [.set, verb, .set])
+  }
+
+  @Test(
+    "a set that covers a part of an earlier one replaces nothing, nor does one that covers it together with another")
+  func partialOverlap() throws {
+    var bench = alone()
+    try bench.set(["a": "1", "b": "1"])
+    #expect(try bench.write(.set(["b": "2", "c": "2"])).drain.settled.isEmpty)
+    // The first one's b lies under the second's: it stays whole, and the second goes.
+    #expect(try bench.write(.set(["a": "3", "b": "3", "c": "3"])).drain.settled.count == 1)
+    let sent = bench.live().proposals
+    #expect(sent.map { $0.operations.count } == [2, 3])
+  }
+
+  /// Writes by rules; the outcomes that came of it.
+  private func write(
+    _ fields: [String: String], _ rules: [String: RuledWrite] = [:], to bench: inout PeerBench
+  ) throws -> [Outcome] {
+    try bench.act { session, now, output throws(WriteError) in
+      _ = try session.write(.set(fields), rules: rules, to: "lamp", now: now, into: &output)
+    }.outcomes
+  }
+
+  @Test("a plain set and one that its field's policy compares do not replace each other; two that are compared do")
+  func notAcrossRules() throws {
+    var bench = alone()
+    let compared = ["level": RuledWrite(.compareAndSet, base: json("1"))]
+    #expect(try write(["level": "1"], to: &bench).isEmpty)
+    #expect(try write(["level": "2"], compared, to: &bench).isEmpty)
+    #expect(try write(["level": "3"], compared, to: &bench) == [.superseded])
+    #expect(try write(["level": "4"], to: &bench).isEmpty)
+    #expect(bench.session.unconfirmed == 3)
+  }
+
+  @Test("a plain set is not put into one that another field may end as a conflict")
+  func notIntoACondition() throws {
+    var bench = alone()
+    let compared = ["b": RuledWrite(.compareAndSet, base: nil)]
+    #expect(try write(["a": "1"], to: &bench).isEmpty)
+    #expect(try write(["a": "2", "b": "2"], compared, to: &bench).isEmpty)
+    #expect(bench.session.unconfirmed == 2)
+  }
+
+  @Test("however many sets of one field are written before there is a hub, one is sent, and each has its outcome")
+  func manyFold() throws {
+    var bench = alone()
+    var outcomes: [Outcome] = []
+    for number in 1...1_000 { outcomes += try bench.write(.set(["level": "\(number)"])).drain.outcomes }
+    #expect(outcomes.count == 999 && outcomes.allSatisfy { $0 == .superseded })
+    #expect(bench.live().proposals.map { $0.operations[0].value } == [json("1000")])
+  }
+
   @Test("what has a number is never replaced, whatever becomes of the connection")
   func numberedStays() throws {
     var bench = PeerBench()

@@ -1,0 +1,46 @@
+/// What waits for a reader or a lane: so many at most, and each knows how many changes it stands for.
+///
+/// One more than there is room for folds the oldest into the one after it; the newest is never lost.
+package struct FoldingQueue<Element: Sendable>: Sendable {
+  package struct Letter: Sendable {
+    package var element: Element
+    /// The changes that it stands for: its own and those that were folded into it.
+    package var weight: Int
+  }
+
+  private var letters = Fifo<Letter>()
+  private let limit: Int
+  private let fold: @Sendable (inout Element, Element) -> Void
+
+  /// - Parameters:
+  ///   - limit: at least 1.
+  ///   - fold: makes of an older and a newer element the one that stands for both; without it the newer does.
+  package init(limit: Int, fold: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
+    self.limit = max(1, limit)
+    self.fold = fold
+  }
+
+  package var isEmpty: Bool { letters.isEmpty }
+
+  package mutating func append(_ element: Element, weight: Int = 1) {
+    let letter = Letter(element: element, weight: weight)
+    guard letters.count == limit, var oldest = letters.popFirst() else { return letters.append(letter) }
+    // The older one takes the newer in, not the other way round: what it has gathered is not copied then.
+    guard let next = letters.first else {
+      absorb(letter, into: &oldest)
+      return letters.append(oldest)
+    }
+    absorb(next, into: &oldest)
+    letters.first = oldest
+    letters.append(letter)
+  }
+
+  package mutating func popFirst() -> Letter? { letters.popFirst() }
+
+  package mutating func removeAll() { letters = Fifo() }
+
+  private func absorb(_ newer: Letter, into older: inout Letter) {
+    fold(&older.element, newer.element)
+    older.weight += newer.weight
+  }
+}

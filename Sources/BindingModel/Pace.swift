@@ -1,0 +1,76 @@
+/// How much of what changes an observer wants to be told, and how often.
+///
+/// ```swift
+/// level.observe(.latest(every: .milliseconds(100)), on: self) { … }
+/// ```
+/// Without a pace an observer is told what it always was: every write, or what its lane can keep up with.
+public struct Pace<Value: Sendable>: Sendable {
+  /// Nanoseconds between two calls, at least.
+  let interval: UInt64
+  /// Changes that wait to be told, at most; past it the oldest is folded into the one after it.
+  package let limit: Int
+  /// Makes of an older and a newer change the one that stands for both.
+  package let fold: @Sendable (inout Value, Value) -> Void
+  /// What of a change is worth telling to who was told something before; nil: nothing.
+  let remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)?
+
+  package init(
+    every interval: Duration, limit: Int = 1, fold: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
+    remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil
+  ) {
+    self.interval = interval.nanoseconds
+    self.limit = max(1, limit)
+    self.fold = fold
+    self.remainder = remainder
+  }
+
+  /// The newest value, at most once in `interval`: the first change after a pause at once, later ones when the time
+  /// has passed. Whatever is skipped, the last value always arrives, `interval` late at most.
+  /// - Parameter interval: from zero (no limit: one value a turn of the lane) up; less counts as zero.
+  public static func latest(every interval: Duration) -> Pace { Pace(every: interval) }
+
+  /// Every change, one call each, in order. Up to `limit` of them (at least 1) wait while the observer is busy; past
+  /// that the oldest are folded into the one after them, and the call for that one says how many.
+  public static func everyChange(limit: Int = 1_000) -> Pace { Pace(every: .zero, limit: limit) }
+
+  /// The same pace, told everything that it is for: whoever reads what comes of it looks at time and deadband.
+  package var untimed: Pace { Pace(every: .zero, limit: limit, fold: fold) }
+}
+
+extension Pace where Value: BinaryFloatingPoint {
+  /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
+  /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
+  /// - Parameters:
+  ///   - interval: from zero up; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less, or no number: every change is told.
+  public static func latest(every interval: Duration, deadband: Value) -> Pace {
+    Pace(every: interval, remainder: { told, new in abs(new - told) < deadband ? nil : new })
+  }
+}
+
+extension Pace where Value: FixedWidthInteger {
+  /// The newest value, at most once in `interval`, and only if it differs from the one told before by `deadband` or
+  /// more. So the last value does not arrive where it comes to rest within the deadband of the one before.
+  /// - Parameters:
+  ///   - interval: from zero up; less counts as zero.
+  ///   - deadband: in the unit of the value; zero or less: every change is told.
+  public static func latest(every interval: Duration, deadband: Value) -> Pace {
+    Pace(
+      every: interval,
+      remainder: { told, new in
+        let (difference, isBeyond) = max(told, new).subtractingReportingOverflow(min(told, new))
+        return !isBeyond && difference < deadband ? nil : new
+      })
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds: none if negative, 146 years at most.
+  fileprivate var nanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let longest = UInt64.max / 4
+    let (whole, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLong ? longest : min(longest, whole + UInt64(attoseconds) / 1_000_000_000)
+  }
+}

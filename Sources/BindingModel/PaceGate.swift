@@ -1,0 +1,44 @@
+/// Decides what one observer is told and when. It has no clock: the time, in nanoseconds of any that never goes back,
+/// is an argument.
+package struct PaceGate<Value: Sendable>: Sendable {
+  private let pace: Pace<Value>
+  private var opensAt: UInt64 = 0
+  /// What was told, as far as a deadband needs it.
+  private var told: Value?
+  /// Changes that were not worth telling since.
+  private var withheld = 0
+
+  package init(_ pace: Pace<Value>) { self.pace = pace }
+
+  /// How long nothing may be told yet, in nanoseconds; nil if something may be told now.
+  package func wait(at now: UInt64) -> UInt64? { now < opensAt ? opensAt - now : nil }
+
+  /// Lets a change through, or what of it is worth telling, with the number of changes that it stands for. Nil: this
+  /// one is not told, and counts for the next.
+  /// - Parameters:
+  ///   - value: nil if it cannot be told.
+  ///   - weight: the changes that it stands for.
+  package mutating func admit(_ value: Value?, weight: Int, at now: UInt64) -> (value: Value, weight: Int)? {
+    guard let value, let rest = remainder(of: value) else {
+      withheld += weight
+      return nil
+    }
+    defer { withheld = 0 }
+    opensAt = now &+ pace.interval
+    if pace.remainder != nil {
+      if var all = told {
+        told = nil
+        pace.fold(&all, rest)
+        told = all
+      } else {
+        told = rest
+      }
+    }
+    return (rest, weight + withheld)
+  }
+
+  private func remainder(of value: Value) -> Value? {
+    guard let remainder = pace.remainder, let told else { return value }
+    return remainder(told, value)
+  }
+}

@@ -1,0 +1,155 @@
+import Dispatch
+
+/// Brings what changes to one observer on a lane, at its pace: what comes meanwhile waits, and folds.
+///
+/// Whoever has news calls `hear`, under any lock, then `schedule` without one. Time comes from a clock that is asked,
+/// and wakes; a pace that has to wait has one timer under way, and no thread.
+package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
+  /// What an observer is called with: what was heard, what it is, and how many changes that stands for.
+  package typealias Body = @Sendable (_ raw: Raw, _ value: Value, _ weight: Int) -> Void
+
+  private struct Contents {
+    var waiting: FoldingQueue<Raw>
+    var gate: PaceGate<Value>
+    /// Nil once it is over.
+    var body: Body?
+    /// Somebody is calling the body: he tells what comes meanwhile, too.
+    var isTelling = false
+    /// The lane, or the clock, has been asked.
+    var isAsked = false
+  }
+  private enum Turn {
+    case tell(FoldingQueue<Raw>.Letter, Body)
+    case wait(nanoseconds: UInt64)
+    case nothing
+  }
+
+  private let contents: Protected<Contents>
+  private let lane: Lane
+  private let owner: WeakOwner?
+  private let clock: PaceClock
+  private let form: @Sendable (Raw) -> Value?
+
+  /// - Parameters:
+  ///   - owner: held weakly; the delivery is over when it is gone.
+  ///   - fold: makes of an older and a newer one of what was heard the one that stands for both.
+  ///   - form: makes of what was heard what is told, on the lane and with no lock held; nil: it cannot be told.
+  package init(
+    _ pace: Pace<Value>, lane: Lane, owner: AnyObject?, clock: PaceClock = .system,
+    fold: @escaping @Sendable (inout Raw, Raw) -> Void, form: @escaping @Sendable (Raw) -> Value?,
+    body: @escaping Body
+  ) {
+    self.lane = lane
+    self.owner = owner.map { WeakOwner($0) }
+    self.clock = clock
+    self.form = form
+    contents = Protected(
+      Contents(waiting: FoldingQueue(limit: pace.limit, fold: fold), gate: PaceGate(pace), body: body))
+  }
+
+  /// Whether nothing will be told any more.
+  package var isOver: Bool { contents.withLock { $0.body == nil } || isOrphaned }
+
+  /// Takes in what is to be told; calls nobody.
+  package func hear(_ raw: Raw, weight: Int = 1) {
+    contents.withLock { if $0.body != nil { $0.waiting.append(raw, weight: weight) } }
+  }
+
+  /// Tells what is due: now if the caller is on the lane, else as soon as that gets to it.
+  package func schedule() {
+    if lane.isCurrent { return tell() }
+    let isToAsk = contents.withLock { contents in
+      guard !contents.isAsked, !contents.waiting.isEmpty else { return false }
+      contents.isAsked = true
+      return true
+    }
+    if isToAsk { lane.run { self.beTold() } }
+  }
+
+  /// Tells what is due, on the lane.
+  package func tell() {
+    var isFirst = true
+    while true {
+      switch takeTurn(isFirst: isFirst) {
+      case .tell(let letter, let body):
+        isFirst = false
+        let value = form(letter.element)
+        let now = clock.now()
+        let told = contents.withLock { $0.gate.admit(value, weight: letter.weight, at: now) }
+        guard let told else { continue }
+        // The owner lives for as long as its observer runs.
+        let object = owner?.object
+        if owner != nil, object == nil { return end() }
+        withExtendedLifetime(object) { ThreadTurn.runObserver { body(letter.element, told.value, told.weight) } }
+      case .wait(let nanoseconds):
+        return clock.after(nanoseconds) { [weak self] in self?.beWoken() }
+      case .nothing: return
+      }
+    }
+  }
+
+  /// Nothing is told any more.
+  package func end() {
+    // What the body holds may be anybody's: it is let go of without the lock.
+    let body = contents.withLock { contents in
+      defer {
+        contents.body = nil
+        contents.waiting.removeAll()
+      }
+      return contents.body
+    }
+    withExtendedLifetime(body) {}
+  }
+
+  private var isOrphaned: Bool { owner.map { $0.object == nil } ?? false }
+
+  private func takeTurn(isFirst: Bool) -> Turn {
+    let now = clock.now()
+    return contents.withLock { contents in
+      if isFirst, contents.isTelling { return .nothing }
+      contents.isTelling = false
+      guard let body = contents.body, !contents.waiting.isEmpty else { return .nothing }
+      if let wait = contents.gate.wait(at: now) {
+        guard !contents.isAsked else { return .nothing }
+        contents.isAsked = true
+        return .wait(nanoseconds: wait)
+      }
+      guard let letter = contents.waiting.popFirst() else { return .nothing }
+      contents.isTelling = true
+      return .tell(letter, body)
+    }
+  }
+
+  /// The time has come; the lane has still to get to it.
+  private func beWoken() {
+    if lane.isCurrent { beTold() } else { lane.run { [weak self] in self?.beTold() } }
+  }
+
+  private func beTold() {
+    contents.withLock { $0.isAsked = false }
+    tell()
+  }
+}
+
+/// What a pace is measured with.
+package struct PaceClock: Sendable {
+  /// Nanoseconds; never goes back.
+  package let now: @Sendable () -> UInt64
+  /// Runs something in so many nanoseconds, anywhere, not earlier.
+  package let after: @Sendable (_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
+
+  package init(
+    now: @escaping @Sendable () -> UInt64,
+    after: @escaping @Sendable (_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
+  ) {
+    self.now = now
+    self.after = after
+  }
+
+  package static let system = PaceClock(
+    now: { DispatchTime.now().uptimeNanoseconds },
+    after: { nanoseconds, work in
+      let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
+      DispatchQueue.global().asyncAfter(deadline: deadline, execute: work)
+    })
+}

@@ -1,0 +1,49 @@
+/// Values at a pace, for `for await`: the present one first, each with the number of changes that were folded into it.
+///
+/// With `.latest(every:)` a loop gets the newest value no sooner than the interval after the one before, and never
+/// misses the last; with `.everyChange(limit:)` it finds what it has missed, oldest first, up to the limit. The
+/// sequence ends as `Values` does.
+public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
+  public struct Element: Sendable {
+    public let value: Value
+    /// How many changes between the element before and this one are not told; 0 when nothing was missed.
+    public let folded: Int
+  }
+
+  let pace: Pace<Value>
+  let subscribe: @Sendable (Mailbox<Value>) -> ObserverToken
+
+  /// - Parameter subscribe: leaves what comes in the mailbox, and closes it when nothing more can.
+  package init(_ pace: Pace<Value>, subscribe: @escaping @Sendable (Mailbox<Value>) -> ObserverToken) {
+    self.pace = pace
+    self.subscribe = subscribe
+  }
+
+  public func makeAsyncIterator() -> Iterator {
+    let mailbox = Mailbox<Value>(limit: pace.limit, fold: pace.fold)
+    return Iterator(subscription: Subscription(mailbox, token: subscribe(mailbox)), gate: PaceGate(pace))
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    let subscription: Subscription<Value>
+    var gate: PaceGate<Value>
+
+    public mutating func next() async -> Element? {
+      while true {
+        if let nanoseconds = gate.wait(at: PaceClock.system.now()) {
+          do {
+            try await Task.sleep(nanoseconds: nanoseconds)
+          } catch {
+            subscription.mailbox.close(discarding: true)
+            return nil
+          }
+        }
+        guard let letter = await subscription.mailbox.next() else { return nil }
+        let now = PaceClock.system.now()
+        if let told = gate.admit(letter.element, weight: letter.weight, at: now) {
+          return Element(value: told.value, folded: Swift.max(told.weight - 1, 0))
+        }
+      }
+    }
+  }
+}

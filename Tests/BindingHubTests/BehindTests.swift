@@ -1,0 +1,86 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Request connections whose peers read too slowly: they are left out, then brought up to date at once (G9).
+@Suite struct BehindTests {
+  var bench = HubBench()
+
+  /// Ann follows `lamp` on her request connection; Ben writes it.
+  private mutating func follow(_ count: ProposalNumber) {
+    bench.live(.ben)
+    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
+    bench.say(.ann, .join([Join(request: 1, model: "lamp")]))
+    #expect(bench.wait(1_000).joined(.ann).map(\.way) == [.routed])
+    for number in 0..<count { bench.write(.ben, 1 + number, .set("a", "\(number)")) }
+  }
+
+  private mutating func leaveOut(_ topic: Topic = HubBench.lamp) {
+    let head = HubMessage.head(Head(epoch: HubBench.epoch, version: 1, digest: 0))
+    let frame = head.encode(topic: topic, start: HubBench.start)
+    bench.act { machine, _, _ in
+      frame.withUnsafeBytes { machine.leftOut($0, for: Speaker.ann.connection) }
+    }
+  }
+
+  private mutating func makeRoom() -> [HubMessage] {
+    bench.act { machine, _, output in machine.hasRoom(Speaker.ann.connection, into: &output) }.messages(to: .ann)
+  }
+
+  @Test("who was left out is told the head once, however many messages that were, and gets one delta for all of them")
+  mutating func oneHead() {
+    follow(3)
+    for _ in 0..<5 { leaveOut() }
+    for number in 4...50 { bench.write(.ben, ProposalNumber(number), .set("a", "\(number)")) }
+    let told = makeRoom()
+    #expect(told.count == 1)
+    guard case .head(let head)? = told.first else {
+      Issue.record("\(told)")
+      return
+    }
+    #expect(head.version == 50)
+    let heard = bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 3)]))
+    #expect(heard.joined(.ann).map(\.follows) == [.delta])
+    #expect(bench.counters.foldedCommits == 47)
+    #expect(bench.counters.leftOut == 5)
+    #expect(makeRoom().isEmpty)
+  }
+
+  @Test("what was left out of a model that was left since is no news")
+  mutating func left() {
+    follow(3)
+    leaveOut()
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    #expect(makeRoom().isEmpty)
+  }
+
+  @Test("a connection that is gone is owed nothing, and a stranger's is none")
+  mutating func gone() {
+    follow(3)
+    leaveOut()
+    bench.close(Speaker.ann.connection)
+    #expect(makeRoom().isEmpty)
+    bench.say(.ann, .leave(Leave()))
+    leaveOut()
+    #expect(bench.counters.leftOut == 1)
+  }
+
+  @Test("with its last session, what a connection was owed goes")
+  mutating func ended() {
+    follow(3)
+    leaveOut()
+    bench.say(.ann, .leave(Leave()))
+    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
+    #expect(makeRoom().isEmpty)
+  }
+
+  @Test("a delta counts the commits that it folds, a first join none")
+  mutating func counted() {
+    bench.live(.ben)
+    for number in 1...10 { bench.write(.ben, ProposalNumber(number), .set("a", "\(number)")) }
+    bench.live(.ann)
+    #expect(bench.counters.foldedCommits == 0)
+    bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 4)]))
+    #expect(bench.counters.foldedCommits == 6)
+  }
+}

@@ -1,0 +1,72 @@
+import BindingModel
+import Testing
+
+/// The pure decision: times are numbers, nothing waits.
+@Suite("what an observer with a pace is told")
+struct PaceGateTests {
+  private let second: UInt64 = 1_000_000_000
+
+  @Test("the first change at once, the next when the interval has passed")
+  func interval() {
+    var gate = PaceGate<Int>(.latest(every: .seconds(1)))
+    #expect(gate.wait(at: 5) == nil)
+    #expect(gate.admit(1, weight: 1, at: 5)?.value == 1)
+    #expect(gate.wait(at: 5) == second)
+    #expect(gate.wait(at: second) == 5)
+    #expect(gate.wait(at: second + 5) == nil)
+  }
+
+  @Test("an interval below zero is none, and the longest is no overflow")
+  func extremes() {
+    var gate = PaceGate<Int>(.latest(every: .seconds(-1)))
+    _ = gate.admit(1, weight: 1, at: 5)
+    #expect(gate.wait(at: 5) == nil)
+    var slow = PaceGate<Int>(.latest(every: .seconds(Int64.max)))
+    _ = slow.admit(1, weight: 1, at: 5)
+    #expect(slow.wait(at: second).map { $0 > 100 * 365 * 86_400 * second } == true)
+  }
+
+  @Test(
+    "a change within the deadband is not told, and neither moves the band nor closes the gate; it counts for the next")
+  func deadband() {
+    var gate = PaceGate<Double>(.latest(every: .seconds(1), deadband: 0.25))
+    #expect(gate.admit(1, weight: 1, at: 0)?.value == 1)
+    for value in [1.125, 1.2, 0.8] { #expect(gate.admit(value, weight: 1, at: 2 * second) == nil) }
+    #expect(gate.wait(at: 2 * second) == nil)
+    let told = gate.admit(1.25, weight: 1, at: 2 * second)
+    #expect(told?.value == 1.25 && told?.weight == 4)
+  }
+
+  @Test("whole numbers have a deadband, too, up to their ends")
+  func wholeNumbers() {
+    var gate = PaceGate<Int8>(.latest(every: .zero, deadband: 5))
+    #expect(gate.admit(-128, weight: 1, at: 0) != nil)
+    #expect(gate.admit(-124, weight: 1, at: 0) == nil)
+    #expect(gate.admit(127, weight: 1, at: 0) != nil)
+  }
+
+  @Test("no number is told", arguments: [Double.nan, .infinity])
+  func noNumber(_ value: Double) {
+    var gate = PaceGate<Double>(.latest(every: .zero, deadband: 0.5))
+    _ = gate.admit(1, weight: 1, at: 0)
+    #expect(gate.admit(value, weight: 1, at: 0) != nil)
+  }
+
+  @Test("what cannot be told counts for what can")
+  func untellable() {
+    var gate = PaceGate<Int>(.everyChange())
+    #expect(gate.admit(nil, weight: 2, at: 0) == nil)
+    #expect(gate.admit(1, weight: 1, at: 0)?.weight == 3)
+  }
+
+  @Test("a queue holds so many; one more folds the oldest into the next, the newest stays", arguments: [1, 3])
+  func folding(_ limit: Int) {
+    var queue = FoldingQueue<[Int]>(limit: limit) { $0 += $1 }
+    for number in 1...10 { queue.append([number]) }
+    var letters: [FoldingQueue<[Int]>.Letter] = []
+    while let letter = queue.popFirst() { letters.append(letter) }
+    #expect(letters.count == limit)
+    #expect(letters.flatMap(\.element) == Array(1...10))
+    #expect(letters.map(\.weight) == [10 - limit + 1] + Array(repeating: 1, count: limit - 1))
+  }
+}

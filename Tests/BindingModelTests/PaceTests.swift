@@ -1,0 +1,230 @@
+import BindingModel
+import Dispatch
+import Testing
+
+/// A clock that goes only when it is told to.
+private final class HandClock: Sendable {
+  private struct Hand: Sendable {
+    var now: UInt64 = 0
+    var alarms: [(at: UInt64, work: @Sendable () -> Void)] = []
+  }
+  private let hand = Protected(Hand())
+
+  var clock: PaceClock {
+    PaceClock(
+      now: { self.hand.withLock { $0.now } },
+      after: { nanoseconds, work in self.hand.withLock { $0.alarms.append(($0.now + nanoseconds, work)) } })
+  }
+
+  var alarms: Int { hand.withLock { $0.alarms.count } }
+
+  func pass(_ milliseconds: UInt64) {
+    let due = hand.withLock { hand in
+      hand.now += milliseconds * 1_000_000
+      let due = hand.alarms.filter { $0.at <= hand.now }
+      hand.alarms.removeAll { $0.at <= hand.now }
+      return due.map(\.work)
+    }
+    for work in due { work() }
+  }
+}
+
+@Suite("observing at a pace")
+struct PaceTests {
+  private let level = Observable(0)
+  private let clock = HandClock()
+  private let seen = Recorder<[Int]>()
+
+  /// Notes the value and what was folded into it.
+  private func observe(_ pace: Pace<Int>, owner: AnyObject? = nil, lane: Lane = .direct) -> ObserverToken {
+    level.observe(pace, owner: owner, lane, clock: clock.clock) { [seen] in seen.note([$0, $1]) }
+  }
+
+  @Test("the present value now, the first change at once, then one an interval: the newest, the last too")
+  func latest() {
+    let token = observe(.latest(every: .milliseconds(100)))
+    #expect(seen.all == [[0, 0]])
+    for value in 1...50 { level.value = value }
+    #expect(seen.all == [[0, 0]])
+    clock.pass(99)
+    #expect(seen.all.count == 1)
+    clock.pass(1)
+    #expect(seen.all.last == [50, 49])
+    level.value = 51
+    clock.pass(100)
+    #expect(seen.all.last == [51, 0])
+    clock.pass(500)
+    level.value = 52
+    #expect(seen.all.last == [52, 0])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("however many changes come, one timer is under way, and none where nothing waits")
+  func oneTimer() {
+    let token = observe(.latest(every: .milliseconds(100)))
+    #expect(clock.alarms == 0)
+    for value in 1...1_000 { level.value = value }
+    #expect(clock.alarms == 1)
+    clock.pass(100)
+    #expect(clock.alarms == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a value that comes to rest within the deadband of the one told before does not arrive; one beyond it does")
+  func deadband() {
+    let token = observe(.latest(every: .milliseconds(100), deadband: 10))
+    for value in [5, 9] { level.value = value }
+    clock.pass(1_000)
+    #expect(seen.all == [[0, 0]])
+    level.value = 10
+    #expect(seen.all.last?[0] == 10)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("every change is told one by one to who keeps up")
+  func everyChange() {
+    let token = observe(.everyChange(limit: 10))
+    for value in 1...50 { level.value = value }
+    #expect(seen.all == (0...50).map { [$0, 0] })
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("past the limit the oldest are folded, and the next says how many")
+  func everyChangeOnABusyLane() {
+    let queue = DispatchQueue(label: "bindbus.test.pace")
+    let gate = DispatchSemaphore(value: 0)
+    queue.async { gate.wait() }
+    let token = observe(.everyChange(limit: 3), lane: .queue(queue))
+    for value in 1...50 { level.value = value }
+    gate.signal()
+    queue.sync {}
+    #expect(seen.all == [[48, 48], [49, 0], [50, 0]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("nothing comes after cancel, not even what was waiting for its time")
+  func cancelled() {
+    let token = observe(.latest(every: .milliseconds(100)))
+    level.value = 1
+    token.cancel()
+    clock.pass(1_000)
+    #expect(seen.all == [[0, 0]])
+  }
+
+  @Test("letting go of the token ends it, and a timer under way keeps nothing that the observer holds")
+  func released() {
+    weak var held: Owner?
+    do {
+      let owner = Owner()
+      held = owner
+      let token = level.observe(.latest(every: .seconds(3_600)), owner: nil, .direct, clock: clock.clock) { _, _ in
+        withExtendedLifetime(owner) {}
+      }
+      level.value = 1
+      #expect(clock.alarms == 1)
+      withExtendedLifetime(token) {}
+    }
+    #expect(held == nil)
+  }
+
+  @Test("an owner is not kept alive; with it the observation ends, timer or not")
+  func owner() {
+    var owner: Owner? = Owner()
+    weak let watched = owner
+    _ = observe(.latest(every: .milliseconds(100)), owner: owner)
+    level.value = 1
+    owner = nil
+    #expect(watched == nil)
+    clock.pass(1_000)
+    level.value = 2
+    #expect(seen.all == [[0, 0]])
+  }
+
+  @Test("an observer that is removed by its owner hears nothing that was waiting")
+  func removed() {
+    let owner = Owner()
+    _ = observe(.latest(every: .milliseconds(100)), owner: owner)
+    level.value = 1
+    level.remove(observer: owner)
+    clock.pass(1_000)
+    #expect(seen.all == [[0, 0]])
+  }
+
+  @Test("what it writes itself is told in its time, like any other")
+  func writesInside() {
+    let token = level.observe(.latest(every: .milliseconds(100)), owner: nil, .direct, clock: clock.clock) {
+      [level, seen] value, folded in
+      seen.note([value, folded])
+      if value < 3 { level.value = value + 1 }
+    }
+    for _ in 0..<5 { clock.pass(100) }
+    #expect(seen.all.map { $0[0] } == [0, 1, 2, 3])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("calls of one observer never overlap, whichever threads write, and the last value arrives")
+  func manyThreads() {
+    let running = Protected(0)
+    let overlaps = Protected(0)
+    let token = level.observe(.latest(every: .zero), owner: nil, .direct) { [seen] value, _ in
+      let others = running.withLock {
+        $0 += 1
+        return $0 - 1
+      }
+      if others > 0 { overlaps.withLock { $0 += 1 } }
+      seen.note([value])
+      running.withLock { $0 -= 1 }
+    }
+    onThreads(4) { [level] thread in for number in 0..<1_000 { level.value = thread * 10_000 + number } }
+    #expect(overlaps.withLock { $0 } == 0)
+    #expect(seen.all.last == [level.value])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("the system's clock wakes, on the lane", .timeLimit(.minutes(1)))
+  @MainActor
+  func onMain() async {
+    let owner = Owner()
+    let places = Recorder<Bool>()
+    level.observe(.latest(every: .milliseconds(5)), on: owner) { [seen] value, folded in
+      places.note(Lane.main.isCurrent)
+      seen.note([value, folded])
+    }
+    #expect(seen.all == [[0, 0]])
+    for value in 1...10 { level.value = value }
+    #expect(await eventually { seen.all.last?[0] == 10 })
+    #expect(seen.all.reduce(0) { $0 + $1[1] + 1 } == 11)
+    #expect(places.all.allSatisfy { $0 })
+  }
+
+  @Test("a loop gets the newest, and how many it was not shown; none is lost from the count", .timeLimit(.minutes(1)))
+  func sequence() async {
+    var values = level.values(.latest(every: .milliseconds(2))).makeAsyncIterator()
+    for value in 1...10 { level.value = value }
+    let first = await values.next()
+    #expect(first?.value == 10 && first?.folded == 10)
+    level.value = 11
+    let second = await values.next()
+    #expect(second?.value == 11 && second?.folded == 0)
+  }
+
+  @Test("a loop at every change finds what it has missed, up to the limit", .timeLimit(.minutes(1)))
+  func everySequence() async {
+    var values = level.values(.everyChange(limit: 2)).makeAsyncIterator()
+    for value in 1...10 { level.value = value }
+    var found: [[Int]] = []
+    while found.count < 2, let next = await values.next() { found.append([next.value, next.folded]) }
+    #expect(found == [[9, 9], [10, 0]])
+  }
+
+  @Test("a loop that waits for its time ends with its task", .timeLimit(.minutes(1)))
+  func cancelledLoop() async {
+    let values = level.values(.latest(every: .seconds(3_600)))
+    let task = Task { [seen] in for await next in values { seen.note([next.value]) } }
+    #expect(await eventually { seen.all == [[0]] })
+    level.value = 1
+    task.cancel()
+    await task.value
+    #expect(seen.all == [[0]])
+  }
+}

@@ -1,0 +1,231 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Dispatch
+import Testing
+
+private struct Lamp: Model {
+  @Field var on = false
+  @Field var level = 0.0
+  @Field var count = 0
+}
+
+/// Notes what observers were told, from any thread.
+private final class Notes<Element: Sendable>: Sendable {
+  private let notes = Protected<[Element]>([])
+  var all: [Element] { notes.withLock { $0 } }
+  func note(_ element: Element) { notes.withLock { $0.append(element) } }
+}
+
+private final class Owner: Sendable {}
+
+/// Looks until `condition` holds, at most 20 s.
+private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+  while !condition() {
+    if DispatchTime.now().uptimeNanoseconds > end { return false }
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return true
+}
+
+/// A queue that stands still until it is let go.
+private struct StoppedQueue {
+  let queue = DispatchQueue(label: "bindbus.test.stopped")
+  private let gate = DispatchSemaphore(value: 0)
+
+  init() { queue.async { [gate] in gate.wait() } }
+
+  func letGo() { gate.signal() }
+}
+
+private func isRejected(_ status: FieldStatus) -> Bool {
+  if case .problem = status { true } else { false }
+}
+
+@Suite("Observing a shared model at a pace")
+struct PaceTests {
+  private let hub: Hub
+  private let writer: Lamp
+  private let readers: Peer
+
+  init() async throws {
+    hub = try Hub.embedded()
+    writer = try await Peer(name: "writer", hub: hub).share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    readers = Peer(name: "reader", hub: hub)
+  }
+
+  private func reader(on lane: Lane = .direct) async throws -> Lamp {
+    try await readers.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+  }
+
+  /// Sets the count so often that no commit is folded before it is sent; the version of the last.
+  private func count(to last: Int) async throws -> Version {
+    var version: Version = 0
+    for number in 1...last { version = try await writer.$count.write(number).committed }
+    return version
+  }
+
+  @Test("a lane that is behind is told the newest, and how many commits are in it", .timeLimit(.minutes(1)))
+  func latest() async throws {
+    let stopped = StoppedQueue()
+    let lamp = try await reader(on: .queue(stopped.queue))
+    let told = Notes<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero)) { told.note($0) }
+    let before = try #require(lamp.shared?.version.version)
+    let last = try await count(to: 50)
+    #expect(await eventually { lamp.shared?.version.version == last })
+    stopped.letGo()
+    #expect(await eventually { told.all.last?.version == last })
+    #expect(told.all.last?["count"]?.description == "50")
+    #expect(told.all.reduce(0) { $0 + $1.folded + 1 } == Int(last - before) + (told.all.count > 1 ? 1 : 0))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("with an interval the first change comes at once, the last in its time, and the counts add up")
+  func interval() async throws {
+    let lamp = try await reader()
+    let told = Notes<ModelChange>()
+    let owner = Owner()
+    lamp.observe(.latest(every: .milliseconds(30)), on: owner) { told.note($0) }
+    let first = try #require(told.all.first)
+    #expect(first.isBeginning && first.folded == 0)
+    let last = try await count(to: 100)
+    #expect(await eventually { told.all.last?.version == last })
+    #expect(told.all.dropFirst().reduce(0) { $0 + $1.folded + 1 } == Int(last - first.version))
+    #expect(told.all.dropFirst().allSatisfy { !$0.isBeginning })
+  }
+
+  @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(1)))
+  func everyChange() async throws {
+    let lamp = try await reader()
+    let told = Notes<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 1_000)) { told.note($0) }
+    let last = try await count(to: 100)
+    #expect(await eventually { told.all.last?.version == last })
+    #expect(told.all.dropFirst().map { $0["count"]?.description } == (1...100).map { "\($0)" })
+    #expect(told.all.allSatisfy { $0.folded == 0 })
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("past its limit every change folds, says how many, and loses no field", .timeLimit(.minutes(1)))
+  func everyChangeWithALimit() async throws {
+    let stopped = StoppedQueue()
+    let lamp = try await reader(on: .queue(stopped.queue))
+    let told = Notes<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 3)) { told.note($0) }
+    _ = try await writer.$on.write(true).committed
+    let last = try await count(to: 20)
+    #expect(await eventually { lamp.shared?.version.version == last })
+    stopped.letGo()
+    #expect(await eventually { told.all.last?.version == last })
+    #expect(told.all.map { $0["count"]?.description } == ["18", "19", "20"])
+    #expect(told.all.first?["on"]?.description == "true")
+    #expect(told.all.dropFirst().map(\.folded) == [0, 0])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(1)))
+  func everyValue() async throws {
+    let lamp = try await reader()
+    let told = Notes<[Int]>()
+    let owner = Owner()
+    lamp.$count.observe(.everyChange(limit: 1_000), on: owner) { told.note([$0, $1]) }
+    _ = try await writer.$on.write(true).committed
+    _ = try await count(to: 100)
+    #expect(await eventually { told.all.count == 101 })
+    #expect(told.all == (0...100).map { [$0, 0] })
+  }
+
+  @Test("a field's deadband keeps small changes back, a larger one arrives")
+  func deadband() async throws {
+    let lamp = try await reader()
+    let told = Notes<Double>()
+    let owner = Owner()
+    lamp.$level.observe(.latest(every: .zero, deadband: 0.25), on: owner) { told.note($0) }
+    for level in [0.125, 0.2, 0.25, 0.375, 0.5] { _ = try await writer.$level.write(level).committed }
+    #expect(await eventually { lamp.level == 0.5 })
+    #expect(await eventually { told.all.last == 0.5 })
+    #expect(told.all == [0, 0.25, 0.5])
+  }
+
+  @Test("a model's deadband keeps back the numbers that moved little, and nothing else")
+  func modelDeadband() async throws {
+    let lamp = try await reader()
+    let told = Notes<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero, deadband: 0.25)) { told.note($0) }
+    for level in [0.5, 0.625, 0.7] { _ = try await writer.$level.write(level).committed }
+    _ = try await writer.change {
+      $0.level = 0.72
+      $0.on = true
+    }.committed
+    #expect(await eventually { told.all.last?["on"]?.description == "true" })
+    #expect(told.all.dropFirst().map { $0.fields.keys.sorted() } == [["level"], ["on"]])
+    #expect(told.all.last?.folded == 2)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("an own write is told at once, its commit not again")
+  func own() async throws {
+    let told = Notes<Double>()
+    let token = writer.$level.observe(.everyChange()) { told.note($0) }
+    _ = try await writer.$level.write(0.5).committed
+    writer.level = 0.75
+    #expect(told.all == [0, 0.5, 0.75])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("nothing comes after cancel, nor to an owner that is gone; neither is kept alive")
+  func endings() async throws {
+    let told = Notes<Int>()
+    let token = writer.$count.observe(.latest(every: .milliseconds(1))) { told.note($0) }
+    token.cancel()
+    var owner: Owner? = Owner()
+    weak let watched = owner
+    if let owner { writer.observe(.everyChange(), on: owner) { _ in told.note(-1) } }
+    owner = nil
+    #expect(watched == nil)
+    let before = told.all.count
+    _ = try await writer.$count.write(1).committed
+    _ = try await writer.$count.write(2).committed
+    #expect(told.all.count == before)
+  }
+
+  @Test("what is written in answer at a pace counts on in hops, as in any delivery", .timeLimit(.minutes(1)))
+  func hops() async throws {
+    let lamp = try await reader()
+    // Each answers the other for ever; the hub ends it as a loop.
+    let tokens = [
+      lamp.$count.observe(.latest(every: .milliseconds(1))) { lamp.count = $0 + 1 },
+      writer.$count.observe(.latest(every: .milliseconds(1))) { [writer] in writer.count = $0 + 1 },
+    ]
+    let fields = [lamp.$count, writer.$count]
+    #expect(await eventually { fields.contains { isRejected($0.status) } })
+    for token in tokens { token.cancel() }
+  }
+
+  @Test("a loop over changes gets the newest and how many commits are in it", .timeLimit(.minutes(1)))
+  func changes() async throws {
+    let lamp = try await reader()
+    var changes = lamp.changes(.latest(every: .milliseconds(5))).makeAsyncIterator()
+    let first = try #require(await changes.next())
+    #expect(first.isBeginning)
+    let last = try await count(to: 50)
+    var commits = 0
+    while let change = await changes.next() {
+      commits += change.folded + 1
+      if change.version == last { break }
+    }
+    #expect(commits == Int(last - first.version))
+  }
+
+  @Test("a loop over a field at every change finds each value", .timeLimit(.minutes(1)))
+  func values() async throws {
+    let lamp = try await reader()
+    var values = lamp.$count.values(.everyChange(limit: 1_000)).makeAsyncIterator()
+    _ = try await count(to: 50)
+    var found: [Int] = []
+    while found.last != 50, let next = await values.next() { found.append(next.value) }
+    #expect(found == Array(0...50))
+  }
+}
