@@ -11,6 +11,7 @@ struct Page: Model {
 
 /// A peer, its history, and the order in which a seed lets it write.
 final class Worker: Sendable {
+  /// Held while something is written: who has set it knows that nothing more is.
   let isResting = Protected(false)
   private let peer: Peer
   private let pen: HistoryPen
@@ -45,16 +46,16 @@ final class Worker: Sendable {
   func start(_ style: Work.Style) {
     Task.detached { [self] in
       while true {
-        if isResting.withLock({ $0 }) {
-          try? await Task.sleep(for: .milliseconds(5))
-        } else if style == .storm {
-          await increment()
-        } else {
-          step()
-          try? await Task.sleep(for: pause)
-        }
+        if style == .storm { await increment() } else { unlessResting { step() } }
+        try? await Task.sleep(for: style == .storm ? .zero : pause)
       }
     }
+  }
+
+  /// - Returns: nothing if it is time to rest.
+  @discardableResult
+  private func unlessResting<Result: Sendable>(_ body: () -> Result?) -> Result? {
+    isResting.withLock { $0 ? nil : body() }
   }
 
   /// How the peer stands, for who waits for all to be the same.
@@ -133,7 +134,8 @@ final class Worker: Sendable {
   /// Puts a word of its own into the text, at its beginning or its end.
   private func insertWord() {
     queue.sync {
-      let word = "\(peer.name).\(peer.tag.short).\(lastWrite.withLock { $0 } + 1)"
+      // One word as the merge of texts sees it: letters and digits.
+      let word = "\(peer.name)x\(peer.tag.short)x\(lastWrite.withLock { $0 } + 1)"
       let body = page.body
       let isFirst = chance.withLock { $0.below(2) == 0 }
       note([["text", "body", .string(word)]], "lab/text", []) {
@@ -165,10 +167,11 @@ final class Worker: Sendable {
   /// Adds one to a field that all add to, by comparison, until it is taken or it is time to rest.
   private func increment() async {
     let model = models[0]
-    while !isResting.withLock({ $0 }) {
-      guard let write = compare("contended", model, { .integer(($0.int64 ?? 0) + 1) }) else {
-        try? await Task.sleep(for: .milliseconds(20))
-        continue
+    while true {
+      let write = unlessResting { compare("contended", model) { .integer(($0.int64 ?? 0) + 1) } }
+      guard let write else {
+        try? await Task.sleep(for: .milliseconds(5))
+        return
       }
       guard case .conflict(let conflict) = await write.outcome else { return }
       while (model.record("contended")?.version ?? 0) < conflict.version, !isResting.withLock({ $0 }) {

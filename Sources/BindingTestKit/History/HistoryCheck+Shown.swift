@@ -89,12 +89,14 @@ extension HistoryCheck {
       tags += lives.filter { $0.key != tag && $0.value.name == life.name }.map(\.key)
     }
     var operations: [HistoryWrite.Operation] = []
-    for tag in tags {
+    for writer in tags {
       // Proposals of one writer are carried out in their order, so the pending ones are the last.
       var heldInARow = 0
-      for index in (writesOf[WriterName(tag: tag, model: reveal.model)] ?? []).reversed() {
+      for index in (writesOf[WriterName(tag: writer, model: reveal.model)] ?? []).reversed() {
         let write = writes[index]
-        if let commit = write.commit, commit.epoch == reveal.epoch, commit.version <= reveal.version {
+        // What an earlier life was told nothing of lies over until this one is.
+        let isRestored = writer != tag && write.outcome == nil
+        if !isRestored, let commit = write.commit, commit.epoch == reveal.epoch, commit.version <= reveal.version {
           heldInARow += 1
           if heldInARow > 64 { break }
           continue
