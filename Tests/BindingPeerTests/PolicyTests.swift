@@ -15,6 +15,10 @@ private struct Note: Model {
   @Field(policy: .merge { _, mine, theirs in mine.hasPrefix(theirs) ? mine : theirs + "+" + mine }) var log = ""
 }
 
+private struct Storm: Model {
+  @Field var level = 0
+}
+
 private struct GivingUp: Error {}
 
 @Suite("A conflict policy")
@@ -229,6 +233,23 @@ struct PolicyTests {
     default: Issue.record("\(String(describing: outcome))")
     }
     #expect(await eventually { mine.number == theirs.number && left.status.unconfirmed == 0 })
+  }
+
+  @Test("a storm: fifty peers that add to one field by comparison all come to their end, and every one counts once")
+  func storm() async throws {
+    let hub = hub
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<50 {
+        group.addTask {
+          let note = try await Peer(name: "p\(number)", hub: hub).share(
+            Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+          for _ in 0..<4 { try await note.$level.update { $0 + 1 } }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let seen = try await left.share(Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+    #expect(await eventually { seen.level == 200 })
   }
 
   @Test("several fields of one change keep their policies, and are still one commit")

@@ -26,6 +26,7 @@ public struct HubMachine {
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64
+  let startedAt: UInt64
   var random: UInt64
   var believedPeerAhead = false
   /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
@@ -54,6 +55,7 @@ public struct HubMachine {
     #endif
     nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
     lastTick = time.monotonic
+    startedAt = time.monotonic
     random = epochSeed
     for model in stored {
       let index = makeModel(model.model)

@@ -60,7 +60,6 @@ extension HistoryCheck {
     var (least, most) = (committed.int64 ?? 0, committed.int64 ?? 0)
     var isCounter = false
     var elements = Set(committed.elements ?? [])
-    var words = committed.words
     for operation in pending {
       switch operation.verb {
       case "set": if operation.value == value { return true }
@@ -70,7 +69,6 @@ extension HistoryCheck {
         least += min(0, operation.value.int64 ?? 0)
         most += max(0, operation.value.int64 ?? 0)
       case "union": elements.formUnion(operation.value.elements ?? [])
-      case "text": words.formUnion([operation.value.string ?? ""])
       default: break
       }
     }
@@ -78,8 +76,9 @@ extension HistoryCheck {
     if let shown = value.elements {
       return Set(shown).isSuperset(of: committed.elements ?? []) && elements.isSuperset(of: shown)
     }
-    let isText = pending.contains { $0.verb == "text" }
-    return isText && value.words.isSuperset(of: committed.words) && words.isSuperset(of: value.words)
+    // A text of one's own lies over whole until it is merged: it may lack what others put in since, or hold what was
+    // lost with a hub, but no word that nobody wrote.
+    return pending.contains { $0.verb == "text" } && value.words.isSubset(of: wordsWritten)
   }
 
   /// Operations on a field, by this peer or an earlier life of its outbox, that the shown version does not hold.

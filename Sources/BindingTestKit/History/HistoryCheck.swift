@@ -17,6 +17,8 @@ public struct HistoryCheck {
   var writesOf: [WriterName: [Int]] = [:]
   /// Those among them that nobody has looked at in vain yet: the first that may still be without a commit.
   var firstOpen: [WriterName: Int] = [:]
+  /// What anybody put into a text.
+  var wordsWritten: Set<String> = []
   /// The write whose acknowledgement names this commit.
   var acknowledgedAt: [CommitName: Int] = [:]
 
@@ -106,6 +108,7 @@ public struct HistoryCheck {
     case .submit(let content):
       writeIndex[WriteName(tag: tag, id: content.id)] = writes.count
       writes.append(Write(content: content, tag: tag, place: entry.place, submitted: entry.time))
+      wordsWritten.formUnion(content.operations.filter { $0.verb == "text" }.compactMap(\.value.string))
     case .notMade(let id):
       guard let index = writeIndex[WriteName(tag: tag, id: id)] else { return }
       writes[index].outcome = HistoryOutcome(kind: "refused", epoch: 0, version: 0)
