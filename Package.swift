@@ -70,6 +70,14 @@ let package = Package(
       name: "bindsim",
       dependencies: ["BindingTestKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
+    .executableTarget(
+      name: "bindlab",
+      dependencies: [
+        "BindingModel", "BindingPeer", "BindingTestKit", "BindingWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
     .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
     .testTarget(
@@ -80,6 +88,7 @@ let package = Package(
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
     .testTarget(name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire"], swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
+    .testTarget(name: "HistoryTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",
       dependencies: [

@@ -94,6 +94,8 @@ public struct HubOptions: Sendable {
   public var leaseMilliseconds: UInt32 = 10_000
   /// Whether peers are asked for what a restarted hub lacks.
   public var isRescueOn = true
+  /// A file to which every commit is written once it is stored, before it is published (`docs/histories.md`).
+  public var historyPath: String?
   public var limits = Limits()
 
   public init() {}
@@ -108,6 +110,8 @@ public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// The socket's directory is not this user's alone, or cannot be made.
   case directory(path: String, problem: String)
   case cannotListen(address: String, problem: String)
+  /// The history that was asked for cannot be written.
+  case history(problem: String)
   case system(String)
 
   public var description: String {
@@ -120,7 +124,7 @@ public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
         + "or accept that everyone who reaches the port may read and write:  --insecure"
     case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
     case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
-    case .system(let problem): problem
+    case .history(let problem), .system(let problem): problem
     }
   }
 }

@@ -30,6 +30,9 @@ struct Serve: ParsableCommand {
   @Flag(name: .customLong("no-rescue"), help: "Do not ask peers for what a restarted hub lacks.")
   var noRescue = false
 
+  @Option(name: .long, help: "Write every commit to this file before it is published; for the check of histories.")
+  var history: String?
+
   @Flag(name: .long, help: "Allow tcp:// beyond this machine, where anyone who reaches the port may read and write.")
   var insecure = false
 
@@ -61,6 +64,7 @@ struct Serve: ParsableCommand {
     options.leaseMilliseconds = lease
     options.isRescueOn = !noRescue
     options.isInsecureAllowed = insecure
+    options.historyPath = history
     do throws(HubAddressError) {
       if !listen.isEmpty { options.listen = try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
     } catch {
@@ -143,7 +147,7 @@ extension HubFailure {
   /// What scripts look at (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch self {
-    case .addressInUse, .directory, .cannotListen: 73
+    case .addressInUse, .directory, .cannotListen, .history: 73
     case .notLoopback: 78
     case .system: 70
     }

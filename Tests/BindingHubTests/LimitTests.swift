@@ -98,6 +98,18 @@ import Testing
     #expect(refusals(.loop) == 1)
   }
 
+  @Test("the refusal of a loop names both who answer each other")
+  mutating func hopsNamed() {
+    bench.live(.ann)
+    bench.live(.ben)
+    _ = bench.propose(.ben, .of(1, [.set("a", "1")]))
+    guard case .refused(let refusal)? = bench.propose(.ann, .of(1, [.set("a", "2")], hops: 9))[1] else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(refusal.text.contains("ann-") && refusal.text.contains("ben-"), "\(refusal.text)")
+  }
+
   @Test("a model of maxModelFields fields is taken")
   mutating func modelFieldsAtLimit() {
     bench = Self.bench { $0.limits.maxModelFields = 3 }

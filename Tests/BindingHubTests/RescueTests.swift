@@ -59,10 +59,30 @@ import Testing
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
+  @Test("who has nothing is held too, for the first moments of a hub that has lost its memory: a replica may come yet")
+  mutating func freshIsHeld() {
+    bench.join(.ben, Join(request: 1, model: "lamp"))
+    #expect(bench.write(.ben, 1, .set("a", "9"))?.hold == .starting)
+    _ = joinAhead(.ann, 7)
+    _ = offer(.ann, 7, Self.field("a", "1", version: 3, number: 2))
+    bench.wait(400)
+    #expect(bench.read().fields["a"]?.value == "1")
+    #expect(bench.counters.rescues == 1)
+  }
+
+  @Test("a hub that has been there for a while holds nobody who has nothing")
+  mutating func freshIsNotHeldLater() {
+    bench.wait(400)
+    bench.join(.ben, Join(request: 1, model: "lamp"))
+    #expect(bench.write(.ben, 1, .set("a", "9")) == .committed(1))
+    #expect(bench.counters.rescues == 0)
+  }
+
   @Test("proposals of other models are decided meanwhile")
   mutating func othersGoOn() {
     _ = joinAhead(.ann, 7)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
+    bench.wait(400)
     let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
     #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
@@ -129,6 +149,7 @@ import Testing
 
   @Test("it does not touch a field that was written in the new epoch")
   mutating func writtenAnew() {
+    bench.wait(400)
     bench.live(.cat)
     bench.write(.cat, 1, .set("a", "\"new\""))
     _ = joinAhead(.ann, 7)
@@ -139,6 +160,7 @@ import Testing
 
   @Test("it replaces a default of the new epoch")
   mutating func replacesDefault() {
+    bench.wait(400)
     bench.live(.cat)
     bench.write(.cat, 1, .of(.whenUnset, "a", "0"))
     _ = joinAhead(.ann, 7)
@@ -149,6 +171,7 @@ import Testing
 
   @Test("it does not replace what was set right after a default, in the same batch")
   mutating func defaultAndSet() {
+    bench.wait(400)
     bench.live(.cat)
     bench.propose(.cat, .of(1, [.of(.whenUnset, "a", "0")]), .of(2, [.set("a", "5")]))
     _ = joinAhead(.ann, 7)

@@ -58,6 +58,18 @@ struct ObservingTests {
     withExtendedLifetime((earlyToken, lateToken)) {}
   }
 
+  @Test("who observes before there is a hub is told what this peer has written already")
+  func withoutHub() throws {
+    let alone = try Peer(name: "alone", hubs: [HubAddress("ipc:///nowhere/hub.sock")]).model("lamp")
+    try alone.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: 1))]))
+    let told = Told()
+    let token = alone.observe { reveal, _ in told.note(reveal) }
+    #expect(told.all.map(\.cause) == [.snapshot])
+    #expect(told.all.flatMap(\.changes).map(\.field) == ["level"])
+    #expect(told.all.first?.changes.first?.new == FieldValue(json: 1))
+    withExtendedLifetime(token) {}
+  }
+
   @Test(
     "an observer that begins while others write misses none: its beginning and its reveals meet",
     .timeLimit(.minutes(1)))

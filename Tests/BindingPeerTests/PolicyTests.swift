@@ -1,6 +1,7 @@
 import BindingHub
 import BindingModel
 import BindingPeer
+import Dispatch
 import Testing
 
 private struct Note: Model {
@@ -12,6 +13,10 @@ private struct Note: Model {
   @Field(policy: .union) var tags: Set<String> = []
   @Field(policy: .union) var steps: [Int] = []
   @Field(policy: .merge { _, mine, theirs in mine.hasPrefix(theirs) ? mine : theirs + "+" + mine }) var log = ""
+}
+
+private struct Storm: Model {
+  @Field var level = 0
 }
 
 private struct GivingUp: Error {}
@@ -189,6 +194,62 @@ struct PolicyTests {
     }
     for write in writes { _ = await write.outcome }
     #expect(await eventually { mine.number == theirs.number })
+  }
+
+  @Test("merge: a closure that is slower than others write is asked 64 times at most, then the write is a conflict")
+  func closuresThatAreSlow() async throws {
+    struct Slow: Model {
+      static let askings = Protected(0)
+      @Field(
+        policy: .merge { _, mine, theirs in
+          Slow.askings.withLock { $0 += 1 }
+          // It is as slow as it takes for others to be quicker.
+          let end = ContinuousClock.now + .milliseconds(10)
+          while ContinuousClock.now < end {}
+          return mine + theirs
+        }) var number = 0
+    }
+    struct Quick: Model {
+      @Field var number = 0
+    }
+    let queue = DispatchQueue(label: "slow")
+    let mine = try await left.share(Slow.self, id: "slow", on: .queue(queue), patience: .seconds(20))
+    let theirs = try await right.share(Quick.self, id: "slow", on: .direct, patience: .seconds(20))
+    let writer = Task.detached {
+      var number = 0
+      while !Task.isCancelled {
+        number += 1
+        theirs.number = number
+        try? await Task.sleep(for: .milliseconds(1))
+      }
+    }
+    #expect(await eventually { mine.number > 3 })
+    let write = try mine.$number.write(-1)
+    let outcome = await write.outcome(within: .seconds(30))
+    writer.cancel()
+    #expect(Slow.askings.withLock { $0 } <= 64)
+    switch outcome {
+    case .committed, .conflict: break
+    default: Issue.record("\(String(describing: outcome))")
+    }
+    #expect(await eventually { mine.number == theirs.number && left.status.unconfirmed == 0 })
+  }
+
+  @Test("a storm: fifty peers that add to one field by comparison all come to their end, and every one counts once")
+  func storm() async throws {
+    let hub = hub
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<50 {
+        group.addTask {
+          let note = try await Peer(name: "p\(number)", hub: hub).share(
+            Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+          for _ in 0..<4 { try await note.$level.update { $0 + 1 } }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let seen = try await left.share(Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+    #expect(await eventually { seen.level == 200 })
   }
 
   @Test("several fields of one change keep their policies, and are still one commit")

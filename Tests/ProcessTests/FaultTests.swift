@@ -66,6 +66,28 @@ struct FaultTests {
     #expect(try bench.run("get", "lamp.level", "--raw").output == "40")
   }
 
+  @Test("a hub that stood still for ten seconds goes on with the peers that it had, and with all that they wrote")
+  func longStoppedHub() throws {
+    let hub = try bench.startHub()
+    let writers = try (0..<2).map { _ in try bench.start("pipe", "lamp") }
+    for (index, writer) in writers.enumerated() { writer.write("{\"w\(index)\":0}") }
+    for index in 0..<2 { #expect(try bench.run("wait", "lamp.w\(index)=0", "--timeout", "20s").code == 0) }
+    hub.send(SIGSTOP)
+    // The stop is the fault itself: as long as a lease.
+    let end = Date(timeIntervalSinceNow: 10)
+    var number = 0
+    while Date() < end {
+      number += 1
+      for (index, writer) in writers.enumerated() { writer.write("{\"w\(index)\":\(number)}") }
+      usleep(50_000)
+    }
+    hub.send(SIGCONT)
+    for index in 0..<2 { #expect(try bench.run("wait", "lamp.w\(index)=\(number)", "--timeout", "20s").code == 0) }
+    for writer in writers {
+      #expect(writer.line { $0.contains("\"w0\":\(number)") } != nil, "\(writer.output.suffix(3))")
+    }
+  }
+
   @Test("a writer that is killed in the middle disturbs nobody")
   func killedWriter() throws {
     let hub = try bench.startHub()

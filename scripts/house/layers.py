@@ -24,6 +24,7 @@ ALLOWED = {
     "BindingTestKit": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingWire"},
     "bindhub": COMMAND_LINE | {"BindingHub", "BindingWire"},
     "bindsim": COMMAND_LINE | {"BindingTestKit"},
+    "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "BindingTestKit", "BindingWire"},
     "vitals": COMMAND_LINE | {"BindingPeer"},
     "bindpeer": COMMAND_LINE | {"BindingPeer"},
 }

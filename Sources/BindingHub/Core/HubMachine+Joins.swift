@@ -149,16 +149,22 @@ extension HubMachine {
   private mutating func askForOffer(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard model.ephemeral == nil, configuration.rescue, !tailProven, join.version > 0, join.epoch != epoch,
-      join.epoch != 0
-    else { return }
+    guard model.ephemeral == nil, configuration.rescue, !tailProven else { return }
+    let now = time.monotonic
+    // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
+    // back: so a hub that has just lost its memory first gives those a chance who have one.
+    if model.rescue == nil, model.records == 0, now < startedAt + configuration.rescueQuietMilliseconds {
+      model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
+    }
+    guard join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }
     let point = RescuePoint(epoch: join.epoch, version: join.version)
     if let best = model.rescue?.best?.point ?? model.rescuedFrom, best >= point { return }
     if model.rescue == nil {
-      model.rescue = Rescue(now: time.monotonic, limitMilliseconds: configuration.rescueMilliseconds)
-      sequencer.counters.rescues += 1
+      model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
     }
-    model.rescue?.lastJoinAt = time.monotonic
+    if model.rescue?.hasAsked == false { sequencer.counters.rescues += 1 }
+    model.rescue?.hasAsked = true
+    model.rescue?.lastJoinAt = now
     model.rescue?.asked.insert(session)
     send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
   }

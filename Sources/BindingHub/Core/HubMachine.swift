@@ -28,6 +28,7 @@ public struct HubMachine {
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64
+  let startedAt: UInt64
   var random: UInt64
   /// The last question to an owner.
   var lastToken: UInt32 = 0
@@ -58,6 +59,7 @@ public struct HubMachine {
     #endif
     nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
     lastTick = time.monotonic
+    startedAt = time.monotonic
     random = epochSeed
     for model in stored {
       let index = makeModel(model.model)

@@ -19,6 +19,8 @@ struct Rescue {
   var lastJoinAt: UInt64
   /// Sessions that were asked and have not answered wholly.
   var asked: Set<SessionID> = []
+  /// Whether anybody was asked at all; else it only waits for who might have something.
+  var hasAsked = false
   /// What has come of an offer whose last chunk is still to come.
   private var partial: [SessionID: [OfferedField]] = [:]
   private(set) var best: (point: RescuePoint, fields: [OfferedField])?

@@ -169,6 +169,16 @@ extension Sequencer {
     return id
   }
 
+  /// Who wrote last what a proposal sets first, for who has to find a loop.
+  func writerAnswered(by proposal: ProposalCursor, in model: ModelLog, _ time: HubTime) -> String {
+    var operations = proposal.operations
+    guard (try? operations.next()) == true, let field = try? field(operations.id, operations.name, in: model) else {
+      return "others"
+    }
+    let other = model.conflict(on: field, now: time.wall).origin
+    return other.tag == .none ? "others" : "\(other.name)-\(other.tag.short)"
+  }
+
   private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {

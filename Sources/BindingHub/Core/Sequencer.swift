@@ -146,10 +146,11 @@ struct Sequencer {
         "the proposal names \(proposal.operations.remaining) fields; maxProposalFields is \(limits.maxProposalFields)")
     }
     if Int(proposal.hops) > limits.maxHops {
+      let other = writerAnswered(by: proposal, in: model, time)
       throw .refused(
         .loop,
-        "\(origin.name)-\(origin.tag.short) answers an answer, \(proposal.hops) deep; maxHops is \(limits.maxHops)"
-      )
+        "\(origin.name)-\(origin.tag.short) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
+          + "\(limits.maxHops)")
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
 

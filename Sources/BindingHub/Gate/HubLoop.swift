@@ -38,7 +38,15 @@ final class HubLoop {
     for address in options.listen { try gate.listen(address) }
     logFile = LogFile(for: gate.addresses.first)
     let birth = try logFile.nextBirth()
-    store = MemoryStore(logID: birth.logID, epoch: birth.epoch)
+    let memory = MemoryStore(logID: birth.logID, epoch: birth.epoch)
+    do throws(StoreError) {
+      store =
+        try options.historyPath.map { path throws(StoreError) in
+          try HistoryStore(memory, path: path, hub: options.name)
+        } ?? memory
+    } catch {
+      throw .history(problem: "the history \(error)")
+    }
     var configuration = HubConfiguration()
     configuration.limits = options.limits
     configuration.beatMilliseconds = options.beatMilliseconds

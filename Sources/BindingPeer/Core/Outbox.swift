@@ -16,6 +16,8 @@ struct Pending: Sendable {
   var offline: [String: OfflineRule] = [:]
   /// How often it was refused as a conflict and merged.
   var attempts = 0
+  /// How often somebody was asked what becomes of it.
+  var askings = 0
   /// It is not sent before the replica has reached this version, if the epoch is still that one.
   var waitsFor: (epoch: Epoch, version: Version)?
   /// Somebody is asked what becomes of it.

@@ -3,12 +3,18 @@ import BindingWire
 extension Session {
   /// Whether the hub could take a proposal at all.
   /// - Returns: what the proposal counts in bytes.
-  func check(_ proposal: Proposal) throws(WriteError) -> Int {
+  func check(_ proposal: Proposal, of model: PeerModel) throws(WriteError) -> Int {
     guard !proposal.operations.isEmpty else { throw .empty }
     guard proposal.operations.count <= limits.maxProposalFields else {
       throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
     }
-    guard Int(proposal.hops) <= limits.maxHops else { throw .loop(hops: Int(proposal.hops), limit: limits.maxHops) }
+    guard Int(proposal.hops) <= limits.maxHops else {
+      let answered = proposal.operations.lazy.compactMap { model.replica.place(of: $0.field) }
+        .map { model.replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
+      let origins = [Origin(tag: identity.tag, name: identity.name)] + answered.prefix(1)
+      throw .loop(
+        hops: Int(proposal.hops), limit: limits.maxHops, origins: origins.map { "\($0.name)-\($0.tag.short)" })
+    }
     guard proposal.conditions.count <= Condition.maxCount else {
       throw .tooMany(what: "conditions", count: proposal.conditions.count, limit: Condition.maxCount)
     }

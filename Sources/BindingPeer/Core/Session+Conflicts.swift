@@ -33,7 +33,15 @@ extension Session {
             isRewritten = true
           }
         case .asked:
-          model.outbox.update(write) { $0.isAsking = true }
+          // Others may write faster than it can be answered: then it is never sent, and would be asked for ever.
+          guard pending.askings < options.maxMergeAttempts else {
+            end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
+            return .ended
+          }
+          model.outbox.update(write) {
+            $0.isAsking = true
+            $0.askings += 1
+          }
           output.add(
             .merge(write, model: model.id, MergeQuestion(field: field, base: seen, mine: mine, theirs: now.value)))
           return .waits

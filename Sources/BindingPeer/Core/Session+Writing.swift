@@ -10,7 +10,7 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard var model = models[id] else { throw .notJoined(model: id) }
     guard model.outbox.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try check(proposal)
+    let bytes = try check(proposal, of: model)
     let replacedWrites = model.outbox.replaced(by: proposal, rules: rules.mapValues(\.rule))
     let freed = replacedWrites.reduce(0) { $0 + (model.outbox[$1]?.bytes ?? 0) }
     guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,

@@ -91,10 +91,12 @@ public struct Session: Sendable {
 
   /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
   public func present(_ id: String) -> Reveal? {
-    guard let model = models[id], model.replica.version > 0 else { return nil }
+    guard let model = models[id] else { return nil }
     let changes = model.replica.fields.compactMap { field -> ShownChange? in
       model.outbox.shown(field.name, over: field.value).map { ShownChange(field: field.name, old: nil, new: $0) }
     }
+    // Before a hub was seen there may be writes of ours, of this life or an earlier one.
+    guard model.replica.version > 0 || !changes.isEmpty else { return nil }
     return Reveal(
       model: id, cause: .snapshot, changes: changes, confirmed: [], epoch: model.replica.epoch,
       version: model.replica.version, commits: [], folded: model.replica.version, proposalHops: 0)

@@ -26,7 +26,7 @@ public struct SessionOptions: Sendable, Hashable {
   public var maxBufferedBytes = 1_048_576
   /// Commits that one reveal lists.
   public var maxListedCommits = 1_000
-  /// How often a write is merged with what others wrote before it is given up as a conflict.
+  /// How often a write is merged with what others wrote, and a closure asked for it, before it ends as a conflict.
   public var maxMergeAttempts = 64
   /// What is allowed before a hub has told its own limits.
   public var limits = Limits()

@@ -30,8 +30,9 @@ public enum WriteError: Error, Hashable, Sendable {
   /// A proposal carries so many conditions, or entries of metadata, at most.
   case tooMany(what: String, count: Int, limit: Int)
   case nameTooLong(String, limit: Int)
-  /// It was written because of a commit that was itself written because of another, and so on.
-  case loop(hops: Int, limit: Int)
+  /// It was written because of a commit that was itself written because of another, and so on. `origins` are those who
+  /// answer each other: this peer, and whose value it answers.
+  case loop(hops: Int, limit: Int, origins: [String])
   /// So many writes, or bytes of them, wait already.
   case outboxFull(writes: Int, bytes: Int)
   /// This identity has used up its proposal numbers in this model.
@@ -56,7 +57,9 @@ extension WriteError: CustomStringConvertible {
     case .tooManyFields(let count, let limit): "the write names \(count) fields, maxProposalFields is \(limit)"
     case .tooMany(let what, let count, let limit): "the write has \(count) \(what); \(limit) are allowed"
     case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
-    case .loop(let hops, let limit): "the write is the \(hops)th in a chain of answers to writes, maxHops is \(limit)"
+    case .loop(let hops, let limit, let origins):
+      "the write is the \(hops)th in a chain in which \(origins.joined(separator: " and ")) answer each other; "
+        + "maxHops is \(limit)"
     case .outboxFull(let writes, let bytes):
       "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
     case .numbersUsedUp: "this peer has used up its numbers in this model; start it again"
