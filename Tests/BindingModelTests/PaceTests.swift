@@ -181,7 +181,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("the system's clock wakes, on the lane", .timeLimit(.minutes(1)))
+  @Test("the system's clock wakes, on the lane", .timeLimit(.minutes(5)))
   @MainActor
   func onMain() async {
     let owner = Owner()
@@ -197,7 +197,7 @@ struct PaceTests {
     #expect(places.all.allSatisfy { $0 })
   }
 
-  @Test("a loop gets the newest, and how many it was not shown; none is lost from the count", .timeLimit(.minutes(1)))
+  @Test("a loop gets the newest, and how many it was not shown; none is lost from the count", .timeLimit(.minutes(5)))
   func sequence() async {
     var values = level.values(.latest(every: .milliseconds(2))).makeAsyncIterator()
     for value in 1...10 { level.value = value }
@@ -208,7 +208,7 @@ struct PaceTests {
     #expect(second?.value == 11 && second?.folded == 0)
   }
 
-  @Test("a loop at every change finds what it has missed, up to the limit", .timeLimit(.minutes(1)))
+  @Test("a loop at every change finds what it has missed, up to the limit", .timeLimit(.minutes(5)))
   func everySequence() async {
     var values = level.values(.everyChange(limit: 2)).makeAsyncIterator()
     for value in 1...10 { level.value = value }
@@ -217,7 +217,7 @@ struct PaceTests {
     #expect(found == [[9, 9], [10, 0]])
   }
 
-  @Test("a loop that waits for its time ends with its task", .timeLimit(.minutes(1)))
+  @Test("a loop that waits for its time ends with its task", .timeLimit(.minutes(5)))
   func cancelledLoop() async {
     let values = level.values(.latest(every: .seconds(3_600)))
     let task = Task { [seen] in for await next in values { seen.note([next.value]) } }

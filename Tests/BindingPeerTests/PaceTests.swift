@@ -66,7 +66,7 @@ struct PaceTests {
     return version
   }
 
-  @Test("a lane that is behind is told the newest, and how many commits are in it", .timeLimit(.minutes(1)))
+  @Test("a lane that is behind is told the newest, and how many commits are in it", .timeLimit(.minutes(5)))
   func latest() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
@@ -96,7 +96,7 @@ struct PaceTests {
     #expect(told.all.dropFirst().allSatisfy { !$0.isBeginning })
   }
 
-  @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(1)))
+  @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(5)))
   func everyChange() async throws {
     let lamp = try await reader()
     let told = Notes<ModelChange>()
@@ -108,7 +108,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("past its limit every change folds, says how many, and loses no field", .timeLimit(.minutes(1)))
+  @Test("past its limit every change folds, says how many, and loses no field", .timeLimit(.minutes(5)))
   func everyChangeWithALimit() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
@@ -125,7 +125,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(1)))
+  @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(5)))
   func everyValue() async throws {
     let lamp = try await reader()
     let told = Notes<[Int]>()
@@ -191,7 +191,7 @@ struct PaceTests {
     #expect(told.all.count == before)
   }
 
-  @Test("what is written in answer at a pace counts on in hops, as in any delivery", .timeLimit(.minutes(1)))
+  @Test("what is written in answer at a pace counts on in hops, as in any delivery", .timeLimit(.minutes(5)))
   func hops() async throws {
     let lamp = try await reader()
     // Each answers the other for ever; the hub ends it as a loop.
@@ -204,7 +204,7 @@ struct PaceTests {
     for token in tokens { token.cancel() }
   }
 
-  @Test("a loop over changes gets the newest and how many commits are in it", .timeLimit(.minutes(1)))
+  @Test("a loop over changes gets the newest and how many commits are in it", .timeLimit(.minutes(5)))
   func changes() async throws {
     let lamp = try await reader()
     var changes = lamp.changes(.latest(every: .milliseconds(5))).makeAsyncIterator()
@@ -219,7 +219,7 @@ struct PaceTests {
     #expect(commits == Int(last - first.version))
   }
 
-  @Test("a loop over a field at every change finds each value", .timeLimit(.minutes(1)))
+  @Test("a loop over a field at every change finds each value", .timeLimit(.minutes(5)))
   func values() async throws {
     let lamp = try await reader()
     var values = lamp.$count.values(.everyChange(limit: 1_000)).makeAsyncIterator()
