@@ -50,10 +50,12 @@ public enum HubMessage: Sendable, Hashable {
   case pong(Pong)
   case askOffer(AskOffer)
   case statusReport(StatusReport)
+  case awaited(Awaited)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
   case beat(Beat)
+  case ask(AskApplied)
 
   public var kind: HubMessageKind {
     switch self {
@@ -67,10 +69,12 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: .pong
     case .askOffer: .askOffer
     case .statusReport: .statusReport
+    case .awaited: .awaited
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
     case .beat: .beat
+    case .ask: .ask
     }
   }
 
@@ -86,10 +90,12 @@ public enum HubMessage: Sendable, Hashable {
     case .pong(let content): content
     case .askOffer(let content): content
     case .statusReport(let content): content
+    case .awaited(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
     case .beat(let content): content
+    case .ask(let content): content
     }
   }
 
@@ -122,10 +128,12 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: self = .pong(try Pong(from: &reader))
     case .askOffer: self = .askOffer(try AskOffer(from: &reader))
     case .statusReport: self = .statusReport(try StatusReport(from: &reader))
+    case .awaited: self = .awaited(try Awaited(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))
     case .beat: self = .beat(try Beat(from: &reader))
+    case .ask: self = .ask(try AskApplied(from: &reader))
     }
     try reader.end()
   }

@@ -16,6 +16,9 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case ping
   case offer
   case status
+  case awaitApplied
+  case report
+  case verify = 0x10
 
   /// Its name in the protocol.
   public var name: StaticString {
@@ -29,6 +32,9 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .ping: "ping"
     case .offer: "offer"
     case .status: "status"
+    case .awaitApplied: "await"
+    case .report: "report"
+    case .verify: "verify"
     }
   }
 }
@@ -45,10 +51,12 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case pong = 0x89
   case askOffer = 0x8A
   case statusReport = 0x8B
+  case awaited = 0x8C
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
   case beat = 0x93
+  case ask = 0x94
 
   /// Its name in the protocol.
   public var name: StaticString {
@@ -63,17 +71,19 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .pong: "pong"
     case .askOffer: "askOffer"
     case .statusReport: "statusReport"
+    case .awaited: "awaited"
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"
     case .beat: "beat"
+    case .ask: "ask"
     }
   }
 
   /// The topic that every message of this kind has; nil when it has its model's.
   public var fixedTopic: Topic? {
     switch self {
-    case .commits, .catchup, .head: nil
+    case .commits, .catchup, .head, .ask: nil
     case .beat: Topics.beat
     default: Topics.none
     }

@@ -67,6 +67,9 @@ enum Vector: Equatable {
     case .leave(let content): content.content
     case .ping(let content): content.content
     case .offer(let content): content.content
+    case .awaitApplied(let content): content.content
+    case .report(let entries): ["models": .array(entries.map { $0.content })]
+    case .verify(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -83,10 +86,12 @@ enum Vector: Equatable {
     case .pong(let content): content.content
     case .askOffer(let content): content.content
     case .statusReport(let content): content.content
+    case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
     case .head(let content): content.content
     case .beat(let content): content.content
+    case .ask(let content): content.content
     }
   }
 
@@ -131,6 +136,13 @@ enum Vector: Equatable {
     case .ping: return .ping(.read(body, problems: &problems))
     case .offer: return .offer(.read(body, problems: &problems))
     case .status: return .status
+    case .awaitApplied: return .awaitApplied(.read(body, problems: &problems))
+    case .report:
+      var entries: [AppliedEntry] = []
+      list.list("models", &entries)
+      problems += list.problems
+      return .report(entries)
+    case .verify: return .verify(.read(body, problems: &problems))
     }
   }
 
@@ -146,10 +158,12 @@ enum Vector: Equatable {
     case .pong: .pong(.read(body, problems: &problems))
     case .askOffer: .askOffer(.read(body, problems: &problems))
     case .statusReport: .statusReport(.read(body, problems: &problems))
+    case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))
     case .head: .head(.read(body, problems: &problems))
     case .beat: .beat(.read(body, problems: &problems))
+    case .ask: .ask(.read(body, problems: &problems))
     }
   }
 }

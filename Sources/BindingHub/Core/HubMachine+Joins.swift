@@ -30,7 +30,8 @@ extension HubMachine {
     let isPastTopics = present == nil && record.joins.count >= configuration.limits.maxTopics
     let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
     sessions.with(session) {
-      $0.joins[model.topic] = JoinRecord(open: join, subscribeBy: time.monotonic + wait, way: present?.way)
+      $0.joins[model.topic] = JoinRecord(
+        open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
     }
     model.sessions.insert(session)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
@@ -105,6 +106,7 @@ extension HubMachine {
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch
+    endBarriersOfOldEpoch(&output)
     for index in models.indices {
       // What was decided and not stored was decided in a life that is over; its peers send it again.
       if !models[index].isAppending { dropHand(index) }
@@ -171,7 +173,9 @@ extension HubMachine {
       } else {
         model.routed.remove(id)
       }
-      sessions.with(id) { $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way) }
+      sessions.with(id) {
+        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way, healed: record.healed)
+      }
       answer(join, id, session.identity.tag, model, way, &output)
     }
     model.waitingJoins = still

@@ -30,6 +30,8 @@ public struct HubMachine {
   var believedPeerAhead = false
   /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
   var writersBefore: Set<Tag> = []
+  var barriers = Barriers()
+  var verifications: [Verification] = []
   /// What the gate has counted, for who asks for the status.
   var gate = GateCounters()
   var countersOfMachine: HubCounters { sequencer.counters }
@@ -72,7 +74,8 @@ public struct HubMachine {
 
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
-    var deadline = min(nextBeat, sessions.nextExpiry)
+    var deadline = min(nextBeat, sessions.nextExpiry, barriers.nextDeadline)
+    for verification in verifications { deadline = min(deadline, verification.deadline) }
     for index in touched {
       if let rescue = models[index].rescue {
         deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
@@ -108,6 +111,10 @@ public struct HubMachine {
         output.send(
           .statusReport(StatusReport(session: header.session, json: FieldValue(json: statusJSON(time: time)))),
           to: .connection(connection), start: start)
+      case .verify:
+        let wanted = try Verify(from: &reader)
+        try reader.end()
+        verify(wanted, header.session, connection, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
         if header.kind == .propose {
@@ -140,7 +147,9 @@ public struct HubMachine {
       guard let index = index(of: offer.topic) else { return }
       models[index].rescue?.receive(offer, from: session)
       touch(index)
-    case .hello, .propose, .status: break
+    case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
+    case .report(let entries): self.take(entries, session, &output)
+    case .hello, .propose, .status, .verify: break
     }
   }
 

@@ -9,6 +9,8 @@ struct SessionRecord {
   var subscriber: SubscriberID?
   let leaseMilliseconds: UInt64
   var expiresAt: UInt64
+  /// Whether it can be asked which versions it has applied.
+  var reports: Bool
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
   /// Outcomes that leave when the drain ends; `full` are messages that had no more room.
@@ -32,6 +34,10 @@ struct JoinRecord {
   /// From then on the session is served on the request connection.
   var subscribeBy: UInt64
   var way: Joined.Delivery?
+  /// The version that an `alive` told, of a session that cannot be asked.
+  var applied: Version?
+  /// Divergences that the peer healed in this session, as it told last.
+  var healed: UInt32 = 0
 }
 
 /// What is known of an identity beyond its session.

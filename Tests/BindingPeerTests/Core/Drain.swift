@@ -18,6 +18,7 @@ struct Drain {
   var listed: [String] = []
   var pongs: [UInt64] = []
   var notes: [OutboxNote] = []
+  var barriers: [(id: BarrierID, end: BarrierEnd)] = []
   var isClosed = false
   var helloSession: SessionID?
 
@@ -46,6 +47,7 @@ struct Drain {
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
     case .keep(let note): notes.append(note)
+    case .awaited(let id, let end): barriers.append((id, end))
     case .close: isClosed = true
     }
   }

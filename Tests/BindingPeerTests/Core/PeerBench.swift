@@ -13,6 +13,8 @@ struct PeerBench {
   var start: StartNumber = 7
   var epoch: Epoch = 100
   var log: LogID = 1
+  /// What the hub names in its welcome.
+  var capabilities: [String] = []
   /// The session number of the last hello.
   var sessionID: SessionID = 0
 
@@ -77,7 +79,7 @@ struct PeerBench {
         Welcome(
           session: sessionID, logID: log, epoch: epoch, knewIdentity: knew, mayAskOffers: true, durability: .memory,
           beatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: 0, hub: "hub", limits: limits,
-          ways: [Way(request: "tcp:7877", publish: "tcp:7878")])))
+          ways: [Way(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 
   /// Opens, is welcomed, and has `lamp` joined with what the snapshot holds.
