@@ -77,7 +77,9 @@ extension SharedModel {
     // The link looks at the clock for it from now on.
     runtime.link.wake()
     let end = await withTaskCancellationHandler {
-      await wait.value
+      let end = await wait.value
+      // Who waits holds the model: leaving it would end the barrier.
+      return withExtendedLifetime(self) { end }
     } onCancel: { [runtime] in
       runtime.perform { state, _ in
         state.session.stopWaiting(barrier)

@@ -56,9 +56,8 @@ extension SharedModel {
     runtime.state.withLock { state in
       state.watchedModels.insert(id)
       staged.withLock { staged in
-        if !staged.tellers.contains(where: { $0.teller === teller }) {
-          staged.tellers.append(WeakTeller(teller: teller))
-        }
+        staged.lastTeller += 1
+        staged.tellers[ObjectIdentifier(teller)] = WeakTeller(number: staged.lastTeller, teller: teller)
       }
     }
   }
@@ -69,19 +68,20 @@ extension SharedModel {
   }
 
   /// Tells within the turn of a delivery; who has no observers left is not asked again.
-  func tell(_ tellers: [WeakTeller]) {
-    var isOver = false
-    for weak in tellers {
+  func tell(_ tellers: [ObjectIdentifier: WeakTeller]) {
+    var ended: [(teller: ObjectIdentifier, number: UInt64)] = []
+    for (id, weak) in tellers {
       guard let teller = weak.teller, teller.isWatched else {
-        isOver = true
+        ended.append((id, weak.number))
         continue
       }
       teller.tell()
     }
-    guard isOver else { return }
+    guard !ended.isEmpty else { return }
     runtime.state.withLock { state in
       let isAlone = staged.withLock { staged in
-        staged.tellers.removeAll { $0.teller?.isWatched != true }
+        // Who is observed again meanwhile has another number.
+        for (id, number) in ended where staged.tellers[id]?.number == number { staged.tellers[id] = nil }
         return staged.tellers.isEmpty
       }
       if isAlone { state.watchedModels.remove(id) }
@@ -90,6 +90,7 @@ extension SharedModel {
 }
 
 struct WeakTeller: Sendable {
+  let number: UInt64
   weak var teller: (any StatusTeller)?
 }
 

@@ -56,7 +56,7 @@ extension PeerRuntime {
   func tellStatus() {
     guard let board = board.withLock({ $0 }) else { return }
     if board.isWatched { return board.tell() }
-    state.withLock { $0.isPeerWatched = board.isWatched }
+    state.withLock { $0.isPeerWatched = board.wasWatched }
   }
 }
 

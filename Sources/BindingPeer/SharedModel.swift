@@ -31,7 +31,8 @@ public final class SharedModel: Sendable {
     var isScheduled = false
     var isDelivering = false
     /// Observed statuses, and whether one may be another than it was.
-    var tellers: [WeakTeller] = []
+    var tellers: [ObjectIdentifier: WeakTeller] = [:]
+    var lastTeller: UInt64 = 0
     var isStatusDue = false
   }
   struct Observer: Sendable {

@@ -34,7 +34,8 @@ public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
 
 /// What may have observers that want to be told of another status.
 protocol StatusTeller: AnyObject, Sendable {
-  /// Whether anybody observes.
+  /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
+  /// it.
   var isWatched: Bool { get }
   /// Tells the status, if it is another than the one told last.
   func tell()
@@ -45,7 +46,8 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
   private struct Watchers: Sendable {
     var tokens = 0
     /// Whether each is still there.
-    var owners: [ObjectIdentifier: @Sendable () -> Bool] = [:]
+    var owners: [UInt64: @Sendable () -> Bool] = [:]
+    var lastOwner: UInt64 = 0
   }
   private let told: Observable<Status>
   let present: @Sendable () -> Status
@@ -62,24 +64,32 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
   var location: any BindingLocation<Status> { told.binding.location }
 
   var isWatched: Bool {
-    watchers.withLock { watchers in
-      if watchers.tokens > 0 { return true }
-      watchers.owners = watchers.owners.filter { $0.value() }
-      return !watchers.owners.isEmpty
-    }
+    let (tokens, owners) = watchers.withLock { ($0.tokens, $0.owners) }
+    if tokens > 0 { return true }
+    let gone = owners.filter { !$0.value() }
+    if !gone.isEmpty { watchers.withLock { for owner in gone.keys { $0.owners[owner] = nil } } }
+    return wasWatched
   }
+
+  /// Whether anybody observed when that was looked at last.
+  var wasWatched: Bool { watchers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } }
 
   /// Computed within the write: of two threads the later one has the last word.
   func tell() { told.update { $0 = present() } }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
-    let wasWatched = isWatched
+    let isFirst = !isWatched
     // SAFETY: the reference is only compared with nil, and never read by two threads while it changes.
     nonisolated(unsafe) weak let weakOwner = owner
     watchers.withLock { watchers in
-      if let owner { watchers.owners[ObjectIdentifier(owner)] = { weakOwner != nil } } else { watchers.tokens += 1 }
+      guard owner != nil else {
+        watchers.tokens += 1
+        return
+      }
+      watchers.lastOwner += 1
+      watchers.owners[watchers.lastOwner] = { weakOwner != nil }
     }
-    if !wasWatched {
+    if isFirst {
       begin(self)
       tell()
     }
@@ -117,9 +127,10 @@ private struct StatusLocation<Status: Sendable & Equatable>: BindingLocation {
 
 /// The session's milliseconds as instants of a clock that people can use. Both stand still while the machine sleeps.
 enum PeerClock {
-  private static let origin = (instant: SuspendingClock.now, milliseconds: PeerRuntime.now)
+  /// Milliseconds are cut off: with one more no instant lies in the future.
+  private static let origin = (instant: SuspendingClock.now, milliseconds: PeerRuntime.now + 1)
 
-  /// Equal milliseconds are equal instants.
+  /// Equal milliseconds are equal instants, a millisecond early at most.
   static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant {
     origin.instant.advanced(by: .milliseconds(Int64(clamping: milliseconds) - Int64(clamping: origin.milliseconds)))
   }

@@ -159,6 +159,17 @@ struct BarrierTests {
     #expect(bench.say(.ben, .has(1)).awaited(.ann).map(\.applied) == [3])
   }
 
+  @Test("who did not name the capability may not use it")
+  func notNamed() {
+    for message in [wait(), .has(1)] {
+      var bench = bench()
+      bench.live(.cat)
+      let errors = bench.say(.cat, message).errors(.cat)
+      #expect(errors.map(\.code) == [.unknownKind])
+      #expect(errors.first?.text.contains("which the hello did not name") == true)
+    }
+  }
+
   @Test("ask those who are served on the request connection there")
   func routed() {
     var bench = HubBench()

@@ -2,6 +2,7 @@ import BindingHub
 import BindingModel
 import BindingPeer
 import Dispatch
+import Foundation
 import Testing
 
 private struct Lamp: Model {
@@ -76,6 +77,8 @@ struct BarrierTests {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let left = Protected(1)
     door.keep { message in
+      // What it says of itself with each beat would do as well.
+      if case .alive = message { return true }
       guard case .report = message else { return false }
       return left.withLock { left in
         left -= 1
@@ -120,6 +123,32 @@ struct BarrierTests {
     #expect(try await theirs.applied(version, by: .all, within: .seconds(20)) == 2)
     #expect(asked.withLock { $0 } == 2)
     withExtendedLifetime(mine) {}
+  }
+
+  @Test("over sockets it does the same, and who was closed has left when close returns")
+  func sockets() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var options = HubOptions()
+    options.listen = [try HubAddress("ipc://\(folder.path)/hub.sock")]
+    let hub = try Hub(options: options)
+    try hub.start()
+    let (near, far) = (
+      try Peer(name: "near", hubs: options.listen), try Peer(name: "far", hubs: options.listen)
+    )
+    let (mine, theirs) = (try await share(near), try await share(far))
+    for number in 1...10 {
+      let version = try await mine.$level.write(Double(number) / 32).committed
+      #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 2)
+      #expect(theirs.shared?["level"]?.description == "\(Double(number) / 32)")
+    }
+    let version = try await theirs.$level.write(0.5).committed
+    await far.close()
+    #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 1)
+    await near.close()
+    hub.stop()
   }
 
   @Test("a hub that does not know it is named as too old, and is not asked")

@@ -102,9 +102,12 @@ struct StatusObservingTests {
     let label = Label()
     lamp.$level.statuses.show(\.description, in: label, \.text) { $0 }
     #expect(label.text?.hasPrefix("current") == true)
+    door.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     #expect(label.text?.hasPrefix("pending") == true)
+    door.keep { _ in false }
     for await status in lamp.$level.statuses.values where isCurrent(status) { break }
+    for _ in 0..<10_000 where label.text?.hasPrefix("current") != true { try await Task.sleep(for: .milliseconds(2)) }
     #expect(label.text?.hasPrefix("current") == true)
   }
 

@@ -82,7 +82,7 @@ struct StatusTests {
     let lamp = try await share(peer)
     door.shut()
     #expect(await eventually { !peer.status.isLive })
-    let before = SuspendingClock.now - .milliseconds(2)
+    let before = SuspendingClock.now - .seconds(1)
     lamp.level = 0.8
     guard case .pending(isInFlight: false, let since) = lamp.$level.status else {
       Issue.record("\(lamp.$level.status)")

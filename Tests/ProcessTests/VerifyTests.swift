@@ -67,6 +67,19 @@ struct VerifyTests {
     #expect(honest.line { $0.contains("\"x\":2") } != nil)
   }
 
+  @Test("a peer that has healed itself is counted, and named in the hub's log with the model")
+  func healed() throws {
+    let hub = try bench.startHub(["--log", "warning"])
+    #expect(try bench.run("set", "lamp.x=1").code == 0)
+    let peer = try RawPeer(bench.hub, name: "healed")
+    try peer.hello(capabilities: [Capability.applied])
+    try peer.join("lamp")
+    try peer.send(.report([AppliedEntry(topic: peer.topic, epoch: 1, version: 1, digest: 0, healed: 1)]))
+    try bench.wait("healedDivergences", atLeast: 1)
+    #expect(
+      hub.line { $0.contains("healed itself") && $0.contains("peer=healed-") && $0.contains("model=lamp") } != nil)
+  }
+
   @Test("who does not answer is named, with exit 75; who does not know the question is named, and not waited for")
   func silent() throws {
     let hub = try bench.startHub()

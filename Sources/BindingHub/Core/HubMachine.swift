@@ -147,6 +147,10 @@ public struct HubMachine {
       guard let index = index(of: offer.topic) else { return }
       models[index].rescue?.receive(offer, from: session)
       touch(index)
+    case .awaitApplied where sessions[session]?.reports == false, .report where sessions[session]?.reports == false:
+      throw WireError(
+        message: message.kind.name.description, place: "kind",
+        problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
     case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
     case .report(let entries): self.take(entries, session, &output)
     case .hello, .propose, .status, .verify: break

@@ -118,6 +118,11 @@ extension Session {
     for (id, barrier) in barriers where barrier.endsAt <= now { end(id, as: .noAnswer, &output) }
   }
 
+  /// Ends those of a model that is left.
+  mutating func endBarriers(of model: String, _ output: inout PeerOutput) {
+    for (id, barrier) in barriers where barrier.model == model { end(id, as: .notJoined, &output) }
+  }
+
   mutating func endAllBarriers(as end: BarrierEnd, _ output: inout PeerOutput) {
     for id in barriers.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.end(id, as: end, &output) }
   }

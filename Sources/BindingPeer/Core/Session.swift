@@ -189,6 +189,7 @@ public struct Session: Sendable {
 
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
     guard let model = models.removeValue(forKey: id) else { return }
+    endBarriers(of: id, &output)
     if model.outbox.lastNumber > 0 { leftNumbers[id] = model.outbox.lastNumber }
     if let topic = model.topic {
       topics[topic] = nil

@@ -108,6 +108,14 @@ struct AppliedTests {
     #expect(wait().drain.barriers.map(\.end) == [.stopped(.closed)])
   }
 
+  @Test("ends with the model that is left")
+  mutating func left() {
+    bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
+    _ = wait()
+    let drain = bench.act { session, now, output in session.leave("lamp", now: now, into: &output) }
+    #expect(drain.barriers.map(\.end) == [.notJoined])
+  }
+
   @Test("answers the hub's question at once when it has the version, with its digest")
   mutating func reports() throws {
     bench.live(
