@@ -200,9 +200,11 @@ struct BarrierTests {
       }
       return .commits(group)
     }
+    let shown = Protected<[Double]>([])
+    let token = theirs.$level.observe { level in shown.withLock { $0.append(level) } }
     mine.level = 0.75
-    #expect(await eventually { theirs.level == 0.125 })
-    #expect(await eventually { theirs.level == 0.75 })
+    #expect(await eventually { shown.withLock { $0 } == [0.3, 0.125, 0.75] })
     #expect(await eventually { healed.withLock { $0 } == 1 })
+    token.cancel()
   }
 }
