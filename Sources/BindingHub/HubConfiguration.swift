@@ -31,6 +31,17 @@ public struct HubConfiguration: Sendable {
   /// Identities remembered at most, and how long one without a session is, milliseconds.
   public var maxIdentities = 100_000
   public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
+  /// Waits for others to have applied a version: in all, of one session, and how long one lasts, milliseconds.
+  public var maxBarriers = 4_096
+  public var maxBarriersPerSession = 64
+  public var maxBarrierMilliseconds: UInt64 = 3_600_000
+  /// Comparisons of replicas that are under way at once, what one of them looks at before it is answered, how long it
+  /// waits for peers, milliseconds, and how many of the hub's last versions a peer may be behind.
+  public var maxVerifications = 4
+  public var maxVerifiedModels = 64
+  public var maxVerifiedSessions = 1_024
+  public var maxVerifyMilliseconds: UInt64 = 60_000
+  public var verifiedVersions = 4_096
 
   public init() {}
 }

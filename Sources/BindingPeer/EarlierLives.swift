@@ -110,13 +110,21 @@ extension PeerRuntime {
         model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
     }
     guard let ended else { return }
+    let standing = state.withLock { state in
+      Dictionary(
+        uniqueKeysWithValues: Swift.Set(ended.write.fields).compactMap { field in
+          state.session.fieldRecord(ended.model, field)?.committed.map { (field, $0) }
+        })
+    }
     // Later than the reveal of what the field fell back to, which would clear it.
     let stamp = state.withLock { state in
       state.stamp += 1
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.noteRejection(of: ended.write.fields, reason, stamp: stamp)
+      ended.shared?.noteRejection(of: ended.write.fields, reason, standing: standing, stamp: stamp)
+      ended.shared?.noteStatusDue()
+      ended.shared?.scheduleDelivery()
       log.warning(
         "what was written in an earlier life was not carried out",
         metadata: ["model": "\(ended.model)", "fields": "\(ended.write.fields)", "reason": "\(reason)"])

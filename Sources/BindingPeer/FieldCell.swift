@@ -9,9 +9,11 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var encodedDefault: FieldValue? { get }
   /// The model that the cell is tied to.
   var sharedModel: SharedModel? { get }
-  /// Notes that a write of this field was refused; the next value that is later than `stamp` clears it. What the field
-  /// fell back to is not.
-  func reject(_ reason: String, stamp: UInt64)
+  /// What keeps it from showing what was assigned or received.
+  var problem: FieldProblem? { get }
+  /// Notes that a write of this field was refused, and what stands; the next value that is later than `stamp` clears
+  /// it. What the field fell back to is not.
+  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64)
   /// Ties the cell to a field of a shared model; false if it is tied already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than
@@ -38,6 +40,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     var problem: FieldProblem?
     /// When a refusal was noted as the problem; values up to here do not clear it.
     var refusedAt: UInt64 = 0
+    /// Made when somebody wants to observe the status.
+    var board: StatusBoard<FieldStatus>?
   }
   private let shown: Protected<Shown>
 
@@ -84,12 +88,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     guard isNews else { return }
     guard let attachment else {
       if let objection = objection(to: value) {
-        shown.withLock { $0.problem = objection }
+        note(objection)
       } else {
-        shown.withLock {
-          $0.value = value
-          $0.problem = nil
-        }
+        shown.withLock { $0.value = value }
+        note(nil)
         news.value = value
       }
       return
@@ -101,7 +103,31 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         accept(assignment, $0)
       }
     } catch {
-      shown.withLock { $0.problem = .rejected("\(error)") }
+      note(.rejected("\(error)", standing: attachment.model.record(attachment.name)?.committed))
+    }
+  }
+
+  /// Notes what became of an assignment that nobody else hears of, and has it told.
+  private func note(_ problem: FieldProblem?) {
+    let (board, model) = shown.withLock {
+      $0.problem = problem
+      return ($0.board, $0.attachment?.model)
+    }
+    guard let board, board.isWatched else { return }
+    guard let model else { return board.tell() }
+    model.noteStatusDue()
+    model.scheduleDelivery()
+  }
+
+  /// Where the status is told.
+  var statusBoard: StatusBoard<FieldStatus> {
+    if let present = shown.withLock({ $0.board }) { return present }
+    let fresh = StatusBoard<FieldStatus>(
+      present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.watch($0) })
+    return shown.withLock { shown in
+      let board = shown.board ?? fresh
+      shown.board = board
+      return board
     }
   }
 
@@ -113,11 +139,17 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func attach(to model: SharedModel, as name: String) -> Bool {
-    shown.withLock {
-      guard $0.attachment == nil else { return false }
-      $0.attachment = (model, name)
-      return true
+    let (isFirst, board) = shown.withLock { shown -> (Bool, StatusBoard<FieldStatus>?) in
+      guard shown.attachment == nil else { return (false, nil) }
+      shown.attachment = (model, name)
+      return (true, shown.board)
     }
+    if let board, board.isWatched {
+      model.watch(board)
+      model.noteStatusDue()
+      model.scheduleDelivery()
+    }
+    return isFirst
   }
 
   func accept(_ value: FieldValue?, stamp: UInt64) {
@@ -154,11 +186,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     news.value = shown.withLock { $0.value }
   }
 
-  func reject(_ reason: String, stamp: UInt64) {
+  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64) {
     shown.withLock {
       // What was assigned since shows for itself.
       guard stamp > $0.stamp else { return }
-      $0.problem = .rejected(reason)
+      $0.problem = .rejected(reason, standing: standing)
       $0.refusedAt = stamp
     }
   }
@@ -166,10 +198,14 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func objection(to value: Value) -> FieldProblem? {
     do {
       let name = declaredName ?? "this field"
-      return objection(to: try codec.encode(value), name: name).map { .rejected($0.description) }
+      return objection(to: try codec.encode(value), name: name).map { rejected($0.description) }
     } catch {
-      return .rejected(error.description)
+      return rejected(error.description)
     }
+  }
+
+  private func rejected(_ reason: String) -> FieldProblem {
+    .rejected(reason, standing: try? codec.encode(shownValue))
   }
 
   private func objection(to value: FieldValue, name: String) -> FieldError? {

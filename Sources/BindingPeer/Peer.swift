@@ -116,12 +116,6 @@ public final class Peer: Sendable {
   /// The tag under which this peer writes: new at every start.
   public var tag: Tag { identity.tag }
 
-  /// How this peer stands to its hub.
-  public var status: PeerStatus { runtime.state.withLock { $0.peerStatus } }
-
-  /// Writes without an outcome, of all models.
-  public var unconfirmed: Int { runtime.state.withLock { $0.unconfirmed } }
-
   /// Those of them that an earlier life of the outbox made, in no order.
   public var restored: [RestoredWrite] {
     runtime.state.withLock { $0.restored.values.map { RestoredWrite(model: $0.model, write: $0.write, shared: nil) } }
@@ -129,11 +123,6 @@ public final class Peer: Sendable {
 
   /// What was received, dropped, repaired and sent again since the start.
   public var counters: SessionCounters { runtime.state.withLock { $0.session.counters } }
-
-  /// Hears the status now and at each change, on the thread that changed it: do not wait in it.
-  public func observeStatus(_ body: @escaping @Sendable (PeerStatus) -> Void) -> ObserverToken {
-    runtime.status.observe(body)
-  }
 
   /// Waits until a hub has welcomed this peer; false when `limit` passes first.
   public func whenLive(within limit: Duration) async -> Bool {
@@ -166,8 +155,7 @@ public final class Peer: Sendable {
   public func close(flush: Duration = .seconds(2)) async -> [String] {
     _ = await runtime.wait(atMost: flush) { $0.unconfirmed == 0 || $0.session.phase.isStopped }
     let left = runtime.end()
-    // A program that ends right after this would take the good-bye with it, and be taken for there till its lease ends.
-    _ = await runtime.wait(atMost: .milliseconds(500)) { $0.hasLinkEnded }
+    await runtime.link.whenEnded(within: .milliseconds(500))
     return left
   }
 

@@ -39,7 +39,7 @@ extension PeerRuntime.State {
   }
 
   /// All writes without an outcome, those of earlier lives among them.
-  var unconfirmed: Int { session.unconfirmed + restored.count }
+  var unconfirmed: Int { writes.count + restored.count }
 
   var outboxStatus: OutboxStatus {
     outbox == nil ? .memory : outboxProblem.map { .memoryOnly($0) } ?? .kept

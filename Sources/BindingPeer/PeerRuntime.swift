@@ -29,8 +29,10 @@ final class PeerRuntime: Sendable {
     /// What earlier lives wrote and has no outcome.
     var restored: [RestoredKey: Restored] = [:]
     var earlier: EarlierLives?
-    /// Whether the link has let go of its connections, and all that it had to send has left.
-    var hasLinkEnded = false
+    var barriers: [BarrierID: BarrierWait] = [:]
+    /// Models of which somebody observes a status, and whether somebody observes the peer's.
+    var watchedModels: Swift.Set<String> = []
+    var isPeerWatched = false
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
@@ -60,7 +62,7 @@ final class PeerRuntime: Sendable {
   let state: Protected<State>
   private let abandoned = Protected(Abandoned())
   let link: any PeerLink
-  let status: Observable<PeerStatus>
+  let board: Protected<StatusBoard<PeerStatus>?> = Protected(nil)
   let log: Logger
   /// Hears all that the session wants, after it was noted; for who drives a session besides the peer's own.
   let hears: (@Sendable ([PeerAction]) -> Void)?
@@ -73,7 +75,6 @@ final class PeerRuntime: Sendable {
     self.link = link
     self.hears = hears
     self.log = log
-    status = Observable(PeerStatus(phase: .offline))
   }
 
   /// Milliseconds of a clock that never goes back.
@@ -140,13 +141,11 @@ final class PeerRuntime: Sendable {
     perform { state, now in
       for id in notes.models where state.models[id] != nil && state.models[id]?.model == nil {
         state.models[id] = nil
+        state.watchedModels.remove(id)
         state.session.leave(id, now: now, into: &state.output)
       }
     }
   }
-
-  /// The link calls this once, as the last thing that it does.
-  func linkHasEnded() { perform { state, _ in state.hasLinkEnded = true } }
 
   /// What the link has to do now.
   func takeLinkActions() -> [PeerAction] {
@@ -159,7 +158,9 @@ final class PeerRuntime: Sendable {
 
   private func carryOut(_ errands: Errands) {
     for settled in errands.settled { settled.carryOut() }
+    for model in errands.watched { model.noteStatusDue() }
     for model in errands.revealed { model.scheduleDelivery() }
+    for model in errands.watched { model.scheduleDelivery() }
     for (id, undecided, question) in errands.questions {
       if let policy = undecided.policies[question.field] {
         undecided.model.answer(question, of: id, by: policy)
@@ -171,8 +172,9 @@ final class PeerRuntime: Sendable {
     for (listener, news) in errands.announced { listener.tell(news) }
     // Whoever waits for what a listener hears was looked at before it heard.
     if !errands.announced.isEmpty { perform { _, _ in } }
-    if let newStatus = errands.status { status.value = newStatus }
+    if errands.concernsPeer { tellStatus() }
     for (waiter, held) in errands.released { waiter.resume(held) }
+    for (wait, end) in errands.ended { wait.end(end) }
   }
 
   private func report(_ notice: Notice) {
@@ -194,14 +196,15 @@ struct Errands {
   struct Settled {
     let undecided: PeerRuntime.UndecidedWrite
     let outcome: Outcome
-    let current: [String: FieldValue]
+    /// The committed values, where it was not carried out.
+    let standing: [String: FieldValue]
     let stamp: UInt64
 
     func carryOut() {
       if let reason = outcome.complaint {
-        undecided.model.noteRejection(of: undecided.write.fields, reason, stamp: stamp)
+        undecided.model.noteRejection(of: undecided.write.fields, reason, standing: standing, stamp: stamp)
       }
-      undecided.write.settle(outcome, current: current)
+      undecided.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:])
     }
   }
   var settled: [Settled] = []
@@ -211,7 +214,10 @@ struct Errands {
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
-  var status: PeerStatus?
+  var ended: [(BarrierWait, BarrierEnd)] = []
+  /// Models of which an observed status may be another one, and whether the peer's may.
+  var watched: [SharedModel] = []
+  var concernsPeer = false
   var heard: [PeerAction] = []
   var concernsLink = false
 }
@@ -219,8 +225,9 @@ struct Errands {
 extension PeerRuntime.State {
   /// Sorts what the session said into errands, and looks whether a waiter can go on.
   mutating func sort(into errands: inout Errands) {
-    var isNews = isOutboxNews
+    errands.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
     isOutboxNews = false
+    errands.watched = watchedModels(concernedBy: output.actions)
     for action in output.actions {
       switch action {
       case .open, .send, .listen, .subscribe, .unsubscribe, .close:
@@ -232,12 +239,11 @@ extension PeerRuntime.State {
         model.stage(reveal, stamp: stamp)
         errands.revealed.append(model)
       case .settled(let id, let model, let outcome):
-        isNews = true
         guard let undecided = writes.removeValue(forKey: id) else { continue }
-        let current = current(undecided.write.fields, of: model, after: outcome)
+        let standing = standing(undecided.write.fields, of: model, after: outcome)
         // Later than the value that the field falls back to, which is revealed before.
         stamp += 1
-        errands.settled.append(.init(undecided: undecided, outcome: outcome, current: current, stamp: stamp))
+        errands.settled.append(.init(undecided: undecided, outcome: outcome, standing: standing, stamp: stamp))
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
         if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
@@ -249,14 +255,14 @@ extension PeerRuntime.State {
       case .listed(let prefix):
         for listener in listeners[prefix] ?? [] { errands.announced.append((listener, .listed)) }
       case .notice(let notice): errands.notices.append(notice)
-      case .phase: isNews = true
-      case .keep: break
+      case .awaited(let id, let end):
+        if let wait = barriers.removeValue(forKey: id) { errands.ended.append((wait, end)) }
+      case .keep, .phase: break
       case .pong(let token):
         for listener in listeners[PrefixListener.pongs] ?? [] { errands.announced.append((listener, .pong(token))) }
       }
     }
     output.removeAll()
-    if isNews { errands.status = peerStatus }
     guard !waiters.isEmpty else { return }
     for (id, waiter) in waiters where waiter.condition(self) {
       waiters.removeValue(forKey: id)
@@ -264,26 +270,26 @@ extension PeerRuntime.State {
     }
   }
 
-  /// What stands instead of a write that the hub decided against.
-  private func current(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
-    var current: [String: FieldValue] = [:]
-    switch outcome {
-    case .refused, .conflict: for field in fields { current[field] = session.fieldRecord(model, field)?.committed }
-    default: return [:]
-    }
+  /// What stands instead of a write that was not carried out.
+  private func standing(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
+    guard outcome.complaint != nil else { return [:] }
+    var standing: [String: FieldValue] = [:]
+    for field in fields { standing[field] = session.fieldRecord(model, field)?.committed }
     // The replica may not have what the hub compared with.
-    if case .conflict(let conflict) = outcome { current[conflict.field] = conflict.value }
-    return current
-  }
-
-  var peerStatus: PeerStatus {
-    PeerStatus(
-      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch, unconfirmed: unconfirmed,
-      outbox: outboxStatus)
+    if case .conflict(let conflict) = outcome { standing[conflict.field] = conflict.value }
+    return standing
   }
 }
 
 extension Outcome {
+  /// Whether the hub compared the write with what was there.
+  fileprivate var saysWhatStands: Bool {
+    switch self {
+    case .refused, .conflict: true
+    default: false
+    }
+  }
+
   /// Why the write shows no longer, for the field's status; nil if it was carried out or replaced by one of ours.
   var complaint: String? {
     switch self {

@@ -1,3 +1,4 @@
+public import BindingModel
 public import BindingWire
 
 /// How a peer stands to its hub.
@@ -11,6 +12,8 @@ public struct PeerStatus: Sendable, Equatable {
   public var epoch: Epoch?
   /// Writes without an outcome, of all models.
   public var unconfirmed: Int = 0
+  /// Since when no hub was heard; nil while one is. Instants as with `FieldStatus`.
+  public var staleSince: SuspendingClock.Instant?
   /// Where those writes are kept.
   public var outbox: OutboxStatus = .memory
 
@@ -18,4 +21,49 @@ public struct PeerStatus: Sendable, Equatable {
   public var isLive: Bool { phase == .live }
   /// Whether this peer has ended for good.
   public var isStopped: Bool { phase.isStopped }
+}
+
+extension Peer {
+  /// How this peer stands to its hub.
+  public var status: PeerStatus { runtime.state.withLock { $0.peerStatus } }
+
+  /// `status`, to be observed on whichever thread brings the news, or on a lane: `observe(on:lane:)`, `observeOnMain`.
+  public var statuses: Statuses<PeerStatus> { Statuses(board: runtime.statusBoard, subject: runtime) }
+
+  /// Hears the status now and at each change, on the thread that changed it: do not wait in it.
+  public func observeStatus(_ body: @escaping @Sendable (PeerStatus) -> Void) -> ObserverToken {
+    statuses.observe(body)
+  }
+
+  /// Writes without an outcome, of all models. To observe the number alone: `statuses.derived(\.unconfirmed)`.
+  public var unconfirmed: Int { runtime.state.withLock { $0.unconfirmed } }
+}
+
+extension PeerRuntime {
+  var statusBoard: StatusBoard<PeerStatus> {
+    if let present = board.withLock({ $0 }) { return present }
+    let fresh = StatusBoard<PeerStatus>(
+      present: { [weak self] in self?.state.withLock { $0.peerStatus } ?? PeerStatus(phase: .offline) },
+      begin: { [weak self] _ in self?.state.withLock { $0.isPeerWatched = true } })
+    return board.withLock { board in
+      let made = board ?? fresh
+      board = made
+      return made
+    }
+  }
+
+  /// Tells the peer's status, as long as somebody wants to know.
+  func tellStatus() {
+    guard let board = board.withLock({ $0 }) else { return }
+    if board.isWatched { return board.tell() }
+    state.withLock { $0.isPeerWatched = board.wasWatched }
+  }
+}
+
+extension PeerRuntime.State {
+  var peerStatus: PeerStatus {
+    PeerStatus(
+      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch, unconfirmed: unconfirmed,
+      staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
+  }
 }

@@ -14,6 +14,9 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// How the shown value stands to the hub's.
   public var status: FieldStatus { cell.status }
 
+  /// `status`, to be observed on the model's lane: `lamp.$level.statuses.observe { … }`.
+  public var statuses: Statuses<FieldStatus> { Statuses(board: cell.statusBoard, subject: cell) }
+
   /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
   public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
   public var location: any BindingLocation<Value> { FieldLocation(cell: cell) }
@@ -120,7 +123,7 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     cell.assign(value)
-    if case .rejected(let reason)? = cell.problem { throw BindingError(.refused, reason) }
+    if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 
   func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
@@ -144,17 +147,17 @@ extension FieldCell {
   var status: FieldStatus {
     guard let (model, name) = attachment else { return problem.map(FieldStatus.problem) ?? .local }
     if let problem { return .problem(problem) }
-    return model.runtime.state.withLock { state in
-      let record = state.session.fieldRecord(model.id, name)
-      if record?.isPending == true {
-        let waiting = state.writes.values.first {
-          $0.model === model && $0.write.fields.contains(name) && $0.hold != nil
-        }
-        if let code = waiting?.hold { return .waiting(code) }
-        return .pending(isInFlight: state.session.isInFlight(model.id, name))
-      }
-      let version = record?.version ?? 0
-      return state.session.isCurrent(model.id) ? .current(version: version) : .stale(version: version)
+    let (standing, hold) = model.runtime.state.withLock { state in
+      let standing = state.session.standing(of: name, in: model.id)
+      return (standing, state.hold(of: standing.waiting))
     }
+    if let since = standing.pendingSince.map(PeerClock.instant) {
+      return hold.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
+    }
+    if let since = standing.staleSince { return .stale(version: standing.version, since: PeerClock.instant(since)) }
+    if let described = model.modelDescription.fields[name], !described.allowsSame(as: description) {
+      return .mismatch(declared: description, described: described)
+    }
+    return .current(version: standing.version)
   }
 }

@@ -35,6 +35,10 @@ public final class SharedModel: Sendable {
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
+    /// Observed statuses, and whether one may be another than it was.
+    var tellers: [ObjectIdentifier: WeakTeller] = [:]
+    var lastTeller: UInt64 = 0
+    var isStatusDue = false
   }
   struct Observer: Sendable {
     /// Reveals with a later stamp are for it; what came before is in its beginning.
@@ -44,6 +48,9 @@ public final class SharedModel: Sendable {
   let staged: Protected<Staged> = Protected(Staged())
   /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
   let judgement: Protected<(@Sendable (Judge) -> String?)?> = Protected(nil)
+  let board: Protected<StatusBoard<ModelStatus>?> = Protected(nil)
+  /// The description as it was read last, with the text from which.
+  private let described: Protected<(text: FieldValue, description: ModelDescription)?> = Protected(nil)
 
   /// Reveals that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
   public static let maxWaitingReveals = 10_000
@@ -84,7 +91,11 @@ public final class SharedModel: Sendable {
 
   /// What is declared of the fields, as the hub has it.
   public var modelDescription: ModelDescription {
-    self[Names.description]?.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
+    guard let text = self[Names.description] else { return ModelDescription() }
+    if let known = described.withLock({ $0 }), known.text == text { return known.description }
+    let description = text.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
+    described.withLock { $0 = (text, description) }
+    return description
   }
 
   /// Waits until the model is current; false when `limit` passes first.
@@ -166,9 +177,11 @@ extension SharedModel {
     }
   }
 
-  func noteRejection(of fields: [String], _ reason: String, stamp: UInt64) {
-    let cells = staged.withLock { staged in fields.flatMap { staged.cells[$0] ?? [] } }
-    for weak in cells { weak.cell?.reject(reason, stamp: stamp) }
+  func noteRejection(of fields: [String], _ reason: String, standing: [String: FieldValue], stamp: UInt64) {
+    let cells = staged.withLock { $0.cells }
+    for field in fields {
+      for weak in cells[field] ?? [] { weak.cell?.reject(reason, standing: standing[field], stamp: stamp) }
+    }
   }
 }
 
@@ -230,6 +243,7 @@ extension SharedModel {
           for field in turn.values.keys {
             for weak in turn.cells[field] ?? [] { weak.cell?.publish() }
           }
+          if turn.isStatusDue { tell(turn.tellers) }
         }
         for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
         for (index, (reveal, stamp)) in turn.reveals.enumerated() {
@@ -248,6 +262,7 @@ extension SharedModel {
       staged.isScheduled = false
       guard !staged.isDelivering,
         !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty || staged.isFeedNews
+          || staged.isStatusDue
       else { return nil }
       let turn = staged
       staged.isDelivering = true
@@ -257,6 +272,7 @@ extension SharedModel {
       staged.missedReveals = 0
       staged.isFeedNews = false
       staged.hops = 0
+      staged.isStatusDue = false
       return turn
     }
   }

@@ -110,7 +110,7 @@ extension World {
       case .announced(_, let model, _, _):
         counts[.announced] += 1
         peers[peer].announced.insert(model)
-      case .listed, .phase, .pong, .close: break
+      case .listed, .phase, .pong, .close, .awaited: break
       }
     }
     try checkAcknowledged(peer)

@@ -1,5 +1,11 @@
-/// What a hub can do beyond the messages that every hub knows; told in the welcome.
+/// What goes beyond the messages that every hub and every peer knows: named in hello and welcome.
 public enum Capability {
-  /// Ephemeral lines: fields that go with who wrote them, presence, owners (§9).
+  /// Who names it says, when asked, up to which version a model is applied: the kinds `await`, `awaited`, `ask` and
+  /// `report` (§5.3).
+  public static let applied = "applied"
+  /// Ephemeral lines: fields that go with who wrote them, presence, owners; the kinds `judge` and `judged` (§9).
   public static let ephemeral = "ephemeral"
+
+  /// All that this version knows.
+  public static let all = [applied, ephemeral]
 }

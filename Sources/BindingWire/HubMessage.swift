@@ -50,11 +50,13 @@ public enum HubMessage: Sendable, Hashable {
   case pong(Pong)
   case askOffer(AskOffer)
   case statusReport(StatusReport)
+  case awaited(Awaited)
   case judge(Judge)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
   case beat(Beat)
+  case ask(AskApplied)
 
   public var kind: HubMessageKind {
     switch self {
@@ -68,11 +70,13 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: .pong
     case .askOffer: .askOffer
     case .statusReport: .statusReport
+    case .awaited: .awaited
     case .judge: .judge
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
     case .beat: .beat
+    case .ask: .ask
     }
   }
 
@@ -88,11 +92,13 @@ public enum HubMessage: Sendable, Hashable {
     case .pong(let content): content
     case .askOffer(let content): content
     case .statusReport(let content): content
+    case .awaited(let content): content
     case .judge(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
     case .beat(let content): content
+    case .ask(let content): content
     }
   }
 
@@ -125,11 +131,13 @@ public enum HubMessage: Sendable, Hashable {
     case .pong: self = .pong(try Pong(from: &reader))
     case .askOffer: self = .askOffer(try AskOffer(from: &reader))
     case .statusReport: self = .statusReport(try StatusReport(from: &reader))
+    case .awaited: self = .awaited(try Awaited(from: &reader))
     case .judge: self = .judge(try Judge(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))
     case .beat: self = .beat(try Beat(from: &reader))
+    case .ask: self = .ask(try AskApplied(from: &reader))
     }
     try reader.end()
   }

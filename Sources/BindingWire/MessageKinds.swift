@@ -16,7 +16,10 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case ping
   case offer
   case status
-  case judged = 0x0C
+  case awaitApplied
+  case report
+  case judged
+  case verify = 0x10
 
   /// Its name in the protocol.
   public var name: StaticString {
@@ -30,6 +33,9 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .ping: "ping"
     case .offer: "offer"
     case .status: "status"
+    case .awaitApplied: "await"
+    case .report: "report"
+    case .verify: "verify"
     case .judged: "judged"
     }
   }
@@ -47,11 +53,13 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case pong = 0x89
   case askOffer = 0x8A
   case statusReport = 0x8B
+  case awaited = 0x8C
   case judge = 0x8D
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
   case beat = 0x93
+  case ask = 0x94
 
   /// Its name in the protocol.
   public var name: StaticString {
@@ -66,18 +74,20 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .pong: "pong"
     case .askOffer: "askOffer"
     case .statusReport: "statusReport"
+    case .awaited: "awaited"
     case .judge: "judge"
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"
     case .beat: "beat"
+    case .ask: "ask"
     }
   }
 
   /// The topic that every message of this kind has; nil when it has its model's.
   public var fixedTopic: Topic? {
     switch self {
-    case .commits, .catchup, .head: nil
+    case .commits, .catchup, .head, .ask: nil
     case .beat: Topics.beat
     default: Topics.none
     }

@@ -1,9 +1,9 @@
 /// What stands before the body of every frame from a peer.
 public struct PeerHeader: Sendable, Hashable {
   public var kind: PeerMessageKind
-  /// 0 only in a `status` that belongs to no session.
+  /// 0 only in a `status` or `verify` that belongs to no session.
   public var session: SessionID
-  /// 0 in `hello` and `status`.
+  /// 0 in `hello`, `status` and `verify`.
   public var start: StartNumber
 
   public init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
@@ -22,8 +22,8 @@ public struct PeerHeader: Sendable, Hashable {
     self.kind = kind
     session = try reader.u64("session")
     start = try reader.u32("start")
-    if session == 0, kind != .status { throw reader.error("session", "is 0") }
-    if start != 0, kind == .hello || kind == .status { throw reader.error("start", "is \(start), must be 0") }
+    if session == 0, kind != .status, kind != .verify { throw reader.error("session", "is 0") }
+    if start != 0, !kind.knowsStart { throw reader.error("start", "is \(start), must be 0") }
   }
 
   public func write(to writer: inout WireWriter) {
@@ -50,6 +50,9 @@ public enum PeerMessage: Sendable, Hashable {
   case offer(Offer)
   case status
   case judged(Judged)
+  case awaitApplied(AwaitApplied)
+  case report([AppliedEntry])
+  case verify(Verify)
 
   public var kind: PeerMessageKind {
     switch self {
@@ -63,6 +66,9 @@ public enum PeerMessage: Sendable, Hashable {
     case .offer: .offer
     case .status: .status
     case .judged: .judged
+    case .awaitApplied: .awaitApplied
+    case .report: .report
+    case .verify: .verify
     }
   }
 
@@ -97,14 +103,16 @@ public enum PeerMessage: Sendable, Hashable {
     case .offer: self = .offer(try Offer(from: &reader))
     case .status: self = .status
     case .judged: self = .judged(try Judged(from: &reader))
+    case .awaitApplied: self = .awaitApplied(try AwaitApplied(from: &reader))
+    case .report: self = .report(try AppliedEntry.entries(from: &reader))
+    case .verify: self = .verify(try Verify(from: &reader))
     }
     try reader.end()
   }
 
-  /// Appends the whole frame. `start` is written as 0 for `hello` and `status`, as the protocol has it.
+  /// Appends the whole frame. `start` is written as 0 for `hello`, `status` and `verify`, as the protocol has it.
   public func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
-    let knowsStart = kind != .hello && kind != .status
-    PeerHeader(kind: kind, session: session, start: knowsStart ? start : 0).write(to: &writer)
+    PeerHeader(kind: kind, session: session, start: kind.knowsStart ? start : 0).write(to: &writer)
     switch self {
     case .hello(let hello): hello.write(to: &writer)
     case .join(let joins):
@@ -118,6 +126,11 @@ public enum PeerMessage: Sendable, Hashable {
     case .ping(let ping): ping.write(to: &writer)
     case .offer(let offer): offer.write(to: &writer)
     case .judged(let judged): judged.write(to: &writer)
+    case .awaitApplied(let wanted): wanted.write(to: &writer)
+    case .report(let entries):
+      writer.count16(entries.count)
+      writer.elements(entries)
+    case .verify(let verify): verify.write(to: &writer)
     case .askHeads, .status: break
     }
   }
@@ -128,4 +141,9 @@ public enum PeerMessage: Sendable, Hashable {
     write(to: &writer, session: session, start: start)
     return writer.bytes
   }
+}
+
+extension PeerMessageKind {
+  /// Whether its header names the hub's start number: what needs no session does not.
+  var knowsStart: Bool { self != .hello && self != .status && self != .verify }
 }

@@ -97,7 +97,7 @@ struct WriteReport {
     guard let outcome = await write.outcome(within: common.timeout.duration) else {
       throw Failure(
         .timedOut,
-        "No answer within \(common.timeout.milliseconds) ms. The write may still be committed. "
+        "No answer within \(common.timeout.milliseconds) ms\(model.status.delay). The write may still be committed. "
           + (common.outboxPath.map { "It stays in \($0); the next bindpeer with it sends it again. " } ?? "")
           + "Look:  bindpeer get \(model.id)"
       )
@@ -140,6 +140,18 @@ struct WriteReport {
   private func age(_ milliseconds: UInt64) -> String {
     milliseconds < 1_000
       ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
+  }
+}
+
+extension ModelStatus {
+  /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and nothing speaks against it.
+  var delay: String {
+    if let waiting { return ": the hub puts it off (\(waiting))" }
+    if let staleSince {
+      let seconds = staleSince.duration(to: .now).components.seconds
+      return ": the hub was last heard \(seconds == 0 ? "less than a second" : "\(seconds) s") ago"
+    }
+    return ""
   }
 }
 

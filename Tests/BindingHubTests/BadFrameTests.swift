@@ -13,7 +13,7 @@ import Testing
   static var all: [Bad] {
     let good = Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))
     var unknownKind = good
-    unknownKind[0] = 0x0A
+    unknownKind[0] = 0x7F
     var fromAHub = good
     fromAHub[0] = 0x90
     var numberZero = good

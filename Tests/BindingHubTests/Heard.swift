@@ -14,9 +14,11 @@ struct Heard {
   var cut: [SubscriberID] = []
   var reload: [String] = []
   var newEpoch: Epoch?
+  var notices: [HubNotice] = []
 
   init(_ output: HubOutput) {
     (cut, reload, newEpoch) = (output.cut, output.reload, output.newEpoch)
+    notices = output.notices
     var decoded: [Frame] = []
     output.forEachFrame { destination, bytes in
       do {
@@ -34,6 +36,7 @@ struct Heard {
     sum.frames += right.frames
     sum.cut += right.cut
     sum.reload += right.reload
+    sum.notices += right.notices
     sum.newEpoch = right.newEpoch ?? left.newEpoch
     return sum
   }

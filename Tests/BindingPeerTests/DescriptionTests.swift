@@ -57,7 +57,7 @@ struct DescriptionTests {
     #expect(await write.outcome == .refused(Refusal(.doesNotFit, "lamp.level: 7.0 is not in 0.0...1.0")))
     #expect(write.current == ["level": try FieldValue(text: "0.5")])
     #expect(wide.level == 0.5)
-    guard case .problem(.rejected(let reason)) = wide.$level.status else {
+    guard case .problem(.rejected(let reason, _)) = wide.$level.status else {
       Issue.record("status is \(wide.$level.status)")
       return
     }

@@ -22,7 +22,7 @@ struct LoopTests {
     let end = ContinuousClock.now + .seconds(20)
     while refusal == nil, ContinuousClock.now < end {
       for dial in [low, high] {
-        if case .problem(.rejected(let reason)) = dial.$level.status, reason.contains("answer each other") {
+        if case .problem(.rejected(let reason, _)) = dial.$level.status, reason.contains("answer each other") {
           refusal = reason
         }
       }

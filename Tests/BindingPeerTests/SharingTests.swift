@@ -132,7 +132,7 @@ struct SharingTests {
     #expect(await eventually { theirs.level == 0.5 })
     mine.level = 7
     #expect(mine.level == 0.5)
-    guard case .problem(.rejected(let reason)) = mine.$level.status else {
+    guard case .problem(.rejected(let reason, _)) = mine.$level.status else {
       Issue.record("status is \(mine.$level.status)")
       return
     }

@@ -90,6 +90,9 @@ enum BadVectors {
       toPeer("names-oversize", patched(good("commits"), 55, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 names"),
       toPeer("origins-oversize", patched(good("commits"), 33, 0xFF, 0xFF), "65,535 origins"),
       toPeer("catchup-oversize", patched(good("catchup-empty"), 65, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 fields"),
+      toHub("report-oversize", patched(good("report"), 13, 3), "three models do not fit in the bytes left"),
+      toHub("report-none", Array(good("report").prefix(13)) + [0, 0], "a report is about one model at least"),
+      toPeer("awaited-oversize", patched(good("awaited"), 30, 1), "a name needs one byte"),
       toPeer("outcomes-oversize", patched(good("outcomes-none"), 25, 1, 0), "one outcome needs nine bytes"),
     ]
   }
@@ -145,6 +148,12 @@ enum BadVectors {
       toHub("join-undecided-zero", patched(good("join"), 45, 0), "numbers begin with 1"),
       toHub("alive-topic", patched(good("alive-models"), 23, 0, 0, 0, 0), "topic 0 is no model's"),
       toHub("offer-last-two", patched(good("offer-empty"), 41, 2), "last is 0 or 1"),
+      toHub("await-topic", patched(good("await"), 17, 0), "0x01000000 is the topic of beats"),
+      toHub("report-topic", patched(good("report"), 15, 0), "0x01000000 is the topic of beats"),
+      toHub("verify-with-start", patched(good("verify"), 9, 1), "a verify's start is 0"),
+      toPeer("awaited-end", patched(good("awaited"), 29, 5), "ends are 0 to 4"),
+      toPeer("ask-flags", patched(good("ask"), 25, 1), "no bit has a meaning"),
+      toPeer("ask-without-model", patched(good("ask"), 3, 0), "a model's topic is from 0x01000001 on"),
       toPeer("welcome-durability", patched(good("welcome"), 35, 3), "durabilities are 0, 1 and 2"),
       toPeer("error-code", patched(good("error"), 17, 14), "codes are 1 to 13"),
       toPeer(

@@ -14,16 +14,18 @@ enum GoodVectors {
 
   static func json(_ text: String) -> FieldValue { FieldValue(bytes: Array(text.utf8)) }
 
-  private static func up(_ message: PeerMessage) -> Vector {
-    let hasStart = message.kind != .hello && message.kind != .status
+  static func up(_ message: PeerMessage) -> Vector {
+    let hasStart = ![.hello, .status, .verify].contains(message.kind)
     return .toHub(message, session: session, start: hasStart ? start : 0)
   }
 
-  private static func down(_ message: HubMessage, topic: Topic = lamp) -> Vector {
+  static func down(_ message: HubMessage, topic: Topic = lamp) -> Vector {
     .toPeer(message, topic: message.kind.fixedTopic ?? topic, start: start)
   }
 
-  static var all: [(file: String, vector: Vector)] { sessions + joining + commits + catchups + proposals + outcomes }
+  static var all: [(file: String, vector: Vector)] {
+    sessions + joining + commits + catchups + proposals + outcomes + appliedVersions
+  }
 
   private static var sessions: [(file: String, vector: Vector)] {
     let identity = Identity(tag: kitchen.tag, secret: secret, name: kitchen.name)

@@ -68,6 +68,9 @@ enum Vector: Equatable {
     case .ping(let content): content.content
     case .offer(let content): content.content
     case .judged(let content): content.content
+    case .awaitApplied(let content): content.content
+    case .report(let entries): ["models": .array(entries.map { $0.content })]
+    case .verify(let content): content.content
     case .askHeads, .status: .object([])
     }
   }
@@ -85,10 +88,12 @@ enum Vector: Equatable {
     case .askOffer(let content): content.content
     case .statusReport(let content): content.content
     case .judge(let content): content.content
+    case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
     case .head(let content): content.content
     case .beat(let content): content.content
+    case .ask(let content): content.content
     }
   }
 
@@ -134,6 +139,13 @@ enum Vector: Equatable {
     case .offer: return .offer(.read(body, problems: &problems))
     case .status: return .status
     case .judged: return .judged(.read(body, problems: &problems))
+    case .awaitApplied: return .awaitApplied(.read(body, problems: &problems))
+    case .report:
+      var entries: [AppliedEntry] = []
+      list.list("models", &entries)
+      problems += list.problems
+      return .report(entries)
+    case .verify: return .verify(.read(body, problems: &problems))
     }
   }
 
@@ -150,10 +162,12 @@ enum Vector: Equatable {
     case .askOffer: .askOffer(.read(body, problems: &problems))
     case .statusReport: .statusReport(.read(body, problems: &problems))
     case .judge: .judge(.read(body, problems: &problems))
+    case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))
     case .head: .head(.read(body, problems: &problems))
     case .beat: .beat(.read(body, problems: &problems))
+    case .ask: .ask(.read(body, problems: &problems))
     }
   }
 }

@@ -35,11 +35,16 @@ final class RawPeer {
   func send(_ frame: [UInt8]) throws { try dealer.send(frame) }
 
   /// The next message that is what is looked for; waits up to 20 s.
-  func next<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found {
+  func next<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found { try next(from: dealer, find) }
+
+  /// The same of what is published.
+  func nextPublished<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found { try next(from: sub, find) }
+
+  private func next<Found>(from socket: borrowing Socket, _ find: (HubHeader, HubMessage) -> Found?) throws -> Found {
     let end = Date(timeIntervalSinceNow: 20)
     while Date() < end {
-      guard try dealer.wait(for: .readable, timeoutMilliseconds: 200) else { continue }
-      while try dealer.receive(into: &message) {
+      guard try socket.wait(for: .readable, timeoutMilliseconds: 200) else { continue }
+      while try socket.receive(into: &message) {
         let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
         if let found = find(header, content) { return found }
       }
@@ -48,8 +53,8 @@ final class RawPeer {
   }
 
   /// Says hello and hears the welcome.
-  func hello() throws {
-    try send(.hello(Hello(identity: identity)), start: 0)
+  func hello(capabilities: [String] = []) throws {
+    try send(.hello(Hello(identity: identity, capabilities: capabilities)), start: 0)
     let ways = try next { header, message -> [Way]? in
       guard case .welcome(let welcome) = message else { return nil }
       start = header.start

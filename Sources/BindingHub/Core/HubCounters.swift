@@ -44,6 +44,14 @@ public struct HubCounters: Sendable, Hashable {
   /// Proposals that a model's owner was asked about, and how often it did not answer.
   public var judged: UInt64 = 0
   public var silentOwners: UInt64 = 0
+  /// Waits for others to have a version: taken, refused, and ended before they had it.
+  public var barriers: UInt64 = 0
+  public var barriersRefused: UInt64 = 0
+  public var barriersMissed: UInt64 = 0
+  public var verifications: UInt64 = 0
+  /// Replicas that a comparison found to be another than the hub's, and those that peers found and healed themselves.
+  public var differences: UInt64 = 0
+  public var healedDivergences: UInt64 = 0
   /// Refusals by their code.
   public var refusals: [RefusalCode: UInt64] = [:]
 

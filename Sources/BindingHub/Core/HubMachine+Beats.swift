@@ -33,6 +33,7 @@ extension HubMachine {
       models[index].headsLeft -= 1
       if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
     }
+    askAgain(&output)
     // Sessions that have no publish connection hear the beat on the other one.
     var told: Set<ConnectionID> = []
     for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {

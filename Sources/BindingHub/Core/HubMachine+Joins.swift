@@ -30,7 +30,8 @@ extension HubMachine {
     let isPastTopics = present == nil && record.joins.count >= configuration.limits.maxTopics
     let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
     sessions.with(session) {
-      $0.joins[model.topic] = JoinRecord(open: join, subscribeBy: time.monotonic + wait, way: present?.way)
+      $0.joins[model.topic] = JoinRecord(
+        open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
       $0.hasLeft.remove(model.topic)
     }
     sessions.identities[record.identity.tag]?.presentSince[model.topic, default: time.wall] += 0
@@ -138,6 +139,7 @@ extension HubMachine {
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch
+    endBarriersOfOldEpoch(&output)
     for index in models.indices where models[index].ephemeral == nil {
       // What was decided and not stored was decided in a life that is over; its peers send it again.
       if !models[index].isAppending { dropHand(index) }
@@ -212,7 +214,9 @@ extension HubMachine {
       } else {
         model.routed.remove(id)
       }
-      sessions.with(id) { $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way) }
+      sessions.with(id) {
+        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way, healed: record.healed)
+      }
       answer(join, id, session.identity.tag, model, way, &output)
     }
     model.waitingJoins = still
@@ -252,51 +256,5 @@ extension HubMachine {
     }
     // That of an ephemeral line is understood.
     send(.heads(HeadsAnswer(session: id, epoch: epoch, heads: heads)), to: id, &output)
-  }
-
-  // MARK: Prefixes
-
-  private mutating func joinPrefix(_ join: Join, _ session: SessionID, _ output: inout HubOutput) {
-    guard let record = sessions[session] else { return }
-    if record.prefixes[join.name] == nil, record.prefixes.count >= configuration.limits.maxTopics {
-      sequencer.counters.topicsRefused += 1
-      return error(
-        .tooManyTopics, "\(record.prefixes.count) prefixes are joined; maxTopics is \(configuration.limits.maxTopics)",
-        session, record.connection, isFatal: false, &output)
-    }
-    sessions.with(session) { $0.prefixes[join.name] = join.request }
-    let matching = models.filter { $0.version > 0 && $0.ephemeral == nil && $0.id.hasPrefix(join.name) }.sorted {
-      $0.id < $1.id
-    }
-    // A thousand of the longest ids fit into a frame; the last message says that it is the last.
-    var rest = matching[...]
-    repeat {
-      let part = rest.prefix(1_000)
-      rest = rest.dropFirst(part.count)
-      announce(Array(part), to: session, join.request, isComplete: rest.isEmpty, &output)
-    } while !rest.isEmpty
-  }
-
-  private func announce(
-    _ models: [ModelLog], to session: SessionID, _ request: UInt32, isComplete: Bool, _ output: inout HubOutput
-  ) {
-    let announced = models.map {
-      AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.valueCount))
-    }
-    send(
-      .announce(Announce(session: session, request: request, isComplete: isComplete, models: announced)), to: session,
-      &output)
-  }
-
-  /// A model has its first commit: tells those who joined a prefix of its id.
-  mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
-    let model = models[index]
-    guard !model.wasAnnounced, model.version > 0, model.ephemeral == nil else { return }
-    model.wasAnnounced = true
-    for session in sessions.inOrder where !session.prefixes.isEmpty {
-      for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
-        announce([model], to: session.id, request, isComplete: false, &output)
-      }
-    }
   }
 }

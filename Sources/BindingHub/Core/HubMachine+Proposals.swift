@@ -148,6 +148,8 @@ extension HubMachine {
     }
     touched = still
     sendOutcomes(&output)
+    if !barriers.isEmpty { endBarriers(time, &output) }
+    if !verifications.isEmpty { endVerifications(time, &output) }
   }
 
   /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and

@@ -3,7 +3,6 @@ import BindingWire
 extension HubMachine {
   /// The protocol numbers spoken here.
   static let protocolNumbers: ClosedRange<UInt8> = 0...0
-  static let capabilities = [Capability.ephemeral]
 
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
@@ -56,7 +55,8 @@ extension HubMachine {
     sessions.add(
       SessionRecord(
         id: id, identity: hello.identity, connection: connection, subscriber: subscriber,
-        leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease)))
+        leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
+        reports: hello.capabilities.contains(Capability.applied)))
     sessions.identities[tag, default: IdentityRecord(secret: hello.identity.secret, lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
@@ -66,7 +66,7 @@ extension HubMachine {
       durability: configuration.durability,
       beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall,
       hub: configuration.name,
-      limits: configuration.limits, ways: configuration.ways, capabilities: HubMachine.capabilities)
+      limits: configuration.limits, ways: configuration.ways, capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
   }
 
@@ -121,6 +121,8 @@ extension HubMachine {
     models[index].routed.remove(session)
     models[index].waitingJoins.removeAll { $0 == session }
     models[index].rescue?.forget(session)
+    if !barriers.isEmpty { barriers.forget(session, in: index) }
+    for place in verifications.indices { verifications[place].forget(session, in: index) }
     retireIfUnused(index)
   }
 
@@ -149,7 +151,9 @@ extension HubMachine {
   mutating func confirm(_ alive: Alive, _ id: SessionID) {
     guard let tag = sessions[id]?.identity.tag else { return }
     for entry in alive.entries {
-      guard let index = index(of: entry.topic), let writer = models[index].knownWriter(tag) else { continue }
+      guard let index = index(of: entry.topic) else { continue }
+      noteApplied(entry, index, id)
+      guard let writer = models[index].knownWriter(tag) else { continue }
       models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.storedMark)) }
     }
   }
@@ -159,6 +163,7 @@ extension HubMachine {
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     behind[connection] = nil
+    verifications.removeAll { $0.connection == connection }
     for id in sessions.byConnection[connection] ?? [] {
       for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] {
         if let index = index(of: topic) { models[index].routed.remove(id) }

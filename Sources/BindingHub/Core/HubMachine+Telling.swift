@@ -5,6 +5,7 @@ extension HubMachine {
   mutating func publish(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
     guard !batch.body.isEmpty else { return }
     let model = models[index]
+    if !verifications.isEmpty { rememberDigest(index) }
     model.headsLeft = 3
     recentlyChanged.insert(index)
     #if MUTANTS

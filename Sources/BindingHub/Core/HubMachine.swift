@@ -35,6 +35,8 @@ public struct HubMachine {
   var believedPeerAhead = false
   /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
   var writersBefore: Set<Tag> = []
+  var barriers = Barriers()
+  var verifications: [Verification] = []
   /// What the gate has counted, for who asks for the status.
   var gate = GateCounters()
   var countersOfMachine: HubCounters { sequencer.counters }
@@ -78,7 +80,8 @@ public struct HubMachine {
 
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
-    var deadline = min(nextBeat, sessions.nextExpiry)
+    var deadline = min(nextBeat, sessions.nextExpiry, barriers.nextDeadline)
+    for verification in verifications { deadline = min(deadline, verification.deadline) }
     for index in touched {
       if let rescue = models[index].rescue {
         deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
@@ -115,6 +118,10 @@ public struct HubMachine {
         output.send(
           .statusReport(StatusReport(session: header.session, json: FieldValue(json: statusJSON(time: time)))),
           to: .connection(connection), start: start)
+      case .verify:
+        let wanted = try Verify(from: &reader)
+        try reader.end()
+        verify(wanted, header.session, connection, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
         if header.kind == .propose {
@@ -148,7 +155,13 @@ public struct HubMachine {
       models[index].rescue?.receive(offer, from: session)
       touch(index)
     case .judged(let judged): take(judged, session, time, &output)
-    case .hello, .propose, .status: break
+    case .awaitApplied where sessions[session]?.reports == false, .report where sessions[session]?.reports == false:
+      throw WireError(
+        message: message.kind.name.description, place: "kind",
+        problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
+    case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
+    case .report(let entries): self.take(entries, session, &output)
+    case .hello, .propose, .status, .verify: break
     }
   }
 

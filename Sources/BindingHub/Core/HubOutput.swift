@@ -19,6 +19,8 @@ public struct HubOutput: Sendable {
   public var reload: [String] = []
   /// Set when acknowledged commits are missing: to be noted in the store before the batches are.
   public var newEpoch: Epoch?
+  /// Worth a line in the log.
+  public var notices: [HubNotice] = []
 
   public init() {}
 
@@ -45,6 +47,7 @@ public struct HubOutput: Sendable {
     cut.removeAll(keepingCapacity: true)
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
+    notices.removeAll()
   }
 
   mutating func frame(to destination: Destination, _ write: (inout WireWriter) -> Void) {
@@ -64,4 +67,12 @@ public struct HubOutput: Sendable {
   ) {
     frame(to: destination) { message.write(to: &$0, topic: topic, start: start) }
   }
+}
+
+/// Something that whoever runs the hub wants to know. Peers are named with the beginning of their tag.
+public enum HubNotice: Sendable, Hashable {
+  /// A peer had other values than the hub at the same version; it found out by itself and took the model anew.
+  case healed(peer: String, model: String, version: Version)
+  /// A comparison found that a peer has other values than the hub at the same version.
+  case differs(peer: String, model: String, version: Version)
 }

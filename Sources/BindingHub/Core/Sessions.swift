@@ -10,6 +10,8 @@ struct SessionRecord {
   let leaseMilliseconds: UInt64
   let welcomedAt: UInt64
   var expiresAt: UInt64
+  /// Whether it can be asked which versions it has applied.
+  var reports: Bool
   var joins: [Topic: JoinRecord] = [:]
   /// Models that it joined and left.
   var hasLeft: Set<Topic> = []
@@ -37,6 +39,10 @@ struct JoinRecord {
   var way: Joined.Delivery?
   /// The version that was here when it told of a later one while a batch was being stored.
   var aheadOf: Version?
+  /// The version that an `alive` told, of a session that cannot be asked.
+  var applied: Version?
+  /// Divergences that the peer healed in this session, as it told last.
+  var healed: UInt32 = 0
 }
 
 /// What is known of an identity beyond its session.

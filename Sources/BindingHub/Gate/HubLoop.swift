@@ -173,6 +173,7 @@ final class HubLoop {
         }
       }
     }
+    for notice in output.notices { report(notice) }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()
     for subscriber in cut { gate.cut(subscriber) }
@@ -186,6 +187,19 @@ final class HubLoop {
     let (gone, roomy) = gate.sendBacklogs()
     for connection in gone { close(connection, time: time) }
     for connection in roomy { machine.hasRoom(connection, into: &output) }
+  }
+
+  private func report(_ notice: HubNotice) {
+    switch notice {
+    case .healed(let peer, let model, let version):
+      log.warning(
+        "a peer had other values at the same version, and has healed itself",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
+    case .differs(let peer, let model, let version):
+      log.error(
+        "a peer has other values at the same version",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
+    }
   }
 
   private func close(_ connection: ConnectionID, time: HubTime) {

@@ -240,6 +240,9 @@ struct Outbox: Sendable {
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
+  /// The writes over a field, oldest first.
+  func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
+
   /// Whether a write of ours lies over the field.
   func isPending(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isHidden == false } ?? false }
 

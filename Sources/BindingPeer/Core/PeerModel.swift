@@ -40,6 +40,15 @@ struct PeerModel: Sendable {
   var toldApplied: Version = 0
   /// The beat after which it was caught up with last.
   var currentSince: UInt64 = 0
+  /// The versions that the hub wants to hear of, once they are here; at most so many.
+  var asked: [Version] = []
+  static let maxAsked = 16
+  /// It differed from the hub's at the same version, and is being taken anew.
+  var isHealing = false
+  /// How often that has happened in this session.
+  var healed: UInt32 = 0
+  /// When its committed values were last known to be complete.
+  var staleSince: UInt64 = 0
   /// Left by the program; kept until all that was written has its outcome.
   var isLeft = false
 

@@ -40,6 +40,8 @@ public enum PeerAction: Sendable {
   case announced(prefix: String, model: String, version: Version, fields: Int)
   /// All models that exist below a joined prefix have been announced.
   case listed(prefix: String)
+  /// A wait for others has ended.
+  case awaited(BarrierID, BarrierEnd)
   case phase(Phase)
   case notice(Notice)
   /// The hub answered a `ping`.

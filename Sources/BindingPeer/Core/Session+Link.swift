@@ -12,7 +12,7 @@ extension Session {
     move(to: .welcoming, &output)
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: wasWelcomed, leaseMilliseconds: options.leaseMilliseconds,
-      encoding: "json", capabilities: [])
+      encoding: "json", capabilities: Capability.all)
     say(.hello(hello), now: now, &output)
   }
 
@@ -34,12 +34,18 @@ extension Session {
 
   /// Everything that belonged to the connection is void; replicas and pending writes stay.
   private mutating func detach() {
+    if phase == .live { silentSince = lastHeard }
     welcome = nil
     start = 0
     topics.removeAll()
     lastBeat = 0
+    owingReports.removeAll()
+    for id in barriers.keys { barriers[id]?.request = nil }
     for id in models.keys {
+      if models[id]?.isCurrent == true { models[id]?.staleSince = lastHeard }
       models[id]?.joining = .idle
+      models[id]?.asked.removeAll()
+      models[id]?.healed = 0
       models[id]?.topic = nil
       models[id]?.chunks.removeAll()
       models[id]?.buffered.removeAll()
@@ -59,6 +65,7 @@ extension Session {
     noteHubAndOutcomes(&output)
     detach()
     move(to: .stopped(reason), &output)
+    endAllBarriers(as: .stopped(reason), &output)
     for id in models.keys.sorted() {
       settleAll(in: id, as: .unknown("this peer has stopped"))
     }
@@ -169,6 +176,10 @@ extension Session {
 
   /// When `tick` is due.
   public var nextDeadline: UInt64 {
+    min(linkDeadline, barriers.values.lazy.map(\.endsAt).min() ?? .max)
+  }
+
+  private var linkDeadline: UInt64 {
     switch phase {
     case .offline: return hasStarted ? .max : 0
     case .stopped, .connecting: return .max
@@ -192,6 +203,7 @@ extension Session {
 
   /// Does what is due by now.
   public mutating func tick(now: UInt64, into output: inout PeerOutput) {
+    if !barriers.isEmpty { endBarriers(now: now, &output) }
     switch phase {
     case .offline:
       guard !hasStarted else { return }

@@ -52,6 +52,8 @@ extension Session {
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .judge(let judge):
       if let id = topics[judge.topic] { output.add(.judge(model: id, judge)) }
+    case .awaited(let awaited): take(awaited, &output)
+    case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
     case .welcome, .error, .commits, .statusReport: break
     }
   }
@@ -198,6 +200,7 @@ extension Session {
     model.bufferedBytes = 0
     for write in model.outbox.order { model.outbox.update(write) { $0.needsSending = true } }
     models[id] = model
+    noteHealed(id)
     guard let topic = model.topic else { return }
     for frame in buffered {
       frame.withUnsafeBytes { bytes in
@@ -231,6 +234,7 @@ extension Session {
       counters.divergences += 1
       output.add(.notice(.diverged(model: id, version: version)))
       models[id]?.replica.reach(0, epoch: 0)
+      models[id]?.isHealing = true
       rejoin(id, now: now, &output)
     }
   }

@@ -166,6 +166,7 @@ extension Session {
   /// Tells what has changed, one reveal a model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
     tell(&output)
+    if !barriers.isEmpty { askBarriers(now: now, &output) }
     guard phase == .live else { return }
     if owesAskHeads {
       owesAskHeads = false
@@ -174,6 +175,7 @@ extension Session {
     send(now: now, &output)
     // What could not be sent as it was has ended there.
     if !settled.isEmpty { tell(&output) }
+    if !owingReports.isEmpty { report(now: now, &output) }
     if owesAlive {
       owesAlive = false
       say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)

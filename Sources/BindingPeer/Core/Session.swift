@@ -48,6 +48,13 @@ public struct Session: Sendable {
   /// Whether it speaks for an earlier life.
   var isResumed = false
 
+  var barriers: [BarrierID: PeerBarrier] = [:]
+  var lastBarrier: UInt64 = 0
+  /// Models of which the hub wants to hear.
+  var owingReports: Swift.Set<String> = []
+
+  /// When a hub was last heard before the link was lost, or this session was made.
+  var silentSince: UInt64 = 0
   var openedAt: UInt64 = 0
   var lastHeard: UInt64 = 0
   var lastBeatAt: UInt64 = 0
@@ -71,6 +78,7 @@ public struct Session: Sendable {
     generator = SeededGenerator(seed: seed)
     limits = options.limits
     openedAt = now
+    silentSince = now
   }
 
   // MARK: Reading
@@ -147,6 +155,7 @@ public struct Session: Sendable {
   public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
     if models[id] == nil {
       models[id] = PeerModel(id: id)
+      models[id]?.staleSince = now
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
       layCarried(over: id)
       #if MUTANTS
@@ -182,6 +191,7 @@ public struct Session: Sendable {
 
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
     guard let model = models.removeValue(forKey: id) else { return }
+    endBarriers(of: id, &output)
     if model.outbox.lastNumber > 0 { leftNumbers[id] = model.outbox.lastNumber }
     if let topic = model.topic {
       topics[topic] = nil
@@ -196,6 +206,7 @@ public struct Session: Sendable {
     for id in ids.sorted() {
       guard var model = models[id], !model.isEphemeral || hubCan(Capability.ephemeral) else { continue }
       lastRequest += 1
+      if model.isCurrent { model.staleSince = now }
       model.joining = .asked(request: lastRequest, at: now)
       model.chunks.removeAll()
       joins.append(

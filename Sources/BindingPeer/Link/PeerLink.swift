@@ -5,4 +5,6 @@
 protocol PeerLink: AnyObject, Sendable {
   func start(_ runtime: PeerRuntime)
   func wake()
+  /// Waits until it has ended, its last words on their way; at most for `limit`.
+  func whenEnded(within limit: Duration) async
 }

@@ -8,6 +8,7 @@ import ZeroMQ
 final class ZeroMQPeerLink: PeerLink {
   private let addresses: [HubAddress]
   private let wakeup: Protected<Wakeup?> = Protected(nil)
+  private let thread: Protected<SocketThread?> = Protected(nil)
 
   /// - Parameter addresses: tried in order, each time the one after the last that failed.
   init(addresses: [HubAddress]) { self.addresses = addresses }
@@ -17,28 +18,32 @@ final class ZeroMQPeerLink: PeerLink {
       let wakeup = try Wakeup()
       self.wakeup.withLock { $0 = wakeup }
       let addresses = addresses
-      _ = try SocketThread(name: "bindpeer") {
-        ZeroMQPeerLink.run(for: runtime, addresses, wakeup)
-        runtime.linkHasEnded()
+      let thread = try SocketThread(name: "bindpeer") {
+        do throws(ZeroMQError) {
+          let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
+          try loop.run()
+        } catch {
+          runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
+          runtime.end()
+        }
       }
+      self.thread.withLock { $0 = thread }
     } catch {
       runtime.log.critical("the link cannot start", metadata: ["error": "\(error)"])
-      runtime.linkHasEnded()
-    }
-  }
-
-  /// Returns when the sockets are closed, and what they had to send has left.
-  private static func run(for runtime: PeerRuntime, _ addresses: [HubAddress], _ wakeup: Wakeup) {
-    do throws(ZeroMQError) {
-      let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
-      try loop.run()
-    } catch {
-      runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
-      runtime.end()
     }
   }
 
   func wake() { wakeup.withLock { $0 }?.signal() }
+
+  func whenEnded(within limit: Duration) async {
+    guard let thread = thread.withLock({ $0 }) else { return }
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        _ = thread.join(timeoutMilliseconds: Int(limit.wholeMilliseconds))
+        continuation.resume()
+      }
+    }
+  }
 }
 
 /// What runs on the link's thread. Not `Sendable`: made, used and released there.
@@ -78,10 +83,10 @@ private final class PeerSocketLoop {
 
   /// A connection that does not come about in this time is given up.
   private static let connectMilliseconds: UInt64 = 2_000
-  /// How long a good-bye may take to leave.
-  private static let farewellMilliseconds = 200
   /// Frames taken from a socket before the other one, and writers, get their turn.
   private static let drainFrames = 1_024
+  /// How long the last words of a session may take to leave. Without them the hub would wait for its lease.
+  private static let farewellMilliseconds = 200
 
   private let runtime: PeerRuntime
   private let addresses: [HubAddress]
@@ -142,7 +147,6 @@ private final class PeerSocketLoop {
       case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
       case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
       case .close:
-        // What cannot be told so is no error: the hub learns of it when the lease ends.
         try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
         closeBoth()
         isEnded = true

@@ -19,6 +19,7 @@ struct Drain {
   var pongs: [UInt64] = []
   var notes: [OutboxNote] = []
   var judges: [Judge] = []
+  var barriers: [(id: BarrierID, end: BarrierEnd)] = []
   var isClosed = false
   var helloSession: SessionID?
 
@@ -48,6 +49,7 @@ struct Drain {
     case .pong(let token): pongs.append(token)
     case .keep(let note): notes.append(note)
     case .judge(_, let judge): judges.append(judge)
+    case .awaited(let id, let end): barriers.append((id, end))
     case .close: isClosed = true
     }
   }

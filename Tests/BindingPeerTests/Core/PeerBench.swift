@@ -13,6 +13,8 @@ struct PeerBench {
   var start: StartNumber = 7
   var epoch: Epoch = 100
   var log: LogID = 1
+  /// What the hub names in its welcome.
+  var capabilities: [String] = []
   /// The session number of the last hello.
   var sessionID: SessionID = 0
 
@@ -71,9 +73,7 @@ struct PeerBench {
   }
 
   @discardableResult
-  mutating func welcome(
-    knew: Bool = false, limits: Limits = Limits(), capabilities: [String] = [Capability.ephemeral]
-  ) -> Drain {
+  mutating func welcome(knew: Bool = false, limits: Limits = Limits()) -> Drain {
     hub(
       .welcome(
         Welcome(

@@ -1,0 +1,131 @@
+import BindingModel
+public import BindingWire
+
+/// How a model stands to the hub: `lamp.status`, or observed as `lamp.statuses`. Instants as with `FieldStatus`.
+public struct ModelStatus: Sendable, Equatable {
+  /// Of the committed values.
+  public var version: Version = 0
+  /// Since when the committed values may be old: the hub was last heard then, or the model last complete. Nil while
+  /// they are complete and the link is up.
+  public var staleSince: SuspendingClock.Instant?
+  /// This peer's writes without an outcome, and how many of them were sent.
+  public var unconfirmed = 0
+  public var inFlight = 0
+  /// Since when the oldest of them waits.
+  public var pendingSince: SuspendingClock.Instant?
+  /// Why the hub has put it off, if it has.
+  public var waiting: HoldCode?
+  /// Fields that do not show what was assigned or received, by their names on the wire.
+  public var problems: [String: FieldProblem] = [:]
+
+  /// Whether the committed values are complete and the link is up.
+  public var isCurrent: Bool { staleSince == nil }
+}
+
+extension SharedModel {
+  /// How the model stands now.
+  public var status: ModelStatus {
+    let cells = staged.withLock { $0.cells }
+    var problems: [String: FieldProblem] = [:]
+    for (field, weak) in cells { problems[field] = weak.lazy.compactMap { $0.cell?.problem }.first }
+    return runtime.state.withLock { state in
+      let standing = state.session.standing(of: id)
+      return ModelStatus(
+        version: standing.version, staleSince: standing.staleSince.map(PeerClock.instant),
+        unconfirmed: standing.unconfirmed, inFlight: standing.inFlight,
+        pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.hold(of: standing.waiting),
+        problems: problems)
+    }
+  }
+
+  /// `status`, to be observed on the model's lane.
+  public var statuses: Statuses<ModelStatus> {
+    let present = board.withLock { $0 }
+    if let present { return Statuses(board: present, subject: self) }
+    let fresh = StatusBoard<ModelStatus>(
+      present: { [weak self] in self?.status ?? ModelStatus() }, begin: { [weak self] in self?.watch($0) })
+    let board = board.withLock { board in
+      board = board ?? fresh
+      return board ?? fresh
+    }
+    return Statuses(board: board, subject: self)
+  }
+
+  /// From now on `teller` is asked to tell whenever its status may be another one.
+  func watch(_ teller: any StatusTeller) {
+    runtime.state.withLock { state in
+      state.watchedModels.insert(id)
+      staged.withLock { staged in
+        staged.lastTeller += 1
+        staged.tellers[ObjectIdentifier(teller)] = WeakTeller(number: staged.lastTeller, teller: teller)
+      }
+    }
+  }
+
+  /// A status may be another one: it is told with the next delivery.
+  func noteStatusDue() {
+    staged.withLock { if !$0.tellers.isEmpty { $0.isStatusDue = true } }
+  }
+
+  /// Tells within the turn of a delivery; who has no observers left is not asked again.
+  func tell(_ tellers: [ObjectIdentifier: WeakTeller]) {
+    var ended: [(teller: ObjectIdentifier, number: UInt64)] = []
+    for (id, weak) in tellers {
+      guard let teller = weak.teller, teller.isWatched else {
+        ended.append((id, weak.number))
+        continue
+      }
+      teller.tell()
+    }
+    guard !ended.isEmpty else { return }
+    runtime.state.withLock { state in
+      let isAlone = staged.withLock { staged in
+        // Who is observed again meanwhile has another number.
+        for (id, number) in ended where staged.tellers[id]?.number == number { staged.tellers[id] = nil }
+        return staged.tellers.isEmpty
+      }
+      if isAlone { state.watchedModels.remove(id) }
+    }
+  }
+}
+
+struct WeakTeller: Sendable {
+  let number: UInt64
+  weak var teller: (any StatusTeller)?
+}
+
+extension Model {
+  /// How the model stands now; as if never heard of until it is shared.
+  public var status: ModelStatus { shared?.status ?? ModelStatus() }
+
+  /// `status`, to be observed on the model's lane. Ask for it once the model is shared: before that it is that of a
+  /// model that nobody knows, and stays so.
+  public var statuses: Statuses<ModelStatus> {
+    if let shared { return shared.statuses }
+    let board = StatusBoard<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
+    return Statuses(board: board, subject: board)
+  }
+}
+
+extension PeerRuntime.State {
+  /// Why the hub has put one of these writes off.
+  func hold(of waiting: [WriteID]) -> HoldCode? { waiting.lazy.compactMap { writes[$0]?.hold }.first }
+
+  /// The observed models of which these actions may make another status.
+  func watchedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
+    guard !watchedModels.isEmpty else { return [] }
+    var ids: Swift.Set<String> = []
+    for action in actions {
+      switch action {
+      case .reveal(let reveal): ids.insert(reveal.model)
+      case .settled(_, let model, _), .hold(_, let model, _): ids.insert(model)
+      case .phase: ids = watchedModels
+      case .send(let frame):
+        let kind = frame.first.flatMap(PeerMessageKind.init)
+        if kind == .propose || kind == .join { ids = watchedModels }
+      default: break
+      }
+    }
+    return ids.intersection(watchedModels).sorted().compactMap { models[$0]?.model }
+  }
+}

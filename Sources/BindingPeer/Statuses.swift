@@ -1,0 +1,137 @@
+public import BindingModel
+
+/// How something stands, as a value that can be read, observed, shown in a control and awaited:
+/// ```swift
+/// let token = lamp.$level.statuses.observe { print($0) }
+/// lamp.$level.statuses.show(\.description, in: label, \.text) { $0 }
+/// for await status in lamp.statuses.values where status.unconfirmed == 0 { break }
+/// ```
+/// The status of a field or model is told on the model's lane, once a turn at most and after the turn's values, that of
+/// a peer on the thread that brings the news, which may be the link's: do not wait there, or say
+/// `observe(on:lane:)`. Only the newest is told, and no two equal ones follow each other. A status that nobody observes
+/// is computed when it is read and costs nothing else.
+public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
+  let board: StatusBoard<Status>
+  /// What the status is about, kept alive.
+  let subject: any AnyObject & Sendable
+
+  /// The present status.
+  public var value: Status { board.present() }
+
+  public var location: any BindingLocation<Status> { StatusLocation(told: board.location, board: board) }
+
+  /// Hears the present status now, and each other one, until the token is cancelled or released.
+  public func observe(_ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
+    board.observe(owner: nil) { status, _ in body(status) }
+  }
+
+  /// The same for as long as `owner` lives, which is held weakly.
+  @discardableResult
+  public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
+    board.observe(owner: owner) { status, _ in body(status) }
+  }
+}
+
+/// What may have observers that want to be told of another status.
+protocol StatusTeller: AnyObject, Sendable {
+  /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
+  /// it.
+  var isWatched: Bool { get }
+  /// Tells the status, if it is another than the one told last.
+  func tell()
+}
+
+/// Where one status is told. Who makes it, keeps it.
+final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
+  private struct Watchers: Sendable {
+    var tokens = 0
+    /// Whether each is still there.
+    var owners: [UInt64: @Sendable () -> Bool] = [:]
+    var lastOwner: UInt64 = 0
+  }
+  private let told: Observable<Status>
+  let present: @Sendable () -> Status
+  /// Has it told from now on, whenever the status may be another one.
+  private let begin: @Sendable (any StatusTeller) -> Void
+  private let watchers = Protected(Watchers())
+
+  init(present: @escaping @Sendable () -> Status, begin: @escaping @Sendable (any StatusTeller) -> Void) {
+    self.present = present
+    self.begin = begin
+    told = Observable(present())
+  }
+
+  var location: any BindingLocation<Status> { told.binding.location }
+
+  var isWatched: Bool {
+    let (tokens, owners) = watchers.withLock { ($0.tokens, $0.owners) }
+    if tokens > 0 { return true }
+    let gone = owners.filter { !$0.value() }
+    if !gone.isEmpty { watchers.withLock { for owner in gone.keys { $0.owners[owner] = nil } } }
+    return wasWatched
+  }
+
+  /// Whether anybody observed when that was looked at last.
+  var wasWatched: Bool { watchers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } }
+
+  /// Computed within the write: of two threads the later one has the last word.
+  func tell() { told.update { $0 = present() } }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
+    let isFirst = !isWatched
+    // SAFETY: the reference is only compared with nil, and never read by two threads while it changes.
+    nonisolated(unsafe) weak let weakOwner = owner
+    watchers.withLock { watchers in
+      guard owner != nil else {
+        watchers.tokens += 1
+        return
+      }
+      watchers.lastOwner += 1
+      watchers.owners[watchers.lastOwner] = { weakOwner != nil }
+    }
+    if isFirst {
+      begin(self)
+      tell()
+    }
+    let token = location.observe(owner: owner, body)
+    guard owner == nil else { return token }
+    return ObserverToken { [weak self] in
+      token.cancel()
+      self?.watchers.withLock { $0.tokens -= 1 }
+    }
+  }
+}
+
+/// The place of a status: it takes no writes. It keeps nothing alive.
+private struct StatusLocation<Status: Sendable & Equatable>: BindingLocation {
+  let told: any BindingLocation<Status>
+  weak var board: StatusBoard<Status>?
+
+  func read() -> Status { board?.present() ?? told.read() }
+
+  func write(_ value: Status, by writer: Writer) throws(BindingError) {
+    throw BindingError(.refused, "a status is told, not written")
+  }
+
+  func modify(by writer: Writer, _ body: (inout Status) -> Bool) throws(BindingError) {
+    var status = read()
+    if body(&status) { try write(status, by: writer) }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
+    board?.observe(owner: owner, body) ?? told.observe(owner: owner, body)
+  }
+
+  func remove(observer owner: AnyObject) { told.remove(observer: owner) }
+}
+
+/// The session's milliseconds as instants of a clock that people can use. Both stand still while the machine sleeps.
+enum PeerClock {
+  /// Milliseconds are cut off: with one more no instant lies in the future.
+  private static let origin = (instant: SuspendingClock.now, milliseconds: PeerRuntime.now + 1)
+
+  /// Equal milliseconds are equal instants, a millisecond early at most.
+  static func instant(_ milliseconds: UInt64) -> SuspendingClock.Instant {
+    origin.instant.advanced(by: .milliseconds(Int64(clamping: milliseconds) - Int64(clamping: origin.milliseconds)))
+  }
+}

@@ -1,0 +1,232 @@
+import BindingHub
+import BindingWire
+import Testing
+
+@Suite("Barriers: who has applied a version")
+struct BarrierTests {
+  /// Two who can be asked, both in `lamp`, with one commit of ann's.
+  private func bench(_ configure: (inout HubConfiguration) -> Void = { _ in }) -> HubBench {
+    var bench = HubBench(configure)
+    for peer in [Speaker.ann, .ben] { bench.reporting(peer) }
+    bench.write(.ann, 1, .set("level", "0.5"))
+    return bench
+  }
+
+  private func wait(
+    _ version: Version = 1, count: UInt32 = 0, within: UInt32 = 2_000, request: UInt32 = 9,
+    epoch: Epoch = HubBench.epoch
+  ) -> PeerMessage {
+    .awaitApplied(
+      AwaitApplied(
+        request: request, topic: HubBench.lamp, epoch: epoch, version: version, count: count,
+        withinMilliseconds: within))
+  }
+
+  @Test("ask all who joined at once, and end when the last of them has said that it has the version")
+  func complete() {
+    var bench = bench()
+    let asked = bench.say(.ann, wait())
+    #expect(asked.asks() == [AskApplied(epoch: HubBench.epoch, version: 1)])
+    #expect(asked.awaited(.ann).isEmpty)
+    #expect(bench.say(.ann, .has(1)).awaited(.ann).isEmpty)
+    let end = bench.say(.ben, .has(1)).awaited(.ann)
+    #expect(end == [Awaited(session: Speaker.ann.session, request: 9, applied: 2, of: 2, end: .complete)])
+    #expect(bench.counters.barriers == 1)
+  }
+
+  @Test("are not ended by a lower version, or by one of another epoch")
+  func tooOld() {
+    var bench = bench()
+    bench.write(.ann, 2, .set("level", "0.6"))
+    bench.say(.ann, wait(2, count: 1))
+    #expect(bench.say(.ben, .has(1)).awaited(.ann).isEmpty)
+    #expect(bench.say(.ben, .has(2, epoch: HubBench.oldEpoch)).awaited(.ann).isEmpty)
+    #expect(bench.say(.ben, .has(3)).awaited(.ann).map(\.end) == [.complete])
+  }
+
+  @Test("whose time is over say who has not")
+  func missing() {
+    var bench = bench()
+    bench.say(.ann, wait())
+    bench.say(.ann, .has(1))
+    #expect(bench.wait(1_999).awaited(.ann).isEmpty)
+    let end = bench.wait(1).awaited(.ann)
+    #expect(
+      end == [Awaited(session: Speaker.ann.session, request: 9, applied: 1, of: 2, end: .incomplete, missing: ["ben"])])
+    #expect(bench.counters.barriersMissed == 1)
+  }
+
+  @Test("for a number end when that many have it, whoever they are")
+  func count() {
+    var bench = bench()
+    bench.say(.ann, wait(count: 2))
+    bench.say(.ann, .has(1))
+    bench.reporting(.cat)
+    let end = bench.say(.cat, .has(1)).awaited(.ann)
+    #expect(end.map(\.end) == [.complete])
+    #expect(end.first?.applied == 2 && end.first?.of == 2)
+  }
+
+  @Test("for all do not wait for who joined later")
+  func later() {
+    var bench = bench()
+    bench.say(.ann, wait())
+    bench.reporting(.cat)
+    bench.say(.ann, .has(1))
+    #expect(bench.say(.ben, .has(1)).awaited(.ann).map(\.of) == [2])
+  }
+
+  @Test("do not count a session that left, ended, or was not heard of for its lease")
+  func gone() {
+    for message in [PeerMessage.leave(Leave()), .leave(Leave(topics: [HubBench.lamp]))] {
+      var bench = bench()
+      bench.say(.ann, wait())
+      bench.say(.ann, .has(1))
+      #expect(bench.say(.ben, message).awaited(.ann).map(\.of) == [1])
+    }
+    var bench = bench()
+    bench.say(.ann, wait(within: 120_000))
+    bench.say(.ann, .has(1))
+    var ends: [Awaited] = []
+    for _ in 0..<61 where ends.isEmpty {
+      bench.say(.ann, .ping(Ping(token: 1)))
+      ends = bench.wait(1_000).awaited(.ann)
+    }
+    #expect(ends.map(\.end) == [.complete] && ends.first?.of == 1)
+  }
+
+  @Test("of a session that leaves are over, and it is told nothing more")
+  func ownLeave() {
+    var bench = bench()
+    bench.say(.ann, wait())
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.say(.ben, .has(1))
+    #expect(bench.wait(3_000).awaited(.ann).isEmpty)
+    #expect(bench.say(.ann, wait()).awaited(.ann).map(\.end) == [.notJoined])
+  }
+
+  @Test("are asked for with each beat, as long as somebody waits and no longer")
+  func again() {
+    var bench = bench()
+    #expect(bench.wait(1_000).asks().isEmpty)
+    bench.say(.ann, wait(within: 60_000))
+    #expect(bench.wait(1_000).asks().count == 1)
+    #expect(bench.wait(1_000).asks().count == 1)
+    bench.say(.ann, .has(1))
+    bench.say(.ben, .has(1))
+    #expect(bench.wait(1_000).asks().isEmpty)
+  }
+
+  @Test("of another epoch are answered at once")
+  func otherEpoch() {
+    var bench = bench()
+    #expect(bench.say(.ann, wait(epoch: HubBench.oldEpoch)).awaited(.ann).map(\.end) == [.otherEpoch])
+  }
+
+  @Test("past the limit of a session, and of the hub, are refused and counted")
+  func limits() {
+    var bench = bench {
+      $0.maxBarriersPerSession = 2
+      $0.maxBarriers = 3
+    }
+    for request in 1...2 { #expect(bench.say(.ann, wait(request: UInt32(request))).awaited(.ann).isEmpty) }
+    #expect(bench.say(.ann, wait(request: 3)).awaited(.ann).map(\.end) == [.tooMany])
+    #expect(bench.say(.ben, wait(request: 1)).awaited(.ben).isEmpty)
+    #expect(bench.say(.ben, wait(request: 2)).awaited(.ben).map(\.end) == [.tooMany])
+    #expect(bench.counters.barriersRefused == 2)
+    // What has ended makes room.
+    bench.wait(2_000)
+    #expect(bench.say(.ben, wait(request: 3)).awaited(.ben).isEmpty)
+  }
+
+  @Test("never send the question to who did not name it; such a session's alive says what it has")
+  func oldPeer() {
+    var bench = bench()
+    bench.live(.cat)
+    let asked = bench.say(.ann, wait())
+    #expect(asked.asks(.publish).isEmpty)
+    #expect(asked.asks(.connection(Speaker.ann.connection)).count == 1)
+    #expect(asked.asks(.connection(Speaker.ben.connection)).count == 1)
+    #expect(asked.asks(.connection(Speaker.cat.connection)).isEmpty)
+    bench.say(.ann, .has(1))
+    bench.say(.ben, .has(1))
+    let alive = PeerMessage.alive(
+      Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 0, applied: 1)]))
+    #expect(bench.say(.cat, alive).awaited(.ann).map(\.of) == [3])
+    // What it said before is remembered.
+    bench.say(.ann, wait(request: 10))
+    bench.say(.ann, .has(1))
+    #expect(bench.say(.ben, .has(1)).awaited(.ann).map(\.applied) == [3])
+  }
+
+  @Test("who did not name the capability may not use it")
+  func notNamed() {
+    for message in [wait(), .has(1)] {
+      var bench = bench()
+      bench.live(.cat)
+      let errors = bench.say(.cat, message).errors(.cat)
+      #expect(errors.map(\.code) == [.unknownKind])
+      #expect(errors.first?.text.contains("which the hello did not name") == true)
+    }
+  }
+
+  @Test("ask those who are served on the request connection there")
+  func routed() {
+    var bench = HubBench()
+    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, capabilities: [Capability.applied])))
+    bench.say(.ann, .join([Join(request: 1, model: "lamp")]))
+    bench.wait(1_000)
+    let asked = bench.say(.ann, wait(0))
+    #expect(asked.asks(.connection(Speaker.ann.connection)).count == 1 && asked.asks(.publish).isEmpty)
+  }
+
+  @Test("end as over when the hub finds that its log has lost its end")
+  func newEpoch() {
+    var bench = bench()
+    bench.say(.ann, wait(within: 60_000))
+    let heard = bench.say(
+      .ben, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, undecided: 1)]))
+    #expect(heard.awaited(.ann).map(\.end) == [.otherEpoch])
+  }
+
+  @Test("a peer that healed itself is counted once, and told to who runs the hub")
+  func healed() {
+    var bench = bench()
+    let notice = HubNotice.healed(peer: "ben-\(Speaker.ben.identity.tag.short)", model: "lamp", version: 1)
+    #expect(bench.say(.ben, .has(1, healed: 1)).notices == [notice])
+    #expect(bench.say(.ben, .has(1, healed: 1)).notices.isEmpty)
+    #expect(bench.counters.healedDivergences == 1)
+  }
+}
+
+extension PeerMessage {
+  /// That a version of `lamp` is here.
+  static func has(
+    _ version: Version, digest: UInt64 = 0, healed: UInt32 = 0, epoch: Epoch = HubBench.epoch,
+    topic: Topic = HubBench.lamp
+  ) -> PeerMessage {
+    .report([AppliedEntry(topic: topic, epoch: epoch, version: version, digest: digest, healed: healed)])
+  }
+}
+
+extension HubBench {
+  /// Says hello as one that can be asked, and joins `lamp`.
+  mutating func reporting(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) {
+    say(
+      peer,
+      .hello(Hello(identity: peer.identity, leaseMilliseconds: 60_000, capabilities: [Capability.applied])))
+    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.beat))
+    join(peer, Join(request: 1, model: model), topic: topic)
+  }
+}
+
+extension Heard {
+  func awaited(_ peer: Speaker) -> [Awaited] {
+    messages(to: peer).compactMap { if case .awaited(let awaited) = $0 { awaited } else { nil } }
+  }
+
+  func asks(_ destination: HubOutput.Destination = .publish) -> [AskApplied] {
+    frames.filter { $0.destination == destination }
+      .compactMap { if case .ask(let ask) = $0.message { ask } else { nil } }
+  }
+}

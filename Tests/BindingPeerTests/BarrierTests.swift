@@ -1,0 +1,210 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Dispatch
+import Foundation
+import Testing
+
+private struct Lamp: Model {
+  @Field(0...1) var level = 0.3
+}
+
+@Suite("A barrier: others have applied a version")
+struct BarrierTests {
+  private let hub: Hub
+  private let door: GuardedDoor
+  private let desk: Peer
+  private let kitchen: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    door = GuardedDoor(hub)
+    desk = Peer(name: "desk", hub: hub)
+    kitchen = Peer(name: "kitchen", hub: door)
+  }
+
+  /// Looks until `condition` holds, at most 20 s.
+  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+    while !condition() {
+      if DispatchTime.now().uptimeNanoseconds > end { return false }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+    return true
+  }
+
+  private func share(_ peer: Peer) async throws -> Lamp {
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(await eventually { lamp.shared?["level"] != nil })
+    return lamp
+  }
+
+  @Test("once it is passed, all who share the model read the value, without waiting for anything")
+  func all() async throws {
+    let mine = try await share(desk)
+    let theirs = try (0..<3).map { try Peer(name: "peer\($0)", hub: hub).model("lamp") }
+    for model in theirs { #expect(await model.whenCurrent(within: .seconds(20))) }
+    for number in 1...20 {
+      let version = try await mine.$level.write(Double(number) / 32).committed
+      #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 4)
+      for model in theirs { #expect(model["level"]?.description == "\(Double(number) / 32)") }
+    }
+  }
+
+  @Test("without its time having passed for nothing, it names who has not applied the version")
+  func names() async throws {
+    let (mine, theirs) = (try await share(desk), try await share(kitchen))
+    door.change { message in
+      switch message {
+      case .commits, .head, .heads, .catchup: nil
+      default: message
+      }
+    }
+    let version = try await mine.$level.write(0.8).committed
+    let error = await #expect(throws: BarrierError.self) {
+      try await mine.applied(version, by: .all, within: .milliseconds(300))
+    }
+    #expect(error == .notApplied(by: ["kitchen"], applied: 1, of: 2))
+    #expect(error?.description == "1 of 2 have applied it; not yet: kitchen")
+    #expect(theirs.level == 0.3)
+    #expect(try await mine.applied(version, by: .count(1), within: .seconds(20)) == 1)
+    door.change { $0 }
+    #expect(try await mine.applied(version, within: .seconds(20)) == 2)
+  }
+
+  @Test("a lost question or answer is made good with the next beat")
+  func lost() async throws {
+    let (mine, theirs) = (try await share(desk), try await share(kitchen))
+    let left = Protected(1)
+    door.keep { message in
+      // What it says of itself with each beat would do as well.
+      if case .alive = message { return true }
+      guard case .report = message else { return false }
+      return left.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+    }
+    let version = try await mine.$level.write(0.8).committed
+    #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 2)
+    #expect(left.withLock { $0 } < 0)
+    withExtendedLifetime(theirs) {}
+  }
+
+  @Test("a peer that closes meanwhile no longer counts")
+  func closes() async throws {
+    let (mine, theirs) = (try await share(desk), try await share(kitchen))
+    door.change { message in if case .commits = message { nil } else { message } }
+    door.keep { message in if case .report = message { true } else { false } }
+    let version = try await mine.$level.write(0.8).committed
+    async let count = mine.applied(version, within: .seconds(20))
+    await kitchen.close()
+    #expect(try await count == 1)
+    withExtendedLifetime(theirs) {}
+  }
+
+  @Test("it outlives a lost connection of who waits")
+  func reconnects() async throws {
+    let (mine, theirs) = (try await share(desk), try await share(kitchen))
+    let version = try await theirs.$level.write(0.8).committed
+    let asked = Protected(0)
+    door.keep { [door] message in
+      guard case .awaitApplied = message else { return false }
+      let isFirst = asked.withLock { asked in
+        asked += 1
+        return asked == 1
+      }
+      if isFirst {
+        door.shut()
+        door.open()
+      }
+      return isFirst
+    }
+    #expect(try await theirs.applied(version, by: .all, within: .seconds(20)) == 2)
+    #expect(asked.withLock { $0 } == 2)
+    withExtendedLifetime(mine) {}
+  }
+
+  @Test("over sockets it does the same, and who was closed has left when close returns")
+  func sockets() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var options = HubOptions()
+    options.listen = [try HubAddress("ipc://\(folder.path)/hub.sock")]
+    let hub = try Hub(options: options)
+    try hub.start()
+    let (near, far) = (
+      try Peer(name: "near", hubs: options.listen), try Peer(name: "far", hubs: options.listen)
+    )
+    let (mine, theirs) = (try await share(near), try await share(far))
+    for number in 1...10 {
+      let version = try await mine.$level.write(Double(number) / 32).committed
+      #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 2)
+      #expect(theirs.shared?["level"]?.description == "\(Double(number) / 32)")
+    }
+    let version = try await theirs.$level.write(0.5).committed
+    await far.close()
+    #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 1)
+    await near.close()
+    hub.stop()
+  }
+
+  @Test("a hub that does not know it is named as too old, and is not asked")
+  func oldHub() async throws {
+    door.change { message in
+      guard case .welcome(var welcome) = message else { return message }
+      welcome.capabilities = []
+      return .welcome(welcome)
+    }
+    let isAsked = Protected(false)
+    door.keep { message in
+      if case .awaitApplied = message { isAsked.withLock { $0 = true } }
+      return false
+    }
+    let lamp = try await share(kitchen)
+    await #expect(throws: BarrierError.hubTooOld) { try await lamp.applied(0, within: .seconds(20)) }
+    #expect(!isAsked.withLock { $0 })
+  }
+
+  @Test("without a hub it ends with its time, with the peer, and with the task that waits")
+  func ends() async throws {
+    door.shut()
+    let lamp = try await kitchen.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
+    await #expect(throws: BarrierError.noAnswer) { try await lamp.applied(1, within: .milliseconds(20)) }
+    let cancelled = Task { try await lamp.applied(1, within: .seconds(600)) }
+    cancelled.cancel()
+    await #expect(throws: BarrierError.cancelled) { try await cancelled.value }
+    let stopped = Task { try await lamp.applied(1, within: .seconds(600)) }
+    await kitchen.close(flush: .zero)
+    await #expect(throws: BarrierError.stopped(.closed)) { try await stopped.value }
+    await #expect(throws: BarrierError.notShared) { try await Lamp().applied(1, within: .seconds(1)) }
+  }
+
+  @Test("a peer that holds something else at the same version finds out, heals, and the hub hears of it")
+  func heals() async throws {
+    let (mine, theirs) = (try await share(desk), try await share(kitchen))
+    let healed = Protected<UInt32>(0)
+    door.keep { message in
+      if case .report(let entries) = message { healed.withLock { $0 = max($0, entries.map(\.healed).max() ?? 0) } }
+      return false
+    }
+    // Somebody on the way makes another value of it.
+    door.change { message in
+      guard case .commits(var group) = message else { return message }
+      for place in group.commits.indices {
+        for at in group.commits[place].changes.indices {
+          group.commits[place].changes[at].value = FieldValue(bytes: Array("0.125".utf8))
+        }
+      }
+      return .commits(group)
+    }
+    let shown = Protected<[Double]>([])
+    let token = theirs.$level.observe { level in shown.withLock { $0.append(level) } }
+    mine.level = 0.75
+    #expect(await eventually { shown.withLock { $0 } == [0.3, 0.125, 0.75] })
+    #expect(await eventually { healed.withLock { $0 } == 1 })
+    token.cancel()
+  }
+}

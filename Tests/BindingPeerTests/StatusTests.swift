@@ -1,0 +1,243 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Dispatch
+import Testing
+
+private struct Lamp: Model {
+  @Field var on = false
+  @Field(0...1) var level = 0.3
+  @Field(policy: .compareAndSet) var owner = "nobody"
+  @Field(policy: .lastWrite.offline(.drops)) var mood = "calm"
+}
+
+private struct OtherLamp: Model {
+  @Field(0...10) var level = 0.3
+}
+
+@Suite("Observable statuses")
+struct StatusTests {
+  private let hub: Hub
+  private let door: GuardedDoor
+  private let other: Peer
+  private let peer: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    door = GuardedDoor(hub)
+    var options = SessionOptions()
+    options.offlineMilliseconds = 1
+    other = Peer(name: "other", hub: hub)
+    peer = Peer(name: "peer", hub: door, options: options)
+  }
+
+  /// Looks until `condition` holds, at most 20 s.
+  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
+    while !condition() {
+      if DispatchTime.now().uptimeNanoseconds > end { return false }
+      try? await Task.sleep(for: .milliseconds(2))
+    }
+    return true
+  }
+
+  private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    #expect(await eventually { lamp.shared?["mood"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
+    return lamp
+  }
+
+  private func isCurrent(_ status: FieldStatus) -> Bool { if case .current = status { true } else { false } }
+
+  /// Statuses without what differs from run to run.
+  private func kinds(_ statuses: [FieldStatus]) -> [String] {
+    statuses.map { status in
+      switch status {
+      case .current: "current"
+      case .stale: "stale"
+      default: status.description
+      }
+    }
+  }
+
+  @Test("a write is pending, then in flight, then current; no status is told twice in a row")
+  func write() async throws {
+    let lamp = try await share(peer)
+    let told = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    #expect(kinds(told.withLock { $0 }) == ["current"])
+    door.keep { if case .propose = $0 { true } else { false } }
+    lamp.level = 0.8
+    #expect(await eventually { told.withLock { $0.last?.description } == "pending, in flight" })
+    door.keep { _ in false }
+    #expect(await eventually { told.withLock { isCurrent($0[$0.count - 1]) } })
+    let all = told.withLock { $0 }
+    #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
+    #expect(kinds(all) == ["current", "pending, in flight", "current"])
+    token.cancel()
+  }
+
+  @Test("without a hub a write is pending since it was made, by a clock of this process")
+  func pendingSince() async throws {
+    let lamp = try await share(peer)
+    door.shut()
+    #expect(await eventually { !peer.status.isLive })
+    let before = SuspendingClock.now - .seconds(1)
+    lamp.level = 0.8
+    guard case .pending(isInFlight: false, let since) = lamp.$level.status else {
+      Issue.record("\(lamp.$level.status)")
+      return
+    }
+    #expect(since >= before && since <= .now)
+    lamp.on = true
+    #expect(lamp.$level.status == .pending(isInFlight: false, since: since))
+    let status = lamp.status
+    #expect(status.unconfirmed == 2 && status.inFlight == 0 && status.pendingSince == since && !status.isCurrent)
+  }
+
+  @Test("a lost link makes fields and model stale since the hub was last heard, a new one current again")
+  func stale() async throws {
+    let lamp = try await share(peer)
+    let (field, model) = (Protected<[FieldStatus]>([]), Protected<[ModelStatus]>([]))
+    let tokens = [
+      lamp.$level.statuses.observe { status in field.withLock { $0.append(status) } },
+      lamp.statuses.observe { status in model.withLock { $0.append(status) } },
+    ]
+    door.shut()
+    #expect(await eventually { field.withLock { kinds($0).last } == "stale" })
+    guard case .stale(_, let since)? = field.withLock({ $0.last }) else { return }
+    #expect(since <= .now)
+    #expect(lamp.status.staleSince == since)
+    #expect(peer.status.staleSince == since)
+    door.open()
+    #expect(await eventually { field.withLock { kinds($0).last } == "current" })
+    #expect(await eventually { model.withLock { $0.last?.isCurrent } == true })
+    #expect(peer.status.staleSince == nil)
+    for token in tokens { token.cancel() }
+  }
+
+  @Test("a write that the hub puts off says why, until it is sent again")
+  func hold() async throws {
+    let lamp = try await share(peer)
+    let proposed = Protected(0)
+    let told = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    door.keep { [door] message in
+      guard case .propose(let proposals) = message, let first = proposals.first else { return false }
+      let isFirst = proposed.withLock { proposed in
+        proposed += 1
+        return proposed == 1
+      }
+      if isFirst {
+        door.answer { session in
+          .outcomes(
+            Outcomes(
+              session: session, epoch: 1,
+              outcomes: [
+                WireOutcome(
+                  topic: first.topic, number: first.number, .hold(.storeFull, pauseMilliseconds: 200))
+              ]))
+        }
+      }
+      return isFirst
+    }
+    lamp.level = 0.8
+    #expect(await eventually { told.withLock { kinds($0).contains("waiting: storeFull") } })
+    #expect(await eventually { told.withLock { kinds($0).last } == "current" })
+    #expect(lamp.level == 0.8)
+    token.cancel()
+  }
+
+  @Test("a refusal says why and what stands, until the next value")
+  func refusal() async throws {
+    _ = try await share(other)
+    let lamp = try await share(peer)
+    let wide = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(await eventually { lamp.level == 0.3 && wide.level == 0.3 })
+    let told = Protected<[FieldStatus]>([])
+    let token = wide.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    wide.level = 7
+    let refusal = FieldStatus.problem(
+      .rejected("refused: lamp.level: 7.0 is not in 0.0...1.0", standing: try FieldValue(text: "0.3")))
+    #expect(await eventually { told.withLock { $0.last } == refusal })
+    #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
+    wide.level = 0.5
+    #expect(await eventually { told.withLock { $0.last?.description.hasPrefix("declared as") } == true })
+    #expect(wide.status.problems.isEmpty)
+    token.cancel()
+  }
+
+  @Test("an assignment that the declaration does not allow says so, with the value that stands")
+  func refusedHere() async throws {
+    let lamp = try await share(peer)
+    let told = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    lamp.level = 7
+    guard case .problem(.rejected(let reason, let standing))? = told.withLock({ $0.last }) else {
+      Issue.record("\(told.withLock { $0 })")
+      return
+    }
+    #expect(reason.contains("0.0...1.0") && standing?.description == "0.3")
+    lamp.level = 0.5
+    #expect(await eventually { told.withLock { kinds($0).last } == "current" })
+    token.cancel()
+  }
+
+  @Test("a lost comparison says what the other has written")
+  func conflict() async throws {
+    let (theirs, mine) = (try await share(other), try await share(peer))
+    door.shut()
+    #expect(await eventually { !peer.status.isLive })
+    mine.owner = "me"
+    _ = try await theirs.$owner.write("them").committed
+    door.open()
+    #expect(await eventually { if case .problem = mine.$owner.status { true } else { false } })
+    guard case .problem(.rejected(_, let standing)) = mine.$owner.status else { return }
+    #expect(standing?.description == "\"them\"")
+  }
+
+  @Test("a write that expires says so")
+  func expiry() async throws {
+    let (theirs, mine) = (try await share(other), try await share(peer))
+    let told = Protected<[FieldStatus]>([])
+    let token = mine.$mood.statuses.observe { status in told.withLock { $0.append(status) } }
+    door.shut()
+    #expect(await eventually { !peer.status.isLive })
+    mine.mood = "wild"
+    _ = try await theirs.$mood.write("bright").committed
+    door.open()
+    #expect(await eventually { if case .problem? = told.withLock({ $0.last }) { true } else { false } })
+    guard case .problem(.rejected(let reason, let standing))? = told.withLock({ $0.last }) else { return }
+    #expect(reason.contains("given up") && standing?.description == "\"bright\"")
+    token.cancel()
+  }
+
+  @Test("closing the peer ends a pending write as unknown, and leaves the model stale")
+  func close() async throws {
+    let lamp = try await share(peer)
+    let (field, whole) = (Protected<[FieldStatus]>([]), Protected<[PeerStatus]>([]))
+    let tokens = [
+      lamp.$level.statuses.observe { status in field.withLock { $0.append(status) } },
+      peer.statuses.observe { status in whole.withLock { $0.append(status) } },
+    ]
+    door.keep { if case .propose = $0 { true } else { false } }
+    lamp.level = 0.8
+    await peer.close(flush: .zero)
+    #expect(await eventually { whole.withLock { $0.last.map { $0.isStopped && $0.unconfirmed == 0 } } == true })
+    #expect(await eventually { field.withLock { $0.last.map { isCurrent($0) } } == false })
+    #expect(!lamp.status.isCurrent && lamp.status.unconfirmed == 0)
+    #expect(field.withLock { $0.last } == lamp.$level.status)
+    for token in tokens { token.cancel() }
+  }
+
+  @Test("a field that others describe otherwise says so, with both")
+  func mismatch() async throws {
+    let lamp = try await share(other)
+    let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(await eventually { if case .mismatch = theirs.$level.status { true } else { false } })
+    guard case .mismatch(let declared, let described) = theirs.$level.status else { return }
+    #expect(declared.maximum?.double == 10 && described.maximum?.double == 1)
+    #expect(theirs.$level.status.description == "declared as number, 0.0...10.0, described as number, 0.0...1.0")
+    #expect(isCurrent(lamp.$level.status))
+  }
+}
