@@ -48,7 +48,7 @@ struct Sequencer {
       record.confirm(min(confirmed, record.storedMark))
       return (
         proposal.number > record.decidedMark && proposal.number - 1 == record.decidedMark,
-        record.unconfirmedCount + Int(record.decidedMark - record.storedMark)
+        record.unconfirmedCount + Int(record.decidedMark) - Int(record.storedMark)
       )
     }
     #if MUTANTS
