@@ -39,6 +39,9 @@ struct PeerModel: Sendable {
   /// Left by the program; kept until all that was written has its outcome.
   var isLeft = false
 
+  /// Stands where a model was lent.
+  static let lent = PeerModel(id: "")
+
   init(id: String) { self.id = id }
 
   var isCurrent: Bool { joining == .current }
