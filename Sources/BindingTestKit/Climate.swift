@@ -66,7 +66,7 @@ public struct Climate: Sendable {
   public init() {}
 
   init(drawnFrom chance: inout Chance) {
-    peers = 5 + chance.below(4)
+    peers = 5 + chance.below(5)
     models = 1 + chance.below(2)
     if chance.perMille(500) { lostFrames = [5, 50, 300][chance.below(3)] }
     if chance.perMille(300) { repeatedFrames = [20, 200][chance.below(2)] }

@@ -203,8 +203,9 @@ struct Ledger {
   }
 
   private mutating func learn(_ run: NamesRun, of model: Int) {
-    for (offset, name) in run.names.enumerated() where Int(run.first) + offset == names[model].count {
-      names[model].append(SimulatedField.place(of: name) ?? 0)
+    for (offset, name) in run.names.enumerated() {
+      let (id, field) = (Int(run.first) + offset, SimulatedField.place(of: name) ?? 0)
+      if id < names[model].count { names[model][id] = field } else { names[model].append(field) }
     }
   }
 

@@ -16,6 +16,9 @@ enum SimulatedField {
   /// A list, into which its writers put one number each, and which they merge themselves.
   static let list = 7
 
+  /// Of which it is said what has to show.
+  static let areShown = names.indices.map { $0 != sum }
+
   static func place(of name: String) -> Int? { names.firstIndex(of: name) }
 
   /// Whether its writers may not lose each other's elements.

@@ -103,5 +103,7 @@ extension World {
     peers[carrier].undecided.removeAll()
     peers[carrier].life += 1
     peers[carrier].generation += 1
+    // Of a process that is gone nothing arrives after the hub has been told that its connection is.
+    peers[carrier].hubSide = -1
   }
 }

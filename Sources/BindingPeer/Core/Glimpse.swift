@@ -14,19 +14,20 @@ package struct Glimpse {
 }
 
 extension Session {
-  /// Fills a glimpse with what is here of a model; with nothing if it is not joined.
-  package func look(at id: String, _ fields: [String], into glimpse: inout Glimpse) {
+  /// Fills a glimpse with what is here of a model; with nothing if it is not joined. What shows is looked at for the
+  /// fields that are `meant`; the others show as they are committed.
+  package func look(at id: String, _ fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
     glimpse.committed.removeAll(keepingCapacity: true)
     glimpse.shown.removeAll(keepingCapacity: true)
     glimpse.laidOver.removeAll(keepingCapacity: true)
     (glimpse.epoch, glimpse.version) = (0, 0)
     guard let place = models.place(of: id) else { return }
-    models[at: place].look(at: fields, into: &glimpse)
+    models[at: place].look(at: fields, meant: meant, into: &glimpse)
   }
 }
 
 extension PeerModel {
-  fileprivate func look(at fields: [String], into glimpse: inout Glimpse) {
+  fileprivate func look(at fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
     (glimpse.epoch, glimpse.version) = (replica.epoch, replica.version)
     for _ in fields {
       glimpse.committed.append(nil)
@@ -39,7 +40,7 @@ extension PeerModel {
     }
     guard !outbox.isEmpty else { return }
     glimpse.laidOver.append(contentsOf: outbox.laidOver)
-    for (place, field) in fields.enumerated() where outbox.isPending(field) {
+    for (place, field) in fields.enumerated() where meant[place] && outbox.isPending(field) {
       glimpse.shown[place] = outbox.shown(field, over: glimpse.committed[place])
     }
   }

@@ -56,6 +56,7 @@ extension Session {
     // What is kept must be what is sent.
     if keepsOutbox, let sent = model.outbox[write], sent.isRewritten || sent.attempts > 0 {
       output.add(.keep(.written(sent.kept(in: model.id))))
+      if sent.isVoid { output.add(.keep(.withdrawn(write))) }
       model.outbox.update(write) { $0.isRewritten = false }
     }
     return .ready
@@ -100,7 +101,7 @@ extension Session {
     _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, in model: inout PeerModel, _ output: inout PeerOutput
   ) -> Bool {
     guard let pending = model.outbox[write], pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
-      pending.attempts < options.maxMergeAttempts
+      pending.attempts < options.maxMergeAttempts, !pending.isVoid
     else { return false }
     counters.merged += 1
     model.outbox.unnumber(write)

@@ -44,6 +44,17 @@ struct RuledOutboxTests {
     #expect(drain.notes == [.numbered(id, 0, conditions: [Condition(field: "note", epoch: 100, version: 4)])])
   }
 
+  @Test("a text that was taken back while it was under way is not merged and sent again after a conflict")
+  func withdrawnConflict() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 4, note)
+    let (id, _) = try edit(&bench, "\"the cat\"", to: "\"the cat sat\"")
+    _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
+    let drain = bench.hub(bench.outcomes((1, lost)))
+    #expect(drain.settled.map(\.id) == [id] && drain.proposals.isEmpty)
+    #expect(drain.notes == [.decided(id, .conflict)])
+  }
+
   @Test("what a closure made of two values is kept before it is sent under a number")
   func answeredMerge() throws {
     var bench = PeerBench(keepsOutbox: true)
