@@ -147,7 +147,8 @@ struct Ledger {
     }
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: place.model, tag: tag, number: commit.number)
-    let isRescued = fates[name].wasStored
+    // What had been deleted by the end of a lost life is deleted again in the hub's own name.
+    let isRescued = fates[name].wasStored || tag == .none
     if commit.hops > 8 {
       throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
     }

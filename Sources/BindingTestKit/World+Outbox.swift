@@ -15,7 +15,8 @@ extension World {
   /// What a process that was killed has left, at whatever byte, is all that its next life has.
   func crashWithOutbox(_ peer: Int) throws(Broken) {
     if let carrier = peers[peer].carrier { end(carrier) }
-    if chance.perMille(500) { tear(peer) }
+    // In a quiet time nobody writes, and what is torn off late enough is sent.
+    if !isQuiet, chance.perMille(500) { tear(peer) }
     let undecided = peers[peer].undecided.keys
     guard let lives = peers[peer].book?.reopen() else {
       throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
