@@ -24,6 +24,12 @@ public struct Climate: Sendable {
   public var movedAppends = 0
   /// In a thousand steps of an application: its process is stopped for a while and goes on.
   public var pauses = 0
+  /// In a thousand steps: one way of a peer's connections is dead for a while.
+  public var oneWayCuts = 0
+  /// Published frames that wait at most for a process that is stopped.
+  public var queueFrames = 1_000
+  public var maxOutboxWrites = 10_000
+  public var maxBufferedBytes = 1_048_576
   public var leaseMilliseconds: UInt32 = 10_000
   /// The longest way of a frame, milliseconds; each connection has its own.
   public var requestDelay: UInt64 = 3
@@ -53,35 +59,38 @@ public struct Climate: Sendable {
   /// Peers change the model's description.
   public var describes = false
   public var joinsPrefix = false
+  /// In a thousand writes: it puts one word or number into a field that gathers them, so many in a history at most.
+  public var gatherings = 0
+  public var mostGathered = 40
 
   public init() {}
 
   init(drawnFrom chance: inout Chance) {
-    peers = 2 + chance.below(4)
+    peers = 5 + chance.below(5)
     models = 1 + chance.below(2)
     if chance.perMille(500) { lostFrames = [5, 50, 300][chance.below(3)] }
     if chance.perMille(300) { repeatedFrames = [20, 200][chance.below(2)] }
-    if chance.perMille(400) { cuts = [5, 30][chance.below(2)] }
-    if chance.perMille(300) { hubCrashes = [3, 15][chance.below(2)] }
-    if chance.perMille(250) { peerCrashes = [3, 15][chance.below(2)] }
-    if chance.perMille(200) { leaves = 20 }
+    if chance.perMille(400) { cuts = [10, 60][chance.below(2)] }
+    if chance.perMille(300) { hubCrashes = [6, 30][chance.below(2)] }
+    if chance.perMille(250) { peerCrashes = [6, 30][chance.below(2)] }
+    if chance.perMille(200) { leaves = 40 }
     isDurable = chance.perMille(500)
     losesTail = isDurable && chance.perMille(500)
     if chance.perMille(400) { storeDelay = [2, 60][chance.below(2)] }
     if chance.perMille(250) { unknownAppends = 30 }
     if chance.perMille(250) { movedAppends = 50 }
-    if chance.perMille(250) { pauses = 10 }
+    if chance.perMille(250) { pauses = 20 }
     if chance.perMille(300) { leaseMilliseconds = 1_500 }
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
-    steps = 130 + chance.below(220)
+    steps = 20 + chance.below(45)
     hasOutboxes = chance.perMille(500)
     drawMore(from: &chance)
   }
 
   private mutating func drawMore(from chance: inout Chance) {
-    if chance.perMille(200) { hubPauses = 5 }
+    if chance.perMille(200) { hubPauses = 10 }
     if isDurable, chance.perMille(400) {
       unnoticedLosses = 60
       if chance.perMille(500) { (models, storeDelay, pace) = (2, 60, min(pace, 40)) }
@@ -97,5 +106,10 @@ public struct Climate: Sendable {
     writesTooDeep = chance.perMille(150)
     describes = chance.perMille(500)
     joinsPrefix = chance.perMille(300)
+    if chance.perMille(250) { oneWayCuts = 20 }
+    if chance.perMille(300) { queueFrames = 6 }
+    if chance.perMille(200) { maxOutboxWrites = 8 }
+    if chance.perMille(300) { maxBufferedBytes = 200 }
+    if chance.perMille(500) { gatherings = [80, 300][chance.below(2)] }
   }
 }

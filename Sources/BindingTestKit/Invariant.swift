@@ -34,8 +34,14 @@ public enum Invariant: String, Sendable, CaseIterable {
   case lease
   /// What is written fits the description that it leaves.
   case description
+  /// What a crashed program left in its outbox is all that it had not been told the end of.
+  case outboxWhole = "outbox whole"
   /// A chain of answers ends (R17).
   case hops
+  /// Words, list elements and additions of all who wrote are in what is committed, each once (§5).
+  case lossless = "nothing merged away"
+  /// A write is asked about no more often than others wrote to its field (§5).
+  case boundedMerges = "bounded merges"
 }
 
 /// An invariant that does not hold, in a sentence.

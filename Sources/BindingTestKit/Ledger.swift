@@ -3,97 +3,118 @@ import BindingWire
 
 /// What the hub's store took, seen from outside: the one truth that every replica is held against.
 struct Ledger {
-  struct Place: Hashable {
-    let model: String
+  /// A version of a model, in a life of its log.
+  struct Place {
+    let model: Int
     let epoch: Epoch
     let version: Version
   }
+  /// The value of each simulated field.
+  typealias State = [FieldValue?]
   struct Entry {
     let tag: Tag
     let number: ProposalNumber
-    let changes: [String: FieldValue?]
+    let changes: [(field: Int, value: FieldValue?)]
     /// The life of the log and of the hub in which it was decided.
     let epoch: Epoch
     let life: Int
     let isRescued: Bool
+
+    /// What it made of a field; nil if it did not change it.
+    func change(of field: Int) -> FieldValue?? { changes.first { $0.field == field }?.value }
   }
   /// A proposal, wherever it was decided.
-  struct Name: Hashable {
-    let model: String
+  struct Name: Equatable {
+    let model: Int
     let tag: Tag
     let number: ProposalNumber
   }
-  struct Writer: Hashable {
-    let model: String
-    let tag: Tag
+  private struct Step {
+    var entry: Entry?
+    var state: State?
   }
-  private struct Part: Hashable {
-    let name: Name
-    let field: String
+  private struct Life {
     let epoch: Epoch
+    /// By version, from 0 on.
+    var steps: [Step] = []
   }
   private struct Written: Hashable {
-    let model: String
-    let field: String
+    let model: Int
+    let field: Int
     let value: FieldValue
   }
-  private(set) var entries: [Place: Entry] = [:]
-  /// The whole model at each version.
-  private(set) var states: [Place: [String: FieldValue]] = [:]
-  /// What became of the proposals that are no commits.
-  private(set) var decisions: [Name: (kind: WireOutcome.Kind, life: Int)] = [:]
-  private var marks: [Writer: ProposalNumber] = [:]
-  private var names: [String: [FieldID: String]] = [:]
-  private var present: [String: [String: FieldValue]] = [:]
-  private var parts: Swift.Set<Part> = []
+  let modelNames: [String]
+  var fates: Fates
+  private var lives: [[Life]]
+  /// The hub's numbers for the fields of each model.
+  private(set) var names: [[Int]]
+  private var present: [State]
   /// Where a value that only one write has was committed, in the log as it is now.
   private var written: [Written: (place: Place, name: Name)] = [:]
-  /// Proposals that were ever stored: only those may come back out of their order, in a rescue.
-  private var everStored: Swift.Set<Name> = []
   private(set) var decided: UInt64 = 0
+  /// How often each model's list was written that its writers merge themselves.
+  private(set) var listsWritten: [Int]
+  private static let empty = State(repeating: nil, count: SimulatedField.count)
 
-  func nameCount(_ model: String) -> FieldID { FieldID(names[model]?.count ?? 0) }
+  init(modelNames: [String]) {
+    self.modelNames = modelNames
+    fates = Fates(models: modelNames.count)
+    lives = modelNames.map { _ in [] }
+    names = modelNames.map { _ in [] }
+    present = modelNames.map { _ in Ledger.empty }
+    listsWritten = modelNames.map { _ in 0 }
+  }
 
-  func field(_ name: String, of model: String) -> FieldID? { names[model]?.first { $0.value == name }?.key }
+  func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
 
-  func mark(of tag: Tag, in model: String) -> ProposalNumber { marks[Writer(model: model, tag: tag)] ?? 0 }
+  func entry(_ place: Place) -> Entry? { step(place)?.entry }
+
+  /// The whole model at a version; nil if there never was that version.
+  func state(_ place: Place) -> State? { step(place)?.state }
+
+  /// The models as the log leaves them.
+  func head(of model: Int) -> State { present[model] }
 
   /// Where the log holds this value of a field, which no other write has.
-  func place(of value: FieldValue, in field: String, of model: String) -> Place? {
+  func place(of value: FieldValue, in field: Int, of model: Int) -> Place? {
     written[Written(model: model, field: field, value: value)]?.place
   }
 
+  // MARK: Entering
+
   /// A hub has started with this log, or a new life of it has begun: models stand where it leaves them.
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
-    present.removeAll()
-    names.removeAll()
-    marks.removeAll()
-    written.removeAll()
-    decisions.removeAll()
-    var heads: [String: Version] = [:]
-    for batch in log {
-      heads[batch.model] = batch.version
-      note(batch.decisions, of: batch.model, life: 0)
-      guard let group = try? CommitGroup.decode(batch.body) else { continue }
-      learn(group.names, of: batch.model)
-      present[batch.model] = states[Place(model: batch.model, epoch: batch.epoch, version: batch.version)]
-      // What is left of earlier lives stands in the new one too, under the same versions.
-      for version in group.previous + 1...group.version {
-        let place = Place(model: batch.model, epoch: epoch, version: version)
-        entries[place] = entries[Place(model: batch.model, epoch: batch.epoch, version: version)]
-        guard let entry = entries[place] else { continue }
-        let name = Name(model: batch.model, tag: entry.tag, number: entry.number)
-        raise(entry.tag, to: entry.number, in: batch.model)
-        for (field, value) in entry.changes { note(value, in: field, name, place) }
+    fates.forgetDecisions()
+    written.removeAll(keepingCapacity: true)
+    for model in modelNames.indices {
+      present[model] = Ledger.empty
+      names[model].removeAll(keepingCapacity: true)
+      var head: Version?
+      for batch in log where batch.model == modelNames[model] {
+        head = batch.version
+        note(batch.decisions, of: model, life: 0)
+        guard let group = try? CommitGroup.decode(batch.body) else { continue }
+        learn(group.names, of: model)
+        present[model] = state(Place(model: model, epoch: batch.epoch, version: batch.version)) ?? Ledger.empty
+        // What is left of earlier lives stands in the new one too, under the same versions.
+        for version in group.previous + 1...group.version {
+          let place = Place(model: model, epoch: epoch, version: version)
+          guard let entry = entry(Place(model: model, epoch: batch.epoch, version: version)) else { continue }
+          if entry.epoch != epoch { setEntry(entry, at: place) }
+          let name = Name(model: model, tag: entry.tag, number: entry.number)
+          fates.raise(entry.tag, to: entry.number, in: model)
+          for (field, value) in entry.changes { note(value, in: field, name, place) }
+        }
       }
-    }
-    for (model, version) in heads {
-      states[Place(model: model, epoch: epoch, version: version)] = present[model] ?? [:]
+      if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
     }
   }
 
   /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
   mutating func enter(_ batch: Batch, epoch: Epoch, life: Int) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: batch.model) else {
+      throw Broken(.noPhantom, "the hub stores \(batch.model), which nobody joined")
+    }
     let group: CommitGroup?
     if batch.body.isEmpty {
       group = nil
@@ -101,124 +122,128 @@ struct Ledger {
       group = try? CommitGroup.decode(batch.body)
       if group == nil { throw Broken(.trueReplica, "the body of a batch does not parse") }
     }
-    try checkDense(batch, group)
-    note(batch.decisions, of: batch.model, life: life)
+    try checkDense(batch.decisions, group, model)
+    note(batch.decisions, of: model, life: life)
     guard let group else { return }
-    var state = present[batch.model] ?? [:]
-    learn(group.names, of: batch.model)
+    learn(group.names, of: model)
     var version = group.previous
     for commit in group.commits {
       version += 1
-      let place = Place(model: batch.model, epoch: group.epoch, version: version)
-      try enter(commit, of: group, at: place, life, &state)
+      let place = Place(model: model, epoch: group.epoch, version: version)
+      try enter(commit, of: group, at: place, life)
       // A batch may still be under way when its peers prove a loss: it stands in the new life too.
       guard epoch != group.epoch else { continue }
-      let later = Place(model: batch.model, epoch: epoch, version: version)
-      entries[later] = entries[place]
-      states[later] = state
+      let later = Place(model: model, epoch: epoch, version: version)
+      if let entry = entry(place) { setEntry(entry, at: later) }
+      setState(present[model], at: later)
     }
-    present[batch.model] = state
   }
 
   private mutating func enter(
-    _ commit: Commit, of group: CommitGroup, at place: Place, _ life: Int,
-    _ state: inout [String: FieldValue]
+    _ commit: Commit, of group: CommitGroup, at place: Place, _ life: Int
   ) throws(Broken) {
-    guard entries[place] == nil else {
-      throw Broken(.order, "version \(place.version) of \(place.model) was decided twice in one epoch")
+    guard entry(place) == nil else {
+      throw Broken(.order, "version \(place.version) of \(title(place)) was decided twice in one epoch")
     }
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: place.model, tag: tag, number: commit.number)
-    if commit.hops > 8 { throw Broken(.hops, "version \(place.version) of \(place.model) is \(commit.hops) hops deep") }
-    var changes: [String: FieldValue?] = [:]
-    for change in commit.changes {
-      guard let field = names[place.model]?[change.field] else {
-        throw Broken(.trueReplica, "a commit names field \(change.field) of \(place.model), which has no name")
-      }
-      changes.updateValue(change.value, forKey: field)
-      state[field] = change.value
-      // A rescue may bring the fields of one old proposal back in two steps, but never one field of it twice.
-      guard parts.insert(Part(name: name, field: field, epoch: place.epoch)).inserted else {
-        throw Broken(.exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(field) twice")
-      }
-      if let value = change.value, let earlier = written[Written(model: place.model, field: field, value: value)],
-        earlier.name != name
-      {
-        throw Broken(.exactlyOnce, "\(value) was written to \(field) as \(earlier.name.number) and \(name.number)")
-      }
-      note(change.value, in: field, name, place)
+    // What had been deleted by the end of a lost life is deleted again in the hub's own name.
+    let isRescued = fates[name].wasStored || tag == .none
+    if commit.hops > 8 {
+      throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
     }
-    if !everStored.contains(name) { try check(changes, in: state, at: place) }
-    entries[place] = Entry(
-      tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life,
-      isRescued: everStored.contains(name))
-    states[place] = state
-    raise(tag, to: commit.number, in: place.model)
-    everStored.insert(name)
+    let before = present[place.model]
+    var changes: [(field: Int, value: FieldValue?)] = []
+    changes.reserveCapacity(commit.changes.count)
+    for change in commit.changes {
+      guard Int(change.field) < names[place.model].count else {
+        throw Broken(.trueReplica, "a commit names field \(change.field) of \(title(place)), which has no name")
+      }
+      let field = names[place.model][Int(change.field)]
+      changes.append((field, change.value))
+      present[place.model][field] = change.value
+      // A rescue may bring the fields of one old proposal back in two steps, but never one field of it twice.
+      guard fates[name].change(field, in: place.epoch) else {
+        throw Broken(
+          .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
+      }
+      if let earlier = note(change.value, in: field, name, place), earlier != name {
+        throw Broken(
+          .exactlyOnce,
+          "\(describe(change.value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and "
+            + "\(name.number)")
+      }
+      if !isRescued { try check(change.value, in: field, after: before[field], at: place) }
+      if field == SimulatedField.list { listsWritten[place.model] += 1 }
+    }
+    setEntry(
+      Entry(tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life, isRescued: isRescued),
+      at: place)
+    setState(present[place.model], at: place)
+    fates.raise(tag, to: commit.number, in: place.model)
+    fates[name].wasStored = true
     decided += 1
   }
 
-  /// What a proposal wrote fits the description that it left.
-  private func check(
-    _ changes: [String: FieldValue?], in state: [String: FieldValue], at place: Place
-  ) throws(Broken) {
-    guard let most = try? state[Names.description]?.json["fields"]?["n"]?["max"]?.int64,
-      case .some(.some(let value)) = changes["n"], let number = try? value.json.int64
-    else { return }
-    if number > most {
-      throw Broken(
-        .description, "version \(place.version) of \(place.model) wrote \(number) where \(most) is the most")
-    }
+  /// Returns which proposal brought this value before.
+  @discardableResult
+  private mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ place: Place) -> Name? {
+    guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
+    return written.updateValue((place, name), forKey: Written(model: name.model, field: field, value: value))?.name
   }
 
-  private mutating func note(_ value: FieldValue?, in field: String, _ name: Name, _ place: Place) {
-    guard let value, value.bytes.first == UInt8(ascii: "\"") else { return }
-    written[Written(model: name.model, field: field, value: value)] = (place, name)
-  }
-
-  private mutating func note(_ new: [Decision], of model: String, life: Int) {
+  private mutating func note(_ new: [Decision], of model: Int, life: Int) {
     for decision in new {
-      raise(decision.origin.tag, to: decision.number, in: model)
+      fates.raise(decision.origin.tag, to: decision.number, in: model)
       guard let rest = decision.outcome else { continue }
-      let kind = WireOutcome(topic: Topics.firstModel, number: decision.number, rest).kind
-      decisions[Name(model: model, tag: decision.origin.tag, number: decision.number)] = (kind, life)
+      let name = Name(model: model, tag: decision.origin.tag, number: decision.number)
+      fates[name].decision = WireOutcome(topic: Topics.firstModel, number: decision.number, rest).kind
+      fates[name].life = life
       if life > 0 { decided += 1 }
     }
   }
 
-  /// R3: the numbers of a writer follow each other; only a join raises them, and only a rescue brings old ones back.
-  private func checkDense(_ batch: Batch, _ group: CommitGroup?) throws(Broken) {
-    var numbers: [Tag: [(number: ProposalNumber, isRaise: Bool)]] = [:]
-    for decision in batch.decisions {
-      numbers[decision.origin.tag, default: []].append((decision.number, decision.outcome == nil))
-    }
-    for commit in group?.commits ?? [] {
-      guard let tag = group?.origins[Int(commit.origin)].tag, tag != .none else { continue }
-      let wasStored = everStored.contains(Name(model: batch.model, tag: tag, number: commit.number))
-      numbers[tag, default: []].append((commit.number, wasStored))
-    }
-    for (tag, list) in numbers {
-      var mark = self.mark(of: tag, in: batch.model)
-      for (number, isRaise) in list.sorted(by: { $0.number < $1.number }) {
-        if !isRaise, number <= mark {
-          throw Broken(.exactlyOnce, "proposal \(number) of \(tag.short) was decided again")
-        }
-        if !isRaise, number != mark + 1 {
-          throw Broken(.dense, "proposal \(number) of \(tag.short) was decided after \(mark)")
-        }
-        mark = max(mark, number)
-      }
+  private mutating func learn(_ run: NamesRun, of model: Int) {
+    for (offset, name) in run.names.enumerated() {
+      let (id, field) = (Int(run.first) + offset, SimulatedField.place(of: name) ?? 0)
+      if id < names[model].count { names[model][id] = field } else { names[model].append(field) }
     }
   }
 
-  private mutating func raise(_ tag: Tag, to number: ProposalNumber, in model: String) {
-    let writer = Writer(model: model, tag: tag)
-    marks[writer] = max(marks[writer] ?? 0, number)
+  // MARK: Places
+
+  private func step(_ place: Place) -> Step? {
+    guard let life = lives[place.model].lastIndex(where: { $0.epoch == place.epoch }),
+      place.version < lives[place.model][life].steps.count
+    else { return nil }
+    return lives[place.model][life].steps[Int(place.version)]
   }
 
-  private mutating func learn(_ run: NamesRun, of model: String) {
-    for (offset, name) in run.names.enumerated() { names[model, default: [:]][run.first + FieldID(offset)] = name }
+  private mutating func setEntry(_ entry: Entry, at place: Place) {
+    let life = make(place)
+    lives[place.model][life].steps[Int(place.version)].entry = entry
   }
+
+  private mutating func setState(_ state: State, at place: Place) {
+    let life = make(place)
+    lives[place.model][life].steps[Int(place.version)].state = state
+  }
+
+  private mutating func make(_ place: Place) -> Int {
+    let life: Int
+    if let known = lives[place.model].lastIndex(where: { $0.epoch == place.epoch }) {
+      life = known
+    } else {
+      life = lives[place.model].count
+      lives[place.model].append(Life(epoch: place.epoch))
+    }
+    while lives[place.model][life].steps.count <= Int(place.version) { lives[place.model][life].steps.append(Step()) }
+    return life
+  }
+
+  func title(_ place: Place) -> String { modelNames[place.model] }
+
+  func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
 }
 
 extension CommitGroup {

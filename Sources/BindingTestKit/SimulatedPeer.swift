@@ -5,19 +5,28 @@ import BindingWire
 /// its promises.
 final class SimulatedPeer {
   struct Write {
-    let model: String
-    let fields: [String: FieldValue]
+    let model: Int
+    /// What it set, of the fields that have plain values.
+    let fields: [(field: Int, value: FieldValue)]
     let isPlain: Bool
     var condition: Condition?
+    /// What it put into fields that gather, with all that it took the place of.
+    var gathered: [(field: Int, element: Int)] = []
+    /// The value with which it did.
+    var original: FieldValue?
+    /// How often its application was asked what becomes of it.
+    var questions = 0
     /// An addition to text, or one answer too many.
     var mayBeRefused = false
     var isWithdrawn = false
   }
-  /// A field of a model.
-  struct Spot: Hashable {
-    let model: String
-    let field: String
+  /// The last plain write of a field, whose value shows.
+  struct Plain {
+    let id: WriteID
+    let value: FieldValue
   }
+  /// Its place in the world.
+  let index: Int
   var session: Session
   var output = PeerOutput()
   /// Counts its connections; frames of an earlier one are lost.
@@ -31,6 +40,11 @@ final class SimulatedPeer {
   /// While its process is stopped, what arrives waits.
   var isPaused = false
   var inbox: [(generation: Int, frame: [UInt8])] = []
+  /// How many of those are published.
+  var publishedInInbox = 0
+  /// Until then nothing published arrives, or nothing that it says.
+  var deafUntil: UInt64 = 0
+  var muteUntil: UInt64 = 0
   let clockOffset: UInt64
   /// When the last frame of each line arrives: lines keep their order.
   var requestLine: UInt64 = 0
@@ -39,17 +53,20 @@ final class SimulatedPeer {
   var subscriptionLine: UInt64 = 0
 
   var undecided: [WriteID: Write] = [:]
-  var lastPlain: [Spot: (id: WriteID, value: FieldValue)] = [:]
-  /// Where the last plain write of a field was acknowledged.
-  var acknowledged: [Spot: (epoch: Epoch, version: Version)] = [:]
+  /// By model and field.
+  var lastPlain: [[Plain?]]
+  /// Where the last plain write of a field was acknowledged, as long as the replica has not reached it.
+  var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
   /// Which write made a value.
   var writers: [FieldValue: WriteID] = [:]
-  var seen: [String: (epoch: Epoch, version: Version)] = [:]
+  /// By model: what it has come to show.
+  var seen: [(epoch: Epoch, version: Version)]
   /// The hub once did not know it any more.
   var wasForgotten = false
   /// The lowest undecided number that each of its joins told.
   var asked: [UInt32: ProposalNumber] = [:]
-  var announced: Swift.Set<String> = []
+  /// By model.
+  var announced: [Bool]
   /// When the hub last heard of it.
   var heardAt: UInt64 = 0
   var steps = 0
@@ -66,11 +83,20 @@ final class SimulatedPeer {
   var heirIDs: [WriteID: WriteID] = [:]
   var isOver = false
 
-  init(session: Session, output: PeerOutput, generation: Int, life: Int, clockOffset: UInt64) {
+  /// Looks at the session without making a copy of it.
+  func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }
+
+  init(
+    index: Int, session: Session, output: PeerOutput, generation: Int, life: Int, clockOffset: UInt64, models: Int
+  ) {
+    self.index = index
     self.session = session
     self.output = output
     self.generation = generation
     self.life = life
     self.clockOffset = clockOffset
+    lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
+    seen = Array(repeating: (0, 0), count: models)
+    announced = Array(repeating: false, count: models)
   }
 }

@@ -16,6 +16,8 @@ extension World {
     var options = SessionOptions()
     options.offlineMilliseconds = climate.offlineMilliseconds
     if climate.writesTooDeep { options.limits.maxHops = 20 }
+    options.maxOutboxWrites = climate.maxOutboxWrites
+    options.maxBufferedBytes = climate.maxBufferedBytes
     var session = Session(
       identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
     var book = book
@@ -25,8 +27,9 @@ extension World {
     for model in modelNames { session.join(model, now: now + offset, into: &output) }
     if climate.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
     let peer = SimulatedPeer(
-      session: session, output: output, generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
-      clockOffset: offset)
+      index: index, session: session, output: output,
+      generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
+      clockOffset: offset, models: modelNames.count)
     peer.book = book
     peer.bookLife = bookLife
     peer.earlier = earlier
@@ -38,7 +41,7 @@ extension World {
     guard isChaos, peers[peer].steps < climate.steps else { return }
     agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
     if isQuiet {
-      guard peer == newcomer, let model = modelNames.first(where: { !lostModels.contains($0) }) else { return }
+      guard peer == newcomer, let model = modelNames.indices.first(where: { !lostModels.contains($0) }) else { return }
       return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
     }
     peers[peer].steps += 1
@@ -52,14 +55,16 @@ extension World {
       try settle(peer)
     }
     if chance.perMille(climate.peerCrashes) { return try crash(peer) }
+    if chance.perMille(climate.oneWayCuts) { cutOneWay(peers[peer]) }
     if peers[peer].isPaused { return }
     if chance.perMille(climate.pauses) { return pause(peer) }
     if chance.perMille(climate.leaves) {
-      let model = modelNames[chance.below(modelNames.count)]
+      let place = chance.below(modelNames.count)
+      let model = modelNames[place]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
-      if peers[peer].session.version(of: model).version == 0 { peers[peer].seen[model] = nil }
+      if peers[peer].session.version(of: model).version == 0 { peers[peer].seen[place] = (0, 0) }
       return try settle(peer)
     }
     try writeSomething(peer)
@@ -92,6 +97,7 @@ extension World {
     peers[peer].isPaused = false
     let inbox = peers[peer].inbox
     peers[peer].inbox.removeAll()
+    peers[peer].publishedInInbox = 0
     for (generation, frame) in inbox { try deliver(frame, generation, to: peer) }
   }
 
@@ -127,21 +133,22 @@ extension World {
   func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
 
   private func writeSomething(_ peer: Int) throws(Broken) {
-    let model = modelNames[chance.below(modelNames.count)]
+    let model = chance.below(modelNames.count)
+    if chance.perMille(climate.gatherings), try gather(peer, in: model) { return }
     let unique = uniqueValue(of: peer)
-    let field = World.fields[chance.below(3)]
-    let one = FieldValue(bytes: Array("1".utf8))
+    let place = chance.below(SimulatedField.plain)
+    let field = SimulatedField.names[place]
     var proposal = Proposal(operations: [FieldOperation(.set, field, unique)])
     var mayBeRefused = false
     switch chance.below(10) {
     case 0:
-      let others = World.fields.prefix(3).filter { $0 != field }
-      proposal.operations.append(FieldOperation(.set, others[chance.below(2)], unique))
+      let other = (place + 1 + chance.below(SimulatedField.plain - 1)) % SimulatedField.plain
+      proposal.operations.append(FieldOperation(.set, SimulatedField.names[other], unique))
     case 1:
-      let record = peers[peer].session.fieldRecord(model, field)
+      let record = peers[peer].session.fieldRecord(modelNames[model], field)
       proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
     case 2, 3:
-      proposal.operations = [FieldOperation(.add, "n", one)]
+      proposal.operations = [FieldOperation(.add, SimulatedField.names[SimulatedField.sum], World.one)]
       mayBeRefused = climate.describes
     case 6 where climate.describes:
       let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(chance.below(30)),\"unit\":\(unique)}}}"
@@ -150,51 +157,71 @@ extension World {
     case 5: proposal.operations = [FieldOperation(.whenUnset, field, unique)]
     default:
       guard chance.perMille(climate.wrongAdditions) else { break }
-      proposal.operations = [FieldOperation(.add, field, one)]
+      proposal.operations = [FieldOperation(.add, field, World.one)]
       mayBeRefused = true
     }
     try write(proposal, to: model, by: peer, mayBeRefused: mayBeRefused)
   }
 
+  private static let one = FieldValue(bytes: Array("1".utf8))
+
   func writeTooDeep(_ peer: Int) throws(Broken) {
-    let set = FieldOperation(.set, World.fields[chance.below(3)], uniqueValue(of: peer))
-    try write(Proposal(operations: [set], hops: 9), to: modelNames[0], by: peer, mayBeRefused: true)
+    let field = SimulatedField.names[chance.below(SimulatedField.plain)]
+    let set = FieldOperation(.set, field, uniqueValue(of: peer))
+    try write(Proposal(operations: [set], hops: 9), to: 0, by: peer, mayBeRefused: true)
   }
 
   func write(
-    _ proposal: Proposal, to model: String, by peer: Int, mayBeRefused: Bool = false
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], gathering: (field: Int, element: Int)? = nil,
+    to model: Int, by peer: Int, mayBeRefused: Bool = false
   ) throws(Broken) {
+    let peer = peers[peer]
+    let now = self.now + peer.clockOffset
     let id: WriteID
     do {
-      id = try peers[peer].session.write(proposal, to: model, now: peerNow(peer), into: &peers[peer].output)
+      id = try peer.session.write(proposal, rules: rules, to: modelNames[model], now: now, into: &peer.output)
     } catch {
-      guard case .loop = error else { throw broken(.oneOutcome, "p\(peer) cannot write: \(error)") }
-      counts[.stoppedAsLoop] += 1
+      switch error {
+      case .loop: counts[.stoppedAsLoop] += 1
+      case .outboxFull where climate.maxOutboxWrites < 100: counts[.outboxFull] += 1
+      default: throw broken(.oneOutcome, "p\(peer.index) cannot write: \(error)")
+      }
       return
     }
     writeCount += 1
     counts[.written] += 1
     note(
-      "p\(peer) writes \(id.rawValue) to \(model): \(proposal.operations.map { "\($0.verb) \($0.field)" })"
+      "p\(peer.index) writes \(id.rawValue) to \(modelNames[model]): "
+        + "\(proposal.operations.map { "\($0.verb) \($0.field)" })"
         + (proposal.conditions.isEmpty ? "" : " if unchanged"))
-    var values: [String: FieldValue] = [:]
-    for operation in proposal.operations where operation.verb == .set {
-      values[operation.field] = operation.value
-      if let value = operation.value { peers[peer].writers[value] = id }
-    }
-    peers[peer].undecided[id] = .init(
-      model: model, fields: values, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
+    let sets = World.plainSets(proposal)
+    for (_, value) in sets { peer.writers[value] = id }
+    let write = SimulatedPeer.Write(
+      model: model, fields: sets, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
+      gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
+    peer.undecided[id] = write
     for operation in proposal.operations {
-      let place = SimulatedPeer.Spot(model: model, field: operation.field)
-      peers[peer].lastPlain[place] = proposal.isPlainSet ? operation.value.map { (id, $0) } : nil
-      peers[peer].acknowledged[place] = nil
+      guard let field = SimulatedField.place(of: operation.field) else { continue }
+      let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)
+      peer.lastPlain[model][field] = isPlain ? operation.value.map { .init(id: id, value: $0) } : nil
+      peer.acknowledged.removeAll { $0.model == model && $0.field == field }
     }
-    writing = (id, values)
-    try settle(peer)
+    writing = (id, write)
+    try settle(peer.index)
     writing = nil
     if isChaos, chance.perMille(climate.withdrawals) {
-      agenda.add(.withdraw(peer: peer, life: peers[peer].life, id), at: now + chance.within(0...200))
+      agenda.add(.withdraw(peer: peer.index, life: peer.life, id), at: self.now + chance.within(0...200))
+    }
+  }
+
+  /// What a proposal sets of the fields whose values say who wrote them.
+  static func plainSets(_ proposal: Proposal) -> [(field: Int, value: FieldValue)] {
+    proposal.operations.compactMap { operation in
+      guard operation.verb == .set, let value = operation.value, let field = SimulatedField.place(of: operation.field),
+        !SimulatedField.isGathered(field)
+      else { return nil }
+      return (field, value)
     }
   }
 

@@ -5,118 +5,147 @@ import BindingWire
 /// What peers show and tell, held against the ledger.
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
-  func check(_ reveal: Reveal, of peer: Int) throws(Broken) {
-    let before = peers[peer].seen[reveal.model] ?? (0, 0)
+  func check(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: reveal.model) else { return }
+    let before = peer.seen[model]
     if before.epoch == reveal.epoch, reveal.version < before.version {
       throw broken(
-        .neverBack, "p\(peer) went from version \(before.version) of \(reveal.model) back to \(reveal.version)")
+        .neverBack, "p\(peer.index) went from version \(before.version) of \(reveal.model) back to \(reveal.version)")
     }
     if reveal.epoch < before.epoch {
-      throw broken(.neverBack, "p\(peer) went back to an earlier epoch of \(reveal.model)")
+      throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(reveal.model)")
     }
-    peers[peer].seen[reveal.model] = (reveal.epoch, reveal.version)
+    peer.seen[model] = (reveal.epoch, reveal.version)
     for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
       throw broken(
-        .hops, "an answer of p\(peer) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
+        .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
     }
+    peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &glimpse) }
+    try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
-    guard reveal.version > 0, reveal.cause != .local else { return try checkOwnWrites(peer, in: reveal.model) }
-    guard let truth = ledger.states[.init(model: reveal.model, epoch: reveal.epoch, version: reveal.version)] else {
+    guard reveal.version > 0, reveal.cause != .local else { return }
+    guard let truth = ledger.state(.init(model: model, epoch: reveal.epoch, version: reveal.version)) else {
       throw broken(
         .trueReplica,
-        "p\(peer) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
+        "p\(peer.index) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
     }
     var base = WriteID?.none
-    for field in World.fields {
-      let mine = peers[peer].session.fieldRecord(reveal.model, field)?.committed
+    for field in 0..<SimulatedField.count {
+      let mine = glimpse.committed[field]
       if mine != truth[field] {
         throw broken(
           .trueReplica,
-          "p\(peer) at version \(reveal.version) of \(reveal.model) has \(field) = \(describe(mine)), "
-            + "the hub had \(describe(truth[field]))"
+          "p\(peer.index) at version \(reveal.version) of \(reveal.model) has \(SimulatedField.names[field]) = "
+            + "\(describe(mine)), the hub had \(describe(truth[field]))"
         )
       }
-      if let id = mine.flatMap({ peers[peer].writers[$0] }) { base = max(base ?? id, id) }
+      if field < SimulatedField.plain || field == SimulatedField.description, let mine,
+        let id = peer.writers[mine]
+      {
+        base = max(base ?? id, id)
+      }
     }
-    try checkOverlay(reveal, of: peer, over: base)
-    try checkOwnWrites(peer, in: reveal.model)
+    try checkOverlay(reveal, model, of: peer, over: base)
   }
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
-  private func checkOverlay(_ reveal: Reveal, of peer: Int, over base: WriteID?) throws(Broken) {
-    for (id, write) in peers[peer].undecided
-    where write.model == reveal.model && peers[peer].session.isOverlaid(id, in: write.model) {
+  private func checkOverlay(
+    _ reveal: Reveal, _ model: Int, of peer: SimulatedPeer, over base: WriteID?
+  ) throws(Broken) {
+    for id in glimpse.laidOver {
+      guard let write = peer.undecided[id] else { continue }
       for (field, value) in write.fields {
-        guard let place = ledger.place(of: value, in: field, of: write.model), place.epoch == reveal.epoch,
+        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
           place.version <= reveal.version
         else { continue }
         throw broken(
           .readYourWrites,
-          "write \(id.rawValue) of p\(peer) lies over version \(reveal.version) of \(write.model), which holds it")
+          "write \(id.rawValue) of p\(peer.index) lies over version \(reveal.version) of \(reveal.model), "
+            + "which holds it"
+        )
       }
-      if let base, id < base, !peers[peer].wasForgotten {
+      // A write that was merged goes under a later number than those that were written after it.
+      if let base, id < base, !peer.wasForgotten, write.original == nil {
         throw broken(
           .readYourWrites,
-          "write \(id.rawValue) of p\(peer) lies over its own later write \(base.rawValue) in \(write.model)")
+          "write \(id.rawValue) of p\(peer.index) lies over its own later write \(base.rawValue) in \(reveal.model)")
       }
     }
   }
 
-  /// G5: the last plain write of a field shows until it has its outcome.
-  private func checkOwnWrites(_ peer: Int, in model: String) throws(Broken) {
-    for (place, last) in peers[peer].lastPlain
-    where place.model == model && peers[peer].undecided[last.id] != nil
-      && peers[peer].session.isOverlaid(last.id, in: model)
-    {
-      let shown = peers[peer].session.shown(model, place.field)
-      if shown != last.value {
+  /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
+  /// put in.
+  private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
+    for id in glimpse.laidOver {
+      guard let write = peer.undecided[id] else { continue }
+      for (field, value) in write.fields {
+        guard let last = peer.lastPlain[model][field], last.id == id, last.value != glimpse.shown[field] else {
+          continue
+        }
         throw broken(
-          .readYourWrites, "p\(peer) shows \(place.field) = \(describe(shown)) over its own pending \(last.value)")
+          .readYourWrites,
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(glimpse.shown[field])) over its own "
+            + "pending "
+            + "\(value)")
+      }
+      for (field, element) in write.gathered {
+        // Two lists are made one by their application, when the first of them is committed; until then the last shows.
+        if field == SimulatedField.list, id != glimpse.laidOver.last(where: { isOver($0, field, peer) }) { continue }
+        let count = SimulatedField.elements(of: glimpse.shown[field]).count { $0 == element }
+        guard count != 1 else { continue }
+        throw broken(
+          .readYourWrites,
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(glimpse.shown[field])), "
+            + "with \(count) of its own pending \(element)")
       }
     }
+  }
+
+  private func isOver(_ id: WriteID, _ field: Int, _ peer: SimulatedPeer) -> Bool {
+    peer.undecided[id]?.gathered.contains { $0.field == field } ?? false
   }
 
   /// R6: and then until the committed values have reached it.
-  func checkAcknowledged(_ peer: Int) throws(Broken) {
-    for (place, at) in peers[peer].acknowledged {
-      let (model, field) = (place.model, place.field)
-      let mine = peers[peer].session.version(of: model)
-      guard mine.epoch == at.epoch, mine.version < at.version, let last = peers[peer].lastPlain[place] else {
-        peers[peer].acknowledged[place] = nil
-        continue
+  func checkAcknowledged(_ peer: SimulatedPeer) throws(Broken) {
+    var wrong: Broken?
+    peer.acknowledged.removeAll { at in
+      let mine = peer.read { $0.version(of: modelNames[at.model]) }
+      guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.lastPlain[at.model][at.field] else {
+        return true
       }
-      let shown = peers[peer].session.shown(model, field)
+      let shown = peer.read { $0.shown(modelNames[at.model], SimulatedField.names[at.field]) }
       if shown != last.value {
-        throw broken(
+        wrong = broken(
           .readYourWrites,
-          "p\(peer) at version \(mine.version) of \(model) shows \(field) = \(describe(shown)), "
-            + "although its \(last.value) was acknowledged at \(at.version)")
+          "p\(peer.index) at version \(mine.version) of \(modelNames[at.model]) shows "
+            + "\(SimulatedField.names[at.field]) = \(describe(shown)), although its \(last.value) was acknowledged at "
+            + "\(at.version)")
       }
+      return false
     }
+    if let wrong { throw wrong }
   }
 
   /// G6: one outcome each, and a true one.
-  func check(_ outcome: Outcome, of id: WriteID, _ peer: Int) throws(Broken) {
-    note("p\(peer) write \(id.rawValue): \(outcome)")
-    guard let write = peers[peer].undecided.removeValue(forKey: id) else {
-      throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer) got a second outcome, \(outcome)")
+  func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
+    note("p\(peer.index) write \(id.rawValue): \(outcome)")
+    guard let write = peer.undecided.removeValue(forKey: id) else {
+      throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
-    let what = "write \(id.rawValue) of p\(peer)"
+    let what = "write \(id.rawValue) of p\(peer.index)"
     switch outcome {
     case .committed(let epoch, let version):
       return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
     case .conflict:
       counts[.conflict] += 1
-      if write.isPlain { counts[.offlineConflict] += 1 }
+      if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
     case .superseded:
       counts[.folded] += 1
-      guard let writing, write.isPlain, write.fields.keys.allSatisfy({ writing.fields[$0] != nil }) else {
-        throw broken(.folding, "\(what) was replaced by one that does not set all of its fields")
-      }
+      return try checkFolded(write, what, peer)
     case .kept: counts[.kept] += 1
     case .unknown:
       counts[.unknown] += 1
-      if losses == 0, !peers[peer].wasForgotten {
+      if losses == 0, !peer.wasForgotten {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return
@@ -127,37 +156,50 @@ extension World {
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
       if !write.mayBeRefused { throw broken(.oneOutcome, "\(what) was refused: \(refusal)") }
     }
-    try checkNotCarriedOut(peer, id, write)
-    notCarriedOut.append((peer, id, write))
+    try checkNotCarriedOut(peer.index, id, write)
+    notCarriedOut.append((peer.index, id, write))
+  }
+
+  /// What took its place sets all that it set; words and numbers stand in it besides.
+  private func checkFolded(_ write: SimulatedPeer.Write, _ what: String, _ peer: SimulatedPeer) throws(Broken) {
+    guard let writing, write.isPlain,
+      write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
+      write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
+    else { throw broken(.folding, "\(what) was replaced by one that does not set all of its fields") }
+    peer.undecided[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(
-    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: Int, _ place: Ledger.Place
+    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Ledger.Place
   ) throws(Broken) {
-    let what = "write \(id.rawValue) of p\(peer)"
+    let what = "write \(id.rawValue) of p\(peer.index)"
     counts[.committed] += 1
-    let isSeen = peers[peer].session.version(of: write.model)
+    let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
     if delivering == .outcomes, isSeen.version < place.version { counts[.ownAfterAcknowledgement] += 1 }
-    guard let entry = ledger.entries[place] else {
+    guard let entry = ledger.entry(place) else {
       throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
     }
-    if entry.tag != peers[peer].session.identity.tag {
+    if entry.tag != peer.session.identity.tag {
       throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(place.version)")
     }
     // After a rescue a commit may have come back without fields that were written again later.
-    for (field, value) in write.fields where entry.changes[field] != .some(.some(value)) && place.epoch >> 32 == 1 {
-      throw broken(.oneOutcome, "version \(place.version) does not hold what \(what) wrote to \(field)")
+    if place.epoch >> 32 == 1 {
+      for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
+        throw broken(
+          .oneOutcome,
+          "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
+      }
     }
+    if !entry.isRescued { try checkGathered(write, what, place, entry) }
     let name = Ledger.Name(model: write.model, tag: entry.tag, number: entry.number)
-    if let other = claimed.updateValue(id, forKey: name), other != id {
+    if let other = ledger.fates[name].claimedBy, other != id {
       throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
     }
+    ledger.fates[name].claimedBy = id
     if write.isPlain {
-      for field in write.fields.keys {
-        let spot = SimulatedPeer.Spot(model: write.model, field: field)
-        guard peers[peer].lastPlain[spot]?.id == id else { continue }
-        peers[peer].acknowledged[spot] = (place.epoch, place.version)
+      for (field, _) in write.fields where peer.lastPlain[write.model][field]?.id == id {
+        peer.acknowledged.append((write.model, field, place.epoch, place.version))
       }
     }
     if let condition = write.condition, !entry.isRescued { try check(condition, of: what, place, entry) }
@@ -170,10 +212,10 @@ extension World {
     if condition.version > 0, condition.epoch != entry.epoch {
       throw broken(.comparison, "\(what) compared with another epoch and was carried out")
     }
-    guard condition.version + 1 < place.version else { return }
+    guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
     for version in condition.version + 1..<place.version {
-      let between = ledger.entries[.init(model: place.model, epoch: place.epoch, version: version)]
-      if between?.changes[condition.field] != nil {
+      let between = ledger.entry(.init(model: place.model, epoch: place.epoch, version: version))
+      if between?.change(of: field) != nil {
         throw broken(
           .comparison,
           "\(what) at version \(place.version) compared \(condition.field) with version \(condition.version), "
@@ -182,13 +224,21 @@ extension World {
     }
   }
 
-  private func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
+  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
     for (field, value) in write.fields {
       guard let place = ledger.place(of: value, in: field, of: write.model) else { continue }
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
-          + "but it is version \(place.version) of \(write.model)")
+          + "but it is version \(place.version) of \(modelNames[write.model])")
+    }
+    // After a loss a later write may have been brought back, which had it.
+    for (field, element) in write.gathered
+    where losses == 0 && SimulatedField.elements(of: ledger.head(of: write.model)[field]).contains(element) {
+      throw broken(
+        .noPhantom,
+        "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
+          + "but its \(element) is in \(SimulatedField.names[field]) of \(modelNames[write.model])")
     }
   }
 
@@ -208,50 +258,10 @@ extension World {
 
   func lookAtSnapshot(_ frame: [UInt8], for peer: Int) {
     guard case (let header, .catchup(let chunk))? = try? HubMessage.decode(frame), chunk.form == .snapshot,
-      let model = hub?.modelID(at: Int(header.topic) - Int(Topics.firstModel))
+      let model = model(of: header.topic)
     else { return }
-    if chunk.version < peers[peer].session.version(of: model).version { counts[.snapshotOlder] += 1 }
+    if chunk.version < peers[peer].session.version(of: modelNames[model]).version { counts[.snapshotOlder] += 1 }
   }
 
-  /// After everything has healed: all replicas are the hub's, and nothing waits.
-  func checkHealed() throws(Broken) {
-    for peer in peers.indices where !peers[peer].isOver {
-      guard peers[peer].session.phase == .live else {
-        throw broken(.convergence, "p\(peer) is \(peers[peer].session.phase) after all has healed")
-      }
-      if let (id, write) = peers[peer].undecided.min(by: { $0.key < $1.key }) {
-        throw broken(
-          .convergence, "write \(id.rawValue) of p\(peer) to \(write.model) has no outcome after all has healed")
-      }
-      for model in modelNames {
-        guard let head = hub?.head(of: model) else { continue }
-        let mine = peers[peer].session.version(of: model)
-        guard mine.version == head.version, mine.epoch == hub?.epoch else {
-          throw broken(
-            .convergence,
-            "p\(peer) has version \(mine.version) of \(model) in epoch \(mine.epoch >> 32), "
-              + "the hub \(head.version) in \((hub?.epoch ?? 0) >> 32)"
-          )
-        }
-        guard peers[peer].session.digest(of: model) == head.digest else {
-          throw broken(.convergence, "p\(peer) and the hub have other digests of \(model)")
-        }
-        if climate.joinsPrefix, head.version > 0, !peers[peer].announced.contains(model) {
-          throw broken(.convergence, "p\(peer) joined the prefix of \(model) and was not told of it")
-        }
-      }
-      if peers[peer].session.unconfirmed > 0 {
-        throw broken(.convergence, "p\(peer) still counts unconfirmed writes")
-      }
-    }
-    for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
-    for (place, entry) in ledger.entries where place.epoch == epoch {
-      for value in entry.changes.values where value?.bytes == Array("\"stranger\"".utf8) {
-        throw broken(.noPhantom, "version \(place.version) of \(place.model) was written by a stranger")
-      }
-    }
-    if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
-  }
-
-  private func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
+  func describe(_ value: FieldValue?) -> String { ledger.describe(value) }
 }

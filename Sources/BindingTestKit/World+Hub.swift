@@ -127,20 +127,20 @@ extension World {
       beginNewLife()
       try checkTold()
     } while try store()
+    guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
     var frames: [(HubOutput.Destination, [UInt8])] = []
+    frames.reserveCapacity(hubOutput.frameCount)
     hubOutput.forEachFrame { frames.append(($0, Array($1))) }
     hubOutput.removeAll()
     checkedFrames = 0
     for (destination, frame) in frames {
       switch destination {
       case .connection(let connection):
-        guard let peer = peers.firstIndex(where: { $0.hubSide == Int(connection) }) else { continue }
+        guard let peer = peers.first(where: { $0.hubSide == Int(connection) }) else { continue }
         sendDown(frame, to: peer, isPublished: false)
       case .publish:
         let topic = Array(frame.prefix(4))
-        for peer in peers.indices where peers[peer].topics.contains(topic) {
-          sendDown(frame, to: peer, isPublished: true)
-        }
+        for peer in peers where peer.topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
       }
     }
   }

@@ -3,36 +3,70 @@ import BindingPeer
 import BindingWire
 
 extension World {
-  func sendDown(_ frame: [UInt8], to peer: Int, isPublished: Bool) {
-    guard peers[peer].isConnected else { return }
+  func sendDown(_ frame: [UInt8], to peer: SimulatedPeer, isPublished: Bool) {
+    guard peer.isConnected else { return }
     var copies = 1
     if isPublished {
-      if probe?.drops(frame, to: peer) == true { return }
+      if probe?.drops(frame, to: peer.index) == true { return }
       let isOfModel = frame[0] != 0 && frame[3] != 0
       if isOfModel {
         modelFrames += 1
         // The probe at the end loses as much as may be lost already.
         if climate.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
       }
-      if isChaos, chance.perMille(climate.lostFrames) { copies = 0 }
+      if isChaos, now < peer.deafUntil || chance.perMille(climate.lostFrames) { copies = 0 }
       if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
     }
     if copies == 0 { counts[.lostFrame] += 1 }
     for _ in 0..<copies {
       let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
-      let line = isPublished ? \SimulatedPeer.publishLine : \SimulatedPeer.requestLine
-      let time = max(now + delay, peers[peer][keyPath: line])
-      peers[peer][keyPath: line] = time
-      agenda.add(.toPeer(peer: peer, generation: peers[peer].generation, frame: frame), at: time)
+      let time = max(now + delay, isPublished ? peer.publishLine : peer.requestLine)
+      if isPublished { peer.publishLine = time } else { peer.requestLine = time }
+      agenda.add(
+        .toPeer(peer: peer.index, generation: peer.generation, frame: frame, isPublished: isPublished),
+        at: time)
     }
   }
 
-  private func sendUp(_ event: Event, of peer: Int, isPublish: Bool) {
+  private func sendUp(_ entry: Event, of peer: SimulatedPeer, isPublish: Bool) {
     let delay = chance.within(1...(isPublish ? climate.publishDelay : climate.requestDelay))
-    let line = isPublish ? \SimulatedPeer.subscriptionLine : \SimulatedPeer.upLine
-    let time = max(now + delay, peers[peer][keyPath: line])
-    peers[peer][keyPath: line] = time
-    agenda.add(event, at: time)
+    let time = max(now + delay, isPublish ? peer.subscriptionLine : peer.upLine)
+    if isPublish { peer.subscriptionLine = time } else { peer.upLine = time }
+    agenda.add(entry, at: time)
+  }
+
+  /// What waits for a stopped process: of what is published only so much, the rest is dropped in silence.
+  func queue(_ frame: [UInt8], _ generation: Int, for peer: SimulatedPeer, isPublished: Bool) {
+    if isPublished {
+      guard peer.publishedInInbox < climate.queueFrames else {
+        counts[.queueOverflow] += 1
+        return
+      }
+      peer.publishedInInbox += 1
+    }
+    peer.inbox.append((generation, frame))
+  }
+
+  /// One way of a peer's connections is dead for a while: nothing that is published comes, or nothing that it says
+  /// arrives, which ends with a cut.
+  func cutOneWay(_ peer: SimulatedPeer) {
+    counts[.oneWayCut] += 1
+    let end = now + chance.within(500...6_000)
+    if chance.perMille(500) {
+      note("p\(peer.index) hears nothing of what is published")
+      peer.deafUntil = end
+    } else {
+      note("nothing that p\(peer.index) says arrives")
+      peer.muteUntil = end
+      agenda.add(.endMute(peer: peer.index, generation: peer.generation), at: end)
+    }
+  }
+
+  func endMute(_ peer: Int, _ generation: Int) throws(Broken) {
+    peers[peer].muteUntil = 0
+    guard peers[peer].generation == generation else { return }
+    breakConnection(peer)
+    try settle(peer)
   }
 
   /// Cuts both connections. The peer hears of it at once, the hub when it next hears from that peer.
@@ -66,65 +100,67 @@ extension World {
   }
 
   /// Carries out what a session wants, and holds what it reveals against the ledger.
-  func settle(_ peer: Int) throws(Broken) {
-    peers[peer].session.finishDrain(now: peerNow(peer), into: &peers[peer].output)
-    let actions = peers[peer].output.actions
-    peers[peer].output.removeAll()
-    let generation = peers[peer].generation
-    for action in actions {
-      switch action {
-      case .open(let pause):
-        if peers[peer].isConnected { breakQuietly(peer) }
-        agenda.add(.connect(peer: peer, generation: peers[peer].generation), at: now + pause + 1)
-      case .send(let frame):
-        guard peers[peer].isConnected else { continue }
-        peers[peer].sessionOnTheWire = PeerHeader.session(
-          ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
-        sendUp(.toHub(peer: peer, generation: peers[peer].hubSide, frame: frame), of: peer, isPublish: false)
-      case .listen(let sessionTopic, _):
-        sendUp(
-          .subscribe(peer: peer, generation: generation, topic: sessionTopic, isOn: true), of: peer, isPublish: true)
-        sendUp(
-          .subscribe(peer: peer, generation: generation, topic: Topics.bytes(Topics.beat), isOn: true), of: peer,
-          isPublish: true)
-      case .subscribe(let topic):
-        sendUp(
-          .subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: true), of: peer,
-          isPublish: true)
-      case .unsubscribe(let topic):
-        sendUp(
-          .subscribe(peer: peer, generation: generation, topic: Topics.bytes(topic), isOn: false), of: peer,
-          isPublish: true)
-      case .reveal(let reveal):
-        try check(reveal, of: peer)
-        // Who sends what an earlier life left writes nothing of its own.
-        if peers[peer].heir == nil { answer(reveal, of: peer) }
-      case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
-      case .notice(let notice): count(notice, of: peer)
-      case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
-      case .merge(let id, _, let question):
-        peers[peer].session.merged(id, question, into: question.mine, now: peerNow(peer))
-      case .judge(_, let judge):
-        peers[peer].session.answer(judge, refusing: nil, now: peerNow(peer), into: &peers[peer].output)
-      case .keep(let note): keep(note, of: peer)
-      case .announced(_, let model, _, _):
-        counts[.announced] += 1
-        peers[peer].announced.insert(model)
-      case .listed, .phase, .pong, .close, .awaited: break
-      }
+  func settle(_ index: Int) throws(Broken) {
+    let peer = peers[index]
+    peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
+    if !peer.output.actions.isEmpty {
+      var output = PeerOutput()
+      swap(&output, &peer.output)
+      for action in output.actions { try carryOut(action, of: peer) }
+      if peer.heir != nil { try tellHeir(output.actions, of: index) }
+    } else if peer.heir != nil {
+      try tellHeir([], of: index)
     }
-    try checkAcknowledged(peer)
-    if peers[peer].heir != nil { try tellHeir(actions, of: peer) }
+    if !peer.acknowledged.isEmpty { try checkAcknowledged(peer) }
+  }
+
+  private func carryOut(_ action: PeerAction, of peer: SimulatedPeer) throws(Broken) {
+    switch action {
+    case .open(let pause):
+      if peer.isConnected { breakQuietly(peer) }
+      agenda.add(.connect(peer: peer.index, generation: peer.generation), at: now + pause + 1)
+    case .send(let frame):
+      guard peer.isConnected else { return }
+      peer.sessionOnTheWire = PeerHeader.session(
+        ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
+      if now < peer.muteUntil { return }
+      sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
+    case .listen(let sessionTopic, _):
+      subscribe(sessionTopic, true, peer)
+      subscribe(Topics.bytes(Topics.beat), true, peer)
+    case .subscribe(let topic): subscribe(Topics.bytes(topic), true, peer)
+    case .unsubscribe(let topic): subscribe(Topics.bytes(topic), false, peer)
+    case .reveal(let reveal):
+      try check(reveal, of: peer)
+      // Who sends what an earlier life left writes nothing of its own.
+      if peer.heir == nil { answer(reveal, of: peer.index) }
+    case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
+    case .notice(let notice): count(notice, of: peer.index)
+    case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
+    case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
+    case .judge(_, let judge):
+      peer.session.answer(judge, refusing: nil, now: now + peer.clockOffset, into: &peer.output)
+    case .keep(let note): keep(note, of: peer.index)
+    case .announced(_, let model, _, _):
+      counts[.announced] += 1
+      if let place = modelNames.firstIndex(of: model) { peer.announced[place] = true }
+    case .listed, .phase, .pong, .close, .awaited: break
+    }
+  }
+
+  private func subscribe(_ topic: [UInt8], _ isOn: Bool, _ peer: SimulatedPeer) {
+    sendUp(
+      .subscribe(peer: peer.index, generation: peer.generation, topic: topic, isOn: isOn), of: peer, isPublish: true)
   }
 
   /// The session itself gave the connection up.
-  private func breakQuietly(_ peer: Int) {
-    let generation = peers[peer].hubSide
-    peers[peer].isConnected = false
-    peers[peer].topics.removeAll()
-    peers[peer].generation += 1
+  private func breakQuietly(_ peer: SimulatedPeer) {
+    let generation = peer.hubSide
+    peer.isConnected = false
+    peer.topics.removeAll()
+    peer.generation += 1
     guard hub != nil else { return }
-    let topic = Topics.sessionTopic(peers[peer].sessionOnTheWire)
+    let topic = Topics.sessionTopic(peer.sessionOnTheWire)
     topic.withUnsafeBytes { hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput) }
     hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
   }

@@ -15,14 +15,15 @@ extension World {
   /// What a process that was killed has left, at whatever byte, is all that its next life has.
   func crashWithOutbox(_ peer: Int) throws(Broken) {
     if let carrier = peers[peer].carrier { end(carrier) }
-    if chance.perMille(500) { tear(peer) }
+    // In a quiet time nobody writes, and what is torn off late enough is sent.
+    if !isQuiet, chance.perMille(500) { tear(peer) }
     let undecided = peers[peer].undecided.keys
     guard let lives = peers[peer].book?.reopen() else {
-      throw broken(.convergence, "p\(peer) cannot read its outbox again")
+      throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
     }
     let own = lives.first { $0.number == peers[peer].bookLife }
     for id in undecided.sorted() where own?.writes.contains(where: { $0.id == id }) != true {
-      throw broken(.convergence, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
+      throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
     counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
   }
@@ -30,7 +31,9 @@ extension World {
   /// One more write, whose record the crash cuts off somewhere, before anything of it leaves.
   private func tear(_ peer: Int) {
     let proposal = Proposal(operations: [
-      FieldOperation(.set, World.fields[chance.below(3)], FieldValue(bytes: Array("\"p\(peer).t\(now)\"".utf8)))
+      FieldOperation(
+        .set, SimulatedField.names[chance.below(SimulatedField.plain)],
+        FieldValue(bytes: Array("\"p\(peer).t\(now)\"".utf8)))
     ])
     var output = PeerOutput()
     guard (try? peers[peer].session.write(proposal, to: modelNames[0], now: peerNow(peer), into: &output)) != nil
@@ -52,19 +55,16 @@ extension World {
     let session = Session(resuming: life, seed: chance.next(), now: peerNow(peer), wall: wall)
     let index = peers.count
     let carrier = SimulatedPeer(
-      session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, life: 0,
-      clockOffset: peers[peer].clockOffset)
+      index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, life: 0,
+      clockOffset: peers[peer].clockOffset, models: modelNames.count)
     carrier.heir = peer
     carrier.bookLife = life.number
     for (write, id) in zip(life.writes, ids) {
-      var values: [String: FieldValue] = [:]
-      for operation in write.proposal.operations where operation.verb == .set {
-        values[operation.field] = operation.value
-      }
+      guard let model = modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }
       carrier.undecided[write.id] = .init(
-        model: write.model, fields: values, isPlain: false, mayBeRefused: isAddition || write.proposal.hops > 8,
-        isWithdrawn: write.isWithdrawn)
+        model: model, fields: World.plainSets(write.proposal), isPlain: false,
+        mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
       carrier.heirIDs[write.id] = id
     }
     peers.append(carrier)
@@ -80,7 +80,7 @@ extension World {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
         guard let mine = peers[carrier].heirIDs[id], let model = peers[carrier].undecided[id]?.model else { continue }
-        peers[heir].session.carriedSent(mine, of: model, as: number)
+        peers[heir].session.carriedSent(mine, of: modelNames[model], as: number)
       case .settled(let id, let model, let outcome):
         if let mine = peers[carrier].heirIDs[id] { peers[heir].session.carriedEnded(mine, of: model, as: outcome) }
       default: break
@@ -104,5 +104,7 @@ extension World {
     peers[carrier].undecided.removeAll()
     peers[carrier].life += 1
     peers[carrier].generation += 1
+    // Of a process that is gone nothing arrives after the hub has been told that its connection is.
+    peers[carrier].hubSide = -1
   }
 }

@@ -13,7 +13,7 @@ struct Probe {
 
   mutating func drops(_ frame: [UInt8], to peer: Int) -> Bool {
     guard peer == self.peer, frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]) else { return false }
-    let isOfModel = Array(frame.prefix(4)) == Topics.bytes(topic)
+    let isOfModel = frame.starts(with: Topics.bytes(topic))
     switch kind {
     case .commits where isOfModel:
       hasDropped = true
@@ -32,7 +32,7 @@ struct Probe {
 extension World {
   /// R7: whether up to two of the three heads are lost too, or all of them and a beat, the last change arrives.
   func probeTail() throws(Broken) {
-    let model = modelNames[chance.below(modelNames.count)]
+    let model = chance.below(modelNames.count)
     guard let topic = topic(of: model) else { return }
     // Not those that only send what an earlier life left.
     let owners = peers.indices.filter { peers[$0].heir == nil }
@@ -42,13 +42,16 @@ extension World {
     probe = Probe(
       peer: victim, topic: topic, heads: losesBeat ? 3 : chance.below(3),
       beats: losesBeat ? 1 : 0)
-    note("p\(victim) will not hear of the last change of \(model)")
+    note("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
     try run(until: now + 5_000)
     guard probe?.hasDropped == true else { return }
-    let (mine, head) = (peers[victim].session.version(of: model).version, hub?.head(of: model)?.version ?? 0)
+    let (mine, head) = (
+      peers[victim].session.version(of: modelNames[model]).version, hub?.head(of: modelNames[model])?.version ?? 0
+    )
     guard mine == head else {
-      throw broken(.tail, "p\(victim) still has version \(mine) of \(model) five beats after version \(head)")
+      throw broken(
+        .tail, "p\(victim) still has version \(mine) of \(modelNames[model]) five beats after version \(head)")
     }
     counts[losesBeat ? .tailAsked : .tailHealed] += 1
     probe = nil

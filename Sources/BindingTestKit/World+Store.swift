@@ -74,11 +74,12 @@ extension World {
   /// One write by a peer of another hub in front of the same log.
   private func batchOfAnotherHub(for batch: Batch) -> Batch {
     writeCount += 1
-    let field = World.fields[chance.below(3)]
+    let field = chance.below(SimulatedField.plain)
+    let names = modelNames.firstIndex(of: batch.model).map { ledger.names[$0] } ?? []
     var commits = CommitsWriter()
     commits.begin(
-      epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: ledger.nameCount(batch.model))
-    let id = ledger.field(field, of: batch.model) ?? commits.introduce(field)
+      epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: FieldID(names.count))
+    let id = names.firstIndex(of: field).map { FieldID($0) } ?? commits.introduce(SimulatedField.names[field])
     let origin = Origin(tag: Tag(rawValue: chance.next() | 1), name: "other")
     commits.beginCommit(origin: commits.origin(origin), number: 1, hops: 0)
     _ = commits.change(id, FieldValue(bytes: Array("\"other.\(writeCount)\"".utf8)))
@@ -113,7 +114,7 @@ extension World {
     note("the store loses its last \(lost) batches and does not notice")
     counts[.lostBatch] += UInt64(lost)
     losses += 1
-    lostModels = Swift.Set(log.suffix(lost).map(\.model))
+    lostModels = Swift.Set(log.suffix(lost).compactMap { modelNames.firstIndex(of: $0.model) })
     log.removeLast(lost)
   }
 }

@@ -14,12 +14,12 @@ extension World {
     let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
     var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
     if let model = peers[peer].session.joinedModels.first,
-      let topic = topic(of: model)
+      let place = modelNames.firstIndex(of: model), let topic = topic(of: place)
     {
       let proposal = NumberedProposal(
-        topic: topic, number: ledger.mark(of: tag, in: model) + 1,
+        topic: topic, number: ledger.mark(of: tag, in: place) + 1,
         operations: [
-          WireOperation(verb: .set, field: .name("a"), value: FieldValue(bytes: Array("\"stranger\"".utf8)))
+          WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
         ])
       frames.append(
         PeerMessage.propose([proposal]).encode(
@@ -34,10 +34,10 @@ extension World {
   }
 
   /// The hub's topic of a model.
-  func topic(of model: String) -> Topic? {
+  func topic(of model: Int) -> Topic? {
     var index = 0
     while let id = hub?.modelID(at: index) {
-      if id == model { return Topics.firstModel + Topic(index) }
+      if id == modelNames[model] { return Topics.firstModel + Topic(index) }
       index += 1
     }
     return nil
@@ -46,17 +46,17 @@ extension World {
   /// An application that answers what others write.
   func answer(_ reveal: Reveal, of peer: Int) {
     guard isChaos, climate.answers > 0, peers[peer].answers < 60, reveal.commits.contains(where: { !$0.own }),
-      chance.perMille(climate.answers)
+      chance.perMille(climate.answers), let model = modelNames.firstIndex(of: reveal.model)
     else { return }
     peers[peer].answers += 1
     agenda.add(
-      .answer(peer: peer, life: peers[peer].life, model: reveal.model, hops: reveal.proposalHops),
+      .answer(peer: peer, life: peers[peer].life, model: model, hops: reveal.proposalHops),
       at: now + chance.within(1...climate.pace))
   }
 
-  func writeAnswer(_ peer: Int, to model: String, hops: UInt8) throws(Broken) {
+  func writeAnswer(_ peer: Int, to model: Int, hops: UInt8) throws(Broken) {
     guard isChaos, !isQuiet else { return }
-    let field = World.fields[chance.below(3)]
+    let field = SimulatedField.names[chance.below(SimulatedField.plain)]
     counts[.answered] += 1
     try write(
       Proposal(operations: [FieldOperation(.set, field, uniqueValue(of: peer))], hops: hops), to: model, by: peer)

@@ -20,14 +20,17 @@ extension World {
   private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
     guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
     switch kind {
-    case .commits, .catchup, .head, .joined, .outcomes: break
+    case .commits:
+      var reader = WireReader(frame)
+      guard let header = try? HubHeader(from: &reader), let cursor = try? CommitCursor(reader) else { return }
+      return try check(header.topic, cursor.epoch, cursor.lastVersion, "commits")
+    case .catchup, .head, .joined, .outcomes: break
     default: return
     }
     guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
     let peer: Int? =
       if case .connection(let id) = destination { peers.firstIndex { $0.hubSide == Int(id) } } else { nil }
     switch message {
-    case .commits(let group): try check(header.topic, group.epoch, group.version, "commits")
     case .catchup(let chunk):
       if chunk.chunk > 0 { counts[.snapshotInChunks] += 1 }
       try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
@@ -43,16 +46,17 @@ extension World {
   }
 
   private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Broken) {
-    guard version > 0, let model = hub?.modelID(at: Int(topic) - Int(Topics.firstModel)) else { return }
-    if ledger.states[.init(model: model, epoch: epoch, version: version)] == nil {
-      throw broken(.storedFirst, "\(what) told version \(version) of \(model) before it was stored")
+    guard version > 0, let model = model(of: topic) else { return }
+    if ledger.state(.init(model: model, epoch: epoch, version: version)) == nil {
+      throw broken(.storedFirst, "\(what) told version \(version) of \(modelNames[model]) before it was stored")
     }
   }
 
   /// R8, R13.
   private func check(_ joined: Joined, to peer: Int) throws(Broken) {
     let tag = peers[peer].session.identity.tag
-    let mark = ledger.mark(of: tag, in: joined.model)
+    guard let model = modelNames.firstIndex(of: joined.model) else { return }
+    let mark = ledger.mark(of: tag, in: model)
     if joined.mark > mark {
       throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
     }
@@ -67,7 +71,7 @@ extension World {
   }
 
   private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Broken) {
-    guard let model = hub?.modelID(at: Int(outcome.topic) - Int(Topics.firstModel)) else { return }
+    guard let model = model(of: outcome.topic) else { return }
     let tag = peers[peer].session.identity.tag
     var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
@@ -76,25 +80,32 @@ extension World {
       for offset in 0..<UInt32(count) {
         name = Ledger.Name(model: model, tag: tag, number: outcome.number + offset)
         let place = Ledger.Place(model: model, epoch: epoch, version: version + Version(offset))
-        guard let entry = ledger.entries[place], entry.tag == tag, entry.number == name.number else {
+        guard let entry = ledger.entry(place), entry.tag == tag, entry.number == name.number else {
           throw broken(
             .storedFirst,
-            "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(model), "
+            "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(modelNames[model]), "
               + "which is not stored so")
         }
         countRepeat(of: name, decidedIn: entry.life)
       }
     default:
-      guard let decision = ledger.decisions[name], decision.kind == outcome.kind else {
+      let fate = ledger.fates[name]
+      guard fate.decision == outcome.kind else {
         throw broken(
           .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
       }
-      countRepeat(of: name, decidedIn: decision.life)
+      countRepeat(of: name, decidedIn: fate.life)
     }
   }
 
   private func countRepeat(of name: Ledger.Name, decidedIn life: Int) {
-    if !told.insert(name).inserted { counts[.repeatAnswered] += 1 }
+    if ledger.fates[name].isTold { counts[.repeatAnswered] += 1 }
+    ledger.fates[name].isTold = true
     if life < hubLife { counts[.repeatAfterRestart] += 1 }
+  }
+
+  /// Which of the models a topic of the hub is.
+  func model(of topic: Topic) -> Int? {
+    hub?.modelID(at: Int(topic) - Int(Topics.firstModel)).flatMap { modelNames.firstIndex(of: $0) }
   }
 }

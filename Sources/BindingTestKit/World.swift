@@ -10,7 +10,7 @@ import BindingWire
 public final class World {
   enum Event {
     case toHub(peer: Int, generation: Int, frame: [UInt8])
-    case toPeer(peer: Int, generation: Int, frame: [UInt8])
+    case toPeer(peer: Int, generation: Int, frame: [UInt8], isPublished: Bool)
     case subscribe(peer: Int, generation: Int, topic: [UInt8], isOn: Bool)
     case connect(peer: Int, generation: Int)
     case tickHub(Int)
@@ -21,8 +21,10 @@ public final class World {
     case reload(hubLife: Int, model: String)
     case goOn(peer: Int, life: Int)
     case hubGoesOn(hubLife: Int)
-    case answer(peer: Int, life: Int, model: String, hops: UInt8)
+    case answer(peer: Int, life: Int, model: Int, hops: UInt8)
+    case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
     case withdraw(peer: Int, life: Int, WriteID)
+    case endMute(peer: Int, generation: Int)
     case endQuiet
   }
 
@@ -44,20 +46,15 @@ public final class World {
   /// Batches that the store has been given and has not answered.
   var underway: [Batch] = []
   var isTailLost = false
-  var ledger = Ledger()
+  var ledger: Ledger
   var peers: [SimulatedPeer] = []
   let modelNames: [String]
-  static let fields = ["a", "b", "c", "n", Names.description]
   var modelFrames = 0
   var writeCount = 0
   /// Frames of the output that were held against the ledger.
   var checkedFrames = 0
-  /// Proposals whose outcome has left the hub.
-  var told: Swift.Set<Ledger.Name> = []
   /// Writes that ended without being carried out.
   var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
-  /// Which write a proposal turned out to be.
-  var claimed: [Ledger.Name: WriteID] = [:]
   /// How often the log, or its end, was lost.
   var losses = 0
   var divergences = 0
@@ -68,23 +65,28 @@ public final class World {
   var isQuiet = false
   /// But for one that started afresh, in the models that have lost nothing.
   var newcomer: Int?
-  var lostModels: Swift.Set<String> = []
+  var lostModels: Swift.Set<Int> = []
   var probe: Probe?
   /// The write that is being made: it may take the place of others.
-  var writing: (id: WriteID, fields: [String: FieldValue])?
+  var writing: (id: WriteID, write: SimulatedPeer.Write)?
+  /// Words and numbers that were put into fields that gather.
+  var gatheredCount = 0
+  /// What the peer shows that is looked at.
+  var glimpse = Glimpse()
   /// The kind of message that a peer is reading.
   var delivering: HubMessageKind?
 
-  public init(seed: UInt64, climate: Climate? = nil, outboxes: Bool = false, keepsTrace: Bool = false) {
+  public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
     self.seed = seed
     self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
     let drawn = climate ?? Climate(drawnFrom: &chance)
     self.climate = drawn
     modelNames = (0..<drawn.models).map { "m\($0)" }
+    ledger = Ledger(modelNames: modelNames)
     self.chance = chance
     for index in 0..<drawn.peers {
-      peers.append(makePeer(index, book: outboxes && drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
+      peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
     }
   }
 
@@ -114,12 +116,13 @@ public final class World {
     try checkHealed()
     if let counters = hub?.counters { add(counters) }
     counts[.decided] = ledger.decided
+    for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
   func run(until end: UInt64) throws(Broken) {
-    while let next = agenda.nextTime, next <= end, let (time, event) = agenda.take() {
+    while let next = agenda.nextTime, next <= end, let (time, entry) = agenda.take() {
       now = time
-      try handle(event)
+      try handle(entry)
     }
     now = end
   }
@@ -127,26 +130,31 @@ public final class World {
   private func handle(_ event: Event) throws(Broken) {
     switch event {
     case .toHub, .subscribe, .append, .reload, .tickHub, .hubGoesOn: try handleAtHub(event)
-    case .toPeer(let peer, let generation, let frame):
+    case .toPeer(let peer, let generation, let frame, let isPublished):
       if peers[peer].isPaused {
-        peers[peer].inbox.append((generation, frame))
+        queue(frame, generation, for: peers[peer], isPublished: isPublished)
       } else {
         try deliver(frame, generation, to: peer)
       }
     case .connect(let peer, let generation): try connect(peer, generation)
     case .tickPeer(let peer, let life):
       guard peers[peer].life == life else { return }
-      if !peers[peer].isPaused, peers[peer].session.nextDeadline <= peerNow(peer) {
+      let due = peers[peer].read { $0.nextDeadline }
+      if !peers[peer].isPaused, due <= peerNow(peer) {
         peers[peer].session.tick(now: peerNow(peer), into: &peers[peer].output)
         try settle(peer)
       }
-      agenda.add(.tickPeer(peer: peer, life: life), at: now + 25)
+      let wait = due == .max ? 200 : min(due - min(due, peerNow(peer)), 200)
+      agenda.add(.tickPeer(peer: peer, life: life), at: now + max(wait, 25))
     case .act(let peer): try act(peer)
     case .startHub: if hub == nil { startHub() }
     case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
     case .answer(let peer, let life, let model, let hops):
       if peers[peer].life == life, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }
+    case .merge(let peer, let life, let id, let model, let question):
+      if peers[peer].life == life { try answer(question, of: id, in: model, peer) }
     case .withdraw(let peer, let life, let id): if peers[peer].life == life { try withdraw(id, of: peer) }
+    case .endMute(let peer, let generation): try endMute(peer, generation)
     case .endQuiet: isQuiet = false
     }
   }

@@ -10,6 +10,9 @@ public struct FieldValue: Hashable, Sendable, CustomStringConvertible {
   @inlinable
   public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
 
+  /// In one piece; an array's own would take byte by byte.
+  public func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
   public init(json: JSON) { bytes = json.bytes }
 
   /// Takes text as a user typed it. Throws unless it is JSON.

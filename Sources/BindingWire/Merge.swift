@@ -27,6 +27,9 @@ public enum Merge {
       guard case .array(let present)? = try? current.json else { return nil }
       merged = present
     }
+    #if MUTANTS
+      if Mutant.isOn(.unionReplaces) { merged = [] }
+    #endif
     var known = Set(merged)
     for element in new where known.insert(element).inserted { merged.append(element) }
     return FieldValue(json: .array(merged))

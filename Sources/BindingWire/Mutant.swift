@@ -40,6 +40,14 @@
     case neverRenew
     case forgetHops
     case allowLoops
+    case dropWords
+    case unionReplaces
+    case mergeUnconditionally
+    case trustStaleMerge
+    case askForEver
+    case resendAsAnother
+    case numberUnkept
+    case writeUnkept
 
     /// The rule that it breaks, and how.
     public var rule: String {
@@ -82,6 +90,14 @@
       case .neverRenew: "R16 what a session says does not renew its lease"
       case .forgetHops: "R17 an answer to a commit has no more hops than it"
       case .allowLoops: "R17 a chain of answers may be of any length"
+      case .dropWords: "§5 of the words that two put in at one place, one's are lost"
+      case .unionReplaces: "§5 a union takes the place of what was there"
+      case .mergeUnconditionally: "§5 a merged write goes over what came meanwhile"
+      case .trustStaleMerge: "§5 a merge is not asked for again when another value came meanwhile"
+      case .askForEver: "§5 a merge that was answered is asked for again"
+      case .resendAsAnother: "R10 what an outbox held is sent under another identity"
+      case .numberUnkept: "R3 the outbox does not note the number before the write leaves"
+      case .writeUnkept: "G2 the outbox does not note a write"
       }
     }
 

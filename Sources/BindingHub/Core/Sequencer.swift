@@ -62,7 +62,8 @@ struct Sequencer {
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
-    model.withWriter(writer) { $0.decidedMark = proposal.number }
+    // A mark never goes back, whatever is decided.
+    model.withWriter(writer) { $0.decidedMark = max($0.decidedMark, proposal.number) }
     if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
       #if MUTANTS

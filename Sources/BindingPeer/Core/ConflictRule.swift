@@ -56,9 +56,12 @@ extension Pending {
 
   /// Notes what a field was written on. Where it takes the place of a write that was never sent, it stands on what that
   /// stood on; a text then is that write's with the later edit made to it.
-  mutating func stand(_ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending]) {
+  /// - Parameter isOwn: whether what it was written on is a pending write of ours.
+  mutating func stand(_ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending], isOwn: Bool) {
     guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
-      if let now = seen[field] { seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version) }
+      if let now = seen[field] {
+        seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn)
+      }
       return
     }
     seen[field] = standing
@@ -75,11 +78,21 @@ extension Pending {
       proposal.operations[place].value = value
     }
     for place in overlay.indices where overlay[place].field == field { overlay[place].value = value }
+    isRewritten = true
   }
 
   /// Whether the replica holds what this was refused for.
   func hasArrived(in replica: Replica) -> Bool {
     waitsFor.map { $0.epoch != replica.epoch || $0.version <= replica.version } ?? true
+  }
+
+  /// A field of its conditions that has not changed since, and yet is not what its writer saw.
+  func fieldSeenAlone(in replica: Replica) -> String? {
+    proposal.conditions.first { condition in
+      guard let seen = seen[condition.field], let place = replica.place(of: condition.field) else { return false }
+      let field = replica.fields[place]
+      return seen.epoch == replica.epoch && seen.version == field.version && !seen.value.isSame(as: field.value)
+    }?.field
   }
 
   func value(of field: String) -> FieldValue? { overlay.first { $0.field == field }?.value }

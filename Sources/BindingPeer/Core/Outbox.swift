@@ -1,86 +1,10 @@
 import BindingWire
 
-/// A write that has no outcome yet, or whose commit has not arrived.
-struct Pending: Sendable {
-  let id: WriteID
-  var proposal: Proposal
-  /// What lies over the committed values: the operations, `clear` spelled out by field.
-  var overlay: [FieldOperation]
-  let bytes: Int
-  let writtenAt: UInt64
-  /// What its writer saw of the fields that it sets; where a rule merged it with what others wrote, what it stands on.
-  var seen: [String: Seen]
-  /// By field: how it stands to what others write.
-  var rules: [String: ConflictRule] = [:]
-  /// By field: what becomes of it when it waited long. Without one it yields.
-  var offline: [String: OfflineRule] = [:]
-  /// How often it was refused as a conflict and merged.
-  var attempts = 0
-  /// How often somebody was asked what becomes of it.
-  var askings = 0
-  /// It is not sent before the replica has reached this version, if the epoch is still that one.
-  var waitsFor: (epoch: Epoch, version: Version)?
-  /// Somebody is asked what becomes of it.
-  var isAsking = false
-  var number: ProposalNumber?
-  var isVoid = false
-  /// To be sent, or sent again, with the next drain.
-  var needsSending = true
-  var sentAtBeat: UInt64 = 0
-  /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
-  var isHidden = false
-  /// The hub has committed it; it lies over until the replica reaches that version (R6).
-  var committedAt: Version?
-  /// It waited long already when this session took it up.
-  var isOld = false
-  /// Set for what an earlier life of the program wrote: another session sends it, here it only lies over.
-  var carried: Carried?
-
-  struct Carried: Sendable {
-    let tag: Tag
-    /// The number under which the other session sent it.
-    var number: ProposalNumber?
-  }
-
-  struct Seen: Sendable {
-    let value: Sight
-    let epoch: Epoch
-    let version: Version
-  }
-
-  /// A committed value as a writer saw it; of an earlier life only the digest is known.
-  enum Sight: Sendable {
-    case value(FieldValue?)
-    case digest(UInt64?)
-
-    var digest: UInt64? {
-      switch self {
-      case .value(let value): value.map { value in value.bytes.withUnsafeBytes { Digest.ofValue($0) } }
-      case .digest(let digest): digest
-      }
-    }
-
-    /// The value, where it is known.
-    var known: FieldValue? {
-      if case .value(let value) = self { value } else { nil }
-    }
-
-    func isSame(as other: FieldValue?) -> Bool {
-      switch self {
-      case .value(let value): value == other
-      case .digest(let digest): digest == Sight.value(other).digest
-      }
-    }
-  }
-
-  var isUndecided: Bool { committedAt == nil }
-}
-
 /// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values,
 /// pending laid over again).
 struct Outbox: Sendable {
   private(set) var order: [WriteID] = []
-  private var pending: [WriteID: Pending] = [:]
+  private var pending = Keyed<WriteID, Pending>()
   private var byNumber: [ProposalNumber: WriteID] = [:]
   /// The writes over each field, oldest first.
   private var over: [String: [WriteID]] = [:]
@@ -94,7 +18,7 @@ struct Outbox: Sendable {
 
   var isEmpty: Bool { pending.isEmpty }
   /// Writes of this life without an outcome.
-  var undecided: Int { pending.values.count { $0.isUndecided } - carried.count }
+  var undecided: Int { pending.indices.count { pending[at: $0].isUndecided } - carried.count }
   var inFlight: Int { byNumber.count }
 
   subscript(id: WriteID) -> Pending? { pending[id] }
@@ -131,9 +55,8 @@ struct Outbox: Sendable {
   }
 
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
-    guard pending[id] != nil else { return }
-    // SAFETY: looked at the line above.
-    body(&pending[id]!)
+    guard let place = pending.place(of: id) else { return }
+    body(&pending[at: place])
     #if MUTANTS
       if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
     #endif
@@ -212,12 +135,32 @@ struct Outbox: Sendable {
     }
   #endif
 
+  /// What is to be sent with the next drain, oldest first.
+  var toSend: [WriteID] {
+    order.filter { id in
+      pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
+    }
+  }
+
+  /// Sends again what two beats have brought no outcome for (R15).
+  mutating func sendAgain(sentBefore beat: UInt64) {
+    for id in byNumber.values { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
+  }
+
+  /// Whether the write makes what lies below it in a field invisible.
+  private func covers(_ write: Int, _ field: String) -> Bool {
+    !pending[at: write].isHidden && pending[at: write].rules[field] != .text
+      && pending[at: write].overlay.contains { $0.field == field && ($0.verb == .set || !$0.verb.takesValue) }
+  }
+
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
     guard let writes = over[field] else { return committed }
     var value = committed
-    for id in writes {
-      guard let write = pending[id], !write.isHidden else { continue }
+    // Of many writes over one field only the last set and what follows it counts.
+    let from = writes.lastIndex { pending.place(of: $0).map { covers($0, field) } ?? false } ?? 0
+    for id in writes[from...] {
+      guard let place = pending.place(of: id), !pending[at: place].isHidden, let write = pending[id] else { continue }
       for operation in write.overlay where operation.field == field {
         switch operation.verb {
         case .set:
@@ -237,6 +180,11 @@ struct Outbox: Sendable {
     return value
   }
 
+  /// The writes that show, oldest first.
+  var laidOver: [WriteID] {
+    order.filter { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false }
+  }
+
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
@@ -244,7 +192,9 @@ struct Outbox: Sendable {
   func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
 
   /// Whether a write of ours lies over the field.
-  func isPending(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isHidden == false } ?? false }
+  func isPending(_ field: String) -> Bool {
+    over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
+  }
 
   /// Whether a write of ours on the field has no outcome.
   func isUndecided(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isUndecided == true } ?? false }
@@ -255,9 +205,11 @@ struct Outbox: Sendable {
   mutating func hide(upTo mark: ProposalNumber) -> [String] {
     var fields: [String] = []
     for id in order {
-      guard let write = pending[id], let number = write.number, number <= mark, !write.isHidden else { continue }
+      guard let place = pending.place(of: id), let number = pending[at: place].number, number <= mark,
+        !pending[at: place].isHidden
+      else { continue }
       update(id) { $0.isHidden = true }
-      fields += write.overlay.map(\.field)
+      fields += pending[at: place].overlay.map(\.field)
     }
     return fields
   }
@@ -277,7 +229,9 @@ struct Outbox: Sendable {
 
   /// Takes out what the replica has reached. Returns the fields concerned.
   mutating func drop(reached version: Version) -> [String] {
-    let done = order.filter { pending[$0]?.committedAt.map { $0 <= version } ?? false }
+    let done = order.filter { id in
+      pending.place(of: id).flatMap { pending[at: $0].committedAt }.map { $0 <= version } ?? false
+    }
     return done.flatMap { remove($0) }
   }
 }

@@ -62,6 +62,26 @@ struct Replica: Sendable {
     return true
   }
 
+  /// Whether all fields that commits change have a name here, or bring one.
+  func knowsFields(of commits: CommitCursor) throws(WireError) -> Bool {
+    var known = places.count
+    var names = commits.names
+    while try names.next() {
+      guard Int(names.id) <= known else { return false }
+      known = max(known, Int(names.id) + 1)
+    }
+    var commits = commits
+    while try commits.next() {
+      // Repeats are not taken in.
+      guard commits.version > version else { continue }
+      var changes = commits.changes
+      while try changes.next() {
+        if Int(changes.field) >= known { return false }
+      }
+    }
+    return true
+  }
+
   mutating func touch(_ place: Int) { touched.insert(place) }
 
   mutating func commit(

@@ -5,21 +5,21 @@ extension Session {
   mutating func commits(
     _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
   ) throws(WireError) {
-    guard let id = topics[topic], var model = models[id] else {
+    guard let id = topics[topic], let index = models.place(of: id) else {
       counters.otherTopic += 1
       return
     }
     var cursor = try CommitCursor(reader)
-    guard model.isCurrent else { return buffer(frame, id) }
-    guard fits(cursor, model, frame, now: now, &output) else { return }
-    let settledBefore = settled.count
-    var names = cursor.names
-    while try names.next() {
-      guard model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) else {
-        models[id]?.replica.forgetIDs()
-        return rejoin(id, now: now, &output)
-      }
+    guard models[at: index].isCurrent else { return buffer(frame, id) }
+    guard fits(cursor, index, frame, now: now, &output) else { return }
+    // A name is missing that a complete peer would know: what is here is not complete, and nothing is taken in.
+    guard try models[at: index].replica.knowsFields(of: cursor), var model = lend(id) else {
+      models[id]?.replica.forgetIDs()
+      return rejoin(id, now: now, &output)
     }
+    defer { models[id] = model }
+    var names = cursor.names
+    while try names.next() { _ = model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) }
     var origins: [Origin] = []
     var list = cursor.origins
     while try list.next() { origins.append(list.origin) }
@@ -40,12 +40,7 @@ extension Session {
       var listed: [FieldChange] = []
       var changes = cursor.changes
       while try changes.next() {
-        guard let place = model.replica.place(ofID: changes.field) else {
-          // A name is missing that a complete peer would know: what is here is not complete, and nothing was taken in.
-          settled.removeLast(settled.count - settledBefore)
-          models[id]?.replica.forgetIDs()
-          return rejoin(id, now: now, &output)
-        }
+        guard let place = model.replica.place(ofID: changes.field) else { continue }
         let value = changes.value.map { FieldValue(bytes: Array($0)) }
         model.replica.commit(
           value, at: place, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
@@ -65,26 +60,26 @@ extension Session {
     }
     model.touch(model.outbox.drop(reached: model.replica.version))
     model.note(.commits)
-    models[id] = model
   }
 
   /// Whether commits follow what is here; if not, asks to be caught up with.
   private mutating func fits(
-    _ cursor: CommitCursor, _ model: PeerModel, _ frame: UnsafeRawBufferPointer, now: UInt64,
+    _ cursor: CommitCursor, _ index: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
     _ output: inout PeerOutput
   ) -> Bool {
-    let isOther = cursor.epoch != model.replica.epoch
+    let (id, epoch, version) = (models.keys[index], models[at: index].replica.epoch, models[at: index].replica.version)
+    let isOther = cursor.epoch != epoch
     #if MUTANTS
-      let isPastGap = cursor.previous > model.replica.version && !Mutant.isOn(.applyPastGap)
+      let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)
     #else
-      let isPastGap = cursor.previous > model.replica.version
+      let isPastGap = cursor.previous > version
     #endif
     if isPastGap, !isOther {
       counters.gaps += 1
-      output.add(.notice(.gap(model: model.id, from: model.replica.version, to: cursor.lastVersion)))
+      output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
     }
-    if isOther || isPastGap { rejoin(model.id, now: now, &output) }
-    if isPastGap, !isOther { buffer(frame, model.id) }
+    if isOther || isPastGap { rejoin(id, now: now, &output) }
+    if isPastGap, !isOther { buffer(frame, id) }
     return !isOther && !isPastGap
   }
 

@@ -10,18 +10,24 @@ extension Session {
     _ write: WriteID, now: UInt64, in model: inout PeerModel, _ output: inout PeerOutput
   ) -> Preparation {
     guard let pending = model.outbox[write] else { return .ended }
-    guard !pending.rules.isEmpty else { return applyOfflineRule(write, now: now, in: &model) }
+    guard !pending.rules.isEmpty else {
+      // An earlier life wrote it over a write of its own that never was committed: what it saw never was.
+      if isResumed, let field = pending.fieldSeenAlone(in: model.replica) {
+        end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
+        return .ended
+      }
+      return applyOfflineRule(write, now: now, in: &model)
+    }
     guard !pending.isAsking, pending.hasArrived(in: model.replica) else { return .waits }
     var conditions: [Condition] = []
-    var isRewritten = pending.attempts > 0
     for (field, rule) in pending.ruledFields {
       // What it was written on is a write of ours that is still under way: then on what that becomes.
       guard model.outbox.isFirst(write, over: field) else { return .waits }
       guard let place = model.replica.place(of: field), let mine = pending.value(of: field) else { continue }
       let now = model.replica.fields[place]
       let seen = pending.seen[field]?.value.known
-      // Where nobody ever wrote, its writer saw the declared default.
-      let isUntouched = now.value == nil && now.version == 0
+      // Where nobody ever wrote, its writer saw the declared default, or a write of ours that came to nothing.
+      let isUntouched = now.value == nil && now.version == 0 && pending.seen[field]?.isOwn != true
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
         switch rule {
         case .compareAndSet:
@@ -30,7 +36,6 @@ extension Session {
         case .text:
           if let merged = FieldValue.mergedText(base: seen, first: now.value, second: mine) {
             model.outbox.update(write) { $0.replace(field, by: merged) }
-            isRewritten = true
           }
         case .asked:
           // Others may write faster than it can be answered: then it is never sent, and would be asked for ever.
@@ -52,10 +57,15 @@ extension Session {
       }
       conditions.append(Condition(field: field, epoch: model.replica.epoch, version: now.version))
     }
+    #if MUTANTS
+      if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }
+    #endif
     model.outbox.update(write) { $0.proposal.conditions = conditions }
     // What is kept must be what is sent.
-    if keeps(model), isRewritten, let sent = model.outbox[write] {
+    if keeps(model), let sent = model.outbox[write], sent.isRewritten || sent.attempts > 0 {
       output.add(.keep(.written(sent.kept(in: model.id))))
+      if sent.isVoid { output.add(.keep(.withdrawn(write))) }
+      model.outbox.update(write) { $0.isRewritten = false }
     }
     return .ready
   }
@@ -70,9 +80,20 @@ extension Session {
         model.outbox.update(write) {
           $0.isAsking = false
           $0.replace(question.field, by: value)
+          #if MUTANTS
+            if Mutant.isOn(.askForEver) { return }
+          #endif
           // Should another have been committed while it was asked, it is asked again: the value tells.
           $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
+        #if MUTANTS
+          if Mutant.isOn(.trustStaleMerge) {
+            let now = model.replica.place(of: question.field).flatMap { model.replica.fields[$0].value }
+            model.outbox.update(write) {
+              $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
+            }
+          }
+        #endif
         model.touch([question.field])
         model.note(.local)
       } else {
@@ -85,10 +106,10 @@ extension Session {
 
   /// Whether a write that was refused as a conflict is tried again. Its number is used up; it gets another.
   mutating func triesAgain(
-    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, in model: inout PeerModel
+    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, in model: inout PeerModel, _ output: inout PeerOutput
   ) -> Bool {
     guard let pending = model.outbox[write], pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
-      pending.attempts < options.maxMergeAttempts
+      pending.attempts < options.maxMergeAttempts, !pending.isVoid
     else { return false }
     counters.merged += 1
     model.outbox.unnumber(write)
@@ -99,6 +120,7 @@ extension Session {
       // A later write of ours may have hidden it, as something that the hub had taken.
       $0.isHidden = false
     }
+    noteUnnumbered(write, in: model, &output)
     return true
   }
 

@@ -17,7 +17,9 @@ extension Session {
 
   /// The same for what is not there though nothing is under way: its write was decided before the hub took us for gone.
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
-    for (id, model) in models where model.isEphemeral && model.isCurrent && !model.claims.isEmpty {
+    let ids = self.ids { models[at: $0].isEphemeral && models[at: $0].isCurrent && !models[at: $0].claims.isEmpty }
+    for id in ids {
+      guard let model = models[id] else { continue }
       let tag = identity.tag
       claim(in: id, now: now, &output) { !model.replica.holds($1, in: $0, of: tag) }
     }

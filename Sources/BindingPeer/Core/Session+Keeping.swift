@@ -35,8 +35,18 @@ extension Session {
     return number
   }
 
+  /// Its number is used up, and it goes again by its rules: a later life, which has none, sends it only on what its
+  /// writer saw.
+  func noteUnnumbered(_ write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
+    guard keeps(model), let pending = model.outbox[write] else { return }
+    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: model.id).proposal.conditions)))
+  }
+
   func noteNumber(of write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
     guard keeps(model), let pending = model.outbox[write] else { return }
+    #if MUTANTS
+      if Mutant.isOn(.numberUnkept) { return }
+    #endif
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
 }
@@ -50,7 +60,13 @@ extension Session {
   public init(
     resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
-    self.init(identity: life.identity, seed: seed, options: options, now: now, keepsOutbox: true)
+    #if MUTANTS
+      var identity = life.identity
+      if Mutant.isOn(.resendAsAnother) { identity.tag = Tag(rawValue: identity.tag.rawValue ^ 2) }
+    #else
+      let identity = life.identity
+    #endif
+    self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
     isResumed = true
     logID = life.log
     epoch = life.epoch

@@ -154,6 +154,7 @@ extension Session {
         if pending.isRepeatable {
           model.outbox.unnumber(write)
           model.outbox.update(write) { $0.proposal.conditions = [] }
+          noteUnnumbered(write, in: model, &output)
         } else if pending.proposal.isPlainSet {
           model.outbox.unnumber(write)
           model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
@@ -187,10 +188,12 @@ extension Session {
     case .live:
       var deadline = min(lastHeard, lastBeatAt) + silenceMilliseconds
       deadline = min(deadline, lastSaid + leaseThird)
-      for model in models.values {
-        switch model.joining {
+      for place in models.indices {
+        switch models[at: place].joining {
         case .asked(_, let at), .catchingUp(_, let at): deadline = min(deadline, at + options.joinMilliseconds)
-        case .current: if !model.outbox.isEmpty, model.sendsFrom > 0 { deadline = min(deadline, model.sendsFrom) }
+        case .current:
+          let from = models[at: place].sendsFrom
+          if !models[at: place].outbox.isEmpty, from > 0 { deadline = min(deadline, from) }
         case .idle: break
         }
       }
@@ -221,12 +224,12 @@ extension Session {
     if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
     if now >= lastBeatAt + silenceMilliseconds { return reopen(.noBeats, now: now, &output) }
     if now >= lastSaid + leaseThird { owesAlive = true }
-    let late = models.values.filter { model in
-      switch model.joining {
+    let late = ids { place in
+      switch models[at: place].joining {
       case .asked(_, let at), .catchingUp(_, let at): now >= at + options.joinMilliseconds
       case .idle, .current: false
       }
     }
-    if !late.isEmpty { askToJoin(late.map(\.id), now: now, &output) }
+    if !late.isEmpty { askToJoin(late, now: now, &output) }
   }
 }

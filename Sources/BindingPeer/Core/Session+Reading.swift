@@ -106,7 +106,8 @@ extension Session {
   }
 
   private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
-    guard let id = models.values.first(where: { $0.request == chunk.request })?.id, chunk.session == sessionID,
+    guard let place = models.indices.first(where: { models[at: $0].request == chunk.request }),
+      case let id = models.keys[place], chunk.session == sessionID,
       var model = models[id], case .catchingUp = model.joining, chunk.chunk == UInt32(model.chunks.count)
     else { return }
     model.joining = .catchingUp(request: chunk.request, at: now)
@@ -220,16 +221,16 @@ extension Session {
   private mutating func compare(
     _ id: String, _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ output: inout PeerOutput
   ) {
-    guard var model = models[id], model.isCurrent else { return }
-    if epoch != model.replica.epoch {
+    guard let index = models.place(of: id), models[at: index].isCurrent else { return }
+    let known = models[at: index].replica.version
+    if epoch != models[at: index].replica.epoch {
       rejoin(id, now: now, &output)
-    } else if version > model.replica.version {
+    } else if version > known {
       counters.gaps += 1
-      output.add(.notice(.gap(model: id, from: model.replica.version, to: version)))
+      output.add(.notice(.gap(model: id, from: known, to: version)))
       rejoin(id, now: now, &output)
-    } else if version == model.replica.version {
-      let mine = model.replica.digest()
-      models[id] = model
+    } else if version == known {
+      let mine = models[at: index].replica.digest()
       guard mine != digest else { return }
       counters.divergences += 1
       output.add(.notice(.diverged(model: id, version: version)))
@@ -268,12 +269,9 @@ extension Session {
     if isResumed { endUnanswered() }
     claimLost(now: now, &output)
     for id in models.keys {
-      guard let order = models[id]?.outbox.order else { continue }
-      for write in order {
-        models[id]?.outbox.update(write) {
-          if $0.number != nil, beatsSeen >= $0.sentAtBeat + 2 { $0.needsSending = true }
-        }
-      }
+      guard var model = lend(id) else { continue }
+      model.outbox.sendAgain(sentBefore: beatsSeen)
+      models[id] = model
     }
   }
 }

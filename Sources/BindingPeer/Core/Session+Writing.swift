@@ -8,14 +8,16 @@ extension Session {
     now: UInt64, into output: inout PeerOutput
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
-    guard var model = models[id] else { throw .notJoined(model: id) }
-    guard model.outbox.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try check(proposal, of: model)
-    let replacedWrites = model.outbox.replaced(by: proposal, rules: rules.mapValues(\.rule))
-    let freed = replacedWrites.reduce(0) { $0 + (model.outbox[$1]?.bytes ?? 0) }
+    guard let place = models.place(of: id) else { throw .notJoined(model: id) }
+    guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
+    let bytes = try check(proposal, of: models[at: place])
+    let replacedWrites = models[at: place].outbox.replaced(
+      by: proposal, rules: rules.mapValues(\.rule))
+    let freed = replacedWrites.reduce(0) { $0 + (models[at: place].outbox[$1]?.bytes ?? 0) }
     guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
       outboxBytes - freed + bytes <= options.maxOutboxBytes
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
+    guard var model = lend(id) else { throw .notJoined(model: id) }
     outboxWrites -= replacedWrites.count
     outboxBytes -= freed
     let replacedPending = replacedWrites.compactMap { model.outbox[$0] }
@@ -42,9 +44,16 @@ extension Session {
     var pending = Pending(
       id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
       rules: rules.mapValues(\.rule), offline: offline)
-    for (field, ruled) in rules { pending.stand(field, on: ruled, inPlaceOf: replacedPending) }
+    for (field, ruled) in rules {
+      pending.stand(field, on: ruled, inPlaceOf: replacedPending, isOwn: model.outbox.isPending(field))
+    }
     model.outbox.append(pending)
-    if keeps(model) { output.add(.keep(.written(pending.kept(in: id)))) }
+    #if MUTANTS
+      let isKept = keeps(model) && !Mutant.isOn(.writeUnkept)
+    #else
+      let isKept = keeps(model)
+    #endif
+    if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
     if model.isEphemeral { model.claim(proposal) }
     outboxWrites += 1
     outboxBytes += bytes
@@ -88,8 +97,9 @@ extension Session {
       return
     }
     for outcome in outcomes.outcomes {
-      guard let id = topics[outcome.topic], var model = models[id] else { continue }
+      guard let id = topics[outcome.topic] else { continue }
       let epoch = life(of: id, in: outcomes.epoch)
+      guard var model = lend(id) else { continue }
       switch outcome.rest {
       case .committed(let count, let version):
         for offset in 0..<UInt32(count) {
@@ -99,7 +109,7 @@ extension Session {
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
       case .conflict(let conflict):
         if let write = model.outbox.id(of: outcome.number), model.outbox[write]?.isUndecided == true,
-          triesAgain(write, after: conflict, epoch, in: &model)
+          triesAgain(write, after: conflict, epoch, in: &model, &output)
         {
           break
         }
@@ -180,12 +190,12 @@ extension Session {
       owesAlive = false
       say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
     }
-    for id in models.filter({ $0.value.isLeft && $0.value.outbox.undecided == 0 }).keys.sorted() { forget(id, &output) }
+    for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.undecided == 0 }) { forget(id, &output) }
   }
 
   private mutating func tell(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain: those are put in order, not all.
-    for id in models.filter({ $0.value.cause != nil }).keys.sorted() {
+    for id in ids(where: { models[at: $0].cause != nil }) {
       if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
     }
     noteHubAndOutcomes(&output)
@@ -193,8 +203,8 @@ extension Session {
     for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
     settledNoted = 0
-    outboxWrites = models.values.reduce(0) { $0 + $1.outbox.count }
-    outboxBytes = models.values.reduce(0) { $0 + $1.outbox.bytes }
+    outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
+    outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
     holds.removeAll(keepingCapacity: true)
   }
 
@@ -215,15 +225,17 @@ extension Session {
 
   /// Sends what is new, numbering it now (R3), and what has to be sent again; many proposals a frame.
   private mutating func send(now: UInt64, _ output: inout PeerOutput) {
-    var inFlight = models.values.reduce(0) { $0 + $1.outbox.inFlight }
+    var inFlight = models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight }
     var batch: [NumberedProposal] = []
     var bytes = 0
-    for id in models.filter({ !$0.value.outbox.isEmpty }).keys.sorted() {
-      guard var model = models[id], model.isCurrent, let topic = model.topic, model.sendsFrom <= now,
-        model.outbox.carried.isEmpty
-      else { continue }
-      writes: for write in model.outbox.order {
-        guard let pending = model.outbox[write], pending.isUndecided, pending.needsSending else { continue }
+    let due = ids { place in
+      !models[at: place].outbox.isEmpty && models[at: place].isCurrent && models[at: place].sendsFrom <= now
+        && models[at: place].outbox.carried.isEmpty
+    }
+    for id in due {
+      guard let topic = models[id]?.topic, var model = lend(id) else { continue }
+      writes: for write in model.outbox.toSend {
+        guard let pending = model.outbox[write] else { continue }
         if pending.number == nil {
           guard inFlight < limits.maxUndecided else { break }
           switch prepare(write, now: now, in: &model, &output) {

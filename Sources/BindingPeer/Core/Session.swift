@@ -23,7 +23,7 @@ public struct Session: Sendable {
   var sessionID: SessionID = 0
   var start: StartNumber = 0
   var wasWelcomed = false
-  var models: [String: PeerModel] = [:]
+  var models = Keyed<String, PeerModel>()
   var topics: [Topic: String] = [:]
   /// Where the numbers of models that were left go on: they never go back within an identity.
   var leftNumbers: [String: ProposalNumber] = [:]
@@ -85,8 +85,10 @@ public struct Session: Sendable {
 
   /// The shown value; nil if there is none.
   public func shown(_ model: String, _ field: String) -> FieldValue? {
-    guard let model = models[model], let place = model.replica.place(of: field) else { return nil }
-    return model.outbox.shown(field, over: model.replica.fields[place].value)
+    guard let index = models.place(of: model), let place = models[at: index].replica.place(of: field) else {
+      return nil
+    }
+    return models[at: index].outbox.shown(field, over: models[at: index].replica.fields[place].value)
   }
 
   /// The shown values of all fields that have one.
@@ -131,7 +133,7 @@ public struct Session: Sendable {
 
   /// The epoch and version of the committed values; 0, 0 before anything was seen.
   public func version(of model: String) -> (epoch: Epoch, version: Version) {
-    models[model].map { ($0.replica.epoch, $0.replica.version) } ?? (0, 0)
+    models.place(of: model).map { (models[at: $0].replica.epoch, models[at: $0].replica.version) } ?? (0, 0)
   }
 
   /// Whether the model's committed values are complete: welcomed, and no catch-up under way.
@@ -141,13 +143,13 @@ public struct Session: Sendable {
   public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
 
   /// Writes without an outcome, of all models.
-  public var unconfirmed: Int { models.values.reduce(0) { $0 + $1.outbox.undecided } }
+  public var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.undecided } }
 
   /// The digest of the committed values, as the hub computes it.
   public mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
 
   /// The models that are joined or wait to be.
-  public var joinedModels: [String] { models.values.filter { !$0.isLeft }.map(\.id).sorted() }
+  public var joinedModels: [String] { ids { !models[at: $0].isLeft } }
 
   // MARK: Joining
 
@@ -187,6 +189,23 @@ public struct Session: Sendable {
   /// Has the hub answer with `pong`.
   public mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
     if phase == .live { say(.ping(Ping(token: token)), now: now, &output) }
+  }
+
+  /// The models for whose places this holds, in order.
+  func ids(where isMeant: (Int) -> Bool) -> [String] {
+    var ids: [String] = []
+    for place in models.indices where isMeant(place) { ids.append(models.keys[place]) }
+    if ids.count > 1 { ids.sort() }
+    return ids
+  }
+
+  /// Takes a model out to change it without copying it first; `models[id] = model` brings it back. Until then nothing
+  /// else may ask for it.
+  mutating func lend(_ id: String) -> PeerModel? {
+    guard let place = models.place(of: id) else { return nil }
+    var model = PeerModel.lent
+    swap(&model, &models[at: place])
+    return model
   }
 
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
@@ -229,9 +248,4 @@ public struct Session: Sendable {
     let start: StartNumber = if case .hello = message { 0 } else { self.start }
     output.add(.send(message.encode(session: sessionID, start: start)))
   }
-}
-
-extension Session {
-  /// Whether the write still lies over the committed values.
-  public func isOverlaid(_ write: WriteID, in model: String) -> Bool { models[model]?.outbox[write]?.isHidden == false }
 }

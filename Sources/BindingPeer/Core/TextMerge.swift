@@ -1,8 +1,12 @@
+#if MUTANTS
+  import BindingWire
+#endif
+
 /// Three-way merge of one text: what two writers made of it, each without knowing of the other.
 ///
 /// - Words that either inserted are in the result; words that either deleted are not.
 /// - Where both replaced the same words, both replacements stand, the first one's before the second's.
-/// - The same words put in at the same place by both count once.
+/// - The same words put in at the same place by both count once, also where one of them put in more.
 /// - The result depends on the three texts alone, so every peer comes to the same.
 ///
 /// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
@@ -24,14 +28,17 @@ enum TextMerge {
     let second = Alignment(of: words, with: Word.words(of: second))
     var merged = ""
     for place in 0...words.count {
-      let (mine, theirs) = (first.inserted(before: place), second.inserted(before: place))
+      var (mine, theirs) = (first.inserted(before: place), second.inserted(before: place))
+      // What one side put in and the other has among more words there was put in once, and is older than those.
+      if theirs.isPart(of: mine) { theirs = theirs.prefix(0) } else if mine.isPart(of: theirs) { mine = mine.prefix(0) }
+      #if MUTANTS
+        if Mutant.isOn(.dropWords), !mine.isEmpty { theirs = theirs.prefix(0) }
+      #endif
       for word in mine { merged += word.written }
-      if !mine.elementsEqual(theirs) {
-        // Two writers who each put in a word do not mean one long word.
-        let isGlued = !mine.isEmpty && (theirs.first?.isGlued(to: merged) ?? false)
-        merged += isGlued ? " " : ""
-        for word in theirs { merged += word.written }
-      }
+      // Two writers who each put in a word do not mean one long word.
+      let isGlued = !mine.isEmpty && (theirs.first?.isGlued(to: merged) ?? false)
+      merged += isGlued ? " " : ""
+      for word in theirs { merged += word.written }
       guard place < words.count, let one = first.kept(place), let other = second.kept(place) else { continue }
       let blank = one.blank == words[place].blank ? other.blank : one.blank
       merged += Word(blank: blank, text: one.text).isGlued(to: merged) ? " " : blank
@@ -68,6 +75,15 @@ private struct Word: Equatable {
       words.append(Word(blank: blank, text: word))
     }
     return words
+  }
+}
+
+extension ArraySlice where Element == Word {
+  /// Whether the other has all these words in this order, with others between them or not.
+  fileprivate func isPart(of other: ArraySlice<Word>) -> Bool {
+    var rest = self
+    for word in other where rest.first == word { rest.removeFirst() }
+    return rest.isEmpty
   }
 }
 

@@ -1,0 +1,113 @@
+import BindingWire
+import Testing
+
+@testable import BindingPeer
+
+@Suite("What a write with a rule was written on, when that comes to nothing or its number is used up")
+struct RuledOutboxTests {
+  private let note = [Entry(name: "note", value: "\"the cat\"", version: 4)]
+  private let untouched = [Entry(name: "level", value: "0.3", version: 4)]
+
+  /// Writes a text as an editor does that shows this.
+  private func edit(
+    _ bench: inout PeerBench, _ shown: String, to text: String
+  ) throws -> (id: WriteID, notes: [OutboxNote]) {
+    var id: WriteID?
+    let drain = try bench.act { session, now, output throws(WriteError) in
+      id = try session.write(
+        .set(["note": text]), rules: ["note": RuledWrite(.text, base: json(shown))], to: "lamp", now: now,
+        into: &output)
+    }
+    return (try #require(id), drain.notes)
+  }
+
+  private func life(_ notes: [OutboxNote]) throws -> EarlierLife {
+    var content = OutboxContent()
+    let identity = Identity(tag: PeerBench.own, secret: Secret(high: 1, low: 2), name: "me")
+    content.apply(OutboxRecord(life: 1, content: .began(identity)), bytes: 1)
+    for note in [.welcomed(log: 1, epoch: 100)] + notes {
+      content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
+    }
+    return try #require(content.unfinished.first)
+  }
+
+  private let lost = WireOutcome.Rest.conflict(
+    Conflict(field: "note", version: 5, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"the big cat\"")))
+
+  @Test("a text that lost its number to a conflict is kept as never sent, on condition of what its writer saw")
+  func usedUpNumber() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 4, note)
+    let (id, _) = try edit(&bench, "\"the cat\"", to: "\"the cat sat\"")
+    let drain = bench.hub(bench.outcomes((1, lost)))
+    #expect(drain.settled.isEmpty)
+    #expect(drain.notes == [.numbered(id, 0, conditions: [Condition(field: "note", epoch: 100, version: 4)])])
+  }
+
+  @Test("a text that was taken back while it was under way is not merged and sent again after a conflict")
+  func withdrawnConflict() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 4, note)
+    let (id, _) = try edit(&bench, "\"the cat\"", to: "\"the cat sat\"")
+    _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
+    let drain = bench.hub(bench.outcomes((1, lost)))
+    #expect(drain.settled.map(\.id) == [id] && drain.proposals.isEmpty)
+    #expect(drain.notes == [.decided(id, .conflict)])
+  }
+
+  @Test("what a closure made of two values is kept before it is sent under a number")
+  func answeredMerge() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 4, note)
+    bench.lose()
+    var id: WriteID?
+    _ = try bench.act { session, now, output throws(WriteError) in
+      id = try session.write(
+        .set(["note": "[1]"]), rules: ["note": RuledWrite(.asked, base: json("\"the cat\""))], to: "lamp", now: now,
+        into: &output)
+    }
+    let asked = bench.live(version: 5, [Entry(name: "note", value: "[2]", version: 5)], knew: true)
+    let question = try #require(asked.questions.first?.1)
+    let write = try #require(id)
+    let sent = bench.act { session, now, _ in session.merged(write, question, into: json("[2,1]"), now: now) }
+    guard case .written(let kept)? = sent.notes.first, case .numbered(write, 1, _)? = sent.notes.last else {
+      Issue.record("\(sent.notes)")
+      return
+    }
+    #expect(kept.proposal.operations.map(\.value) == [json("[2,1]")])
+  }
+
+  @Test("what an earlier life wrote over a write of its own that was not committed ends as a conflict")
+  func writtenOnOwn() throws {
+    var own = PeerBench(keepsOutbox: true)
+    own.live(version: 4, note)
+    let sent = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").notes
+    own.lose()
+    let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").notes
+    let ended = sent + later + [.decided(WriteID(rawValue: 1), .expired)]
+    var resumed = PeerBench(Session(resuming: try life(ended), seed: 3, now: 1_000, wall: 0))
+    let drain = resumed.live(version: 4, note, knew: true)
+    #expect(drain.proposals.isEmpty)
+    guard case .conflict? = drain.outcomes.first else {
+      Issue.record("\(drain.outcomes)")
+      return
+    }
+  }
+
+  @Test("a word of a write that was taken back is not in a later text, even where nobody ever wrote one")
+  func takenBack() throws {
+    var bench = PeerBench()
+    bench.live(version: 4, untouched)
+    bench.lose()
+    let (first, _) = try edit(&bench, "\"\"", to: "\"one\"")
+    // A condition in between: nothing before it is folded away.
+    _ = try bench.write(
+      Proposal(
+        operations: [FieldOperation(.set, "level", json("0.5"))],
+        conditions: [Condition(field: "level", epoch: 100, version: 4)]))
+    _ = try edit(&bench, "\"one\"", to: "\"one two\"")
+    _ = bench.act { session, now, output in _ = session.withdraw(first, now: now, into: &output) }
+    let drain = bench.live(version: 4, untouched, knew: true)
+    #expect(drain.proposals.last?.operations.map(\.value) == [json("\" two\"")])
+  }
+}
