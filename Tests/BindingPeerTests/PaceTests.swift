@@ -56,7 +56,10 @@ struct PaceTests {
   }
 
   private func reader(on lane: Lane = .direct) async throws -> Lamp {
-    try await readers.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    let lamp = try await readers.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    // The defaults are commits too: those that were proposed here come first.
+    #expect(await eventually { lamp.shared?.record("count")?.committed != nil })
+    return lamp
   }
 
   /// Sets the count so often that no commit is folded before it is sent; the version of the last.

@@ -166,7 +166,7 @@ struct Outbox: Sendable {
         case .set:
           if write.rules[field] == .text, let seen = write.seen[field], !seen.value.isSame(as: value) {
             value =
-              FieldValue.mergedText(base: seen.value.known, first: value, second: operation.value) ?? operation.value
+              FieldValue.mergedText(base: seen.base, first: value, second: operation.value) ?? operation.value
           } else {
             value = operation.value
           }
@@ -200,6 +200,20 @@ struct Outbox: Sendable {
   func isUndecided(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isUndecided == true } ?? false }
 
   func isInFlight(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.number != nil } ?? false }
+
+  /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
+  /// is hidden again by its mark. Returns the fields that may show another value now.
+  mutating func unhide() -> [String] {
+    var fields: [String] = []
+    for id in order {
+      guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUndecided else {
+        continue
+      }
+      update(id) { $0.isHidden = false }
+      fields += pending[at: place].overlay.map(\.field)
+    }
+    return fields
+  }
 
   /// Hides what the committed values hold already. Returns the fields that may show another value now.
   mutating func hide(upTo mark: ProposalNumber) -> [String] {

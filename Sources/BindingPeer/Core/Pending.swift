@@ -50,6 +50,12 @@ struct Pending: Sendable {
     let version: Version
     /// It was a write of ours that was not committed yet.
     var isOwn = false
+    /// Where the field has no value in the present life of the log: what its writer saw in an earlier one. Others who
+    /// bring that back have not put it in, so a merge starts from it.
+    var ground: FieldValue?
+
+    /// What a merge starts from; nil: nothing, or what is not known any more.
+    var base: FieldValue? { ground ?? value.known }
   }
 
   /// A committed value as a writer saw it; of an earlier life only the digest is known.

@@ -25,7 +25,7 @@ extension Session {
       guard model.outbox.isFirst(write, over: field) else { return .waits }
       guard let place = model.replica.place(of: field), let mine = pending.value(of: field) else { continue }
       let now = model.replica.fields[place]
-      let seen = pending.seen[field]?.value.known
+      let (seen, base) = (pending.seen[field]?.value.known, pending.seen[field]?.base)
       // Where nobody ever wrote, its writer saw the declared default, or a write of ours that came to nothing.
       let isUntouched = now.value == nil && now.version == 0 && pending.seen[field]?.isOwn != true
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
@@ -34,7 +34,7 @@ extension Session {
           end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
           return .ended
         case .text:
-          if let merged = FieldValue.mergedText(base: seen, first: now.value, second: mine) {
+          if let merged = FieldValue.mergedText(base: base, first: now.value, second: mine) {
             model.outbox.update(write) { $0.replace(field, by: merged) }
           }
         case .asked:
@@ -48,12 +48,13 @@ extension Session {
             $0.askings += 1
           }
           output.add(
-            .merge(write, model: model.id, MergeQuestion(field: field, base: seen, mine: mine, theirs: now.value)))
+            .merge(write, model: model.id, MergeQuestion(field: field, base: base, mine: mine, theirs: now.value)))
           return .waits
         }
       }
       model.outbox.update(write) {
-        $0.seen[field] = .init(value: .value(now.value), epoch: model.replica.epoch, version: now.version)
+        $0.seen[field] = .init(
+          value: .value(now.value), epoch: model.replica.epoch, version: now.version, ground: isUntouched ? base : nil)
       }
       conditions.append(Condition(field: field, epoch: model.replica.epoch, version: now.version))
     }

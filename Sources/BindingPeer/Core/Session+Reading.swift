@@ -94,6 +94,7 @@ extension Session {
       models[joined.model] = model
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
+      if model.replica.epoch != joined.epoch { model.touch(model.outbox.unhide()) }
       model.replica.reach(joined.version, epoch: joined.epoch)
       model.touch(model.outbox.hide(upTo: joined.mark))
       models[joined.model] = model
@@ -155,6 +156,7 @@ extension Session {
         guard model.replica.learn(name, as: chunk.names.first + FieldID(offset)) else { return false }
       }
     }
+    if isOtherLife { model.touch(model.outbox.unhide()) }
     var named: Swift.Set<Int> = []
     for chunk in chunks {
       for entry in chunk.entries {

@@ -44,6 +44,26 @@ struct RuledOutboxTests {
     #expect(drain.notes == [.numbered(id, 0, conditions: [Condition(field: "note", epoch: 100, version: 4)])])
   }
 
+  @Test("words of a lost life that another writer brings back too are there once")
+  func lostWords() throws {
+    var bench = PeerBench()
+    bench.live(version: 4, note)
+    bench.lose()
+    _ = try edit(&bench, "\"the cat\"", to: "\"the cat sat\"")
+    bench.open()
+    bench.epoch += 1
+    // Nothing is left of the text: it is written whole.
+    let first = bench.catchUp(bench.welcome().request, version: 1, [Entry(name: "other", value: "1", version: 1)])
+    #expect(first.proposals.flatMap(\.operations).map { $0.value } == [json("\"the cat sat\"")])
+    bench.hub(
+      bench.commits(after: 1, [[1: "\"the big cat\""]], names: NamesRun(first: 1, names: ["note"])))
+    #expect(bench.shown("note") == "\"the big cat sat\"")
+    let back = Conflict(
+      field: "note", version: 2, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"the big cat\""))
+    let again = bench.hub(bench.outcomes((1, .conflict(back))))
+    #expect(again.proposals.flatMap(\.operations).map { $0.value } == [json("\"the big cat sat\"")])
+  }
+
   @Test("a text that was taken back while it was under way is not merged and sent again after a conflict")
   func withdrawnConflict() throws {
     var bench = PeerBench(keepsOutbox: true)
