@@ -79,10 +79,6 @@ struct Sequencer {
       counters.expired += 1
       return decided(.expired)
     }
-    if case .denied(let refusal) = leave {
-      counters.refusals[refusal.code, default: 0] += 1
-      return decided(.refused(refusal))
-    }
     do throws(Verdict) {
       let version = try commit(proposal, of: origin, writer, in: model, time: time, leave: leave)
       model.hand.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
@@ -136,6 +132,7 @@ struct Sequencer {
   private mutating func commit(
     _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, leave: Leave
   ) throws(Verdict) -> Version {
+    if case .denied(let refusal) = leave { throw .refused(refusal.code, refusal.text) }
     if proposal.byteCount > limits.maxProposalBytes {
       throw .refused(
         .proposalTooLarge,

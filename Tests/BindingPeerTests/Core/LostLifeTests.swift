@@ -1,0 +1,26 @@
+import BindingPeer
+import Testing
+
+@Suite("A session whose hub has lost what it had")
+struct LostLifeTests {
+  @Test("a write that one life of the log held, and the next has lost, shows until it is committed again")
+  func lostWithItsLife() throws {
+    let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    try bench.set(["level": "0.9"])
+    bench.lose()
+    bench.open()
+    let other = [Entry(name: "level", value: "0.4", version: 7), lit[1]]
+    bench.catchUp(bench.welcome(knew: true).request, version: 7, other, mark: 1)
+    #expect(bench.shown("level") == "0.4", "it is in this state already, below what others wrote")
+    bench.lose()
+    bench.open()
+    bench.epoch += 1
+    let drain = bench.catchUp(bench.welcome().request, version: 5, lit, mark: 0)
+    #expect(drain.numbers == [1])
+    #expect(bench.shown("level") == "0.9")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    #expect(bench.shown("level") == "0.9")
+  }
+}
