@@ -1,7 +1,6 @@
 import BindingHub
 import BindingModel
 import BindingPeer
-import Dispatch
 import Foundation
 import Testing
 
@@ -21,16 +20,6 @@ struct BarrierTests {
     door = GuardedDoor(hub)
     desk = Peer(name: "desk", hub: hub)
     kitchen = Peer(name: "kitchen", hub: door)
-  }
-
-  /// Looks until `condition` holds, at most 20 s.
-  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-    while !condition() {
-      if DispatchTime.now().uptimeNanoseconds > end { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {

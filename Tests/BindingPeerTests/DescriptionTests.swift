@@ -1,6 +1,5 @@
 import BindingHub
 import BindingPeer
-import Dispatch
 import Testing
 
 private struct Lamp: Model {
@@ -35,16 +34,6 @@ struct DescriptionTests {
 
   private func share<Shared: Model>(_ type: Shared.Type, by peer: Peer) async throws -> Shared {
     try await peer.share(type, id: "lamp", on: .direct, patience: .seconds(20))
-  }
-
-  /// Looks until `condition` holds, at most 20 s.
-  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-    while !condition() {
-      if DispatchTime.now().uptimeNanoseconds > end { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
   }
 
   @Test("a write that this program's declaration allows and the description does not is refused, and falls back")

@@ -14,16 +14,6 @@ private struct Sensor: Model {
   @Field(.ephemeral) var temperature: Double? = nil
 }
 
-/// Looks until `condition` holds, at most 20 s.
-private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-  while !condition() {
-    if DispatchTime.now().uptimeNanoseconds > end { return false }
-    try? await Task.sleep(for: .milliseconds(2))
-  }
-  return true
-}
-
 @Suite("Ephemeral fields and presence between peers")
 struct EphemeralFieldTests {
   private let hub: Hub

@@ -19,16 +19,6 @@ private final class Notes<Element: Sendable>: Sendable {
 
 private final class Owner: Sendable {}
 
-/// Looks until `condition` holds, at most 20 s.
-private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-  while !condition() {
-    if DispatchTime.now().uptimeNanoseconds > end { return false }
-    try? await Task.sleep(for: .milliseconds(2))
-  }
-  return true
-}
-
 /// A queue that stands still until it is let go.
 private struct StoppedQueue {
   let queue = DispatchQueue(label: "bindbus.test.stopped")

@@ -41,16 +41,6 @@ struct PolicyTests {
     )
   }
 
-  /// Looks until `condition` holds, at most 20 s.
-  private func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !condition() {
-      if ContinuousClock.now > deadline { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
-  }
-
   @Test("text: the words of two peers that write at once all stand")
   func text() async throws {
     let (mine, theirs) = try await notes()

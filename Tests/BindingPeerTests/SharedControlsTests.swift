@@ -26,16 +26,6 @@ struct SharedControlsTests {
     right = Peer(name: "right", hub: hub)
   }
 
-  /// Lets the main actor do other things until `condition` holds, at most 20 s.
-  private func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !condition() {
-      if ContinuousClock.now > deadline { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
-  }
-
   @Test("a person's edit in one process is shown by the control in the other, both ways")
   func acrossPeers() async throws {
     let mine = try await left.share(Lamp.self, id: "lamp")

@@ -14,16 +14,6 @@ private struct Loose: Model {
   @Field var level = "high"
 }
 
-/// Looks until `condition` holds, at most 20 s.
-private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-  while !condition() {
-    if DispatchTime.now().uptimeNanoseconds > end { return false }
-    try? await Task.sleep(for: .milliseconds(2))
-  }
-  return true
-}
-
 @Suite("Sharing a model between peers of one hub")
 struct SharingTests {
   private let hub: Hub

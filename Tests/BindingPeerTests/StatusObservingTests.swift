@@ -22,16 +22,6 @@ struct StatusObservingTests {
     peer = Peer(name: "peer", hub: door)
   }
 
-  /// Looks until `condition` holds, at most 20 s.
-  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-    while !condition() {
-      if DispatchTime.now().uptimeNanoseconds > end { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
-  }
-
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
     let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
     #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })

@@ -1,7 +1,6 @@
 import BindingHub
 import BindingModel
 import BindingPeer
-import Dispatch
 import Testing
 
 private struct Lamp: Model {
@@ -29,16 +28,6 @@ struct StatusTests {
     options.offlineMilliseconds = 1
     other = Peer(name: "other", hub: hub)
     peer = Peer(name: "peer", hub: door, options: options)
-  }
-
-  /// Looks until `condition` holds, at most 20 s.
-  private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-    while !condition() {
-      if DispatchTime.now().uptimeNanoseconds > end { return false }
-      try? await Task.sleep(for: .milliseconds(2))
-    }
-    return true
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {

@@ -64,7 +64,8 @@ struct OutputTests {
 
   @Test("the hub's status has its fields and every counter")
   func status() throws {
-    let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json"], hub: bench.hub)
+    let status = try RunningProcess(
+      Bench.program("bindhub"), ["status", "--json", "--timeout", "20000"], hub: bench.hub)
     #expect(status.end() == 0)
     let found = try names(status.output.joined())
     let counters = [

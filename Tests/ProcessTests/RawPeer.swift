@@ -112,7 +112,7 @@ final class SilentConnections {
 extension Bench {
   /// A counter of the running hub.
   func counter(_ name: String, of group: String = "counters") throws -> Int {
-    let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json"], hub: hub)
+    let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json", "--timeout", "20000"], hub: hub)
     try #require(status.end() == 0, "\(status.output)")
     let json = try JSONSerialization.jsonObject(with: Data(status.output.joined().utf8)) as? [String: Any]
     return try #require((json?[group] as? [String: Any])?[name] as? Int, "\(status.output)")

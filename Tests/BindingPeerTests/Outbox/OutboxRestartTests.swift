@@ -7,16 +7,6 @@ import Testing
 
 @testable import BindingPeer
 
-/// Looks until `condition` holds, at most 20 s.
-private func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-  let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
-  while !condition() {
-    if DispatchTime.now().uptimeNanoseconds > end { return false }
-    try? await Task.sleep(for: .milliseconds(2))
-  }
-  return true
-}
-
 private func set(_ value: String) -> Proposal { Proposal(operations: [FieldOperation(.set, "level", json(value))]) }
 private let addOne = Proposal(operations: [FieldOperation(.add, "n", json("1"))])
 
