@@ -115,7 +115,8 @@ struct EphemeralFieldTests {
 
   @Test("who shares the model is present, by when it came, with what it says")
   func presence() async throws {
-    let (mine, _) = try await desks()
+    // Who does not hold the model any more has left it.
+    let (mine, theirs) = try await desks()
     let here = try await mine.presence(patience: .seconds(20))
     #expect(await eventually { here.peers.map(\.name) == ["left", "right"] })
     #expect(here.peers.map(\.tag) == [left.tag, right.tag])
@@ -124,6 +125,7 @@ struct EphemeralFieldTests {
     #expect(await eventually { here.peers.first?.says == .string("busy") })
     try here.say(json: nil)
     #expect(await eventually { here.peers.first?.says == nil })
+    withExtendedLifetime(theirs) {}
   }
 
   @Test("who looks is told who comes and who goes")
@@ -138,6 +140,7 @@ struct EphemeralFieldTests {
     await right.close()
     #expect(await eventually { seen.withLock { $0.last == ["left"] } })
     token.cancel()
+    withExtendedLifetime((here, mine)) {}
   }
 
   @Test("who only reads without types is present too")
@@ -147,6 +150,7 @@ struct EphemeralFieldTests {
     #expect(await model.whenCurrent(within: .seconds(20)))
     let here = try await mine.presence(patience: .seconds(20))
     #expect(await eventually { Set(here.peers.map(\.name)) == ["left", "right"] })
+    withExtendedLifetime(model) {}
   }
 }
 
