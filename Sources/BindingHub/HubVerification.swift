@@ -1,5 +1,4 @@
 public import BindingWire
-import ZeroMQ
 
 /// Has a hub compare the replicas of all peers with its own models, as `bindhub verify` does: without a session.
 public enum HubVerification {
@@ -36,21 +35,15 @@ public enum HubVerification {
   public static func ask(
     _ address: HubAddress, names: [String] = [], timeoutMilliseconds: Int
   ) throws(Failure) -> [Finding] {
-    guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
-      (try? socket.connect(address.description)) != nil
-    else { throw .noHub }
+    guard let inquiry = HubInquiry(to: address) else { throw .noHub }
     var findings: [Finding] = []
     var (after, start): (Topic, String?) = (Topics.none, nil)
-    var message = Message()
     repeat {
       let question = Verify(
         withinMilliseconds: UInt32(clamping: timeoutMilliseconds), after: after, names: Array(names.prefix(255)))
-      guard (try? socket.send(PeerMessage.verify(question).encode(session: 0, start: 0), [])) == .sent,
-        // A second more than the hub takes: then there is none.
-        (try? socket.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds + 1_000)) == true,
-        (try? socket.receive(into: &message)) == true, let (_, answer) = try? HubMessage.decode(message.unsafeBytes)
-      else { throw .noHub }
-      switch answer {
+      // A second more than the hub takes: then there is none.
+      switch inquiry.ask(.verify(question), timeoutMilliseconds: timeoutMilliseconds + 1_000) {
+      case nil: throw .noHub
       case .error(let error) where error.code == .unknownKind: throw .hubTooOld
       case .error(let error): throw .refused(error.text)
       case .statusReport(let report):

@@ -90,12 +90,20 @@ extension Field {
   @available(*, unavailable, message: "a field needs a default: write '@Field var level = 0.3'")
   public init() { fatalError("unavailable") }  // SAFETY: cannot be called
 
-  init(
-    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
-    policy: ConflictPolicy<Value>, line: FieldLine = .stored
-  ) {
-    var description = description
+  /// The same declaration in that line.
+  init(_ field: Field, in line: FieldLine) {
+    let declared = field.cell
+    var description = declared.description
     description.isEphemeral = line == .ephemeral
+    self.init(
+      declared: declared.declared, name: declared.declaredName, codec: declared.codec, description: description,
+      policy: declared.policy)
+  }
+
+  private init(
+    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
+    policy: ConflictPolicy<Value>
+  ) {
     cell = FieldCell(declared: declared, name: name, codec: codec, description: description, policy: policy)
   }
 }

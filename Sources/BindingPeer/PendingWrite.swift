@@ -96,7 +96,7 @@ extension Outcome {
     case .conflict(let conflict):
       "\(conflict.field) changed at \(conflict.version): "
         + (conflict.value.map { "set to \($0)" } ?? "deleted")
-        + " by \(conflict.origin.name)-\(conflict.origin.tag.short)"
+        + " by \(conflict.origin.fullName)"
     case .superseded: "\(subject): replaced by a later write of this program"
     case .expired: "\(subject): given up before it was carried out"
     case .unknown(let reason): "\(subject): outcome unknown: \(reason)"

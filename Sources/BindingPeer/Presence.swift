@@ -13,7 +13,12 @@ public final class Presence: Sendable {
   init(of line: SharedModel) {
     self.line = line
     news = Observable(PresentPeer.all(in: line))
-    let watching = line.observe { [weak self] _, _ in self?.lookAgain() }
+    let watching = line.observe { [weak self] reveal, missed in
+      // Other fields of the line, a cursor say, may change often.
+      if missed > 0 || reveal.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
+        self?.lookAgain()
+      }
+    }
     token.withLock { $0 = watching }
   }
 

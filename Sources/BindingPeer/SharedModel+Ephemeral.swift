@@ -37,11 +37,7 @@ extension Field where Value: FieldCodable {
   public init(
     wrappedValue: Value, _ line: FieldLine, name: String? = nil, unit: String? = nil, choices: [Value] = []
   ) {
-    self.init(
-      declared: wrappedValue, name: name, codec: .direct,
-      description: FieldDescription(
-        type: Value.fieldType, choices: choices.map(\.fieldJSON), unit: unit, defaultValue: wrappedValue.fieldJSON),
-      policy: .lastWrite, line: line)
+    self.init(Field(wrappedValue: wrappedValue, name, unit: unit, choices: choices), in: line)
   }
 }
 
@@ -50,13 +46,7 @@ extension Field where Value: FieldCodable & Comparable {
   public init(
     wrappedValue: Value, _ line: FieldLine, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil
   ) {
-    precondition(range.contains(wrappedValue), "a field's default must lie in its range")
-    self.init(
-      declared: wrappedValue, name: name, codec: .direct,
-      description: FieldDescription(
-        type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
-        defaultValue: wrappedValue.fieldJSON),
-      policy: .lastWrite, line: line)
+    self.init(Field(wrappedValue: wrappedValue, range, name: name, unit: unit), in: line)
   }
 }
 
@@ -64,10 +54,6 @@ extension Field where Value: Codable {
   /// The same for a field of a `Codable` type.
   @_disfavoredOverload
   public init(wrappedValue: Value, _ line: FieldLine, name: String? = nil) {
-    let codec = FieldCodec<Value>.codable
-    self.init(
-      declared: wrappedValue, name: name, codec: codec,
-      description: FieldDescription(type: codec.type, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid),
-      policy: .lastWrite, line: line)
+    self.init(Field(wrappedValue: wrappedValue, name), in: line)
   }
 }

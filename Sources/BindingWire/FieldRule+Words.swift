@@ -1,4 +1,10 @@
 extension FieldRule {
+  /// Why a value's text, which is known to be JSON, does not fit, in words that stand after the field's name; nil if it
+  /// does.
+  public func words(against value: UnsafeRawBufferPointer) -> String? {
+    misfit(value).map { words($0, of: (try? JSON(parsing: value)) ?? .null) }
+  }
+
   /// Why a value does not fit, in words that stand after the field's name: `7 is not in 0...1`.
   public func words(_ misfit: Misfit, of value: JSON) -> String {
     let shown = value.short

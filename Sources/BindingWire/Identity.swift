@@ -51,6 +51,9 @@ public struct Identity: Hashable, Sendable {
     self.secret = secret
     self.name = name
   }
+
+  /// What others see of it.
+  public var origin: Origin { Origin(tag: tag, name: name) }
 }
 
 /// Who proposed a commit.
@@ -67,6 +70,9 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   public static let none = Origin(tag: .none, name: "")
 
   public var description: String { "\(name)#\(tag.short)" }
+
+  /// The name, told apart from others that are the same, as people and scripts read it: `kitchen-3f2a`.
+  public var fullName: String { "\(name)-\(tag.short)" }
 }
 
 /// Sixteen lower-case hexadecimal digits, the highest first.

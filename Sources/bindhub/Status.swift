@@ -7,8 +7,7 @@ import Foundation
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show a running hub: sessions, models and every counter.")
 
-  @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
-  var hub: String?
+  @OptionGroup var choice: HubChoice
 
   @Flag(name: .long, help: "Print one JSON object.")
   var json = false
@@ -17,17 +16,9 @@ struct Status: ParsableCommand {
   var timeout = 2_000
 
   func run() throws {
-    let address: HubAddress
-    do throws(HubAddressError) {
-      address = if let hub { try HubAddress(hub) } else { try HubAddress.fromEnvironment().first ?? .userDefault }
-    } catch {
-      fail("\(error)", 64)
-    }
+    let address = choice.address()
     guard let report = HubStatus.ask(address, timeoutMilliseconds: timeout) else {
-      fail(
-        "No hub answers at \(address).\nStart one:  bindhub serve        "
-          + "Or name one:  bindhub status --hub tcp://host:7877",
-        69)
+      fail(HubChoice.noAnswer(at: address, to: "status"), 69)
     }
     print(json ? report.text : Status.words(report))
   }

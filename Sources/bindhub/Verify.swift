@@ -17,8 +17,7 @@ struct VerifyReplicas: ParsableCommand {
   @Argument(help: "Models, or prefixes that end in '/'; without any: all models.")
   var names: [String] = []
 
-  @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
-  var hub: String?
+  @OptionGroup var choice: HubChoice
 
   @Flag(name: .long, help: "Print one JSON object a model.")
   var json = false
@@ -39,12 +38,7 @@ struct VerifyReplicas: ParsableCommand {
   }
 
   func run() throws {
-    let address: HubAddress
-    do throws(HubAddressError) {
-      address = if let hub { try HubAddress(hub) } else { try HubAddress.fromEnvironment().first ?? .userDefault }
-    } catch {
-      fail("\(error)", 64)
-    }
+    let address = choice.address()
     let findings: [HubVerification.Finding]
     do throws(HubVerification.Failure) {
       findings = try HubVerification.ask(address, names: names, timeoutMilliseconds: timeout)
@@ -65,9 +59,7 @@ struct VerifyReplicas: ParsableCommand {
 extension HubVerification.Failure {
   func words(_ address: HubAddress) -> String {
     switch self {
-    case .noHub:
-      "No hub answers at \(address).\nStart one:  bindhub serve        "
-        + "Or name one:  bindhub verify --hub tcp://host:7877"
+    case .noHub: HubChoice.noAnswer(at: address, to: "verify")
     case .hubTooOld: "The hub at \(address) cannot be asked this: start it anew with this version of bindhub."
     case .refused(let text): "The hub refuses: \(text). Try again when they are done."
     case .restarted: "The hub was started anew meanwhile. Ask again."

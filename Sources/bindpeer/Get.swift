@@ -62,14 +62,14 @@ struct Get: AsyncParsableCommand {
   private func metaText(_ model: SharedModel, _ field: String) -> String {
     guard let record = model.record(field) else { return "" }
     return
-      "version \(record.version) by \(record.origin.name)-\(record.origin.tag.short) at \(Terminal.clock(record.time))"
+      "version \(record.version) by \(record.origin.fullName) at \(Terminal.clock(record.time))"
   }
 
   private func metaJSON(_ model: SharedModel, _ field: String) -> JSON {
     guard let record = model.record(field) else { return .null }
     return .object([
       .init("version", .integer(Int64(clamping: record.version))),
-      .init("origin", .string("\(record.origin.name)-\(record.origin.tag.short)")),
+      .init("origin", .string(record.origin.fullName)),
       .init("time", .integer(Int64(clamping: record.time))), .init("pending", .bool(record.isPending)),
     ])
   }

@@ -32,7 +32,7 @@ struct PeerList {
   }
 
   private func tell(_ peer: PresentPeer, in model: String) {
-    let name = "\(peer.name)-\(peer.tag.short)"
+    let name = Origin(tag: peer.tag, name: peer.name).fullName
     let since = UInt64(peer.since.timeIntervalSince1970 * 1_000)
     if common.json {
       Terminal.say(

@@ -129,7 +129,7 @@ struct WriteReport {
         .conflict,
         """
         refused: \(model.id).\(conflict.field) changed at \(conflict.version)\(since): \(value) by \
-        \(conflict.origin.name)-\(conflict.origin.tag.short), \(age(conflict.ageMilliseconds)) ago.
+        \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
         Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
         """)
     case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
@@ -175,7 +175,7 @@ extension Outcome {
         .init("outcome", .string("conflict")), .init("field", .string(conflict.field)),
         .init("version", .integer(Int64(clamping: conflict.version))),
         .init("value", (try? conflict.value?.json) ?? .null),
-        .init("origin", .string("\(conflict.origin.name)-\(conflict.origin.tag.short)")),
+        .init("origin", .string(conflict.origin.fullName)),
       ]
     case .superseded: members.append(.init("outcome", .string("superseded")))
     case .expired: members.append(.init("outcome", .string("expired")))

@@ -187,7 +187,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
   private func show(_ commit: CommitInfo, _ reveal: Reveal, of field: String?, folded: Int) {
     let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     guard !changes.isEmpty, left != 0 else { return }
-    let origin = "\(commit.origin.name)-\(commit.origin.tag.short)"
+    let origin = commit.origin.fullName
     if json {
       Terminal.say(
         .object([

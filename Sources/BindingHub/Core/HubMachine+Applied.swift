@@ -42,7 +42,8 @@ extension HubMachine {
       if entry.healed > record.healed {
         sequencer.counters.healedDivergences += UInt64(entry.healed - record.healed)
         sessions.with(id) { $0.joins[entry.topic]?.healed = entry.healed }
-        output.notices.append(.healed(peer: session.fullName, model: models[index].id, version: entry.version))
+        output.notices.append(
+          .healed(peer: session.identity.origin.fullName, model: models[index].id, version: entry.version))
       }
       if !barriers.isEmpty, entry.epoch == models[index].life(in: epoch) {
         barriers.reached(entry.version, of: index, by: id)
@@ -103,9 +104,4 @@ extension HubMachine {
           of: UInt32(clamping: barrier.wanted), end: end, missing: Array(missing.prefix(255)))),
       to: barrier.session, &output)
   }
-}
-
-extension SessionRecord {
-  /// The name of who speaks, told apart from others of that name.
-  var fullName: String { "\(identity.name)-\(identity.tag.short)" }
 }

@@ -10,6 +10,7 @@ extension HubMachine {
     let model = Names.model(ofEphemeral: name)
     let stored = modelIndex[model] ?? makeModel(model)
     let index = makeModel(name, ephemeral: EphemeralLine(of: models[stored], epoch: Epoch(start)))
+    ephemeralLines.append(index)
     models[index].otherLine = stored
     models[stored].otherLine = index
     return index
@@ -77,14 +78,16 @@ extension HubMachine {
 
   /// Whether a peer that is not joined has only lost its connection: its new session has not had the time to join.
   private func isComingBack(_ tag: Tag, to stored: Int, _ time: HubTime) -> Bool {
-    guard let id = sessions.identities[tag]?.session, let session = sessions[id] else { return false }
-    return !session.hasLeft.contains(models[stored].topic)
+    guard let identity = sessions.identities[tag], let session = identity.session.flatMap({ sessions[$0] }) else {
+      return false
+    }
+    return identity.presentSince[models[stored].topic] != nil
       && time.monotonic < session.welcomedAt + HubMachine.placeKeptMilliseconds
   }
 
   /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.
   mutating func tellPresences(_ time: HubTime) {
-    for index in models.indices where models[index].ephemeral != nil && !models[index].sessions.isEmpty {
+    for index in ephemeralLines where !models[index].sessions.isEmpty {
       if let stored = models[index].otherLine { tellPresence(ofModelAt: stored, time) }
     }
   }

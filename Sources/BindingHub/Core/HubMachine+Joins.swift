@@ -32,7 +32,6 @@ extension HubMachine {
     sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
         open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
-      $0.hasLeft.remove(model.topic)
     }
     sessions.identities[record.identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
@@ -64,7 +63,7 @@ extension HubMachine {
       if Mutant.isOn(.ignoreJoinedNumber) { return }
     #endif
     let model = models[index]
-    let origin = Origin(tag: identity.tag, name: identity.name)
+    let origin = identity.origin
     if join.undecided > 1 || model.knownWriter(identity.tag) != nil {
       let writer = model.writer(for: origin)
       sessions.identities[identity.tag]?.models.insert(index)

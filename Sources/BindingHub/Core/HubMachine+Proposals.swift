@@ -6,7 +6,7 @@ extension HubMachine {
     _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = sessions.with(session) {
-      (origin: Origin(tag: $0.identity.tag, name: $0.identity.name), connection: $0.connection, undecided: $0.undecided)
+      (origin: $0.identity.origin, connection: $0.connection, undecided: $0.undecided)
     }
     guard let (origin, connection, before) = speaker else { return }
     var proposals = proposals
@@ -239,7 +239,7 @@ extension HubMachine {
     _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) {
     guard let identity = sessions[proposal.session]?.identity else { return }
-    let origin = Origin(tag: identity.tag, name: identity.name)
+    let origin = identity.origin
     let writer = writer(origin, in: index)
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The frame was read once already, whole.

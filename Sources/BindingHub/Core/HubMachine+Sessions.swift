@@ -131,10 +131,7 @@ extension HubMachine {
 
   mutating func leave(_ topic: Topic, _ session: SessionID, _ time: HubTime) {
     forget(session, in: topic)
-    let isJoined = sessions.with(session) {
-      $0.hasLeft.insert(topic)
-      return $0.joins.removeValue(forKey: topic) != nil
-    }
+    let isJoined = sessions.with(session) { $0.joins.removeValue(forKey: topic) != nil }
     guard isJoined == true, let index = index(of: topic), let tag = sessions[session]?.identity.tag else { return }
     sessions.identities[tag]?.presentSince[topic] = nil
     release(tag, in: index, time)

@@ -15,6 +15,8 @@ public struct HubMachine {
   var sessions = Sessions()
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
+  /// The places of the ephemeral lines among them, which are looked at with each beat.
+  var ephemeralLines: [Int] = []
   /// Stands where a model was that nobody wrote.
   private let retired = ModelLog(id: "", topic: Topics.none)
   /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.

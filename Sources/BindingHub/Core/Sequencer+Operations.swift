@@ -88,14 +88,12 @@ extension Sequencer {
       }
     }
     guard misfit == nil, let rule = model.rule(of: id) else { return }
-    let field = "\(model.id).\(model.fields[id].name)"
-    guard !rule.isEphemeral else {
+    if rule.isEphemeral {
+      let field = "\(model.id).\(model.fields[id].name)"
       misfit = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
-      return
+    } else if let words = rule.words(against: value) {
+      misfit = "\(model.id).\(model.fields[id].name): \(words)"
     }
-    guard let fault = rule.misfit(value) else { return }
-    let json = (try? JSON(parsing: value)) ?? .null
-    misfit = "\(field): \(rule.words(fault, of: json))"
   }
 
   private func check(
@@ -176,7 +174,7 @@ extension Sequencer {
       return "others"
     }
     let other = model.conflict(on: field, now: time.wall).origin
-    return other.tag == .none ? "others" : "\(other.name)-\(other.tag.short)"
+    return other.tag == .none ? "others" : other.fullName
   }
 
   private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
@@ -218,10 +216,8 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
     guard let place = stored.rules.rules.place(of: field) else { return }
-    let rule = stored.rules.rules[place]
-    guard let fault = rule.misfit(value) else { return }
-    let json = (try? JSON(parsing: value)) ?? .null
-    throw .refused(.doesNotFit, "\(stored.id).\(field): \(rule.words(fault, of: json))")
+    guard let words = stored.rules.rules[place].words(against: value) else { return }
+    throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }
 
   /// Writes what a peer wants others to know of it into the field of its place.

@@ -147,7 +147,7 @@ struct Sequencer {
       let other = writerAnswered(by: proposal, in: model, time)
       throw .refused(
         .loop,
-        "\(origin.name)-\(origin.tag.short) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
+        "\(origin.fullName) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
           + "\(limits.maxHops)")
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }

@@ -13,8 +13,6 @@ struct SessionRecord {
   /// Whether it can be asked which versions it has applied.
   var reports: Bool
   var joins: [Topic: JoinRecord] = [:]
-  /// Models that it joined and left.
-  var hasLeft: Set<Topic> = []
   var prefixes: [String: UInt32] = [:]
   /// Outcomes that leave when the drain ends; `full` are messages that had no more room.
   var outcomes = OutcomesWriter()
@@ -52,7 +50,7 @@ struct IdentityRecord {
   var lastSeen: UInt64
   /// The models in which it has a mark.
   var models: Set<Int> = []
-  /// Since when it is in models that it has joined, milliseconds since 1970.
+  /// Since when it is in models that it has joined and not left, milliseconds since 1970.
   var presentSince: [Topic: UInt64] = [:]
 }
 

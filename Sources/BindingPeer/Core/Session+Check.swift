@@ -11,9 +11,9 @@ extension Session {
     guard Int(proposal.hops) <= limits.maxHops else {
       let answered = proposal.operations.lazy.compactMap { model.replica.place(of: $0.field) }
         .map { model.replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
-      let origins = [Origin(tag: identity.tag, name: identity.name)] + answered.prefix(1)
+      let origins = [identity.origin] + answered.prefix(1)
       throw .loop(
-        hops: Int(proposal.hops), limit: limits.maxHops, origins: origins.map { "\($0.name)-\($0.tag.short)" })
+        hops: Int(proposal.hops), limit: limits.maxHops, origins: origins.map(\.fullName))
     }
     guard proposal.conditions.count <= Condition.maxCount else {
       throw .tooMany(what: "conditions", count: proposal.conditions.count, limit: Condition.maxCount)

@@ -1,0 +1,22 @@
+import ArgumentParser
+import BindingWire
+
+/// Which running hub is asked.
+struct HubChoice: ParsableArguments {
+  @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
+  var hub: String?
+
+  /// Its address; ends the program with 64 if what was named is none.
+  func address() -> HubAddress {
+    do throws(HubAddressError) {
+      return if let hub { try HubAddress(hub) } else { try HubAddress.fromEnvironment().first ?? .userDefault }
+    } catch {
+      fail("\(error)", 64)
+    }
+  }
+
+  static func noAnswer(at address: HubAddress, to verb: String) -> String {
+    "No hub answers at \(address).\nStart one:  bindhub serve        "
+      + "Or name one:  bindhub \(verb) --hub tcp://host:7877"
+  }
+}
