@@ -21,6 +21,9 @@ final class HistoryStore: Store {
   var logID: LogID { store.logID }
   var epoch: Epoch { store.epoch }
   var durability: Durability { store.durability }
+  var tail: Tail { store.tail }
+  var isImmediate: Bool { store.isImmediate }
+  var status: StoreStatus { store.status }
 
   /// - Parameter path: added to if it is there.
   init(_ store: any Store, path: String, hub: String) throws(StoreError) {
@@ -42,17 +45,19 @@ final class HistoryStore: Store {
       switch result {
       case .stored: try note(batch)
       case .moved(let others): for other in others { try note(other) }
-      case .unknown: break
+      case .unknown, .full: break
       }
     }
     try flush()
     return results
   }
 
-  func load() throws(StoreError) -> [StoredModel] {
-    let stored = try store.load()
-    for model in stored { for batch in model.batches { try learn(batch) } }
-    return stored
+  func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
+    try store.load { model throws(StoreError) in
+      names[model.model] = try Dictionary(
+        uniqueKeysWithValues: ModelFold(model).names.enumerated().map { (FieldID($0), $1) })
+      try each(model)
+    }
   }
 
   func load(_ model: String) throws(StoreError) -> StoredModel? { try store.load(model) }
@@ -62,6 +67,12 @@ final class HistoryStore: Store {
     note([.init("e", "epoch"), .init("epoch", .unsigned(epoch))])
     try flush()
   }
+
+  func forget(_ tags: Set<Tag>) { store.forget(tags) }
+
+  func upkeep() throws(StoreError) -> Bool { try store.upkeep() }
+
+  func close() throws(StoreError) { try store.close() }
 
   private func note(_ batch: Batch) throws(StoreError) {
     guard let group = try learn(batch) else { return }

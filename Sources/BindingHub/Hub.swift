@@ -94,6 +94,8 @@ public struct HubOptions: Sendable {
   public var leaseMilliseconds: UInt32 = 10_000
   /// Whether peers are asked for what a restarted hub lacks.
   public var isRescueOn = true
+  /// Opens where commits are kept, on the hub's thread; nil: they live as long as the hub.
+  public var store: (@Sendable () throws(StoreError) -> any Store)?
   /// A file to which every commit is written once it is stored, before it is published (`docs/histories.md`).
   public var historyPath: String?
   public var limits = Limits()
@@ -102,7 +104,7 @@ public struct HubOptions: Sendable {
 }
 
 /// Why a hub does not start.
-public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
+public enum HubFailure: Error, Sendable, CustomStringConvertible {
   /// Another hub listens there.
   case addressInUse(address: String, process: Int32?)
   /// The address lies beyond this machine and nothing protects it.
@@ -112,6 +114,8 @@ public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
   case cannotListen(address: String, problem: String)
   /// The history that was asked for cannot be written.
   case history(problem: String)
+  /// The store cannot be opened, or does not hold what was written.
+  case store(StoreError)
   case system(String)
 
   public var description: String {
@@ -125,6 +129,7 @@ public enum HubFailure: Error, Sendable, Equatable, CustomStringConvertible {
     case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
     case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
     case .history(let problem), .system(let problem): problem
+    case .store(let error): error.description
     }
   }
 }

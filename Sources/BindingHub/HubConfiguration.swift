@@ -26,6 +26,8 @@ public struct HubConfiguration: Sendable {
   public var maxUnconfirmedOutcomes = 1_024
   /// Proposals of one model that wait while its batch is being stored; past it they are held.
   public var maxWaitingProposals = 4_096
+  /// How long nothing is decided after a batch for which the store had no room.
+  public var fullMilliseconds: UInt64 = 1_000
   /// How long a model's owner may take to say whether a proposal is carried out.
   public var judgingMilliseconds: UInt64 = 2_000
   /// Identities remembered at most, and how long one without a session is, milliseconds.

@@ -17,8 +17,8 @@ struct LogFile {
     }
   }
 
-  /// The birth of the hub that starts now, noted for the one after it.
-  func nextBirth() throws(HubFailure) -> HubBirth {
+  /// The memory of the hub that starts now, noted for the one after it.
+  func nextStore() throws(HubFailure) -> MemoryStore {
     let before = path.flatMap(LogFile.read)
     let logID = before?.logID ?? UInt64.random(in: 1 ... .max)
     // Counted up, so that a later epoch is a greater number; the lower half is chance, so that two lives never share
@@ -30,7 +30,7 @@ struct LogFile {
     } catch {
       throw .directory(path: path.map(LogFile.directory) ?? "", problem: error.description)
     }
-    return HubBirth(logID: logID, epoch: epoch, start: UInt32.random(in: 1 ... .max), tailProven: before == nil)
+    return MemoryStore(logID: logID, epoch: epoch, tail: before == nil ? .proven : .unproven)
   }
 
   /// Notes the life that the log is in, so that a later one never counts below it.

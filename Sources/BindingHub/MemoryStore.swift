@@ -7,12 +7,16 @@ public import BindingWire
 public final class MemoryStore: Store {
   public let logID: LogID
   public private(set) var epoch: Epoch
+  public let tail: Tail
   public var durability: Durability { .memory }
+  public var isImmediate: Bool { true }
   private var records: [String: UInt64] = [:]
 
-  public init(logID: LogID, epoch: Epoch) {
+  /// - Parameter tail: unproven where a hub with this log has run before.
+  public init(logID: LogID, epoch: Epoch, tail: Tail = .proven) {
     self.logID = logID
     self.epoch = epoch
+    self.tail = tail
   }
 
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
@@ -29,7 +33,7 @@ public final class MemoryStore: Store {
     return results
   }
 
-  public func load() throws(StoreError) -> [StoredModel] { [] }
+  public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}
 
   public func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
 

@@ -7,19 +7,72 @@ public import BindingWire
 /// - `append` takes batches of different models, each decided on the record before its own. A batch is taken whole or
 ///   not at all, and a batch that was taken is as durable as the store says before `append` returns. Several hubs
 ///   may append to one store: then the head decides who was first.
-/// - `load` gives a model as all taken batches make it, in their order.
+/// - `load` gives a model as all taken batches make it: a snapshot and the batches after it, in their order.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
+///
+/// A store is used by one thread at a time: by the hub's own if it `isImmediate`, else by a thread of its own.
 public protocol Store: AnyObject {
   var logID: LogID { get }
   var epoch: Epoch { get }
   var durability: Durability { get }
+  /// What is known of the end of the log that was opened.
+  var tail: Tail { get }
+  /// Whether nothing here waits for a disk or another machine, so that it may be called between two messages.
+  var isImmediate: Bool { get }
+  /// For people, in the hub's status.
+  var status: StoreStatus { get }
   /// Appends each batch to its model's log.
   func append(_ batches: [Batch]) throws(StoreError) -> [Appended]
-  /// All models, for a hub that starts; or one, for a hub that does not know what became of its batch.
-  func load() throws(StoreError) -> [StoredModel]
+  /// Hands over all models, one after the other, for a hub that starts.
+  func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError)
+  /// One model, for a hub that does not know what became of its batch.
   func load(_ model: String) throws(StoreError) -> StoredModel?
   /// Begins another life of the log: acknowledged commits may be missing.
   func start(_ epoch: Epoch) throws(StoreError)
+  /// Nobody will ask again what became of the proposals of these identities; they may be kept all the same.
+  func forget(_ tags: Set<Tag>)
+  /// Does a few milliseconds of the work that nobody waits for, folding old batches into snapshots and the like.
+  /// - Returns: whether there is more to do at once.
+  func upkeep() throws(StoreError) -> Bool
+  /// Ends cleanly: all that was taken is kept, and the log's next life needs no new epoch.
+  func close() throws(StoreError)
+}
+
+extension Store {
+  public var tail: Tail { .proven }
+  public var isImmediate: Bool { false }
+  public var status: StoreStatus { StoreStatus() }
+  public func forget(_ tags: Set<Tag>) {}
+  public func upkeep() throws(StoreError) -> Bool { false }
+  public func close() throws(StoreError) {}
+}
+
+/// What a store knows of the end of its log when it is opened.
+public enum Tail: Sendable {
+  /// Every acknowledged commit is there, or nobody has ever written any.
+  case proven
+  /// Acknowledged commits may be missing, so the log is in a new epoch, and peers are asked for what it lacks.
+  case unproven
+  /// It was put back on purpose to an earlier state: a new epoch, in which peers are asked for nothing.
+  case restored
+}
+
+/// A store, for people.
+public struct StoreStatus: Sendable, Hashable {
+  /// The file; nil: there is none.
+  public var path: String?
+  /// Bytes on disk in all, and of batches that are not folded yet.
+  public var bytes: UInt64
+  public var logBytes: UInt64
+  /// Whether the disk had no room for the last batch.
+  public var isFull: Bool
+
+  public init(path: String? = nil, bytes: UInt64 = 0, logBytes: UInt64 = 0, isFull: Bool = false) {
+    self.path = path
+    self.bytes = bytes
+    self.logBytes = logBytes
+    self.isFull = isFull
+  }
 }
 
 /// What became of a batch.
@@ -29,6 +82,8 @@ public enum Appended: Sendable {
   case moved([Batch])
   /// It may have been taken or not: the model has to be loaded before anything is said about it.
   case unknown
+  /// There is no room for it. It was not taken; a later one may be.
+  case full
 }
 
 /// One model's decisions of one drain: the unit of storing.
@@ -73,22 +128,28 @@ public struct Decision: Sendable, Hashable {
   }
 }
 
-/// A model as it is stored.
-public struct StoredModel: Sendable {
-  public var model: String
-  public var epoch: Epoch
-  public var batches: [Batch]
-
-  public init(model: String, epoch: Epoch, batches: [Batch]) {
-    self.model = model
-    self.epoch = epoch
-    self.batches = batches
-  }
-}
-
-/// A store that can go on no longer.
+/// A store that cannot be opened, or can go on no longer.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
+  public enum Kind: Sendable {
+    /// Another hub has it.
+    case inUse
+    /// It cannot be made or opened where it was asked for.
+    case cannotOpen
+    /// What is there is not what was written.
+    case damaged
+    /// It was written by a later version.
+    case newer
+    /// The disk did not confirm what it was given: nobody knows what it holds (R12).
+    case syncFailed
+    /// It could not be read or written.
+    case failed
+  }
+  public var kind: Kind
+  /// Names the file and what to do.
   public var description: String
 
-  public init(_ description: String) { self.description = description }
+  public init(_ description: String, _ kind: Kind = .failed) {
+    self.description = description
+    self.kind = kind
+  }
 }

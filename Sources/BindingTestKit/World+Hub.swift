@@ -65,7 +65,7 @@ extension World {
     try settleHub()
   }
 
-  func startHub() {
+  func startHub() throws(Broken) {
     hubLife += 1
     let isProven = hubLife == 1 || climate.isDurable && !isTailLost
     if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
@@ -79,9 +79,15 @@ extension World {
     configuration.limits.maxUndecided = climate.maxUndecided
     configuration.limits.chunkBytes = climate.chunkBytes
     let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven)
-    let models = Swift.Set(log.map(\.model)).sorted().map(stored)
-    hub = HubMachine(
-      configuration: configuration, birth: birth, stored: models, time: hubTime, epochSeed: chance.next())
+    var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
+    for model in Swift.Set(log.map(\.model)).sorted() {
+      do {
+        try hub.restore(stored(model))
+      } catch {
+        throw broken(.order, "\(error)")
+      }
+    }
+    self.hub = hub
     hubOutput.removeAll()
     checkedFrames = 0
     agenda.add(.tickHub(hubLife), at: now + 1)

@@ -37,7 +37,7 @@ extension World {
   }
 
   func stored(_ model: String) -> StoredModel {
-    StoredModel(model: model, epoch: epoch, batches: log.filter { $0.model == model })
+    StoredModel(model: model, batches: log.filter { $0.model == model })
   }
 
   private func answer(_ batches: [Batch]) throws(Broken) {

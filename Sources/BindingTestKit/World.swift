@@ -93,7 +93,7 @@ public final class World {
   /// Runs the whole history.
   /// - Throws: `Broken`, naming the invariant and the moment.
   public func run() throws(Broken) {
-    startHub()
+    try startHub()
     for index in peers.indices {
       if climate.writesTooDeep { try writeTooDeep(index) }
       agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(0...50))
@@ -103,7 +103,7 @@ public final class World {
     try run(until: chaosEnds)
     isChaos = false
     note("healing")
-    if hub == nil { startHub() }
+    if hub == nil { try startHub() }
     // Long enough for leases, back-offs, two beats of resending and a rescue.
     try run(until: chaosEnds + 15_000)
     // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
@@ -147,7 +147,7 @@ public final class World {
       let wait = due == .max ? 200 : min(due - min(due, peerNow(peer)), 200)
       agenda.add(.tickPeer(peer: peer, life: life), at: now + max(wait, 25))
     case .act(let peer): try act(peer)
-    case .startHub: if hub == nil { startHub() }
+    case .startHub: if hub == nil { try startHub() }
     case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
     case .answer(let peer, let life, let model, let hops):
       if peers[peer].life == life, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }

@@ -104,7 +104,7 @@ extension WireReader {
   }
 
   /// A byte or number that must be one of an enumeration's.
-  mutating func choice<Choice: RawRepresentable>(
+  public mutating func choice<Choice: RawRepresentable>(
     _ place: StaticString, _ number: Choice.RawValue, _ allowed: String
   ) throws(WireError) -> Choice {
     guard let choice = Choice(rawValue: number) else { throw error(place, "is \(number); allowed are \(allowed)") }
@@ -143,9 +143,9 @@ extension WireReader {
     return topic
   }
 
-  mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
+  public mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
 
-  mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
+  public mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
     Origin(tag: try tag(place), name: try text8(place))
   }
 }
@@ -155,7 +155,7 @@ extension WireWriter {
     for element in elements { element.write(to: &self) }
   }
 
-  mutating func origin(_ origin: Origin) {
+  public mutating func origin(_ origin: Origin) {
     u64(origin.tag.rawValue)
     text8(origin.name)
   }

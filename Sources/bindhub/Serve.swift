@@ -81,7 +81,7 @@ struct Serve: ParsableCommand {
       do throws(StoreError) {
         try hub.wait()
       } catch {
-        fail("The store cannot go on: \(error)", 74)
+        fail("The store cannot go on: \(error)", error.exitCode)
       }
     } catch {
       fail(error.description, error.exitCode)
@@ -149,7 +149,19 @@ extension HubFailure {
     switch self {
     case .addressInUse, .directory, .cannotListen, .history: 73
     case .notLoopback: 78
+    case .store(let error): error.exitCode
     case .system: 70
+    }
+  }
+}
+
+extension StoreError {
+  /// What scripts look at (EX_CANTCREAT, EX_IOERR, EX_SOFTWARE of sysexits).
+  var exitCode: Int32 {
+    switch kind {
+    case .inUse, .cannotOpen: 73
+    case .damaged, .newer, .failed: 74
+    case .syncFailed: 70
     }
   }
 }

@@ -77,7 +77,7 @@ import Testing
     bench.write(.ann, 1, Self.wide)
     bench.write(.ann, 2, Self.narrow)
     let refused = bench.write(.ann, 3, .set("level", "7"))
-    var later = HubBench(store: bench.store, stored: try bench.store.load())
+    var later = HubBench(store: bench.store, stored: try bench.store.loadAll())
     let ann = Speaker.ann.again(9)
     later.live(ann)
     #expect(later.write(ann, 3, .set("level", "7")) == refused)
@@ -88,7 +88,7 @@ import Testing
   @Test("a description of a batch that was not stored binds nobody; that of the other hub does")
   mutating func moved() throws {
     bench.write(.ann, 1, Self.wide)
-    var other = HubBench(store: bench.store, stored: try bench.store.load())
+    var other = HubBench(store: bench.store, stored: try bench.store.loadAll())
     other.live(.ben)
     other.write(.ben, 1, Self.narrow)
     let free = WireOperation.set("@description", "{}")

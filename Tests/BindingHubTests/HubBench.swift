@@ -36,8 +36,10 @@ struct HubBench {
     let birth = HubBirth(logID: 3, epoch: Self.epoch, start: Self.start, tailProven: tailProven)
     self.store = store
     machine = HubMachine(
-      configuration: configuration, birth: birth, stored: stored, time: HubTime(monotonic: 1_000, wall: 500_000),
-      epochSeed: 11)
+      configuration: configuration, birth: birth, time: HubTime(monotonic: 1_000, wall: 500_000), epochSeed: 11)
+    for model in stored {
+      do { try machine.restore(model) } catch { Issue.record("\(error)") }
+    }
   }
 
   var time: HubTime { HubTime(monotonic: now, wall: 499_000 + now) }

@@ -17,13 +17,24 @@ final class LogStore: Store {
     }
   }
 
-  func load() throws(StoreError) -> [StoredModel] {
-    logs.sorted { $0.key < $1.key }.map { StoredModel(model: $0.key, epoch: epoch, batches: $0.value) }
+  func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
+    for (model, batches) in logs.sorted(by: { $0.key < $1.key }) {
+      try each(StoredModel(model: model, batches: batches))
+    }
   }
 
   func load(_ model: String) throws(StoreError) -> StoredModel? {
-    logs[model].map { StoredModel(model: model, epoch: epoch, batches: $0) }
+    logs[model].map { StoredModel(model: model, batches: $0) }
   }
 
   func start(_ epoch: Epoch) throws(StoreError) { self.epoch = epoch }
+}
+
+extension Store {
+  /// All models at once.
+  func loadAll() throws(StoreError) -> [StoredModel] {
+    var models: [StoredModel] = []
+    try load { models.append($0) }
+    return models
+  }
 }

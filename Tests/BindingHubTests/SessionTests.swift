@@ -208,7 +208,7 @@ import Testing
     bench = HubBench(store: store)
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench = HubBench(store: store, stored: try store.load())
+    bench = HubBench(store: store, stored: try store.loadAll())
     #expect(bench.live(.ann).welcome(.ann)?.knewIdentity == true)
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
     #expect(bench.live(.ben).welcome(.ben)?.knewIdentity == false)

@@ -135,7 +135,7 @@ import Testing
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     bench.settle(.unknown)
-    bench.reload(StoredModel(model: "lamp", epoch: HubBench.epoch, batches: []))
+    bench.reload(StoredModel(model: "lamp", batches: []))
     bench.settling = .atOnce
     #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(1))
     #expect(bench.read().values == ["n": "1"])

@@ -126,7 +126,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     bench.write(.ann, 3, .set("a", "{"))
     let before = bench.read()
 
-    var later = HubBench(store: store, stored: try store.load())
+    var later = HubBench(store: store, stored: try store.loadAll())
     let read = later.read()
     #expect(read.version == before.version)
     #expect(read.fields == before.fields)
@@ -142,7 +142,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     _ = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0, set: "2")])
     #expect(try store.load("b")?.batches == [Self.batch("b", after: 0, set: "2")])
     #expect(try store.load("c")?.batches == nil)
-    #expect(try store.load().map(\.model) == ["a", "b"])
+    #expect(try store.loadAll().map(\.model) == ["a", "b"])
   }
 
   @Test("a new epoch is remembered", arguments: StoreCase.all)

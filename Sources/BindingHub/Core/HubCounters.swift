@@ -40,6 +40,8 @@ public struct HubCounters: Sendable, Hashable {
   public var rescuedFields: UInt64 = 0
   public var movedBatches: UInt64 = 0
   public var unknownBatches: UInt64 = 0
+  /// Batches for which the store had no room.
+  public var fullAppends: UInt64 = 0
   public var forgottenIdentities: UInt64 = 0
   /// Proposals that a model's owner was asked about, and how often it did not answer.
   public var judged: UInt64 = 0

@@ -44,7 +44,7 @@ extension HubMachine {
     if let writer = model.knownWriter(record.identity.tag) {
       model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
     }
-    raiseMark(join, record.identity, index)
+    raiseMark(join, record.identity, index, time)
     touch(index)
     if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
   }
@@ -58,7 +58,7 @@ extension HubMachine {
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
   /// decided: then `raiseMarks` comes back to it, before the join is answered.
-  private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int) {
+  private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int, _ time: HubTime) {
     #if MUTANTS
       if Mutant.isOn(.ignoreJoinedNumber) { return }
     #endif
@@ -68,7 +68,9 @@ extension HubMachine {
       let writer = model.writer(for: origin)
       sessions.identities[identity.tag]?.models.insert(index)
       let decided = max(join.undecided, 1) - 1
-      guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending else { return }
+      guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
+        model.ephemeral != nil || !isFull(time)
+      else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }
       #if MUTANTS
@@ -79,12 +81,15 @@ extension HubMachine {
     }
   }
 
+  /// Whether the store has no room, as far as we know.
+  func isFull(_ time: HubTime) -> Bool { time.monotonic < sequencer.storeFullUntil }
+
   /// Raises the marks for joins that came while a batch was being stored.
-  mutating func raiseMarks(_ index: Int) {
+  mutating func raiseMarks(_ index: Int, _ time: HubTime) {
     let model = models[index]
     for id in model.waitingJoins {
       guard let session = sessions[id], let join = session.joins[model.topic]?.open else { continue }
-      raiseMark(join, session.identity, index)
+      raiseMark(join, session.identity, index, time)
     }
   }
 
@@ -175,7 +180,7 @@ extension HubMachine {
     let model = models[index]
     guard let rescue = model.rescue else { return true }
     guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
-      !model.isAppending
+      !model.isAppending, !isFull(time)
     else { return false }
     var isComplete = true
     if let best = rescue.best {
@@ -202,6 +207,11 @@ extension HubMachine {
         continue
       }
       let isSubscribed = sessions.isSubscribed(session, to: model.topic)
+      // Where the store is full a mark may not have been raised yet.
+      if model.mark(of: session.identity.tag) < max(join.undecided, 1) - 1, isFull(time), model.ephemeral == nil {
+        still.append(id)
+        continue
+      }
       guard isSubscribed || record.way == .routed || record.subscribeBy <= time.monotonic else {
         still.append(id)
         continue

@@ -25,7 +25,7 @@ extension HubMachine {
       }
       touch(model)
       if undecided >= configuration.limits.maxUndecided {
-        hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
+        hold(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
       if models[model].isBusy {
@@ -36,7 +36,7 @@ extension HubMachine {
           models[model].waiting.append(.init(session: session, frame: bytes, index: index))
           undecided += 1
         } else {
-          hold(proposals.topic, proposals.number, pauseMilliseconds: 20, session)
+          hold(proposals.topic, proposals.number, pause: 20, session)
         }
         continue
       }
@@ -55,10 +55,11 @@ extension HubMachine {
   }
 
   private mutating func hold(
-    _ topic: Topic, _ number: ProposalNumber, pauseMilliseconds: UInt32, _ session: SessionID
+    _ topic: Topic, _ number: ProposalNumber, _ code: HoldCode = .busy, pause pauseMilliseconds: UInt32,
+    _ session: SessionID
   ) {
     sequencer.counters.holds += 1
-    tell(.init(topic: topic, number: number, .hold(.busy, pauseMilliseconds: pauseMilliseconds)), session)
+    tell(.init(topic: topic, number: number, .hold(code, pauseMilliseconds: pauseMilliseconds)), session)
   }
 
   /// The place of an identity among a model's writers.
@@ -83,7 +84,7 @@ extension HubMachine {
   ) -> Decided {
     let log = models[model]
     if log.hand.isOpen, log.hand.commits.isFull {
-      hold(proposal.topic, proposal.number, pauseMilliseconds: 1, session)
+      hold(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
     let answers = log.hand.answers.count
@@ -127,7 +128,7 @@ extension HubMachine {
     for index in touched {
       let isRescued = finishRescue(index, time)
       let model = models[index]
-      if !model.waitingJoins.isEmpty { raiseMarks(index) }
+      if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
       if model.hasHand, !model.isAppending, model.ephemeral == nil {
         let batch = model.takeBatch(epoch: epoch)
         #if MUTANTS
@@ -168,6 +169,10 @@ extension HubMachine {
           models[index].apply(other, recentLimit: configuration.recentCommits)
           publish(other, index, &output)
         }
+      case .full:
+        sequencer.counters.fullAppends += 1
+        sequencer.storeFullUntil = time.monotonic + configuration.fullMilliseconds
+        putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: configuration.fullMilliseconds))
       case .unknown:
         sequencer.counters.unknownBatches += 1
         output.reload.append(batch.model)
@@ -182,12 +187,33 @@ extension HubMachine {
   public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
     guard let index = modelIndex[stored.model] else { return }
     putOff(index)
-    for batch in stored.batches where batch.record > models[index].records {
-      models[index].apply(batch, recentLimit: configuration.recentCommits)
-      publish(batch, index, &output)
+    do throws(StoreError) {
+      try takeIn(stored, index, &output)
+    } catch {
+      output.failure = error
+      return
     }
     goOn(index, time, &output)
     finishDrain(time: time, into: &output)
+  }
+
+  /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
+  /// the head, and catches up.
+  private mutating func takeIn(
+    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
+  ) throws(StoreError) {
+    let model = models[index]
+    let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
+    guard folded.record <= model.records else {
+      try model.restore(stored, recentLimit: configuration.recentCommits)
+      model.headsLeft = 3
+      recentlyChanged.insert(index)
+      return
+    }
+    for batch in stored.batches where batch.record > model.records {
+      model.apply(batch, recentLimit: configuration.recentCommits)
+      publish(batch, index, &output)
+    }
   }
 
   mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
@@ -208,13 +234,13 @@ extension HubMachine {
   }
 
   /// Undoes the hand; its proposers are asked to send again.
-  private mutating func putOff(_ index: Int) {
+  private mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
     let answers = model.hand.answers
     if let rescue = model.hand.rescue { model.rescue = rescue }
     model.isAppending = false
     dropHand(index)
-    for answer in answers { hold(model.topic, answer.number, pauseMilliseconds: 5, answer.session) }
+    for answer in answers { hold(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 
   /// Decides what waited for the store, or for the owner.
@@ -222,7 +248,7 @@ extension HubMachine {
     touch(index)
     guard !models[index].isAppending else { return }
     believeLate(index, time, &output)
-    raiseMarks(index)
+    raiseMarks(index, time)
     var waiting = models[index].waiting[...]
     if let judging = models[index].judging {
       guard let leave = judging.leave else { return }

@@ -97,6 +97,7 @@ extension HubMachine {
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
     writersBefore.remove(tag)
+    forgotten.insert(tag)
     sequencer.counters.forgottenIdentities += 1
     for index in identity.models { models[index].forget([tag]) }
   }

@@ -39,16 +39,15 @@ public struct HubMachine {
   var writersBefore: Set<Tag> = []
   var barriers = Barriers()
   var verifications: [Verification] = []
-  /// What the gate has counted, for who asks for the status.
+  /// Identities that were forgotten since the caller last took them, for the store to forget.
+  public var forgotten: Set<Tag> = []
+  /// What the gate has counted, and how the store is, for who asks for the status.
   var gate = GateCounters()
+  var store = StoreStatus()
   var countersOfMachine: HubCounters { sequencer.counters }
 
-  /// - Parameters:
-  ///   - stored: the models that the store has.
-  ///   - epochSeed: chance for a later epoch's number.
-  public init(
-    configuration: HubConfiguration, birth: HubBirth, stored: [StoredModel], time: HubTime, epochSeed: UInt64
-  ) {
+  /// - Parameter epochSeed: chance for a later epoch's number.
+  public init(configuration: HubConfiguration, birth: HubBirth, time: HubTime, epochSeed: UInt64) {
     self.configuration = configuration
     start = birth.start
     logID = birth.logID
@@ -65,16 +64,18 @@ public struct HubMachine {
     lastTick = time.monotonic
     startedAt = time.monotonic
     random = epochSeed
-    for model in stored {
-      let index = makeModel(model.model)
-      for batch in model.batches { models[index].apply(batch, recentLimit: configuration.recentCommits) }
-      writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
-      #if MUTANTS
-        if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
-      #endif
-      if let last = model.batches.last, last.epoch != epoch {
-        models[index].rescuedFrom = RescuePoint(epoch: last.epoch, version: models[index].version)
-      }
+  }
+
+  /// Takes in a model that the store has, before anything else.
+  public mutating func restore(_ stored: StoredModel) throws(StoreError) {
+    let index = makeModel(stored.model)
+    try models[index].restore(stored, recentLimit: configuration.recentCommits)
+    writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
+    #if MUTANTS
+      if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
+    #endif
+    if models[index].records > 0, models[index].lastEpoch != epoch {
+      models[index].rescuedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
   }
 
@@ -84,6 +85,7 @@ public struct HubMachine {
   public var nextDeadline: UInt64 {
     var deadline = min(nextBeat, sessions.nextExpiry, barriers.nextDeadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
+    if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }
     for index in touched {
       if let rescue = models[index].rescue {
         deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))

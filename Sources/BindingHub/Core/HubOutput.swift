@@ -19,6 +19,8 @@ public struct HubOutput: Sendable {
   public var reload: [String] = []
   /// Set when acknowledged commits are missing: to be noted in the store before the batches are.
   public var newEpoch: Epoch?
+  /// The store gave back what cannot be read: the hub cannot go on.
+  public var failure: StoreError?
   /// Worth a line in the log.
   public var notices: [HubNotice] = []
 
@@ -47,6 +49,7 @@ public struct HubOutput: Sendable {
     cut.removeAll(keepingCapacity: true)
     reload.removeAll(keepingCapacity: true)
     newEpoch = nil
+    failure = nil
     notices.removeAll()
   }
 

@@ -19,8 +19,10 @@ final class ModelLog {
   @exclusivity(unchecked) var judging: Judging?
   @exclusivity(unchecked) var fields = FieldSlots()
   @exclusivity(unchecked) var version: Version = 0
-  /// Batches that this log holds.
-  @exclusivity(unchecked) private(set) var records: UInt64 = 0
+  /// Batches that this log holds, the life of the last one, and the wall time of the last that changed a field.
+  @exclusivity(unchecked) var records: UInt64 = 0
+  @exclusivity(unchecked) var lastEpoch: Epoch = 0
+  @exclusivity(unchecked) var lastTime: UInt64 = 0
   @exclusivity(unchecked) private(set) var writers: [WriterRecord] = []
   @exclusivity(unchecked) private var writerIndex: [Tag: Int] = [:]
   @exclusivity(unchecked) private var forgetting: Set<Tag> = []
@@ -217,6 +219,7 @@ final class ModelLog {
   /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
   func apply(_ batch: Batch, recentLimit: Int) {
     records = batch.record
+    lastEpoch = batch.epoch
     if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit: recentLimit) } }
     for decision in batch.decisions {
       let index = writer(for: decision.origin)
@@ -253,14 +256,22 @@ final class ModelLog {
       version = cursor.version
       let writer = writerOfOrigin[Int(cursor.origin)]
       writers[writer].rememberCommit(cursor.number, cursor.version)
+      writers[writer].decidedAt = cursor.time
       raise(writer, to: cursor.number)
     }
+    lastTime = cursor.time
     takeStoredRules()
     if recent.count > 2 * recentLimit {
       let dropped = recent.count - recentLimit
       recentSince = recent[dropped - 1].version
       recent.removeFirst(dropped)
     }
+  }
+
+  /// Deltas are computed from the fields' own versions, up to the present one.
+  func forgetRecent() {
+    recent.removeAll()
+    recentSince = version
   }
 
   private func raise(_ writer: Int, to number: ProposalNumber) {

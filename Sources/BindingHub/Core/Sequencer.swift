@@ -7,6 +7,8 @@ struct Sequencer {
   let maxUnconfirmedOutcomes: Int
   var epoch: Epoch
   var counters = HubCounters()
+  /// Until then, on the monotonic clock, nothing is decided that needs room in the store, which has none.
+  var storeFullUntil: UInt64 = 0
   /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
   var ordinal: UInt64 = 0
 
@@ -60,6 +62,9 @@ struct Sequencer {
       if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
     #endif
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
+    if model.ephemeral == nil, time.monotonic < storeFullUntil {
+      return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
+    }
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
     // A mark never goes back, whatever is decided.

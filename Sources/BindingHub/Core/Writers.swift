@@ -7,6 +7,8 @@ struct WriterRecord {
   /// The highest number that was decided, and that was stored.
   var decidedMark: ProposalNumber = 0
   var storedMark: ProposalNumber = 0
+  /// When its last commit was made, by the wall clock of the hub; 0: it has made none.
+  var decidedAt: UInt64 = 0
   /// The peer has seen all outcomes up to here.
   private(set) var confirmed: ProposalNumber = 0
   /// Outcomes that it has not confirmed.
@@ -82,5 +84,34 @@ struct WriterRecord {
     guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }
     guard run.version > 0 else { return run.outcome }
     return .committed(count: 1, version: run.version + Version(number - run.number))
+  }
+
+  /// What became of each number from `first` on, neighbouring commits in one.
+  func outcomes(from first: ProposalNumber) -> [(number: ProposalNumber, rest: WireOutcome.Rest)] {
+    runs[self.first...].compactMap { run in
+      guard run.number + (run.count - 1) >= first else { return nil }
+      guard run.version > 0 else { return (run.number, run.outcome) }
+      let skipped = max(run.number, first) - run.number
+      return (
+        run.number + skipped,
+        .committed(count: UInt16(clamping: run.count - skipped), version: run.version + Version(skipped))
+      )
+    }
+  }
+
+  /// Takes in what was stored of a writer.
+  mutating func restore(
+    mark: ProposalNumber, confirmed: ProposalNumber, decidedAt: UInt64, _ outcomes: [WireOutcome]
+  ) {
+    (storedMark, decidedMark) = (mark, mark)
+    self.decidedAt = decidedAt
+    self.confirmed = confirmed
+    for outcome in outcomes {
+      if case .committed(let count, let version) = outcome.rest {
+        for offset in 0..<UInt32(count) { rememberCommit(outcome.number + offset, version + Version(offset)) }
+      } else {
+        remember(outcome.rest, of: outcome.number)
+      }
+    }
   }
 }

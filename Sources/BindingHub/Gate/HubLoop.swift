@@ -12,11 +12,10 @@ final class HubLoop {
   private let log: Logger
   private let gate: ZeroMQGate
   private var guests = InProcessGate()
-  private let logFile: LogFile
-  private let store: any Store
+  private let logFile: LogFile?
+  private let desk: StoreDesk
   private var machine: HubMachine
   private var output = HubOutput()
-  private let startedAt: UInt64
   private var isStopping = false
   private var failure: StoreError?
 
@@ -36,35 +35,63 @@ final class HubLoop {
       throw .system("cannot make the hub's sockets: \(error)")
     }
     for address in options.listen { try gate.listen(address) }
-    logFile = LogFile(for: gate.addresses.first)
-    let birth = try logFile.nextBirth()
-    let memory = MemoryStore(logID: birth.logID, epoch: birth.epoch)
-    do throws(StoreError) {
-      store =
-        try options.historyPath.map { path throws(StoreError) in
-          try HistoryStore(memory, path: path, hub: options.name)
-        } ?? memory
-    } catch {
-      throw .history(problem: "the history \(error)")
-    }
+    let opened = try HubLoop.open(options, at: gate.addresses.first)
+    let store = opened.store
+    logFile = opened.logFile
     var configuration = HubConfiguration()
     configuration.limits = options.limits
     configuration.beatMilliseconds = options.beatMilliseconds
     configuration.leaseMilliseconds = options.leaseMilliseconds
     configuration.name = options.name
-    configuration.durability = .memory
+    configuration.durability = store.durability
     configuration.ways = gate.bound
     configuration.rescue = options.isRescueOn
-    let time = HubLoop.time
-    startedAt = time.monotonic
+    let birth = HubBirth(
+      logID: store.logID, epoch: store.epoch, start: UInt32.random(in: 1 ... .max), tailProven: store.tail != .unproven)
     machine = HubMachine(
-      configuration: configuration, birth: birth, stored: [], time: time, epochSeed: UInt64.random(in: 1 ... .max))
+      configuration: configuration, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
+    var machine = machine
+    do throws(StoreError) {
+      try store.load { model throws(StoreError) in try machine.restore(model) }
+    } catch {
+      throw .store(error)
+    }
+    self.machine = machine
+    do throws(ZeroMQError) {
+      desk = try StoreDesk(store, wakeup: mailbox.wakeup)
+    } catch {
+      throw .system("cannot start the store's thread: \(error)")
+    }
     log.info(
       "listening",
       metadata: [
-        "addresses": "\(gate.addresses.map(\.description).joined(separator: ", "))", "durability": "memory",
-        "epoch": "\(birth.epoch)",
+        "addresses": "\(gate.addresses.map(\.description).joined(separator: ", "))",
+        "durability": "\(store.durability)", "epoch": "\(birth.epoch)", "tail": "\(store.tail)",
+        "store": "\(store.status.path ?? "memory")",
       ])
+  }
+
+  /// The store that was asked for, with a history before it where one is wanted. Of a hub without a store a file beside
+  /// its socket remembers which log it is.
+  private static func open(
+    _ options: HubOptions, at address: HubAddress?
+  ) throws(HubFailure) -> (store: any Store, logFile: LogFile?) {
+    let store: any Store
+    let logFile: LogFile?
+    if let opener = options.store {
+      do throws(StoreError) { store = try opener() } catch { throw .store(error) }
+      logFile = nil
+    } else {
+      let file = LogFile(for: address)
+      store = try file.nextStore()
+      logFile = file
+    }
+    guard let path = options.historyPath else { return (store, logFile) }
+    do throws(StoreError) {
+      return (try HistoryStore(store, path: path, hub: options.name), logFile)
+    } catch {
+      throw .history(problem: "the history \(error)")
+    }
   }
 
   private static var time: HubTime {
@@ -81,13 +108,29 @@ final class HubLoop {
         isStopping = true
       }
       machine.gate = gate.counters
+      machine.store = desk.status
       gate.drain(&machine, time: time, into: &output)
       if gate.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
     }
-    machine.close(into: &output)
-    flush(time: HubLoop.time)
+    end()
+  }
+
+  /// Tells what was decided before the end came, then says good-bye and closes the store.
+  private func end() {
+    let time = HubLoop.time
+    do throws(StoreError) {
+      if failure == nil {
+        try desk.waitUntilDone()
+        settle(time: time)
+      }
+      machine.close(into: &output)
+      flush(time: time)
+      if failure == nil { try desk.close() }
+    } catch {
+      fail(error)
+    }
     guests.endAll()
     mailbox.markEnded(failure)
     log.info("stopped")
@@ -109,49 +152,63 @@ final class HubLoop {
     }
   }
 
-  /// Has decided batches stored, then published and acknowledged; what that leads to, too, until nothing is left.
+  /// Hands over what was decided, takes in what the store has done, and sends what may be sent; what that leads to,
+  /// too, until nothing is left.
   private func settle(time: HubTime) {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
-      while try store(time: time) {}
+      var answers: [StoreDesk.Answer] = []
+      repeat {
+        try handOver()
+        answers = try desk.takeAnswers()
+        for answer in answers { take(answer, time: time) }
+        if let failure = output.failure { throw failure }
+      } while !answers.isEmpty
     } catch {
-      // A store that failed must not be written to again (R12): nothing of these batches is acknowledged.
-      log.critical("the store failed", metadata: ["error": "\(error)"])
-      failure = error
-      isStopping = true
-      output.removeAll()
+      fail(error)
       return
     }
     flush(time: time)
   }
 
-  /// Takes to the store what the machine wants stored or read again.
-  /// - Returns: whether there was anything.
-  private func store(time: HubTime) throws(StoreError) -> Bool {
+  /// A store that failed must not be written to again (R12): nothing of what it has not confirmed is acknowledged.
+  private func fail(_ error: StoreError) {
+    log.critical("the store failed", metadata: ["error": "\(error)"])
+    failure = error
+    isStopping = true
+    output.removeAll()
+  }
+
+  /// Leaves at the store what the machine wants stored or read again.
+  private func handOver() throws(StoreError) {
     if let epoch = output.newEpoch {
       output.newEpoch = nil
-      try store.start(epoch)
-      try logFile.note(logID: store.logID, epoch: epoch)
+      try desk.start(epoch)
+      try logFile?.note(logID: desk.logID, epoch: epoch)
       log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
-      return true
     }
     if !output.batches.isEmpty {
       let batches = output.batches
       output.batches.removeAll(keepingCapacity: true)
-      machine.appended(try store.append(batches), of: batches, time: time, into: &output)
-      return true
+      try desk.append(batches)
     }
     if !output.reload.isEmpty {
       let models = output.reload
       output.reload.removeAll()
-      for model in models {
-        let stored = try store.load(model) ?? StoredModel(model: model, epoch: store.epoch, batches: [])
-        machine.reloaded(stored, time: time, into: &output)
-      }
-      return true
+      try desk.load(models)
     }
-    return false
+    if !machine.forgotten.isEmpty {
+      try desk.forget(machine.forgotten)
+      machine.forgotten.removeAll()
+    }
+  }
+
+  private func take(_ answer: StoreDesk.Answer, time: HubTime) {
+    switch answer {
+    case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
+    case .loaded(let model): machine.reloaded(model, time: time, into: &output)
+    }
   }
 
   private func flush(time: HubTime) {

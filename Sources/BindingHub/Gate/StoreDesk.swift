@@ -1,0 +1,180 @@
+import BindingWire
+import Dispatch
+import ZeroMQ
+
+/// Where the hub's thread leaves what is to be stored and finds what became of it.
+///
+/// A store that is immediate is called at once. Any other has a thread of its own: while that stores one batch, the
+/// hub goes on and the next ones gather, to be appended together.
+final class StoreDesk {
+  /// What became of something that was asked for.
+  enum Answer: Sendable {
+    case appended([Appended], of: [Batch])
+    case loaded(StoredModel)
+  }
+  private enum Errand: Sendable {
+    case append([Batch])
+    case load([String])
+    case start(Epoch)
+    case forget(Set<Tag>)
+    case close
+  }
+  private struct Shared: Sendable {
+    var errands: [Errand] = []
+    var answers: [Answer] = []
+    /// Errands that are waiting or under way.
+    var open = 0
+    var status: StoreStatus
+    var failure: StoreError?
+  }
+
+  let logID: LogID
+  let durability: Durability
+  private let store: any Store
+  private let shared: HubLock<Shared>
+  private let hasErrands = DispatchSemaphore(value: 0)
+  private let wasDone = DispatchSemaphore(value: 0)
+  private let wakeup: Wakeup
+  private var thread: SocketThread?
+
+  /// - Parameter wakeup: signalled when there are answers.
+  init(_ store: any Store, wakeup: Wakeup) throws(ZeroMQError) {
+    self.store = store
+    self.wakeup = wakeup
+    logID = store.logID
+    durability = store.durability
+    shared = HubLock(Shared(status: store.status))
+    guard !store.isImmediate else { return }
+    // SAFETY: from here on `store` is used by its own thread only; this object calls it only where there is none.
+    nonisolated(unsafe) let store = store
+    let (shared, hasErrands, wasDone) = (shared, hasErrands, wasDone)
+    thread = try SocketThread(name: "bindhub-store") {
+      StoreDesk.serve(store, shared, hasErrands, wasDone, wakeup)
+    }
+  }
+
+  var status: StoreStatus { thread == nil ? store.status : shared.withLock { $0.status } }
+
+  func append(_ batches: [Batch]) throws(StoreError) { try leave(.append(batches)) }
+
+  func load(_ models: [String]) throws(StoreError) { try leave(.load(models)) }
+
+  func forget(_ tags: Set<Tag>) throws(StoreError) { try leave(.forget(tags)) }
+
+  /// Returns when the new life has begun: nobody may be told of it before.
+  func start(_ epoch: Epoch) throws(StoreError) {
+    try leave(.start(epoch))
+    try waitUntilDone()
+  }
+
+  /// Waits for all that was left here, and closes the store.
+  func close() throws(StoreError) {
+    try leave(.close)
+    try waitUntilDone()
+    _ = thread?.join(timeoutMilliseconds: -1)
+  }
+
+  /// What became of what was asked for, in that order.
+  /// - Throws: what the store failed with; nothing of what is without an answer may be acknowledged then (R12).
+  func takeAnswers() throws(StoreError) -> [Answer] {
+    let (answers, failure) = shared.withLock { shared in
+      let answers = shared.answers
+      shared.answers.removeAll(keepingCapacity: true)
+      return (answers, shared.failure)
+    }
+    if let failure { throw failure }
+    return answers
+  }
+
+  /// Returns when every errand has its answer.
+  func waitUntilDone() throws(StoreError) {
+    while thread != nil, shared.withLock({ $0.open > 0 && $0.failure == nil }) {
+      _ = wasDone.wait(timeout: .now() + .milliseconds(100))
+    }
+    if let failure = shared.withLock({ $0.failure }) { throw failure }
+  }
+
+  private func leave(_ errand: Errand) throws(StoreError) {
+    guard thread == nil else {
+      shared.withLock { shared in
+        shared.errands.append(errand)
+        shared.open += 1
+      }
+      hasErrands.signal()
+      return
+    }
+    let answers = try StoreDesk.run([errand], store)
+    shared.withLock { $0.answers += answers }
+  }
+
+  // MARK: The store's thread
+
+  private static func serve(
+    _ store: any Store, _ shared: HubLock<Shared>, _ hasErrands: DispatchSemaphore, _ wasDone: DispatchSemaphore,
+    _ wakeup: Wakeup
+  ) {
+    var hasMore = true
+    while true {
+      let errands = shared.withLock { shared in
+        let errands = shared.errands
+        shared.errands.removeAll(keepingCapacity: true)
+        return errands
+      }
+      if errands.isEmpty, !hasMore {
+        // Once a second there may be something to fold although nobody wrote.
+        if hasErrands.wait(timeout: .now() + .seconds(1)) == .timedOut { hasMore = true }
+        continue
+      }
+      do throws(StoreError) {
+        if !errands.isEmpty {
+          let answers = try run(errands, store)
+          shared.withLock { shared in
+            shared.answers += answers
+            shared.open -= errands.count
+          }
+          wasDone.signal()
+          if !answers.isEmpty { wakeup.signal() }
+          if errands.contains(where: { if case .close = $0 { true } else { false } }) { return }
+        }
+        hasMore = try store.upkeep()
+        let status = store.status
+        shared.withLock { $0.status = status }
+      } catch {
+        shared.withLock { $0.failure = error }
+        wasDone.signal()
+        wakeup.signal()
+        return
+      }
+    }
+  }
+
+  /// Carries errands out in order; appends that follow each other are one.
+  private static func run(_ errands: [Errand], _ store: any Store) throws(StoreError) -> [Answer] {
+    var answers: [Answer] = []
+    var batches: [Batch] = []
+    func append() throws(StoreError) {
+      guard !batches.isEmpty else { return }
+      answers.append(.appended(try store.append(batches), of: batches))
+      batches.removeAll()
+    }
+    for errand in errands {
+      if case .append(let more) = errand {
+        batches += more
+        continue
+      }
+      try append()
+      switch errand {
+      case .append: break
+      case .load(let models):
+        for model in models {
+          answers.append(.loaded(try store.load(model) ?? StoredModel(model: model, batches: [])))
+        }
+      case .start(let epoch): try store.start(epoch)
+      case .forget(let tags): store.forget(tags)
+      case .close: try store.close()
+      }
+    }
+    try append()
+    return answers
+  }
+}

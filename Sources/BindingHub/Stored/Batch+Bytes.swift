@@ -1,0 +1,41 @@
+public import BindingWire
+
+/// A batch as bytes, for stores:
+///
+///     batch = model:text8 record:u64 epoch:u64 previous:u64 version:u64 length:u32 body list32 of decision
+///     decision = origin number:u32 isOutcome:u8 [outcome]
+///
+/// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here.
+extension Batch {
+  public func write(to writer: inout WireWriter) {
+    writer.text8(model)
+    for number in [record, epoch, previous, version] { writer.u64(number) }
+    writer.count32(body.count)
+    writer.raw(body)
+    writer.count32(decisions.count)
+    for decision in decisions {
+      writer.origin(decision.origin)
+      writer.u32(decision.number)
+      writer.flag(decision.outcome != nil)
+      if let outcome = decision.outcome {
+        WireOutcome(topic: Topics.firstModel, number: decision.number, outcome).write(to: &writer)
+      }
+    }
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    model = try reader.text8("model")
+    record = try reader.u64("record")
+    epoch = try reader.u64("epoch")
+    previous = try reader.u64("previous")
+    version = try reader.u64("version")
+    body = Array(try reader.bytes(try reader.count32("length", minimum: 1), "body"))
+    decisions = []
+    for _ in 0..<(try reader.count32("decisions", minimum: 14)) {
+      let origin = try reader.origin("origin")
+      let number = try reader.u32("number")
+      let outcome = try reader.flag("isOutcome") ? try WireOutcome(from: &reader).rest : nil
+      decisions.append(Decision(origin: origin, number: number, outcome: outcome))
+    }
+  }
+}

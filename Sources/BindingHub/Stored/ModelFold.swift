@@ -1,0 +1,58 @@
+public import BindingWire
+
+/// The batches of one model folded into what they make of it: for a store, which keeps its bytes instead of them.
+///
+/// A fold is given the chunks of the last one, then the batches since, then asked for chunks again, one at a time, so
+/// that a store may do a little of it between two appends. Of a writer's outcomes only those stay that it can still
+/// ask for: the hub decides nothing further for who has more of them unconfirmed than `outcomesKept`.
+public struct ModelFold {
+  private let log: ModelLog
+  private var written = Written()
+
+  /// Outcomes kept of one writer, counted back from its mark.
+  public static let outcomesKept: ProposalNumber = 1_024
+
+  public init(_ model: String) { log = ModelLog(id: model, topic: Topics.none) }
+
+  /// All that a store has of a model.
+  public init(_ stored: StoredModel) throws(StoreError) {
+    self.init(stored.model)
+    for chunk in stored.chunks { try load(chunk) }
+    for batch in stored.batches { try apply(batch) }
+  }
+
+  public var model: String { log.id }
+  /// The last record that is in it.
+  public var record: UInt64 { log.records }
+  public var version: Version { log.version }
+  /// The names of the field ids, from 0 on.
+  public var names: [String] { log.fields.slots.map(\.name) }
+
+  /// Takes in a chunk of an earlier fold. Chunks are given in their order, before any batch.
+  public mutating func load(_ chunk: [UInt8]) throws(StoreError) { try log.load(chunk) }
+
+  /// Takes in a batch; nothing, if it is in here already.
+  public mutating func apply(_ batch: Batch) throws(StoreError) {
+    guard batch.record > log.records else { return }
+    guard batch.record == log.records + 1 else {
+      throw StoreError("\(log.id): record \(batch.record) follows record \(log.records); those between are missing")
+    }
+    log.apply(batch, recentLimit: 0)
+  }
+
+  /// Drops writers that nobody will ask about: those of these tags, and those that have written nothing since a time.
+  /// - Parameter time: the hub's wall time, milliseconds since 1970.
+  public mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
+    log.forget(tags.union(log.writers.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
+  }
+
+  /// The next chunk, of about so many bytes; nil: that was all. What is in the fold must not change between them.
+  public mutating func nextChunk(ofBytes limit: Int = 65_536) -> [UInt8]? { log.chunk(after: &written, limit) }
+
+  /// How far the chunks have got.
+  struct Written {
+    var isHeadWritten = false
+    var writers = 0
+    var fields = 0
+  }
+}
