@@ -44,7 +44,8 @@ extension ModelLog {
     let countAt = writer.count
     writer.u32(0)
     var index = first
-    while index < writers.count, writer.count < limit {
+    // At least one, however small a chunk is to be.
+    while index < writers.count, index == first || writer.count < limit {
       let record = writers[index]
       let outcomes = record.outcomes(from: record.storedMark - min(record.storedMark, ModelFold.outcomesKept) + 1)
       writer.origin(record.origin)
@@ -68,10 +69,9 @@ extension ModelLog {
     var (end, bytes) = (first, 0)
     while end < fields.count, bytes < limit, origins.count < 4_096 {
       let slot = fields[FieldID(end)]
-      if places.updateValue(UInt16(origins.count), forKey: slot.origin) == nil {
+      if places[slot.origin] == nil {
+        places[slot.origin] = UInt16(origins.count)
         origins.append(slot.origin)
-      } else {
-        places[slot.origin] = UInt16(origins.firstIndex(of: slot.origin) ?? 0)
       }
       bytes += slot.name.utf8.count + slot.value.count + 40
       end += 1

@@ -1,0 +1,201 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// Batches folded into chunks, and taken in again by a hub that starts.
+@Suite struct ModelFoldTests {
+  /// Commits, deletions, refusals and a conflict of two peers, one batch each.
+  private static func story() -> HubBench {
+    var bench = HubBench(store: LogStore())
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.write(.ann, 1, .set("a", "1"), .set("b", "\"two\""))
+    bench.write(.ben, 1, .set("c", "[3]"))
+    bench.write(.ann, 2, .delete("b"))
+    bench.write(.ann, 3, .set("a", "{"))
+    bench.write(.ben, 2, .of(.whenUnset, "a", "9"))
+    bench.write(.ann, 4, .set("a", "4"))
+    bench.write(.ann, 5, .set("a", "5"))
+    return bench
+  }
+
+  private static func stored(in store: any Store) throws -> StoredModel {
+    try #require(try store.load("lamp"))
+  }
+
+  /// The model with its first batches folded, into chunks of about so many bytes.
+  private static func folded(_ stored: StoredModel, first count: Int, chunk limit: Int) throws -> StoredModel {
+    var fold = ModelFold(stored.model)
+    for batch in stored.batches.prefix(count) { try fold.apply(batch) }
+    var chunks: [[UInt8]] = []
+    while let chunk = fold.nextChunk(ofBytes: limit) { chunks.append(chunk) }
+    return StoredModel(model: stored.model, chunks: chunks, batches: stored.batches)
+  }
+
+  @Test(
+    "a hub that begins with chunks is the hub that begins with the batches",
+    arguments: Array(0...7), [1, 60, 65_536])
+  func sameHub(_ count: Int, _ limit: Int) throws {
+    var before = Self.story()
+    let read = before.read()
+    let folded = try Self.folded(Self.stored(in: before.store), first: count, chunk: limit)
+    var later = HubBench(store: before.store, stored: [folded])
+    #expect(later.read().version == read.version)
+    #expect(later.read().fields == read.fields)
+    #expect(later.live(.ann).joined(.ann).map(\.mark) == [5])
+    #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
+    #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
+    #expect(later.write(.ann, 4, .set("a", "4")) == .committed(4))
+    #expect(later.write(.ben, 2, .set("a", "9")) == .kept)
+    #expect(later.write(.ben, 3, .of(.whenUnset, "b", "1")) == .kept)
+    #expect(later.write(.ann, 6, .set("a", "6")) == .committed(6))
+  }
+
+  @Test("chunks folded again with the batches since are the chunks of all batches", arguments: Array(0...7))
+  func foldedTwice(_ count: Int) throws {
+    let bench = Self.story()
+    let stored = try Self.stored(in: bench.store)
+    let once = try Self.folded(stored, first: 7, chunk: 65_536).chunks
+    var fold = try ModelFold(Self.folded(stored, first: count, chunk: 40))
+    var twice: [[UInt8]] = []
+    while let chunk = fold.nextChunk() { twice.append(chunk) }
+    #expect(twice == once)
+  }
+
+  @Test("a batch that is in the fold already changes nothing, one that leaves a gap is an error")
+  func order() throws {
+    let bench = Self.story()
+    let batches = try Self.stored(in: bench.store).batches
+    var fold = ModelFold("lamp")
+    try fold.apply(batches[0])
+    try fold.apply(batches[0])
+    #expect(fold.record == 1)
+    #expect(throws: StoreError.self) { try fold.apply(batches[2]) }
+    #expect(fold.record == 1)
+  }
+
+  @Test("a chunk that is cut short anywhere is an error that names the model")
+  func cutShort() throws {
+    let bench = Self.story()
+    for chunk in try Self.folded(Self.stored(in: bench.store), first: 7, chunk: 65_536).chunks {
+      for length in 0..<chunk.count {
+        var fold = ModelFold("lamp")
+        let error = #expect(throws: StoreError.self) { try fold.load(Array(chunk.prefix(length))) }
+        #expect(error?.description.contains("lamp") == true)
+      }
+    }
+  }
+
+  @Test("a chunk of a later format is an error")
+  func laterFormat() throws {
+    var fold = ModelFold("lamp")
+    let error = #expect(throws: StoreError.self) { try fold.load([2, 0]) }
+    #expect(error?.description.contains("is 2; this build reads 1") == true)
+  }
+
+  @Test("writers that are forgotten are in no chunk, and their fields stay")
+  func forgotten() throws {
+    let bench = Self.story()
+    var fold = try ModelFold(Self.stored(in: bench.store))
+    fold.forget([Speaker.ann.origin.tag], silentSince: 0)
+    var chunks: [[UInt8]] = []
+    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    let folded = StoredModel(model: "lamp", chunks: chunks, batches: [])
+    var later = HubBench(store: bench.store, stored: [folded])
+    #expect(later.read().values == ["a": "5", "c": "[3]"])
+    #expect(later.live(.ann).joined(.ann).map(\.mark) == [0])
+    #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
+  }
+
+  @Test("writers that have been silent for long go by themselves")
+  func silent() throws {
+    let bench = Self.story()
+    var fold = try ModelFold(Self.stored(in: bench.store))
+    fold.forget([], silentSince: .max)
+    #expect(fold.nextChunk(ofBytes: 1) != nil)
+    let second = fold.nextChunk(ofBytes: 1)
+    #expect(second?[1] == 2, "fields follow the head: there are no writers")
+  }
+
+  @Test("a batch is the same after it was bytes, with every outcome that is stored")
+  func bytes() throws {
+    let bench = Self.story()
+    var batches = try Self.stored(in: bench.store).batches
+    let conflict = Conflict(
+      field: "a", version: 3, origin: Speaker.ann.origin, ageMilliseconds: 7, value: FieldValue(bytes: Array("1".utf8)))
+    let outcomes: [WireOutcome.Rest?] = [
+      nil, .kept, .expired, .conflict(conflict), .refused(Refusal(.loop, "too deep")),
+    ]
+    batches.append(
+      Batch(
+        model: "lamp", record: 8, epoch: 4, previous: 9, version: 9, body: [],
+        decisions: outcomes.enumerated().map {
+          Decision(origin: Speaker.ben.origin, number: ProposalNumber($0 + 1), outcome: $1)
+        }))
+    for batch in batches {
+      var writer = WireWriter()
+      batch.write(to: &writer)
+      let read = try writer.withUnsafeBytes { bytes in
+        var reader = WireReader(bytes)
+        let batch = try Batch(from: &reader)
+        try reader.end()
+        return batch
+      }
+      #expect(read == batch)
+    }
+  }
+}
+
+/// What the machine makes of a store that has no room.
+@Suite struct FullStoreTests {
+  var bench = HubBench()
+
+  private mutating func fill() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    bench.settle(.full)
+    bench.settling = .atOnce
+  }
+
+  @Test("the proposer is asked to wait, and nothing is decided")
+  mutating func held() {
+    bench.live(.ann)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(bench.settle(.full).outcomes(.ann).mapValues(\.hold) == [1: .storeFull])
+    #expect(bench.counters.fullAppends == 1)
+    #expect(bench.read().values == [:])
+  }
+
+  @Test("for a while nothing more is tried, then the same proposal is decided")
+  mutating func goesOn() {
+    fill()
+    #expect(bench.write(.ann, 2, .set("a", "2"))?.hold == .storeFull)
+    bench.wait(1_000)
+    #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
+  }
+
+  @Test("what was decided before is answered all the same")
+  mutating func repeats() {
+    fill()
+    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
+  }
+
+  @Test("who only reads is served")
+  mutating func reads() {
+    fill()
+    #expect(bench.read().values == ["a": "1"])
+  }
+
+  @Test("a join whose mark has to be stored waits until there is room")
+  mutating func marks() {
+    fill()
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", undecided: 8)
+    #expect(bench.join(.ben, join).joined(.ben).isEmpty)
+    #expect(bench.wait(1_000).joined(.ben).map(\.mark) == [7])
+  }
+}
