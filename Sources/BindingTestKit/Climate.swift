@@ -22,6 +22,7 @@ public struct Climate: Sendable {
   /// In a thousand appends: the store does not know what became of the batch, or another hub was first.
   public var unknownAppends = 0
   public var movedAppends = 0
+  public var fullAppends = 0
   /// In a thousand steps of an application: its process is stopped for a while and goes on.
   public var pauses = 0
   /// In a thousand steps: one way of a peer's connections is dead for a while.
@@ -79,6 +80,7 @@ public struct Climate: Sendable {
     if chance.perMille(400) { storeDelay = [2, 60][chance.below(2)] }
     if chance.perMille(250) { unknownAppends = 30 }
     if chance.perMille(250) { movedAppends = 50 }
+    if chance.perMille(250) { fullAppends = 20 }
     if chance.perMille(250) { pauses = 20 }
     if chance.perMille(300) { leaseMilliseconds = 1_500 }
     requestDelay = [1, 5, 40, 300][chance.below(4)]

@@ -58,6 +58,8 @@ public enum Situation: String, CaseIterable, Sendable {
   case expiredLease = "lease run out"
   case movedBatch = "another hub was first at the store"
   case unknownBatch = "store unsure of a batch"
+  case fullStore = "store without room for a batch"
+  case loadedFolded = "model loaded from folded batches"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
 }

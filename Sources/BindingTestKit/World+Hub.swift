@@ -82,7 +82,7 @@ extension World {
     var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
     for model in Swift.Set(log.map(\.model)).sorted() {
       do {
-        try hub.restore(stored(model))
+        try hub.restore(try stored(model))
       } catch {
         throw broken(.order, "\(error)")
       }
@@ -170,6 +170,7 @@ extension World {
     counts[.expiredLease] += counters.expiredLeases
     counts[.movedBatch] += counters.movedBatches
     counts[.unknownBatch] += counters.unknownBatches
+    counts[.fullStore] += counters.fullAppends
     counts[.deltaServed] += counters.deltas
     counts[.snapshotServed] += counters.snapshots
     counts[.expiredAtHub] += counters.expired

@@ -21,7 +21,7 @@ extension World {
       return false
     }
     if !batches.isEmpty { try answer(batches) }
-    for model in models { hub?.reloaded(stored(model), time: hubTime, into: &hubOutput) }
+    for model in models { hub?.reloaded(try stored(model), time: hubTime, into: &hubOutput) }
     return !batches.isEmpty || !models.isEmpty
   }
 
@@ -32,12 +32,26 @@ extension World {
   }
 
   func reload(_ model: String) throws(Broken) {
-    hub?.reloaded(stored(model), time: hubTime, into: &hubOutput)
+    hub?.reloaded(try stored(model), time: hubTime, into: &hubOutput)
     try settleHub()
   }
 
-  func stored(_ model: String) -> StoredModel {
-    StoredModel(model: model, batches: log.filter { $0.model == model })
+  /// What the store has of a model; a part of it folded, as chance will have it.
+  func stored(_ model: String) throws(Broken) -> StoredModel {
+    let batches = log.filter { $0.model == model }
+    guard chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
+    counts[.loadedFolded] += 1
+    let count = chance.below(batches.count + 1)
+    var chunks: [[UInt8]] = []
+    do {
+      var fold = ModelFold(model)
+      for batch in batches.prefix(count) { try fold.apply(batch) }
+      while let chunk = fold.nextChunk(ofBytes: 512) { chunks.append(chunk) }
+    } catch {
+      throw broken(.order, "\(error)")
+    }
+    // Some of what is folded may still be in the log.
+    return StoredModel(model: model, chunks: chunks, batches: Array(batches.dropFirst(chance.below(count + 1))))
   }
 
   private func answer(_ batches: [Batch]) throws(Broken) {
@@ -57,6 +71,10 @@ extension World {
       note("the store does not know what became of version \(batch.version) of \(batch.model)")
       if chance.perMille(500) { try take(batch) }
       return .unknown
+    }
+    if isChaos, chance.perMille(climate.fullAppends) {
+      note("the store has no room for version \(batch.version) of \(batch.model)")
+      return .full
     }
     try take(batch)
     return .stored
