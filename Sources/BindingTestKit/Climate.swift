@@ -67,7 +67,7 @@ public struct Climate: Sendable {
   public init() {}
 
   init(drawnFrom chance: inout Chance) {
-    peers = 5 + chance.below(5)
+    peers = 7 + chance.below(5)
     models = 1 + chance.below(2)
     if chance.perMille(500) { lostFrames = [5, 50, 300][chance.below(3)] }
     if chance.perMille(300) { repeatedFrames = [20, 200][chance.below(2)] }
@@ -86,7 +86,7 @@ public struct Climate: Sendable {
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
-    steps = 20 + chance.below(45)
+    steps = 12 + chance.below(22)
     hasOutboxes = chance.perMille(500)
     drawMore(from: &chance)
   }

@@ -27,61 +27,61 @@ final class SimulatedPeer {
   }
   /// Its place in the world.
   let index: Int
-  var session: Session
-  var output = PeerOutput()
+  @exclusivity(unchecked) var session: Session
+  @exclusivity(unchecked) var output = PeerOutput()
   /// Counts its connections; frames of an earlier one are lost.
-  var generation: Int
+  @exclusivity(unchecked) var generation: Int
   /// The number under which the hub knows the present one.
-  var hubSide = -1
-  var isConnected = false
-  var topics: Swift.Set<[UInt8]> = []
-  var sessionOnTheWire: SessionID = 0
-  var life = 0
+  @exclusivity(unchecked) var hubSide = -1
+  @exclusivity(unchecked) var isConnected = false
+  @exclusivity(unchecked) var topics: Swift.Set<[UInt8]> = []
+  @exclusivity(unchecked) var sessionOnTheWire: SessionID = 0
+  @exclusivity(unchecked) var life = 0
   /// While its process is stopped, what arrives waits.
-  var isPaused = false
-  var inbox: [(generation: Int, frame: [UInt8])] = []
+  @exclusivity(unchecked) var isPaused = false
+  @exclusivity(unchecked) var inbox: [(generation: Int, frame: [UInt8])] = []
   /// How many of those are published.
-  var publishedInInbox = 0
+  @exclusivity(unchecked) var publishedInInbox = 0
   /// Until then nothing published arrives, or nothing that it says.
-  var deafUntil: UInt64 = 0
-  var muteUntil: UInt64 = 0
+  @exclusivity(unchecked) var deafUntil: UInt64 = 0
+  @exclusivity(unchecked) var muteUntil: UInt64 = 0
   let clockOffset: UInt64
   /// When the last frame of each line arrives: lines keep their order.
-  var requestLine: UInt64 = 0
-  var publishLine: UInt64 = 0
-  var upLine: UInt64 = 0
-  var subscriptionLine: UInt64 = 0
+  @exclusivity(unchecked) var requestLine: UInt64 = 0
+  @exclusivity(unchecked) var publishLine: UInt64 = 0
+  @exclusivity(unchecked) var upLine: UInt64 = 0
+  @exclusivity(unchecked) var subscriptionLine: UInt64 = 0
 
-  var undecided: [WriteID: Write] = [:]
+  @exclusivity(unchecked) var undecided: [WriteID: Write] = [:]
   /// By model and field.
-  var lastPlain: [[Plain?]]
+  @exclusivity(unchecked) var lastPlain: [[Plain?]]
   /// Where the last plain write of a field was acknowledged, as long as the replica has not reached it.
-  var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
+  @exclusivity(unchecked) var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
   /// Which write made a value.
-  var writers: [FieldValue: WriteID] = [:]
+  @exclusivity(unchecked) var writers: [FieldValue: WriteID] = [:]
   /// By model: what it has come to show.
-  var seen: [(epoch: Epoch, version: Version)]
+  @exclusivity(unchecked) var seen: [(epoch: Epoch, version: Version)]
   /// The hub once did not know it any more.
-  var wasForgotten = false
+  @exclusivity(unchecked) var wasForgotten = false
   /// The lowest undecided number that each of its joins told.
-  var asked: [UInt32: ProposalNumber] = [:]
+  @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
   /// By model.
-  var announced: [Bool]
+  @exclusivity(unchecked) var announced: [Bool]
   /// When the hub last heard of it.
-  var heardAt: UInt64 = 0
-  var steps = 0
-  var answers = 0
+  @exclusivity(unchecked) var heardAt: UInt64 = 0
+  @exclusivity(unchecked) var steps = 0
+  @exclusivity(unchecked) var answers = 0
 
   /// The file of its outbox, if it has one, and the life in it that this session is.
-  var book: OutboxBook?
-  var bookLife: UInt32 = 0
+  @exclusivity(unchecked) var book: OutboxBook?
+  @exclusivity(unchecked) var bookLife: UInt32 = 0
   /// Lives that wait to be sent, with the names of their writes here, and the peer that sends one now.
-  var earlier: [(life: EarlierLife, ids: [WriteID])] = []
-  var carrier: Int?
+  @exclusivity(unchecked) var earlier: [(life: EarlierLife, ids: [WriteID])] = []
+  @exclusivity(unchecked) var carrier: Int?
   /// Of a peer that sends an earlier life: whose, and how that one calls its writes.
-  var heir: Int?
-  var heirIDs: [WriteID: WriteID] = [:]
-  var isOver = false
+  @exclusivity(unchecked) var heir: Int?
+  @exclusivity(unchecked) var heirIDs: [WriteID: WriteID] = [:]
+  @exclusivity(unchecked) var isOver = false
 
   /// Looks at the session without making a copy of it.
   func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }

@@ -6,6 +6,17 @@ import BindingWire
 extension World {
   var hubTime: HubTime { HubTime(monotonic: now, wall: 1_700_000_000_000 + now) }
 
+  /// Looks at the hub without making a copy of it; nil while there is none.
+  func read<Result>(_ look: (inout HubMachine) -> Result) -> Result? {
+    // SAFETY: it was looked at just before, and binding it would copy it.
+    hub == nil ? nil : look(&hub!)
+  }
+
+  /// Whether the hub has a session on the connection that it knows the peer by.
+  func hasSession(_ peer: SimulatedPeer) -> Bool {
+    read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
+  }
+
   func handleAtHub(_ event: Event) throws(Broken) {
     if isHubPaused {
       switch event {
@@ -21,9 +32,12 @@ extension World {
     case .append(let life, let batches): if hub != nil, hubLife == life { try finishAppend(batches) }
     case .reload(let life, let model): if hub != nil, hubLife == life { try reload(model) }
     case .tickHub(let life):
-      guard hubLife == life, let due = hub?.nextDeadline else { return }
-      if due <= now, !isHubPaused { try tickHub(isAfterPause: false) }
-      agenda.add(.tickHub(life), at: max(now + 1, min(hub?.nextDeadline ?? now, now + 250)))
+      guard hubLife == life, var due = read({ $0.nextDeadline }) else { return }
+      if due <= now, !isHubPaused {
+        try tickHub(isAfterPause: false)
+        due = read { $0.nextDeadline } ?? now
+      }
+      agenda.add(.tickHub(life), at: max(now + 1, min(due, now + 250)))
     default: break
     }
   }
@@ -55,9 +69,9 @@ extension World {
 
   /// R16: a session ends for silence only, and nobody is to blame for a pause of the hub's own.
   private func tickHub(isAfterPause: Bool) throws(Broken) {
-    let before = peers.indices.filter { hub?.hasSession(on: UInt64(max(peers[$0].hubSide, 0))) == true }
+    let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
-    for peer in before where hub?.hasSession(on: UInt64(peers[peer].hubSide)) == false {
+    for peer in before where hub != nil && !hasSession(peers[peer]) {
       if isAfterPause || now < peers[peer].heardAt + UInt64(climate.leaseMilliseconds) {
         throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].heardAt) ms")
       }

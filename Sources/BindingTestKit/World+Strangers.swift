@@ -6,7 +6,7 @@ import BindingWire
 extension World {
   /// R9: a stranger who knows a peer's tag and session, but not its secret, is told no and changes nothing.
   func approach(_ peer: Int) throws(Broken) {
-    guard hub?.hasSession(on: UInt64(max(peers[peer].hubSide, 0))) == true, peers[peer].session.phase == .live else {
+    guard hasSession(peers[peer]), peers[peer].session.phase == .live else {
       return
     }
     let connection: ConnectionID = 1 << 40
@@ -36,7 +36,7 @@ extension World {
   /// The hub's topic of a model.
   func topic(of model: Int) -> Topic? {
     var index = 0
-    while let id = hub?.modelID(at: index) {
+    while let id = read({ $0.modelID(at: index) }) ?? nil {
       if id == modelNames[model] { return Topics.firstModel + Topic(index) }
       index += 1
     }

@@ -106,6 +106,6 @@ extension World {
 
   /// Which of the models a topic of the hub is.
   func model(of topic: Topic) -> Int? {
-    hub?.modelID(at: Int(topic) - Int(Topics.firstModel)).flatMap { modelNames.firstIndex(of: $0) }
+    (read { $0.modelID(at: Int(topic) - Int(Topics.firstModel)) } ?? nil).flatMap { modelNames.firstIndex(of: $0) }
   }
 }

@@ -30,51 +30,52 @@ public final class World {
 
   public let seed: UInt64
   let climate: Climate
-  var chance: Chance
-  var now: UInt64 = 1_000
-  var agenda = Agenda<Event>()
-  var isChaos = true
-  public internal(set) var counts = Counts()
-  public internal(set) var trace: [String] = []
+  // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
+  @exclusivity(unchecked) var chance: Chance
+  @exclusivity(unchecked) var now: UInt64 = 1_000
+  @exclusivity(unchecked) var agenda = Agenda<Event>()
+  @exclusivity(unchecked) var isChaos = true
+  @exclusivity(unchecked) public internal(set) var counts = Counts()
+  @exclusivity(unchecked) public internal(set) var trace: [String] = []
   let keepsTrace: Bool
 
-  var hub: HubMachine?
-  var hubLife = 0
-  var hubOutput = HubOutput()
-  var epoch: Epoch = 1 << 32
-  var log: [Batch] = []
+  @exclusivity(unchecked) var hub: HubMachine?
+  @exclusivity(unchecked) var hubLife = 0
+  @exclusivity(unchecked) var hubOutput = HubOutput()
+  @exclusivity(unchecked) var epoch: Epoch = 1 << 32
+  @exclusivity(unchecked) var log: [Batch] = []
   /// Batches that the store has been given and has not answered.
-  var underway: [Batch] = []
-  var isTailLost = false
-  var ledger: Ledger
-  var peers: [SimulatedPeer] = []
+  @exclusivity(unchecked) var underway: [Batch] = []
+  @exclusivity(unchecked) var isTailLost = false
+  @exclusivity(unchecked) var ledger: Ledger
+  @exclusivity(unchecked) var peers: [SimulatedPeer] = []
   let modelNames: [String]
-  var modelFrames = 0
-  var writeCount = 0
+  @exclusivity(unchecked) var modelFrames = 0
+  @exclusivity(unchecked) var writeCount = 0
   /// Frames of the output that were held against the ledger.
-  var checkedFrames = 0
+  @exclusivity(unchecked) var checkedFrames = 0
   /// Writes that ended without being carried out.
-  var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
+  @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
   /// How often the log, or its end, was lost.
-  var losses = 0
-  var divergences = 0
+  @exclusivity(unchecked) var losses = 0
+  @exclusivity(unchecked) var divergences = 0
   /// While the hub's process is stopped, what is for it waits.
-  var isHubPaused = false
-  var hubInbox: [Event] = []
+  @exclusivity(unchecked) var isHubPaused = false
+  @exclusivity(unchecked) var hubInbox: [Event] = []
   /// Nobody writes: the hub has lost commits and does not know.
-  var isQuiet = false
+  @exclusivity(unchecked) var isQuiet = false
   /// But for one that started afresh, in the models that have lost nothing.
-  var newcomer: Int?
-  var lostModels: Swift.Set<Int> = []
-  var probe: Probe?
+  @exclusivity(unchecked) var newcomer: Int?
+  @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
+  @exclusivity(unchecked) var probe: Probe?
   /// The write that is being made: it may take the place of others.
-  var writing: (id: WriteID, write: SimulatedPeer.Write)?
+  @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedPeer.Write)?
   /// Words and numbers that were put into fields that gather.
-  var gatheredCount = 0
+  @exclusivity(unchecked) var gatheredCount = 0
   /// What the peer shows that is looked at.
-  var glimpse = Glimpse()
+  @exclusivity(unchecked) var glimpse = Glimpse()
   /// The kind of message that a peer is reading.
-  var delivering: HubMessageKind?
+  @exclusivity(unchecked) var delivering: HubMessageKind?
 
   public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
     self.seed = seed

@@ -40,8 +40,8 @@ extension PeerModel {
     }
     guard !outbox.isEmpty else { return }
     glimpse.laidOver.append(contentsOf: outbox.laidOver)
-    for (place, field) in fields.enumerated() where meant[place] && outbox.isPending(field) {
-      glimpse.shown[place] = outbox.shown(field, over: glimpse.committed[place])
+    for place in fields.indices where meant[place] {
+      glimpse.shown[place] = outbox.shown(fields[place], over: glimpse.committed[place])
     }
   }
 }

@@ -11,7 +11,10 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   /// The places of all, for `subscript(at:)`.
   var indices: Range<Int> { list.indices }
 
-  func place(of key: Key) -> Int? { places[key] }
+  func place(of key: Key) -> Int? {
+    // A few are compared sooner than one is hashed.
+    keys.count <= 8 ? keys.firstIndex(of: key) : places[key]
+  }
 
   subscript(at place: Int) -> Element {
     _read { yield list[place] }
@@ -19,9 +22,9 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   }
 
   subscript(key: Key) -> Element? {
-    get { places[key].map { list[$0] } }
+    get { place(of: key).map { list[$0] } }
     set {
-      switch (places[key], newValue) {
+      switch (place(of: key), newValue) {
       case (let place?, let element?): list[place] = element
       case (nil, let element): putBack(element, key)
       case (_?, nil): _ = removeValue(forKey: key)
@@ -37,13 +40,13 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
 
   /// Takes the element out for a while; the last one stands in its place.
   private mutating func takeOut(_ key: Key) -> Element? {
-    guard let place = places[key] else { return nil }
+    guard let place = place(of: key) else { return nil }
     list.swapAt(place, list.count - 1)
     return list.removeLast()
   }
 
   private mutating func putBack(_ element: Element?, _ key: Key) {
-    guard let place = places[key] else {
+    guard let place = place(of: key) else {
       guard let element else { return }
       places[key] = list.count
       keys.append(key)
@@ -55,7 +58,7 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   }
 
   mutating func removeValue(forKey key: Key) -> Element? {
-    guard let place = places[key] else { return nil }
+    guard let place = place(of: key) else { return nil }
     let element = takeOut(key)
     close(place)
     return element

@@ -73,7 +73,7 @@ struct Outbox: Sendable {
 
   /// The hub has forgotten our numbers, or the write was converted: it is as if never sent.
   mutating func unnumber(_ id: WriteID) {
-    guard let number = pending[id]?.number else { return }
+    guard let number = number(of: id) else { return }
     byNumber[number] = nil
     update(id) {
       $0.number = nil
@@ -83,7 +83,7 @@ struct Outbox: Sendable {
 
   /// The outcome is known; the write may still lie over the committed value.
   mutating func decide(_ id: WriteID, at version: Version) {
-    if let number = pending[id]?.number { byNumber[number] = nil }
+    if let number = number(of: id) { byNumber[number] = nil }
     carried.remove(id)
     update(id) { $0.committedAt = version }
   }
@@ -160,11 +160,13 @@ struct Outbox: Sendable {
     // Of many writes over one field only the last set and what follows it counts.
     let from = writes.lastIndex { pending.place(of: $0).map { covers($0, field) } ?? false } ?? 0
     for id in writes[from...] {
-      guard let place = pending.place(of: id), !pending[at: place].isHidden, let write = pending[id] else { continue }
-      for operation in write.overlay where operation.field == field {
+      guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
+      for operation in pending[at: place].overlay where operation.field == field {
         switch operation.verb {
         case .set:
-          if write.rules[field] == .text, let seen = write.seen[field], !seen.value.isSame(as: value) {
+          if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
+            !seen.value.isSame(as: value)
+          {
             value =
               FieldValue.mergedText(base: seen.base, first: value, second: operation.value) ?? operation.value
           } else {
@@ -196,10 +198,16 @@ struct Outbox: Sendable {
     over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
   }
 
-  /// Whether a write of ours on the field has no outcome.
-  func isUndecided(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.isUndecided == true } ?? false }
+  /// Whether the write has no outcome; false if it is not here.
+  func isUndecided(_ id: WriteID) -> Bool { pending.place(of: id).map { pending[at: $0].isUndecided } ?? false }
 
-  func isInFlight(_ field: String) -> Bool { over[field]?.contains { pending[$0]?.number != nil } ?? false }
+  /// The number that the write has got; nil if it was never sent.
+  func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
+
+  /// Whether a write of ours on the field has no outcome.
+  func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
+
+  func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
 
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
   /// is hidden again by its mark. Returns the fields that may show another value now.
@@ -243,6 +251,7 @@ struct Outbox: Sendable {
 
   /// Takes out what the replica has reached. Returns the fields concerned.
   mutating func drop(reached version: Version) -> [String] {
+    if order.isEmpty { return [] }
     let done = order.filter { id in
       pending.place(of: id).flatMap { pending[at: $0].committedAt }.map { $0 <= version } ?? false
     }

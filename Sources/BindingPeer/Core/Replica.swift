@@ -16,6 +16,7 @@ struct Replica: Sendable {
     var shown: FieldValue?
     var digest: UInt64 = 0
     var isDigestStale = false
+    var isTouched = false
   }
 
   private(set) var epoch: Epoch = 0
@@ -27,7 +28,7 @@ struct Replica: Sendable {
   private var digestSum: UInt64 = 0
   private var stale: [Int] = []
   /// Fields whose committed value, or what lies over it, has changed since the last reveal.
-  private(set) var touched: Swift.Set<Int> = []
+  private var touched: [Int] = []
 
   /// How many of the hub's ids are known.
   var namesKnown: Int { places.count }
@@ -82,7 +83,11 @@ struct Replica: Sendable {
     return true
   }
 
-  mutating func touch(_ place: Int) { touched.insert(place) }
+  mutating func touch(_ place: Int) {
+    guard !fields[place].isTouched else { return }
+    fields[place].isTouched = true
+    touched.append(place)
+  }
 
   mutating func commit(
     _ value: FieldValue?, at place: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
@@ -92,7 +97,7 @@ struct Replica: Sendable {
     fields[place].origin = origin
     fields[place].number = number
     fields[place].time = time
-    touched.insert(place)
+    touch(place)
     guard !fields[place].isDigestStale else { return }
     fields[place].isDigestStale = true
     stale.append(place)
@@ -151,6 +156,7 @@ struct Replica: Sendable {
 
   mutating func takeTouched() -> [Int] {
     let places = touched.sorted()
+    for place in places { fields[place].isTouched = false }
     touched.removeAll(keepingCapacity: true)
     return places
   }

@@ -3,14 +3,14 @@ import BindingWire
 extension Session {
   /// Whether the hub could take a proposal at all.
   /// - Returns: what the proposal counts in bytes.
-  func check(_ proposal: Proposal, of model: PeerModel) throws(WriteError) -> Int {
+  func check(_ proposal: Proposal, ofModelAt place: Int) throws(WriteError) -> Int {
     guard !proposal.operations.isEmpty else { throw .empty }
     guard proposal.operations.count <= limits.maxProposalFields else {
       throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
     }
     guard Int(proposal.hops) <= limits.maxHops else {
-      let answered = proposal.operations.lazy.compactMap { model.replica.place(of: $0.field) }
-        .map { model.replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
+      let answered = proposal.operations.lazy.compactMap { models[at: place].replica.place(of: $0.field) }
+        .map { models[at: place].replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
       let origins = [identity.origin] + answered.prefix(1)
       throw .loop(
         hops: Int(proposal.hops), limit: limits.maxHops, origins: origins.map(\.fullName))
@@ -29,7 +29,9 @@ extension Session {
       guard operation.field.utf8.count <= limits.maxFieldNameBytes else {
         throw .nameTooLong(operation.field, limit: limits.maxFieldNameBytes)
       }
-      guard names.insert(operation.field).inserted else { throw .duplicateField(operation.field) }
+      guard proposal.operations.count == 1 || names.insert(operation.field).inserted else {
+        throw .duplicateField(operation.field)
+      }
       guard operation.verb.takesValue == (operation.value != nil) else {
         throw .valueMismatch(field: operation.field, operation.verb)
       }

@@ -95,7 +95,7 @@ extension Session {
   /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
   /// committed values.
   mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, in model: inout PeerModel) {
-    if let id = model.outbox.id(of: number), model.outbox[id]?.isUndecided == true {
+    if let id = model.outbox.id(of: number), model.outbox.isUndecided(id) {
       settled.append((id, model.id, .committed(epoch: epoch, version: version)))
       release(id, in: &model)
     }

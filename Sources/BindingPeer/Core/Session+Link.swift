@@ -89,7 +89,7 @@ extension Session {
   mutating func settleAll(in id: String, as outcome: Outcome) {
     guard var model = models[id] else { return }
     for write in model.outbox.order where model.outbox[write]?.carried == nil {
-      if model.outbox[write]?.isUndecided == true { settled.append((write, id, outcome)) }
+      if model.outbox.isUndecided(write) { settled.append((write, id, outcome)) }
       model.touch(model.outbox.remove(write))
     }
     model.note(.detached)

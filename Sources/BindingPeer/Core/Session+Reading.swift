@@ -270,10 +270,6 @@ extension Session {
     owesAlive = true
     if isResumed { endUnanswered() }
     claimLost(now: now, &output)
-    for id in models.keys {
-      guard var model = lend(id) else { continue }
-      model.outbox.sendAgain(sentBefore: beatsSeen)
-      models[id] = model
-    }
+    for place in models.indices { models[at: place].outbox.sendAgain(sentBefore: beatsSeen) }
   }
 }

@@ -10,7 +10,7 @@ extension Session {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
     guard let place = models.place(of: id) else { throw .notJoined(model: id) }
     guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try check(proposal, of: models[at: place])
+    let bytes = try check(proposal, ofModelAt: place)
     let replacedWrites = models[at: place].outbox.replaced(
       by: proposal, rules: rules.mapValues(\.rule))
     let freed = replacedWrites.reduce(0) { $0 + (models[at: place].outbox[$1]?.bytes ?? 0) }
@@ -108,7 +108,7 @@ extension Session {
       case .kept: end(outcome.number, as: .kept, in: &model)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
       case .conflict(let conflict):
-        if let write = model.outbox.id(of: outcome.number), model.outbox[write]?.isUndecided == true,
+        if let write = model.outbox.id(of: outcome.number), model.outbox.isUndecided(write),
           triesAgain(write, after: conflict, epoch, in: &model, &output)
         {
           break
@@ -145,7 +145,7 @@ extension Session {
   private mutating func acknowledge(
     _ number: ProposalNumber, at version: Version, _ epoch: Epoch, in model: inout PeerModel
   ) {
-    guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
+    guard let write = model.outbox.id(of: number), model.outbox.isUndecided(write) else { return }
     settled.append((write, model.id, .committed(epoch: epoch, version: version)))
     #if MUTANTS
       if Mutant.isOn(.dropAcknowledged) { release(write, in: &model) }
@@ -159,7 +159,7 @@ extension Session {
   }
 
   private mutating func end(_ number: ProposalNumber, as outcome: Outcome, in model: inout PeerModel) {
-    guard let write = model.outbox.id(of: number), model.outbox[write]?.isUndecided == true else { return }
+    guard let write = model.outbox.id(of: number), model.outbox.isUndecided(write) else { return }
     end(write, as: outcome, in: &model)
   }
 
@@ -212,12 +212,14 @@ extension Session {
     var entries: [AliveEntry] = []
     if isKeepingBehind { return entries }
     for id in models.keys.sorted() {
-      guard let model = models[id], let topic = model.topic, model.isCurrent else { continue }
-      let confirmed = model.outbox.lowestUndecided - 1
-      guard confirmed != model.toldConfirmed || model.replica.version != model.toldApplied else { continue }
-      models[id]?.toldConfirmed = confirmed
-      models[id]?.toldApplied = model.replica.version
-      entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: model.replica.version))
+      guard let place = models.place(of: id), let topic = models[at: place].topic, models[at: place].isCurrent else {
+        continue
+      }
+      let (confirmed, version) = (models[at: place].outbox.lowestUndecided - 1, models[at: place].replica.version)
+      guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
+      models[at: place].toldConfirmed = confirmed
+      models[at: place].toldApplied = version
+      entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: version))
       if entries.count == Int(UInt16.max) { break }
     }
     return entries
@@ -233,10 +235,15 @@ extension Session {
         && models[at: place].outbox.carried.isEmpty
     }
     for id in due {
-      guard let topic = models[id]?.topic, var model = lend(id) else { continue }
-      writes: for write in model.outbox.toSend {
-        guard let pending = model.outbox[write] else { continue }
-        if pending.number == nil {
+      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
+      let writes = models[at: place].outbox.toSend
+      guard !writes.isEmpty, var model = lend(id) else {
+        models[at: place].sendsFrom = 0
+        continue
+      }
+      writes: for write in writes {
+        let earlier = model.outbox.number(of: write)
+        if earlier == nil {
           guard inFlight < limits.maxUndecided else { break }
           switch prepare(write, now: now, in: &model, &output) {
           case .ready: break
@@ -248,7 +255,7 @@ extension Session {
         } else {
           counters.resent += 1
         }
-        let number = pending.number ?? number(write, in: &model, &output)
+        let number = earlier ?? number(write, in: &model, &output)
         model.outbox.update(write) {
           $0.needsSending = false
           $0.sentAtBeat = beatsSeen

@@ -137,7 +137,9 @@ public struct Session: Sendable {
   }
 
   /// Whether the model's committed values are complete: welcomed, and no catch-up under way.
-  public func isCurrent(_ model: String) -> Bool { phase == .live && models[model]?.isCurrent == true }
+  public func isCurrent(_ model: String) -> Bool {
+    phase == .live && models.place(of: model).map { models[at: $0].isCurrent } == true
+  }
 
   /// Whether a write of this field was sent and has no outcome.
   public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
@@ -155,7 +157,7 @@ public struct Session: Sendable {
 
   /// Joins a model: from now on it is written to, and caught up with whenever there is a hub.
   public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
-    if models[id] == nil {
+    if models.place(of: id) == nil {
       models[id] = PeerModel(id: id)
       models[id]?.staleSince = now
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
@@ -170,9 +172,9 @@ public struct Session: Sendable {
 
   /// Leaves a model, once all that was written to it has its outcome.
   public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
-    guard let model = models[id] else { return }
-    models[id]?.isLeft = true
-    guard model.outbox.undecided == 0 else { return }
+    guard let place = models.place(of: id) else { return }
+    models[at: place].isLeft = true
+    guard models[at: place].outbox.undecided == 0 else { return }
     forget(id, &output)
   }
 
@@ -223,17 +225,18 @@ public struct Session: Sendable {
   mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
     var joins: [Join] = []
     for id in ids.sorted() {
-      guard var model = models[id], !model.isEphemeral || hubCan(Capability.ephemeral) else { continue }
+      guard let place = models.place(of: id), !models[at: place].isEphemeral || hubCan(Capability.ephemeral) else {
+        continue
+      }
       lastRequest += 1
-      if model.isCurrent { model.staleSince = now }
-      model.joining = .asked(request: lastRequest, at: now)
-      model.chunks.removeAll()
+      if models[at: place].isCurrent { models[at: place].staleSince = now }
+      models[at: place].joining = .asked(request: lastRequest, at: now)
+      models[at: place].chunks.removeAll()
       joins.append(
         Join(
-          request: lastRequest, model: id, epoch: model.replica.epoch, version: model.replica.version,
-          namesKnown: UInt32(model.replica.namesKnown),
-          undecided: isKeepingBehind ? 1 : model.outbox.lowestUndecided))
-      models[id] = model
+          request: lastRequest, model: id, epoch: models[at: place].replica.epoch,
+          version: models[at: place].replica.version, namesKnown: UInt32(models[at: place].replica.namesKnown),
+          undecided: isKeepingBehind ? 1 : models[at: place].outbox.lowestUndecided))
       if joins.count == 500 {
         say(.join(joins), now: now, &output)
         joins.removeAll()
