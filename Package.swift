@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "BindingClassic", targets: ["BindingClassic"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
     .library(name: "BindingHub", targets: ["BindingHub"]),
+    .library(name: "BindingStore", targets: ["BindingStore"]),
     .library(name: "BindingWire", targets: ["BindingWire"]),
     .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
     .executable(name: "bindhub", targets: ["bindhub"]),
@@ -30,6 +31,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .systemLibrary(
@@ -47,6 +49,13 @@ let package = Package(
     .target(
       name: "BindingHub",
       dependencies: ["BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
+    .target(
+      name: "BindingStore",
+      dependencies: [
+        "BindingHub", "BindingWire", "ZeroMQ", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
     .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
     .executableTarget(
@@ -86,7 +95,12 @@ let package = Package(
       name: "BindingClassicTests", dependencies: ["BindingClassic", "BindingControls", "BindingModel"],
       swiftSettings: strict),
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
-    .testTarget(name: "BindingHubTests", dependencies: ["BindingHub", "BindingWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingHubTests", dependencies: ["BindingHub", "BindingStore", "BindingWire"], swiftSettings: strict),
+    .testTarget(
+      name: "BindingStoreTests",
+      dependencies: ["BindingHub", "BindingStore", "BindingWire", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(

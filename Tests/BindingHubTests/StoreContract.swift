@@ -1,7 +1,9 @@
 import BindingWire
+import Foundation
 import Testing
 
 @testable import BindingHub
+@testable import BindingStore
 
 /// What every store must do. A store that is added is entered in `StoreCase.all`.
 struct StoreCase: CustomTestStringConvertible, Sendable {
@@ -14,7 +16,20 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
   static let all = [
     StoreCase(testDescription: "MemoryStore", keeps: false) { MemoryStore(logID: 3, epoch: HubBench.epoch) },
     StoreCase(testDescription: "LogStore", keeps: true) { LogStore() },
+    StoreCase(testDescription: "SQLiteStore, process", keeps: true) { sqlite(.process) },
+    StoreCase(testDescription: "SQLiteStore, disk", keeps: true) { sqlite(.disk) },
   ]
+  private static func sqlite(_ durability: Durability) -> any Store {
+    let path = folder.appendingPathComponent("\(UUID().uuidString)").path
+    let birth = StoreLife(logID: 3, epoch: HubBench.epoch, grade: durability, boot: "")
+    // SAFETY: a test without its store must not go on.
+    return try! SQLiteStore(path: path, durability: durability, boot: "", birth: birth) { 500_000 }
+  }
+  /// Where the stores with files are; removed when the tests have ended.
+  private static let folder: URL = {
+    atexit { try? FileManager.default.removeItem(at: StoreCase.folder) }
+    return FileManager.default.temporaryDirectory.appendingPathComponent("bindstore-\(UUID().uuidString)")
+  }()
   static var keeping: [StoreCase] { all.filter(\.keeps) }
 }
 

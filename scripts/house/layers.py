@@ -21,6 +21,7 @@ ALLOWED = {
     "BindingWire": LIBC,
     "BindingPeer": SYSTEM | {"BindingModel", "BindingWire", "Logging", "ZeroMQ"},
     "BindingHub": SYSTEM | {"BindingWire", "Logging", "ZeroMQ"},
+    "BindingStore": SYSTEM | {"BindingHub", "BindingWire", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingTestKit": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingWire"},
     "bindhub": COMMAND_LINE | {"BindingHub", "BindingWire"},
     "bindsim": COMMAND_LINE | {"BindingTestKit"},

@@ -92,6 +92,9 @@ PLANTS = [
     Plant("layer", "Sources/BindingModel/Bridges/A.swift", "public import BindingWire\n"),
     Plant("layer", HUB, "@preconcurrency import BindingModel\n"),
     Plant("layer", HUB, "import BindingPeer\n"),
+    Plant("layer", HUB, "import BindingStore\n"),
+    Plant("layer", HUB, "import GRDB\n"),
+    Plant("layer", "Sources/BindingStore/A.swift", "import BindingPeer\n"),
     Plant("layer", HUB, "import CZMQ\n"),
     Plant("layer", "Sources/BindingPeer/A.swift", "internal import CZMQ\n"),
     Plant("layer", "Sources/BindingPeer/A.swift", "import Logging\n"),  # Allowed, but not declared.

@@ -1,0 +1,101 @@
+import BindingHub
+import BindingWire
+import Foundation
+import GRDB
+
+/// The rows of the log: what one append took, batch after batch.
+enum LogRow {
+  /// A row is ended when it has passed this, so that one never gets too big to be read back in a piece.
+  static let maxBytes = 8 << 20
+
+  static func checksum(_ row: Int64, time: UInt64, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    Checksum.crc32c(bytes, after: Checksum.of(UInt64(bitPattern: row), time))
+  }
+
+  static func insert(_ db: Database, _ row: Int64, time: UInt64, _ bytes: UnsafeRawBufferPointer) throws {
+    try db.cachedStatement(sql: "INSERT INTO log (row, time, checksum, bytes) VALUES (?, ?, ?, ?)")
+      .execute(arguments: [row, Int64(bitPattern: time), checksum(row, time: time, bytes), Data(borrowing: bytes)])
+  }
+
+  /// The bytes of one row, checked.
+  static func read(_ db: Database, _ row: Int64, path: String) throws -> (time: UInt64, bytes: [UInt8]) {
+    let statement = try db.cachedStatement(sql: "SELECT row, time, checksum, bytes FROM log WHERE row = ?")
+    // The row lies in the cursor's memory.
+    let rows = try Row.fetchCursor(statement, arguments: [row])
+    defer { withExtendedLifetime(rows) {} }
+    guard let found = try rows.next() else {
+      throw StoreError.damaged(path, "row \(row) of table log is missing")
+    }
+    return try checked(found, path)
+  }
+
+  /// All rows in their order, checked; between the first and the last none is missing.
+  static func each(
+    _ db: Database, path: String, _ body: (_ row: Int64, _ time: UInt64, _ bytes: [UInt8]) throws -> Void
+  ) throws {
+    let rows = try Row.fetchCursor(db, sql: "SELECT row, time, checksum, bytes FROM log ORDER BY row")
+    var last: Int64?
+    while let found = try rows.next() {
+      let row: Int64 = found["row"]
+      if let last, row != last + 1 { throw StoreError.damaged(path, "row \(last + 1) of table log is missing") }
+      last = row
+      let (time, bytes) = try checked(found, path)
+      try body(row, time, bytes)
+    }
+  }
+
+  /// Goes through the batches of a row; each with where it stands.
+  static func batches(
+    of row: Int64, _ bytes: [UInt8], path: String, _ body: (Batch, Range<Int>) throws -> Void
+  ) throws {
+    try bytes.withUnsafeBytes { bytes in
+      var reader = WireReader(bytes, message: "log row")
+      while reader.remaining > 0 {
+        let start = reader.offset
+        let batch: Batch
+        do {
+          batch = try Batch(from: &reader)
+        } catch {
+          throw StoreError.damaged(path, "row \(row) of table log cannot be read: \(error)")
+        }
+        try body(batch, start..<reader.offset)
+      }
+    }
+  }
+
+  private static func checked(_ found: Row, _ path: String) throws -> (time: UInt64, bytes: [UInt8]) {
+    let row: Int64 = found[0]
+    guard let time = Int64.fromDatabaseValue(found[1]), let sum = UInt32.fromDatabaseValue(found[2]) else {
+      throw StoreError.damaged(path, "row \(row) of table log does not check")
+    }
+    let bytes = try found.bytes(at: 3)
+    guard bytes.withUnsafeBytes({ checksum(row, time: UInt64(bitPattern: time), $0) }) == sum else {
+      throw StoreError.damaged(path, "row \(row) of table log does not check")
+    }
+    return (UInt64(bitPattern: time), bytes)
+  }
+}
+
+extension Row {
+  func bytes(at index: Int) throws -> [UInt8] { try withUnsafeData(atIndex: index) { $0.map { Array($0) } ?? [] } }
+}
+
+extension Data {
+  /// These bytes in place: they must outlive the call that is given this.
+  init(borrowing bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else {
+      self.init()
+      return
+    }
+    self.init(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
+  }
+}
+
+extension Checksum {
+  /// Of numbers, as 8 bytes each, little-endian.
+  static func of(_ numbers: UInt64..., after before: UInt32 = 0) -> UInt32 {
+    numbers.reduce(before) { sum, number in
+      withUnsafeBytes(of: number.littleEndian) { crc32c($0, after: sum) }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import BindingHub
+import BindingWire
+
+/// Where one model lies in the store.
+final class ModelPlace {
+  let name: String
+  /// The last record that was taken.
+  var record: UInt64 = 0
+  /// What its older batches were folded into.
+  var snapshot: Snapshot?
+  /// Its batches that no snapshot holds, by rising record.
+  var unfolded: [LogPlace] = []
+
+  init(_ name: String) { self.name = name }
+}
+
+/// A batch in the log.
+struct LogPlace {
+  var row: Int64
+  var start: UInt32
+  var length: UInt32
+  var record: UInt64
+
+  func slice(of bytes: [UInt8]) -> ArraySlice<UInt8> { bytes[Int(start)..<Int(start) + Int(length)] }
+}

@@ -1,0 +1,17 @@
+import Foundation
+
+/// Which start of the machine this is.
+enum Boot {
+  /// Empty where the system does not tell.
+  static var current: String {
+    #if canImport(Darwin)
+      var bytes = [CChar](repeating: 0, count: 64)
+      var size = bytes.count
+      guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return "" }
+      return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #else
+      let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+      return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+    #endif
+  }
+}

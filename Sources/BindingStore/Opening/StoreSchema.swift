@@ -1,0 +1,64 @@
+import BindingHub
+import GRDB
+
+/// The tables, and how an older store becomes one of today.
+///
+/// Every row carries a checksum of all that it says, so that no flipped bit becomes a value.
+enum StoreSchema {
+  /// `BBst`: tells a store from another program's database.
+  static let applicationID: Int32 = 0x4242_7374
+  /// The newest format that this version writes. It is raised with every migration.
+  static let version = 1
+
+  static func migrate(_ db: DatabaseQueue) throws {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1") { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE life (
+            id INTEGER PRIMARY KEY CHECK (id = 1), log INTEGER NOT NULL, epoch INTEGER NOT NULL,
+            grade INTEGER NOT NULL, boot TEXT NOT NULL, clean INTEGER NOT NULL, copy INTEGER NOT NULL,
+            snapshots INTEGER NOT NULL, checksum INTEGER NOT NULL);
+          CREATE TABLE log (
+            row INTEGER PRIMARY KEY, time INTEGER NOT NULL, checksum INTEGER NOT NULL, bytes BLOB NOT NULL);
+          CREATE TABLE snapshot (
+            model INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL,
+            chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, record INTEGER NOT NULL, version INTEGER NOT NULL,
+            checksum INTEGER NOT NULL);
+          CREATE TABLE chunk (
+            model INTEGER NOT NULL, generation INTEGER NOT NULL, number INTEGER NOT NULL, checksum INTEGER NOT NULL,
+            bytes BLOB NOT NULL);
+          CREATE UNIQUE INDEX chunk_place ON chunk (model, generation, number);
+          CREATE TABLE history (
+            row INTEGER PRIMARY KEY, model INTEGER NOT NULL, first INTEGER NOT NULL, record INTEGER NOT NULL,
+            previous INTEGER NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, size INTEGER NOT NULL,
+            checksum INTEGER NOT NULL, bytes BLOB NOT NULL);
+          CREATE UNIQUE INDEX history_place ON history (model, record);
+          """)
+    }
+    try migrator.migrate(db)
+    try db.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+      try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+  }
+
+  /// Refuses what is no store, and what a later version wrote.
+  static func check(_ db: Database, path: String) throws {
+    try check(
+      application: Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0,
+      version: Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0, path: path)
+  }
+
+  static func check(application: Int32, version found: Int, path: String) throws(StoreError) {
+    guard application == applicationID else {
+      throw StoreError(
+        "\(path) is a database of another program, no store. Choose another path, or move the file away.", .cannotOpen)
+    }
+    guard found <= version else {
+      throw StoreError(
+        "\(path) was written by a later version (format \(found), this one reads up to \(version)). "
+          + "Use that version, or choose another path.", .newer)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+public import BindingHub
+public import BindingWire
+import GRDB
+
+/// What a model's last batches were.
+extension SQLiteStore {
+  /// The batches with commits of a model after a version, in their order, at most so many.
+  ///
+  /// Where they no longer reach back so far, the first one's `previous` is greater than `version`.
+  public func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
+    guard let place = places[model], limit > 0 else { return [] }
+    var batches: [Batch] = []
+    try access { db in
+      try each(db, of: place, after: 0) { batch in
+        if batch.version > version, !batch.body.isEmpty { batches.append(batch) }
+        return batches.count < limit
+      }
+    }
+    return batches
+  }
+
+  /// The batches of a model that came after a record, as far back as they are kept.
+  func recent(of place: ModelPlace, after record: UInt64) throws(StoreError) -> [Batch] {
+    var batches: [Batch] = []
+    try access { db in
+      try each(db, of: place, after: record) { batch in
+        batches.append(batch)
+        return true
+      }
+    }
+    return batches
+  }
+
+  /// The batches of a model that are in no snapshot, after a record.
+  func unfolded(_ db: Database, of place: ModelPlace, after record: UInt64) throws -> [Batch] {
+    var batches: [Batch] = []
+    try eachUnfolded(db, of: place, after: record) { batch in
+      batches.append(batch)
+      return true
+    }
+    return batches
+  }
+
+  /// - Parameter body: returns whether to go on.
+  private func each(
+    _ db: Database, of place: ModelPlace, after record: UInt64, _ body: (Batch) throws -> Bool
+  ) throws {
+    var goesOn = true
+    if let snapshot = place.snapshot, snapshot.record > record {
+      try HistoryPage.read(db, snapshot.model, after: record, path: path) { batch in
+        goesOn = try body(batch)
+        return goesOn
+      }
+    }
+    if goesOn { try eachUnfolded(db, of: place, after: record, body) }
+  }
+
+  private func eachUnfolded(
+    _ db: Database, of place: ModelPlace, after record: UInt64, _ body: (Batch) throws -> Bool
+  ) throws {
+    var row: (number: Int64, bytes: [UInt8]) = (0, [])
+    for entry in place.unfolded where entry.record > record {
+      if entry.row != row.number { row = (entry.row, try LogRow.read(db, entry.row, path: path).bytes) }
+      var goesOn = true
+      try LogRow.batches(of: entry.row, Array(entry.slice(of: row.bytes)), path: path) { batch, _ in
+        goesOn = try body(batch)
+      }
+      if !goesOn { return }
+    }
+  }
+}

@@ -1,0 +1,252 @@
+public import BindingHub
+public import BindingWire
+import Foundation
+import GRDB
+
+/// A store in one SQLite file (`docs/store.md`): a log to which every append adds one row, and snapshots into which
+/// upkeep folds what is old.
+///
+/// It has one hub: a lock beside the file keeps a second one away. To be used by one thread at a time.
+public final class SQLiteStore: Store {
+  public private(set) var epoch: Epoch
+  public let logID: LogID
+  public let durability: Durability
+  public let tail: Tail
+  /// The file.
+  public let path: String
+
+  let limits: StoreLimits
+  let wallTime: () -> UInt64
+  let db: DatabaseQueue
+  private let lock: StoreLock
+  var life: StoreLife
+  var places: [String: ModelPlace] = [:]
+  /// The rows of the log that are there: none, if `lastRow` is before `firstRow`.
+  var firstRow: Int64 = 1
+  var lastRow: Int64 = 0
+  /// Bytes of batches in the log.
+  var logBytes = 0
+  /// Bytes of all snapshots.
+  var snapshotBytes = 0
+  var isFull = false
+  var upkeepWork = UpkeepWork()
+  let checkpoints: Checkpoints
+  let compaction = Wish()
+  private var writer = WireWriter(reserving: 65_536)
+  private var hasClosed = false
+
+  /// Opens the store, or makes it. Its directory is made with mode 0700 where it is missing, the file with 0600.
+  /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; after the
+  ///   loss of power some may be missing, and the next life is another epoch.
+  public convenience init(
+    path: String, durability: Durability, limits: StoreLimits = StoreLimits()
+  ) throws(StoreError) {
+    try self.init(path: path, durability: durability, limits: limits, boot: Boot.current) {
+      UInt64(max(Date().timeIntervalSince1970, 0) * 1_000)
+    }
+  }
+
+  /// - Parameters:
+  ///   - boot: which start of the machine this is; empty: not known.
+  ///   - birth: the first life of a store that is made; nil: one by chance.
+  ///   - wallTime: milliseconds since 1970.
+  init(
+    path: String, durability: Durability, limits: StoreLimits = StoreLimits(), boot: String, birth: StoreLife? = nil,
+    wallTime: @escaping () -> UInt64
+  ) throws(StoreError) {
+    let opened = try OpenedStore(path: path, durability: durability, boot: boot, birth: birth)
+    (self.path, self.durability, self.limits, self.wallTime) = (path, durability, limits, wallTime)
+    (db, lock, life, tail, checkpoints) = (opened.db, opened.lock, opened.life, opened.tail, opened.checkpoints)
+    (logID, epoch) = (life.logID, life.epoch)
+    try survey()
+  }
+
+  /// Finds out what is where.
+  private func survey() throws(StoreError) {
+    try access { db in
+      for (name, snapshot) in try Snapshot.readAll(db, path: path) {
+        let place = ModelPlace(name)
+        (place.snapshot, place.record) = (snapshot, snapshot.record)
+        places[name] = place
+        snapshotBytes += snapshot.bytes
+      }
+      guard places.count == life.snapshots else {
+        throw StoreError.damaged(path, "table snapshot has \(places.count) rows, not \(life.snapshots)")
+      }
+      lastRow = 0
+      try LogRow.each(db, path: path) { row, _, bytes in
+        if lastRow == 0 { firstRow = row }
+        lastRow = row
+        logBytes += bytes.count
+        try LogRow.batches(of: row, bytes, path: path) { batch, range in try enter(batch, row, range) }
+      }
+    }
+  }
+
+  /// Takes a batch of the log into the index.
+  private func enter(_ batch: Batch, _ row: Int64, _ range: Range<Int>) throws {
+    let place = places[batch.model] ?? ModelPlace(batch.model)
+    places[batch.model] = place
+    guard batch.record > place.snapshot?.record ?? 0 else { return }
+    guard batch.record == place.record + 1 else {
+      throw StoreError.damaged(
+        path, "row \(row) of table log has record \(batch.record) of \(batch.model) after record \(place.record)")
+    }
+    place.record = batch.record
+    place.unfolded.append(
+      LogPlace(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
+  }
+
+  /// Something with the database; what it throws is put into the words of the store.
+  func access<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
+    do {
+      return try db.writeWithoutTransaction(body)
+    } catch {
+      throw StoreError(error, in: path)
+    }
+  }
+
+  // MARK: Appending
+
+  public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+    var results: [Appended] = []
+    results.reserveCapacity(batches.count)
+    var taken: [ModelPlace] = []
+    taken.reserveCapacity(batches.count)
+    var rows: [Range<Int>] = []
+    writer.removeAll()
+    var start = 0
+    for batch in batches {
+      let place = places[batch.model] ?? ModelPlace(batch.model)
+      guard batch.record == place.record + 1 else {
+        results.append(.moved(try missed(by: batch, place, taken, batches: batches)))
+        continue
+      }
+      if place.record == 0 { places[batch.model] = place }
+      if writer.count - start >= LogRow.maxBytes {
+        rows.append(start..<writer.count)
+        start = writer.count
+      }
+      let from = writer.count
+      batch.write(to: &writer)
+      place.record = batch.record
+      place.unfolded.append(
+        LogPlace(
+          row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
+          record: batch.record))
+      taken.append(place)
+      results.append(.stored)
+    }
+    guard !taken.isEmpty else { return results }
+    rows.append(start..<writer.count)
+    if try insert(rows) { return results }
+    for place in taken.reversed() {
+      place.record -= 1
+      place.unfolded.removeLast()
+    }
+    return results.map { if case .stored = $0 { .full } else { $0 } }
+  }
+
+  /// - Returns: whether there was room for them.
+  private func insert(_ rows: [Range<Int>]) throws(StoreError) -> Bool {
+    let (last, time) = (lastRow, wallTime())
+    do {
+      try db.writeWithoutTransaction { db in
+        try writer.withUnsafeBytes { bytes in
+          let insert = {
+            for (index, range) in rows.enumerated() {
+              let row = last + Int64(index) + 1
+              try LogRow.insert(db, row, time: time, UnsafeRawBufferPointer(rebasing: bytes[range]))
+            }
+          }
+          try db.write { rows.count == 1 ? try insert() : try db.transaction(insert) }
+        }
+      }
+    } catch is NoRoom {
+      isFull = true
+      return false
+    } catch {
+      throw StoreError(error, in: path)
+    }
+    lastRow += Int64(rows.count)
+    logBytes += writer.count
+    checkpoints.wrote(bytes: writer.count)
+    isFull = false
+    return true
+  }
+
+  /// What others decided since the record that a batch was decided on.
+  private func missed(
+    by batch: Batch, _ place: ModelPlace, _ taken: [ModelPlace], batches: [Batch]
+  ) throws(StoreError) -> [Batch] {
+    guard batch.record <= place.record, !taken.contains(where: { $0 === place }) else {
+      throw StoreError(
+        "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(place.record). "
+          + "Report this: the hub has lost count.")
+    }
+    let found = try recent(of: place, after: batch.record - 1)
+    guard found.first?.record == batch.record else {
+      throw StoreError(
+        "\(path): what \(batch.model) had after record \(batch.record - 1) is folded already. Start the hub again.")
+    }
+    return found
+  }
+
+  // MARK: Reading
+
+  public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
+    var batches: [String: [Batch]] = [:]
+    try access { db in
+      try LogRow.each(db, path: path) { row, _, bytes in
+        try LogRow.batches(of: row, bytes, path: path) { batch, _ in
+          if batch.record > places[batch.model]?.snapshot?.record ?? 0 {
+            batches[batch.model, default: []].append(batch)
+          }
+        }
+      }
+    }
+    for (name, place) in places.sorted(by: { $0.key < $1.key }) where place.record > 0 {
+      let chunks = try access { db in try place.snapshot?.allChunks(db, path: path) ?? [] }
+      try each(StoredModel(model: name, chunks: chunks, batches: batches.removeValue(forKey: name) ?? []))
+    }
+  }
+
+  public func load(_ model: String) throws(StoreError) -> StoredModel? {
+    guard let place = places[model], place.record > 0 else { return nil }
+    return try access { db in
+      let chunks = try place.snapshot?.allChunks(db, path: path) ?? []
+      return StoredModel(model: model, chunks: chunks, batches: try unfolded(db, of: place, after: 0))
+    }
+  }
+
+  // MARK: Its life
+
+  public func start(_ epoch: Epoch) throws(StoreError) {
+    var next = life
+    next.epoch = epoch
+    try access { db in try db.synced(as: durability) { try next.write(db) } }
+    (life, self.epoch) = (next, epoch)
+  }
+
+  /// The store is of no use afterwards.
+  public func close() throws(StoreError) {
+    guard !hasClosed else { return }
+    hasClosed = true
+    checkpoints.finish()
+    var last = life
+    last.isClean = true
+    try access { db in
+      try db.synced(as: durability) { try last.write(db) }
+      _ = try? db.checkpoint(.truncate)
+    }
+    life = last
+    do { try db.close() } catch { throw StoreError(error, in: path) }
+  }
+
+  public var status: StoreStatus {
+    StoreStatus(
+      path: path, bytes: StoreFiles.bytes(of: path), logBytes: UInt64(logBytes), isFull: isFull)
+  }
+
+  public func forget(_ tags: Set<Tag>) { upkeepWork.forget(tags) }
+}

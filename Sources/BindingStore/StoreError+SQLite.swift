@@ -1,0 +1,73 @@
+import BindingHub
+import GRDB
+import GRDBSQLite
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// There is no room on the disk: what was tried was not done, and may be done later.
+struct NoRoom: Error {}
+
+/// What SQLite says, in the words of the store: which file, what is wrong, what to do.
+extension StoreError {
+  init(_ error: any Error, in path: String) {
+    switch error {
+    case let error as StoreError: self = error
+    case is NoRoom: self.init("\(path): the disk is full. Make room.")
+    case let error as DatabaseError: self.init(error, path)
+    default: self.init("\(path): \(error)")
+    }
+  }
+
+  private init(_ error: DatabaseError, _ path: String) {
+    let problem = error.message ?? "\(error.resultCode)"
+    switch error.resultCode {
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: self = .damaged(path, problem)
+    case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+      self.init(
+        "\(path) cannot be opened for writing: \(problem). See that this user may read and write it and its directory.",
+        .cannotOpen)
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      self.init("\(path) is being written by another program. End that and start again.", .inUse)
+    default:
+      switch error.extendedResultCode {
+      case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC:
+        self.init(
+          "\(path): the disk did not confirm what was written (\(problem)). Look after the disk, then start again.",
+          .syncFailed)
+      case .SQLITE_IOERR_SHORT_READ: self = .damaged(path, "it ends too early")
+      default:
+        self.init("\(path): \(problem) (SQLite \(error.extendedResultCode.rawValue)). Look after the disk.", .failed)
+      }
+    }
+  }
+
+  static func damaged(_ path: String, _ problem: String) -> StoreError {
+    StoreError(
+      "\(path) is damaged: \(problem). Put a backup in its place; what peers still have, they bring back.", .damaged)
+  }
+}
+
+extension Database {
+  /// Runs what writes; a disk without room becomes `NoRoom`.
+  func write<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as DatabaseError where hasNoRoom(error) {
+      throw NoRoom()
+    }
+  }
+
+  private func hasNoRoom(_ error: DatabaseError) -> Bool {
+    switch error.extendedResultCode {
+    case .SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_TRUNCATE:
+      [ENOSPC, EDQUOT, EFBIG].contains(sqlite3_system_errno(sqliteConnection))
+    default: error.resultCode == .SQLITE_FULL
+    }
+  }
+}

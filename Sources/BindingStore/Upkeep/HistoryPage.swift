@@ -1,0 +1,101 @@
+import BindingHub
+import BindingWire
+import Foundation
+import GRDB
+
+/// Batches of one model that were folded, kept for those who ask what changed: one row, and rows are dropped whole.
+struct HistoryPage {
+  private let limits: StoreLimits
+  private var batches: [(bytes: [UInt8], record: UInt64, previous: Version, version: Version)] = []
+  private var first = 0
+  private var bytes = 0
+
+  init(_ limits: StoreLimits) { self.limits = limits }
+
+  /// Adds the next batch; the oldest go where it gets too much.
+  mutating func add(_ batch: Batch, _ bytes: [UInt8]) {
+    batches.append((bytes, batch.record, batch.previous, batch.version))
+    self.bytes += bytes.count
+    while first < batches.count, self.bytes > limits.historyBytes || commits > limits.historyCommits {
+      self.bytes -= batches[first].bytes.count
+      batches[first].bytes = []
+      first += 1
+    }
+  }
+
+  private var commits: Int { Int(clamping: (batches.last?.version ?? 0) - (batches[first].previous)) }
+
+  /// Writes what was added, a few rows of about 64 KiB, and drops what has become too old or too much.
+  func write(_ db: Database, model: Int64, time: UInt64, limits: StoreLimits) throws {
+    if first > 0 { try db.execute(sql: "DELETE FROM history WHERE model = ?", arguments: [model]) }
+    var page = WireWriter(reserving: 65_536)
+    var start = first
+    for index in first..<batches.count {
+      page.raw(batches[index].bytes)
+      guard page.count >= 65_536 || index - start >= 99 || index == batches.count - 1 else { continue }
+      let (begin, end) = (batches[start], batches[index])
+      try page.withUnsafeBytes { bytes in
+        let sum = HistoryPage.checksum(
+          model, first: begin.record, record: end.record, previous: begin.previous, version: end.version, bytes)
+        try db.cachedStatement(
+          sql: "INSERT OR REPLACE INTO history "
+            + "(model, first, record, previous, version, time, size, checksum, bytes) "
+            + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+          model, Int64(bitPattern: begin.record), Int64(bitPattern: end.record), Int64(bitPattern: begin.previous),
+          Int64(bitPattern: end.version), Int64(bitPattern: time), bytes.count, sum, Data(borrowing: bytes),
+        ])
+      }
+      page.removeAll()
+      start = index + 1
+    }
+    try HistoryPage.drop(db, model, time: time, limits)
+  }
+
+  private static func drop(_ db: Database, _ model: Int64, time: UInt64, _ limits: StoreLimits) throws {
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT row, previous, version, time, size FROM history WHERE model = ? ORDER BY record DESC",
+      arguments: [model])
+    var (commits, bytes) = (0, 0)
+    for row in rows {
+      let previous = Int64.fromDatabaseValue(row[1]) ?? 0
+      commits += Int((Int64.fromDatabaseValue(row[2]) ?? previous) - previous)
+      bytes += Int.fromDatabaseValue(row[4]) ?? 0
+      let age = Int64(bitPattern: time) - (Int64.fromDatabaseValue(row[3]) ?? 0)
+      guard commits > limits.historyCommits || bytes > limits.historyBytes || age > limits.historySeconds * 1_000
+      else { continue }
+      try db.execute(sql: "DELETE FROM history WHERE row = ?", arguments: [row[0] as Int64])
+    }
+  }
+
+  /// The batches of a model that were folded after a record, checked, in their order.
+  static func read(
+    _ db: Database, _ model: Int64, after record: UInt64, path: String, _ body: (Batch) throws -> Bool
+  ) throws {
+    let rows = try Row.fetchCursor(
+      db,
+      sql: "SELECT row, first, record, previous, version, checksum, bytes FROM history "
+        + "WHERE model = ? AND record > ? ORDER BY record", arguments: [model, Int64(bitPattern: record)])
+    while let row = try rows.next() {
+      let bytes = try row.bytes(at: 6)
+      let numbers = (1...4).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } ?? 0 }
+      let sum = bytes.withUnsafeBytes {
+        checksum(model, first: numbers[0], record: numbers[1], previous: numbers[2], version: numbers[3], $0)
+      }
+      guard sum == UInt32.fromDatabaseValue(row[5]) else {
+        throw StoreError.damaged(path, "row \(row[0] as Int64) of table history does not check")
+      }
+      var goesOn = true
+      try LogRow.batches(of: row[0], bytes, path: path) { batch, _ in
+        if goesOn, batch.record > record { goesOn = try body(batch) }
+      }
+      if !goesOn { return }
+    }
+  }
+
+  private static func checksum(
+    _ model: Int64, first: UInt64, record: UInt64, previous: Version, version: Version, _ bytes: UnsafeRawBufferPointer
+  ) -> UInt32 {
+    Checksum.crc32c(bytes, after: Checksum.of(UInt64(bitPattern: model), first, record, previous, version))
+  }
+}

@@ -1,0 +1,70 @@
+import BindingHub
+import BindingWire
+import GRDB
+
+/// One model on its way from snapshot and batches to the next snapshot, in small steps.
+struct ModelFolding {
+  let place: ModelPlace
+  private var fold: ModelFold
+  private var chunksRead = 0
+  private var batchesRead = 0
+  private let batchCount: Int
+  private var hasForgotten = false
+  private(set) var next: Snapshot
+  /// Bytes that the last step wrote.
+  private(set) var lastWritten = 0
+  private var kept: HistoryPage
+  private var row: (number: Int64, bytes: [UInt8]) = (0, [])
+
+  init(_ place: ModelPlace, through row: Int64, model: Int64, limits: StoreLimits) {
+    self.place = place
+    fold = ModelFold(place.name)
+    batchCount = place.unfolded.prefix { $0.row <= row }.count
+    next = Snapshot(
+      model: model, generation: (place.snapshot?.generation ?? 0) + 1, chunks: 0, bytes: 0, record: 0, version: 0)
+    kept = HistoryPage(limits)
+  }
+
+  /// Does a little.
+  /// - Returns: whether the next snapshot is whole, and only has to be put in force.
+  mutating func step(
+    _ db: Database, path: String, forgotten: Set<Tag>, silentSince: UInt64
+  ) throws -> Bool {
+    lastWritten = 0
+    if let snapshot = place.snapshot, chunksRead < snapshot.chunks {
+      try fold.load(snapshot.chunk(db, chunksRead, path: path))
+      chunksRead += 1
+    } else if batchesRead < batchCount {
+      let entry = place.unfolded[batchesRead]
+      if entry.row != row.number { row = (entry.row, try LogRow.read(db, entry.row, path: path).bytes) }
+      let bytes = Array(entry.slice(of: row.bytes))
+      try LogRow.batches(of: entry.row, bytes, path: path) { batch, _ in
+        try fold.apply(batch)
+        kept.add(batch, bytes)
+      }
+      batchesRead += 1
+    } else if !hasForgotten {
+      fold.forget(forgotten, silentSince: silentSince)
+      hasForgotten = true
+    } else if let chunk = fold.nextChunk() {
+      try next.add(db, chunk)
+      lastWritten = chunk.count
+    } else {
+      (next.record, next.version) = (fold.record, fold.version)
+      return true
+    }
+    return false
+  }
+
+  /// Puts the snapshot in force, and what the batches were into the history.
+  func finish(_ db: Database, time: UInt64, limits: StoreLimits) throws {
+    try next.write(db, name: place.name)
+    try kept.write(db, model: next.model, time: time, limits: limits)
+  }
+
+  /// Tells the index, once the disk has it.
+  func enter() {
+    place.snapshot = next
+    place.unfolded.removeFirst(batchCount)
+  }
+}

@@ -1,0 +1,150 @@
+public import BindingHub
+import BindingWire
+import GRDB
+
+/// What nobody waits for, in slices: the log is folded into snapshots, what is folded is removed, the write-ahead log
+/// is brought into the file.
+extension SQLiteStore {
+  /// Has the next calls of `upkeep` fold everything and make the file as small as it gets. From any thread.
+  public func requestCompaction() { compaction.leave() }
+
+  public func upkeep() throws(StoreError) -> Bool {
+    let now = ContinuousClock.now
+    if let paused = upkeepWork.pausedUntil {
+      guard now >= paused else { return false }
+      upkeepWork.pausedUntil = nil
+    }
+    try checkpoint()
+    if case .none = upkeepWork.task {
+      upkeepWork.isCompacting = compaction.take()
+      begin()
+    }
+    if case .none = upkeepWork.task { return false }
+    do {
+      try db.writeWithoutTransaction { db in
+        try db.write { try slice(db, until: now + .microseconds(limits.upkeepMicroseconds)) }
+      }
+      return true
+    } catch is NoRoom {
+      upkeepWork.pausedUntil = now + .seconds(2)
+      return false
+    } catch {
+      throw StoreError(error, in: path)
+    }
+  }
+
+  /// Looks whether there is something to fold.
+  private func begin() {
+    let bound = upkeepWork.isCompacting ? -1 : max(limits.foldBytes, snapshotBytes / 2)
+    guard logBytes > bound else { return }
+    upkeepWork.task = .folding(places.values.filter { !$0.unfolded.isEmpty }, through: lastRow)
+  }
+
+  /// Works until a time, in one transaction.
+  private func slice(_ db: Database, until deadline: ContinuousClock.Instant) throws {
+    var task = upkeepWork.task
+    // If this fails, what was begun is left, and its chunks are swept out.
+    upkeepWork.task = .sweeping
+    var done = UpkeepWork.Done()
+    try db.transaction {
+      repeat {
+        try step(db, &task, &done)
+        if case .none = task { break }
+      } while !done.isSliceOver && ContinuousClock.now < deadline
+    }
+    upkeepWork.task = task
+    logBytes -= done.logBytes
+    checkpoints.wrote(bytes: done.written)
+    if let folding = done.folded {
+      snapshotBytes += folding.next.bytes - (folding.place.snapshot?.bytes ?? 0)
+      folding.enter()
+    }
+    if let life = done.life { self.life = life }
+  }
+
+  private func step(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
+    switch task {
+    case .none: return
+    case .folding(var models, let row):
+      guard let place = models.popLast() else {
+        task = .removing(through: row)
+        return
+      }
+      let model = try place.snapshot?.model ?? nextModel(db)
+      task = .model(ModelFolding(place, through: row, model: model, limits: limits), rest: models, through: row)
+    case .model(var folding, let rest, let row):
+      task = .none
+      let now = wallTime()
+      let silent = now - min(now, UInt64(limits.silentSeconds) * 1_000)
+      let isWhole = try folding.step(db, path: path, forgotten: upkeepWork.forgotten, silentSince: silent)
+      done.written += isWhole ? 0 : folding.lastWritten
+      guard isWhole else {
+        task = .model(folding, rest: rest, through: row)
+        return
+      }
+      try putInForce(db, folding, at: now, &done)
+      task = .replaced(folding.next, rest: rest, through: row)
+    case .replaced(let snapshot, let rest, let row):
+      if try !snapshot.removeOlder(db) { task = .folding(rest, through: row) }
+    case .removing(let row): try removeRow(db, through: row, &task, &done)
+    case .sweeping: if try !Snapshot.removeStray(db) { task = .shrinking }
+    case .shrinking: try shrink(db, &task, &done)
+    }
+  }
+
+  private func nextModel(_ db: Database) throws -> Int64 {
+    (try Int64.fetchOne(db, sql: "SELECT max(model) FROM snapshot") ?? 0) + 1
+  }
+
+  private func putInForce(
+    _ db: Database, _ folding: ModelFolding, at now: UInt64, _ done: inout UpkeepWork.Done
+  ) throws {
+    try folding.finish(db, time: now, limits: limits)
+    if folding.place.snapshot == nil {
+      var next = life
+      next.snapshots += 1
+      try next.write(db)
+      done.life = next
+    }
+    done.folded = folding
+    // The index follows only when the disk has it.
+    done.isSliceOver = true
+  }
+
+  /// Removes the first row of the log, if a snapshot has it.
+  private func removeRow(
+    _ db: Database, through row: Int64, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done
+  ) throws {
+    guard let first = try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(row) FROM log")), first <= row else {
+      task = .shrinking
+      return
+    }
+    let size = try db.cachedStatement(sql: "SELECT length(bytes) FROM log WHERE row = ?")
+    let bytes = try Int.fetchOne(size, arguments: [first]) ?? 0
+    try db.cachedStatement(sql: "DELETE FROM log WHERE row = ?").execute(arguments: [first])
+    done.logBytes += bytes
+    done.written += 4_096
+  }
+
+  /// Gives pages back to the disk, where many are free or the store is to be compact.
+  private func shrink(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
+    let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+    let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+    guard free > (upkeepWork.isCompacting ? 0 : max(4_096, pages / 2)) else {
+      task = .none
+      return
+    }
+    try db.execute(sql: "PRAGMA incremental_vacuum(32)")
+    done.written += 32 * 4_096
+  }
+
+  private func checkpoint() throws(StoreError) {
+    if let failure = checkpoints.takeFailure() { throw StoreError(failure, in: path) }
+    checkpoints.start(after: limits.checkpointBytes)
+    // What was written while it ran is brought in here, where nothing is written meanwhile: then the log begins anew.
+    guard let left = checkpoints.takeLeft(), left < 512 else { return }
+    try access { db in
+      do { try db.checkpoint(.passive) } catch  where Checkpoints.mayFail(error) {}
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import BindingWire
+import Foundation
+
+/// What upkeep has begun and not ended.
+struct UpkeepWork {
+  /// What is being done, one thing after the other.
+  enum Task {
+    /// Nothing.
+    case none
+    /// These models are to be folded as far as a row of the log, then the rows up to it are removed.
+    case folding([ModelPlace], through: Int64)
+    /// One of them is.
+    case model(ModelFolding, rest: [ModelPlace], through: Int64)
+    /// A snapshot is in force; the chunks of the one before it are removed.
+    case replaced(Snapshot, rest: [ModelPlace], through: Int64)
+    /// Rows up to this one are in snapshots.
+    case removing(through: Int64)
+    /// Chunks that are in no snapshot are removed.
+    case sweeping
+    /// The file gets smaller.
+    case shrinking
+  }
+  /// What a slice did, for the index, which follows when the disk has it.
+  struct Done {
+    var isSliceOver = false
+    var folded: ModelFolding?
+    var life: StoreLife?
+    /// Bytes that the log has less.
+    var logBytes = 0
+    /// Bytes that went to the write-ahead log, about.
+    var written = 0
+  }
+
+  /// Sweeping comes first: an earlier life may have left chunks.
+  var task = Task.sweeping
+  /// Everything is to be folded, and the file to be made as small as it gets.
+  var isCompacting = false
+  /// Writers that nobody will ask about any more.
+  private(set) var forgotten: Set<Tag> = []
+  private static let maxForgotten = 100_000
+  /// After the disk was full: when to try again.
+  var pausedUntil: ContinuousClock.Instant?
+
+  mutating func forget(_ tags: Set<Tag>) {
+    if forgotten.count + tags.count <= UpkeepWork.maxForgotten { forgotten.formUnion(tags) }
+  }
+}
+
+/// A wish that any thread may leave.
+final class Wish: @unchecked Sendable {  // SAFETY: `isLeft` is touched only while `lock` is held
+  private let lock = NSLock()
+  private var isLeft = false
+
+  func leave() {
+    lock.lock()
+    isLeft = true
+    lock.unlock()
+  }
+
+  func take() -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    defer { isLeft = false }
+    return isLeft
+  }
+}

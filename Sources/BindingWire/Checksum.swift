@@ -1,0 +1,35 @@
+/// CRC-32C (Castagnoli; RFC 3720, appendix B.4): the checksum of what is kept in files.
+public enum Checksum {
+  /// Eight tables of 256: what a byte leaves that stands so many bytes before the end of the eight taken at once.
+  private static let tables: [UInt32] = {
+    var tables = (0..<256 as Range<UInt32>).map { byte in
+      (0..<8).reduce(byte) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ 0x82F6_3B78 : rest >> 1 }
+    }
+    for index in 256..<2_048 {
+      let before = tables[index - 256]
+      tables.append(before >> 8 ^ tables[Int(before & 0xFF)])
+    }
+    return tables
+  }()
+
+  /// - Parameter before: the checksum of what stands before these bytes, of which this one is to be the continuation.
+  public static func crc32c(_ bytes: UnsafeRawBufferPointer, after before: UInt32 = 0) -> UInt32 {
+    tables.withUnsafeBufferPointer { tables in
+      var rest = ~before
+      var place = 0
+      while place &+ 8 <= bytes.count {
+        let eight = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) ^ UInt64(rest)
+        rest = 0
+        for byte in 0..<8 {
+          rest ^= tables[(7 &- byte) &* 256 &+ Int(UInt8(truncatingIfNeeded: eight >> UInt64(byte &* 8)))]
+        }
+        place &+= 8
+      }
+      while place < bytes.count {
+        rest = rest >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: rest) ^ bytes[place])]
+        place &+= 1
+      }
+      return ~rest
+    }
+  }
+}

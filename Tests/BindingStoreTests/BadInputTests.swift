@@ -1,0 +1,185 @@
+import BindingHub
+import BindingWire
+import Foundation
+import GRDB
+import Testing
+
+@testable import BindingStore
+
+@Suite("What a store refuses, with a sentence that names the file and the next step")
+struct BadInputTests {
+  /// Opens it, and gives what it was refused with.
+  private func refusal(_ bench: StoreBench, _ durability: Durability = .process) -> StoreError? {
+    do throws(StoreError) {
+      let store = try bench.open(durability)
+      _ = try store.loadAll()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func filled(_ count: Int = 20) throws -> StoreBench {
+    let bench = StoreBench()
+    let store = try bench.open()
+    for number in 1...count { try store.take(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
+    try store.close()
+    return bench
+  }
+
+  private func sql(_ bench: StoreBench, _ text: String) throws {
+    let db = try OpenedStore.connect(bench.path)
+    try db.writeWithoutTransaction { try $0.execute(sql: text) }
+    try db.close()
+  }
+
+  @Test("another hub on the same store")
+  func inUse() throws {
+    let bench = StoreBench()
+    let store = try bench.open()
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .inUse)
+    #expect(refusal.description.contains(bench.path))
+    #expect(refusal.description.contains("process \(getpid())"))
+    try store.close()
+  }
+
+  @Test("a store from a later version")
+  func newer() throws {
+    let bench = try filled()
+    try sql(bench, "PRAGMA user_version = 99")
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .newer)
+    #expect(refusal.description.contains(bench.path))
+    #expect(refusal.description.contains("99"))
+  }
+
+  @Test("another program's database")
+  func foreign() throws {
+    let bench = try filled()
+    try sql(bench, "PRAGMA application_id = 7")
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .cannotOpen)
+    #expect(refusal.description.contains("another program"))
+  }
+
+  @Test("a file that is no database, and an empty one", arguments: ["", "hello, this is a text\n"])
+  func noDatabase(_ text: String) throws {
+    let bench = StoreBench()
+    try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
+    try text.write(toFile: bench.path, atomically: false, encoding: .utf8)
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .damaged)
+    #expect(refusal.description.contains(bench.path))
+    #expect(try String(contentsOfFile: bench.path, encoding: .utf8) == text)
+  }
+
+  @Test("a file that was cut off, wherever", arguments: [20, 100, 4_096, 5_000, 8_192, 20_480, 40_000])
+  func truncated(_ length: Int) throws {
+    let bench = try filled()
+    let whole = Int(StoreFiles.size(bench.path))
+    #expect(length < whole)
+    #expect(truncate(bench.path, length) == 0)
+    #expect(try #require(self.refusal(bench)).kind == .damaged)
+  }
+
+  @Test("a flipped bit is refused, or changes nothing that is served", arguments: [1, 2, 3] as [UInt64])
+  func flipped(_ seed: UInt64) throws {
+    let bench = try filled()
+    bench.limits.foldBytes = 0
+    do {
+      // Half of it in a snapshot, half in the log.
+      let store = try bench.open()
+      while try store.upkeep() {}
+      for number in 21...40 { try store.take(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
+      try store.close()
+    }
+    let whole = try Data(contentsOf: URL(fileURLWithPath: bench.path))
+    let before: [StoredModel]
+    do { before = try bench.open().loadAll() }
+    var chance = SplitMix(state: seed)
+    var refused = 0
+    for _ in 0..<150 {
+      for end in ["-wal", "-shm"] { unlink(bench.path + end) }
+      var bytes = whole
+      let place = Int(chance.next() % UInt64(whole.count))
+      bytes[place] ^= 1 << UInt8(chance.next() % 8)
+      try bytes.write(to: URL(fileURLWithPath: bench.path))
+      do {
+        let models = try bench.open().loadAll()
+        #expect(models.map(\.chunks) == before.map(\.chunks), "bit of byte \(place)")
+        #expect(models.map(\.batches) == before.map(\.batches), "bit of byte \(place)")
+      } catch {
+        refused += 1
+        #expect("\(error)".contains(bench.path))
+      }
+    }
+    #expect(refused > 0)
+  }
+
+  @Test("a row of the log that is gone")
+  func rowGone() throws {
+    let bench = try filled()
+    try sql(bench, "DELETE FROM log WHERE row = 7")
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .damaged)
+    #expect(refusal.description.contains("row 7 of table log"))
+  }
+
+  @Test("a model's snapshot that is gone, and a chunk of one", arguments: ["snapshot", "chunk"])
+  func snapshotGone(_ table: String) throws {
+    let bench = try filled()
+    bench.limits.foldBytes = 0
+    do {
+      let store = try bench.open()
+      while try store.upkeep() {}
+      try store.close()
+    }
+    try sql(bench, "DELETE FROM \(table)")
+    #expect(try #require(self.refusal(bench)).kind == .damaged)
+  }
+
+  @Test("a directory without permission", .enabled(if: getuid() != 0, "root may write everywhere"))
+  func noPermission() throws {
+    let bench = StoreBench()
+    try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
+    chmod(bench.folder, 0o500)
+    let refusal = try #require(self.refusal(bench))
+    #expect(refusal.kind == .cannotOpen)
+    #expect(refusal.description.contains(bench.folder))
+  }
+
+  @Test("a directory that cannot be made")
+  func noDirectory() throws {
+    let error = #expect(throws: StoreError.self) {
+      try SQLiteStore(path: "/dev/null/there/store", durability: .process)
+    }
+    #expect(error?.kind == .cannotOpen)
+    #expect(error?.description.contains("/dev/null/there") == true)
+  }
+
+  @Test("the directory is its user's alone, and so is the file")
+  func modes() throws {
+    let bench = StoreBench()
+    let store = try bench.open()
+    let modes = [bench.folder, bench.path, bench.path + "-wal"].map { path in
+      var info = stat()
+      return stat(path, &info) == 0 ? info.st_mode & 0o777 : 0
+    }
+    #expect(modes == [0o700, 0o600, 0o600])
+    try store.close()
+  }
+}
+
+/// Chance that can be had again.
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}

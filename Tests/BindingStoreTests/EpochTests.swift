@@ -1,0 +1,95 @@
+import BindingHub
+import BindingWire
+import Testing
+
+@testable import BindingStore
+
+@Suite("The epoch of a store that is opened again")
+struct EpochTests {
+  private func reopened(
+    _ first: Durability, isClosed: Bool, reboots: Bool, as second: Durability
+  ) throws -> (before: Epoch, after: Epoch, tail: Tail) {
+    let bench = StoreBench()
+    let before: Epoch
+    do {
+      let store = try bench.open(first)
+      before = store.epoch
+      try store.take(bench.batch())
+      if isClosed { try store.close() } else { try bench.keepAsItIs() }
+    }
+    if !isClosed { try bench.putBack() }
+    if reboots { bench.boot = "second" }
+    let store = try bench.open(second)
+    return (before, store.epoch, store.tail)
+  }
+
+  @Test("a store that is made begins its first epoch, and nothing is missing")
+  func first() throws {
+    let store = try StoreBench().open()
+    #expect(store.epoch >> 32 == 1)
+    #expect(store.tail == .proven)
+  }
+
+  @Test("after a close it stays, whatever the grade", arguments: [Durability.process, .disk], [false, true])
+  func clean(_ grade: Durability, _ reboots: Bool) throws {
+    let (before, after, tail) = try reopened(grade, isClosed: true, reboots: reboots, as: grade)
+    #expect(after == before)
+    #expect(tail == .proven)
+  }
+
+  @Test("without a close it stays where every commit was synced", arguments: [false, true])
+  func disk(_ reboots: Bool) throws {
+    let (before, after, tail) = try reopened(.disk, isClosed: false, reboots: reboots, as: .process)
+    #expect(after == before)
+    #expect(tail == .proven)
+  }
+
+  @Test("without a close it stays where the machine has not been started again")
+  func sameBoot() throws {
+    let (before, after, tail) = try reopened(.process, isClosed: false, reboots: false, as: .process)
+    #expect(after == before)
+    #expect(tail == .proven)
+  }
+
+  @Test("without a close and after a start of the machine it is another, whatever the grade from now on")
+  func otherBoot() throws {
+    let (before, after, tail) = try reopened(.process, isClosed: false, reboots: true, as: .disk)
+    #expect(after >> 32 == before >> 32 + 1)
+    #expect(tail == .unproven)
+  }
+
+  @Test("where the system does not tell its start, it is another")
+  func unknownBoot() throws {
+    let life = StoreLife(logID: 1, epoch: 1 << 32, grade: .process, boot: "")
+    var open = life
+    open.isClean = false
+    let (next, tail) = open.next(grade: .process, boot: "", isLogWhole: true, chance: 7)
+    #expect(next.epoch == 2 << 32 | 7)
+    #expect(tail == .unproven)
+  }
+
+  @Test("an epoch that was started is remembered")
+  func started() throws {
+    let bench = StoreBench()
+    do {
+      let store = try bench.open()
+      try store.start(9 << 32 | 5)
+      try store.close()
+    }
+    #expect(try bench.open().epoch == 9 << 32 | 5)
+  }
+
+  @Test("a write-ahead log that is gone without a close is a loss, whatever the grade")
+  func logGone() throws {
+    let bench = StoreBench()
+    do {
+      let store = try bench.open(.disk)
+      try store.take(bench.batch())
+      try bench.keepAsItIs()
+    }
+    try bench.putBack(without: "-wal")
+    let store = try bench.open(.disk)
+    #expect(store.tail == .unproven)
+    #expect(try store.loadAll().isEmpty)
+  }
+}

@@ -1,0 +1,49 @@
+import BindingHub
+import BindingWire
+import Testing
+
+@testable import BindingStore
+
+@Suite("What a store gives back when it is opened again")
+struct ReopeningTests {
+  @Test("every batch that was taken, model by model, in order", arguments: [Durability.process, .disk])
+  func batches(_ grade: Durability) throws {
+    let bench = StoreBench()
+    let lamp = [bench.batch("lamp"), bench.batch("lamp", to: "2")]
+    let door = [bench.batch("door")]
+    do {
+      let store = try bench.open(grade)
+      try store.take(lamp[0], door[0])
+      try store.take(lamp[1])
+      try store.close()
+    }
+    let models = try bench.open(grade).loadAll()
+    #expect(models.map(\.model) == ["door", "lamp"])
+    #expect(models.map(\.batches) == [door, lamp])
+  }
+
+  @Test("the next record follows those of the life before")
+  func records() throws {
+    let bench = StoreBench()
+    do {
+      let store = try bench.open()
+      try store.take(bench.batch())
+      try store.close()
+    }
+    let store = try bench.open()
+    try store.take(bench.batch())
+    #expect(try store.load("lamp")?.batches.map(\.record) == [1, 2])
+  }
+
+  @Test("it is the same log")
+  func log() throws {
+    let bench = StoreBench()
+    let logID: LogID
+    do {
+      let store = try bench.open()
+      logID = store.logID
+      try store.close()
+    }
+    #expect(try bench.open().logID == logID)
+  }
+}

@@ -1,0 +1,93 @@
+import BindingHub
+import BindingWire
+import Foundation
+import Testing
+
+@testable import BindingStore
+
+/// A place for one store, and batches to put into it.
+final class StoreBench {
+  let folder: String
+  let path: String
+  /// Which start of the machine it is.
+  var boot = "first"
+  var limits = StoreLimits()
+  var wall: UInt64 = 1_700_000_000_000
+  private var heads: [String: (record: UInt64, version: Version)] = [:]
+  private var names: [String: Int] = [:]
+
+  init() {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("bindstore-\(UUID().uuidString)").path
+    path = folder + "/store"
+  }
+
+  deinit {
+    chmod(folder, 0o700)
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  func open(_ durability: Durability = .process) throws(StoreError) -> SQLiteStore {
+    let wall = wall
+    return try SQLiteStore(path: path, durability: durability, limits: limits, boot: boot) { wall }
+  }
+
+  /// The next batch of a model: one commit that sets one field.
+  func batch(_ model: String = "lamp", _ field: String = "a", to value: String = "1", epoch: Epoch = 1) -> Batch {
+    let (record, version) = heads[model] ?? (0, 0)
+    heads[model] = (record + 1, version + 1)
+    var writer = CommitsWriter()
+    let known = names[model] ?? 0
+    writer.begin(epoch: epoch, previous: version, time: wall, namesKnown: FieldID(known))
+    let origin = writer.origin(Origin(tag: Tag(rawValue: 0xA1), name: "ann"))
+    var id: FieldID = 0
+    if field == "a" && known > 0 {
+      id = 0
+    } else {
+      id = writer.introduce(field)
+      names[model] = known + 1
+    }
+    writer.beginCommit(origin: origin, number: ProposalNumber(record + 1), hops: 0)
+    _ = writer.change(id, FieldValue(bytes: Array(value.utf8)))
+    writer.endCommit()
+    return Batch(
+      model: model, record: record + 1, epoch: epoch, previous: version, version: version + 1, body: writer.finish(),
+      decisions: [])
+  }
+}
+
+extension Store {
+  func loadAll() throws(StoreError) -> [StoredModel] {
+    var models: [StoredModel] = []
+    try load { models.append($0) }
+    return models
+  }
+
+  /// Appends, and expects that all were stored.
+  func take(_ batches: Batch...) throws {
+    for result in try append(batches) {
+      guard case .stored = result else {
+        Issue.record("a batch was not stored: \(result)")
+        return
+      }
+    }
+  }
+}
+
+/// What a sudden end leaves: the files as they are in the middle of the store's life.
+extension StoreBench {
+  func keepAsItIs() throws {
+    for end in ["", "-wal"] where FileManager.default.fileExists(atPath: path + end) {
+      try? FileManager.default.removeItem(atPath: folder + "/kept" + end)
+      try FileManager.default.copyItem(atPath: path + end, toPath: folder + "/kept" + end)
+    }
+  }
+
+  /// Once the store is gone.
+  func putBack(without missing: String? = nil) throws {
+    for end in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: path + end)
+      guard end != missing, FileManager.default.fileExists(atPath: folder + "/kept" + end) else { continue }
+      try FileManager.default.copyItem(atPath: folder + "/kept" + end, toPath: path + end)
+    }
+  }
+}
