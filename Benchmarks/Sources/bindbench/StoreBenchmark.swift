@@ -38,7 +38,7 @@ struct StoreBenchmark: ParsableCommand {
     let store = try SQLiteStore(path: "\(place)/a-\(durability)-\(size)", durability: durability)
     let writer = Changes(models: 1, fields: 1_000)
     let batches = (0..<count).map { _ in writer.batch(of: size, epoch: store.epoch) }
-    let took = try seconds { for batch in batches { _ = try store.append([batch]) } }
+    let took = try span { for batch in batches { _ = try store.append([batch]) } }
     let plain = try plainInserts(durability, of: size, count, in: place)
     print(
       String(
@@ -59,7 +59,7 @@ struct StoreBenchmark: ParsableCommand {
       try db.execute(sql: "PRAGMA synchronous = \(durability == .disk ? "FULL" : "NORMAL")")
       try db.execute(sql: "CREATE TABLE field (name TEXT PRIMARY KEY, version INTEGER, value BLOB) WITHOUT ROWID")
       let upsert = try db.makeStatement(sql: "INSERT OR REPLACE INTO field VALUES (?, ?, ?)")
-      return try seconds {
+      return try span {
         for batch in 0..<count {
           try db.inTransaction {
             for change in 0..<size {
@@ -82,8 +82,8 @@ struct StoreBenchmark: ParsableCommand {
     let end = began + .seconds(seconds)
     while ContinuousClock.now < end {
       let batch = writer.batch(of: size, epoch: store.epoch)
-      appends.append(try seconds { _ = try store.append([batch]) } * 1_000)
-      upkeeps.append(try seconds { _ = try store.upkeep() } * 1_000)
+      appends.append(try span { _ = try store.append([batch]) } * 1_000)
+      upkeeps.append(try span { _ = try store.upkeep() } * 1_000)
       count += size
       if count % 1_000 < size { greatest = max(greatest, store.status.bytes) }
     }
@@ -114,10 +114,10 @@ struct StoreBenchmark: ParsableCommand {
     }
     for state in ["in the log", "in snapshots"] {
       var store: SQLiteStore?
-      let open = try seconds { store = try SQLiteStore(path: path, durability: .process) }
+      let open = try span { store = try SQLiteStore(path: path, durability: .process) }
       var folds: [ModelFold] = []
-      let read = try seconds { try store?.load { _ in } }
-      let whole = try seconds { try store?.load { stored in folds.append(try ModelFold(stored)) } }
+      let read = try span { try store?.load { _ in } }
+      let whole = try span { try store?.load { stored throws(StoreError) in folds.append(try ModelFold(stored)) } }
       print(
         String(
           format:
@@ -126,14 +126,14 @@ struct StoreBenchmark: ParsableCommand {
           Double(store?.status.bytes ?? 0) / 1e6))
       folds = []
       store?.requestCompaction()
-      let fold = try seconds { while try store?.upkeep() == true {} }
+      let fold = try span { while try store?.upkeep() == true {} }
       if state == "in the log" { print(String(format: "  folded in %.2f s", fold)) }
       try store?.close()
     }
   }
 }
 
-private func seconds(_ body: () throws -> Void) rethrows -> Double {
+private func span(_ body: () throws -> Void) rethrows -> Double {
   let took = try ContinuousClock().measure(body)
   return Double(took.components.seconds) + 1e-18 * Double(took.components.attoseconds)
 }

@@ -66,7 +66,7 @@ extension SQLiteStore {
     return try? db.read { try StoreLife.read($0, path: path) }
   }
 
-  /// Gives a store another name, with the log that belongs to it. At its own name it stays until it is replaced, so that
+  /// Gives a store a second name, with the log that belongs to it. At its own name it stays until it is replaced: then
   /// a crash in between leaves no place where a hub would make a new one.
   private static func setAside(_ path: String) throws(StoreError) -> String? {
     guard StoreFiles.exists(path) else { return nil }
