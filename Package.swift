@@ -57,6 +57,7 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
+    .target(name: "CStoreDisk"),
     .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
@@ -99,7 +100,9 @@ let package = Package(
       name: "BindingHubTests", dependencies: ["BindingHub", "BindingStore", "BindingWire"], swiftSettings: strict),
     .testTarget(
       name: "BindingStoreTests",
-      dependencies: ["BindingHub", "BindingStore", "BindingWire", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "BindingHub", "BindingStore", "BindingWire", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["BindingTestKit"], swiftSettings: strict),

@@ -49,6 +49,37 @@ libzmq_version() {
   [[ -n $major && -n $minor ]] && printf '%s.%s.%s\n' "$major" "$minor" "${patch:-0}"
 }
 
+# The folder that holds sqlite3.h, in the order in which compilers look. On macOS it comes with the compiler.
+sqlite_include() {
+  local folder
+  for folder in /usr/local/include /usr/include; do
+    if [[ -f $folder/sqlite3.h ]]; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
+  if command -v xcrun >/dev/null; then
+    folder=$(xcrun --show-sdk-path 2>/dev/null)/usr/include
+  else
+    command -v pkg-config >/dev/null || return 1
+    folder=$(pkg-config --variable=includedir sqlite3 2>/dev/null) || return 1
+  fi
+  [[ -f $folder/sqlite3.h ]] && printf '%s\n' "$folder"
+}
+
+# sqlite_version FOLDER: the version that the header in this folder declares.
+sqlite_version() {
+  local hash name value
+  while read -r hash name value _; do
+    if [[ $hash == '#define' && $name == SQLITE_VERSION ]]; then
+      value=${value%\"}
+      printf '%s\n' "${value#\"}"
+      return 0
+    fi
+  done <"$1/sqlite3.h"
+  return 1
+}
+
 # The first Python 3 that can import zmq. The first python3 in PATH need not be the system's, so it is tried, not
 # trusted. BINDBUS_PYTHON names one to try before all others; scripts/setup makes the last where pip must help.
 python_with_zmq() {

@@ -1,7 +1,71 @@
 import Foundation
 
 /// Looks at a write-ahead log before SQLite does, which passes in silence over all that follows a damaged page.
+///
+/// A power cut may leave the last transaction in pieces. Where whole transactions of the same log follow the first
+/// frame that does not check, it was no power cut that broke it: what was acknowledged is missing.
 enum WALCheck {
+  private static let headerBytes = 32
+  private static let frameHeaderBytes = 24
+
   /// Whether it is there, and nothing shows that something is missing before its end.
-  static func isWhole(_ path: String) -> Bool { StoreFiles.size(path) > 0 }
+  static func isWhole(_ path: String) -> Bool {
+    guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped), !bytes.isEmpty
+    else { return false }
+    return bytes.withUnsafeBytes { isWhole($0) }
+  }
+
+  private static func isWhole(_ log: UnsafeRawBufferPointer) -> Bool {
+    // A header that was torn when the log began anew: all before it is in the database.
+    guard log.count >= headerBytes, let isBig = byteOrder(log) else { return true }
+    let pageSize = Int(number(log, 8))
+    guard pageSize >= 512, pageSize <= 65_536 else { return true }
+    var sum = checksum(log, 0..<24, (0, 0), isBig)
+    guard sum == (number(log, 24), number(log, 28)) else { return true }
+    var place = headerBytes
+    var isBroken = false
+    var endsAfterBreak = 0
+    while place + frameHeaderBytes + pageSize <= log.count {
+      // Frames of an earlier round lie behind those of this one.
+      let isOfThisRound = number(log, place + 8) == number(log, 16) && number(log, place + 12) == number(log, 20)
+      if !isBroken {
+        let head = checksum(log, place..<place + 8, sum, isBig)
+        sum = checksum(log, place + frameHeaderBytes..<place + frameHeaderBytes + pageSize, head, isBig)
+        isBroken = !isOfThisRound || sum != (number(log, place + 16), number(log, place + 20))
+      }
+      // Only the last frame of a transaction tells the size of the database.
+      if isBroken, isOfThisRound, number(log, place + 4) != 0 { endsAfterBreak += 1 }
+      place += frameHeaderBytes + pageSize
+    }
+    return endsAfterBreak < 2
+  }
+
+  /// Whether the checksums read their words big-endian; nil: it is no log.
+  private static func byteOrder(_ log: UnsafeRawBufferPointer) -> Bool? {
+    switch number(log, 0) {
+    case 0x377F_0682: false
+    case 0x377F_0683: true
+    default: nil
+    }
+  }
+
+  private static func number(_ log: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
+    UInt32(bigEndian: log.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+  }
+
+  private static func checksum(
+    _ log: UnsafeRawBufferPointer, _ range: Range<Int>, _ before: (UInt32, UInt32), _ isBig: Bool
+  ) -> (UInt32, UInt32) {
+    var (first, second) = before
+    for place in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+      first &+= word(log, place, isBig) &+ second
+      second &+= word(log, place + 4, isBig) &+ first
+    }
+    return (first, second)
+  }
+
+  private static func word(_ log: UnsafeRawBufferPointer, _ place: Int, _ isBig: Bool) -> UInt32 {
+    let raw = log.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+    return isBig ? UInt32(bigEndian: raw) : UInt32(littleEndian: raw)
+  }
 }

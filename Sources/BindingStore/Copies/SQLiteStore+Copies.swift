@@ -1,0 +1,83 @@
+public import BindingHub
+import Foundation
+import GRDB
+
+/// Backup while a hub runs, and going back to one.
+extension SQLiteStore {
+  /// Copies a store as it is at one moment, checked, into a file of its own. A hub may have it open and goes on; its
+  /// write-ahead log grows as long as the copying takes.
+  ///
+  /// Whoever opens the copy, put back in any way, begins a new epoch.
+  /// - Parameters:
+  ///   - target: must not exist yet.
+  ///   - progress: told now and then which part is done, from 0 to 1.
+  public static func backup(
+    of path: String, to target: String, progress: @escaping (Double) -> Void = { _ in }
+  ) throws(StoreError) {
+    guard !StoreFiles.exists(target) else {
+      throw StoreError("\(target) exists already. Choose another name for the backup.", .cannotOpen)
+    }
+    let new = target + ".new"
+    defer { for file in StoreFiles.all(of: new) { unlink(file) } }
+    do {
+      try StoreCopy.make(of: path, at: new, progress: progress)
+    } catch is NoRoom {
+      throw StoreError("\(target) cannot be written: the disk is full. Choose another disk.")
+    } catch {
+      throw StoreError(error, in: path)
+    }
+    guard rename(new, target) == 0 else { throw StoreFiles.cannotWrite(target) }
+    try StoreFiles.syncDirectory(of: target)
+  }
+
+  /// Puts a backup in the place of a store that no hub has open; the backup is checked first and stays where it is.
+  /// The next hub begins a new epoch, later than every one of the store that was there.
+  /// - Returns: where the store that was there lies now; nil: there was none.
+  @discardableResult
+  public static func restore(backup: String, to path: String) throws(StoreError) -> String? {
+    try StoreFiles.prepareDirectory(of: path)
+    let lock = try StoreLock(path)
+    defer { withExtendedLifetime(lock) {} }
+    let new = path + ".new"
+    defer { for file in StoreFiles.all(of: new) { unlink(file) } }
+    _ = try check(path: backup)
+    let before = life(of: path)
+    do {
+      try StoreCopy.make(
+        of: backup, at: new,
+        change: { life in
+          if let before, before.logID == life.logID { life.epoch = max(life.epoch, before.epoch) }
+        })
+    } catch is NoRoom {
+      throw StoreError("\(path) cannot be written: the disk is full. Make room.")
+    } catch {
+      throw StoreError(error, in: path)
+    }
+    let aside = try setAside(path)
+    guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
+    try StoreFiles.syncDirectory(of: path)
+    return aside
+  }
+
+  /// What the store there knows of itself; nil if it cannot tell.
+  private static func life(of path: String) -> StoreLife? {
+    guard let db = try? StoreCopy.reader(path) else { return nil }
+    defer { try? db.close() }
+    return try? db.read { try StoreLife.read($0, path: path) }
+  }
+
+  /// Gives a store a second name, with the log that belongs to it. At its own name it stays until it is replaced: then
+  /// a crash in between leaves no place where a hub would make a new one.
+  private static func setAside(_ path: String) throws(StoreError) -> String? {
+    guard StoreFiles.exists(path) else { return nil }
+    var aside = "\(path).before-\(Int(Date().timeIntervalSince1970))"
+    while StoreFiles.exists(aside) { aside += "+" }
+    let (log, logAside) = (StoreFiles.log(of: path), StoreFiles.log(of: aside))
+    guard link(path, aside) == 0, !StoreFiles.exists(log) || link(log, logAside) == 0 else {
+      throw StoreFiles.cannotWrite(aside)
+    }
+    // A log must never lie beside a database that it does not belong to.
+    for file in StoreFiles.all(of: path) where file != path { unlink(file) }
+    return aside
+  }
+}

@@ -1,0 +1,68 @@
+public import BindingHub
+public import BindingWire
+import GRDB
+
+/// What a check of a whole store found: everything is as it was written.
+public struct StoreCheck: Sendable, Hashable {
+  public var logID: LogID
+  public var epoch: Epoch
+  /// The number of the file's format.
+  public var format: Int
+  public var models: Int
+  public var fields: Int
+  /// Records in snapshots and in the log, of all models.
+  public var records: UInt64
+  /// Batches that are not folded yet.
+  public var unfolded: Int
+  /// Bytes of the file, without what lies in the write-ahead log only.
+  public var bytes: UInt64
+  /// Whether it was made as a copy: who opens it begins a new epoch.
+  public var isCopy: Bool
+}
+
+extension SQLiteStore {
+  /// Reads the whole store and checks all of it: pages, checksums, records. It works beside a hub that has the store
+  /// open, and sees it as it is at one moment.
+  /// - Throws: `StoreError`, which names the file and the place that is not in order.
+  public static func check(path: String) throws(StoreError) -> StoreCheck {
+    do {
+      let db = try StoreCopy.reader(path)
+      defer { try? db.close() }
+      return try db.read { db in try check(db, path: path) }
+    } catch {
+      throw StoreError(error, in: path)
+    }
+  }
+
+  private static func check(_ db: Database, path: String) throws -> StoreCheck {
+    try StoreSchema.check(db, path: path)
+    let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
+    if pages != ["ok"] { throw StoreError.damaged(path, pages.joined(separator: "; ")) }
+    let life = try StoreLife.read(db, path: path)
+    let snapshots = try Snapshot.readAll(db, path: path)
+    guard snapshots.count == life.snapshots else {
+      throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(life.snapshots)")
+    }
+    var batches: [String: [Batch]] = [:]
+    try LogRow.each(db, path: path) { row, _, bytes in
+      try LogRow.batches(of: row, bytes, path: path) { batch, _ in batches[batch.model, default: []].append(batch) }
+    }
+    var found = StoreCheck(
+      logID: life.logID, epoch: life.epoch, format: StoreSchema.version, models: 0, fields: 0, records: 0, unfolded: 0,
+      bytes: StoreFiles.size(path), isCopy: life.isCopy)
+    let known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
+    for name in Set(known.keys).union(batches.keys).sorted() {
+      let chunks = try known[name]?.allChunks(db, path: path) ?? []
+      // What does not follow, or cannot be read, is thrown by the fold.
+      let fold = try ModelFold(StoredModel(model: name, chunks: chunks, batches: batches[name] ?? []))
+      found.models += 1
+      found.fields += fold.names.count
+      found.records += fold.record
+      found.unfolded += (batches[name] ?? []).count { $0.record > known[name]?.record ?? 0 }
+      if let model = known[name]?.model {
+        try HistoryPage.read(db, model, after: 0, path: path) { _ in true }
+      }
+    }
+    return found
+  }
+}

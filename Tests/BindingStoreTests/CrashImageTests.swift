@@ -1,0 +1,181 @@
+import BindingHub
+import BindingWire
+import CStoreDisk
+import Foundation
+import Testing
+
+@testable import BindingStore
+
+/// Does what is promised hold when the power goes? `kill -9` cannot tell: the system writes what it was given.
+///
+/// `BINDBUS_CRASH_IMAGES` says how many images of each grade are tried.
+@Suite("Crash images", .serialized)
+struct CrashImageTests {
+  private static let count = ProcessInfo.processInfo.environment["BINDBUS_CRASH_IMAGES"].flatMap { Int($0) } ?? 200
+
+  /// What came of the images.
+  private struct Outcome {
+    var images = 0
+    /// Images that lacked acknowledged batches, and the most that one lacked.
+    var withLoss = 0
+    var greatestLoss = 0
+    /// Images that lacked some although the store said that nothing can be missing.
+    var unnoticed = 0
+    /// Images that lacked none although the store said that some may be missing.
+    var doubted = 0
+    var refused: [String] = []
+    var wrong: [String] = []
+  }
+
+  @Test("grade disk: no image lacks an acknowledged batch, and no image is refused")
+  func disk() throws {
+    let outcome = try Self.replay(.disk, images: Self.count)
+    print("crash images, disk: \(outcome)")
+    #expect(outcome.images >= Self.count)
+    #expect(outcome.withLoss == 0)
+    #expect(outcome.doubted == 0)
+    #expect(outcome.refused.isEmpty)
+    #expect(outcome.wrong.isEmpty)
+  }
+
+  @Test("grade process: images lack some, so the test can tell; each such store knows it, and has no wrong value")
+  func process() throws {
+    let outcome = try Self.replay(.process, images: Self.count)
+    print("crash images, process: \(outcome)")
+    #expect(outcome.withLoss > 0)
+    #expect(outcome.unnoticed == 0)
+    #expect(outcome.refused.isEmpty)
+    #expect(outcome.wrong.isEmpty)
+  }
+
+  private static func replay(_ grade: Durability, images count: Int) throws -> Outcome {
+    try #require(storedisk_install() == 0)
+    var outcome = Outcome()
+    var seed: UInt64 = 1
+    while outcome.images < count {
+      let life = try RecordedLife(grade, seed: seed)
+      try life.replay(min(count - outcome.images, 500), seed: seed) { image in
+        outcome.images += 1
+        switch image {
+        case .kept(let lost, let tail):
+          outcome.withLoss += lost > 0 ? 1 : 0
+          outcome.greatestLoss = max(outcome.greatestLoss, lost)
+          outcome.unnoticed += lost > 0 && tail == .proven ? 1 : 0
+          outcome.doubted += lost == 0 && tail != .proven ? 1 : 0
+        case .refused(let problem): outcome.refused.append(problem)
+        case .wrong(let problem): outcome.wrong.append(problem)
+        }
+      }
+      seed += 1
+    }
+    return outcome
+  }
+}
+
+/// A store under load, with upkeep, whose writes were noted.
+private final class RecordedLife {
+  enum Image {
+    case kept(lost: Int, Tail)
+    case refused(String)
+    case wrong(String)
+  }
+  private let bench: StoreBench
+  private let grade: Durability
+  private var disk: DiskImages
+  /// All batches by model; and how many of each were acknowledged at each mark.
+  private var sent: [String: [Batch]] = [:]
+  private var acknowledged: [[String: Int]] = [[:]]
+  private var expected: [String: [[UInt8]]] = [:]
+
+  init(_ grade: Durability, seed: UInt64) throws {
+    let bench = StoreBench()
+    (self.bench, self.grade) = (bench, grade)
+    (bench.limits.foldBytes, bench.limits.checkpointBytes) = (4_096, 65_536)
+    var chance = SplitMix(state: seed)
+    do {
+      let store = try bench.open(grade)
+      try store.take(bench.batch("begin"))
+      try store.close()
+    }
+    sent["begin"] = [StoreBench().batch("begin")]
+    acknowledged[0]["begin"] = 1
+    let database = try [UInt8](Data(contentsOf: URL(fileURLWithPath: bench.path)))
+    storedisk_record(bench.path)
+    do {
+      let store = try bench.open(grade)
+      var taken = acknowledged[0]
+      for number in 1...150 {
+        let batches = (0...Int(chance.next() % 3)).map { model in
+          let size = Int(chance.next() % 2_000)
+          return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
+        }
+        for batch in batches { sent[batch.model, default: []].append(batch) }
+        for batch in batches { taken[batch.model, default: 0] += 1 }
+        for result in try store.append(batches) {
+          guard case .stored = result else { throw StoreError("not stored: \(result)") }
+        }
+        acknowledged.append(taken)
+        storedisk_mark(Int64(acknowledged.count - 1))
+        _ = try store.upkeep()
+      }
+      // The store is not closed: what SQLite does at the end of its connection comes after the last mark.
+    }
+    disk = DiskImages(database: database, log: [])
+  }
+
+  /// Makes images of moments by chance, each opened as a store.
+  func replay(_ count: Int, seed: UInt64, _ each: (Image) -> Void) throws {
+    var chance = SplitMix(state: seed &* 7_919)
+    let moments = (0..<count).map { _ in Int(chance.next() % UInt64(disk.moments + 1)) }.sorted()
+    let folder = "\(FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : bench.folder)/image-\(UUID())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for moment in moments {
+      disk.advance(to: moment)
+      let path = folder + "/store"
+      for end in ["", "-wal", "-shm"] { unlink(path + end) }
+      for (end, bytes) in zip(["", "-wal"], disk.image(using: &chance)) where !(end == "-wal" && bytes.isEmpty) {
+        try Data(bytes).write(to: URL(fileURLWithPath: path + end))
+      }
+      each(open(path, moment))
+    }
+  }
+
+  private func open(_ path: String, _ moment: Int) -> Image {
+    do {
+      let store = try SQLiteStore(path: path, durability: grade, boot: "second") { 0 }
+      let models = try store.loadAll()
+      let promised = acknowledged[Int(disk.mark)]
+      var lost = 0
+      for (model, count) in promised where !models.contains(where: { $0.model == model }) { lost += count }
+      for model in models {
+        let fold = try ModelFold(model)
+        let record = Int(fold.record)
+        lost += max(0, (promised[model.model] ?? 0) - record)
+        if try Self.chunks(fold) != whole(model.model, record) {
+          return .wrong("moment \(moment): \(model.model) at record \(record)")
+        }
+      }
+      return .kept(lost: lost, store.tail)
+    } catch {
+      return .refused("moment \(moment) of \(disk.moments): \(error)")
+    }
+  }
+
+  /// What a model is after so many records.
+  private func whole(_ model: String, _ record: Int) throws -> [[UInt8]] {
+    if let known = expected["\(model) \(record)"] { return known }
+    var fold = ModelFold(model)
+    for batch in (sent[model] ?? []).prefix(record) { try fold.apply(batch) }
+    let chunks = Self.chunks(fold)
+    expected["\(model) \(record)"] = chunks
+    return chunks
+  }
+
+  private static func chunks(_ fold: ModelFold) -> [[UInt8]] {
+    var fold = fold
+    var chunks: [[UInt8]] = []
+    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    return chunks
+  }
+}
