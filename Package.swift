@@ -62,7 +62,7 @@ let package = Package(
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingWire",
+        "BindingHub", "BindingStore", "BindingWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

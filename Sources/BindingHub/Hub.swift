@@ -41,12 +41,10 @@ public final class Hub: Sendable {
     do throws(ZeroMQError) {
       let thread = try SocketThread(name: "bindhub") {
         do throws(HubFailure) {
-          let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
-          result.set(.success(loop.addresses))
-          loop.run()
+          mailbox.markEnded(try Hub.run(options, mailbox, log, result))
         } catch {
           result.set(.failure(error))
-          mailbox.markEnded()
+          mailbox.markEnded(StoreError(error.description))
         }
       }
       mailbox.setThread(thread)
@@ -54,6 +52,25 @@ public final class Hub: Sendable {
       throw .system("cannot start a thread: \(error)")
     }
     mailbox.setAddresses(try result.wait().get())
+  }
+
+  /// Serves until it is stopped, with its store opened again as often as that is put back to a backup.
+  /// - Returns: what the store failed with.
+  private static func run(
+    _ options: HubOptions, _ mailbox: HubMailbox, _ log: Logger, _ result: HubResult
+  ) throws(HubFailure) -> StoreError? {
+    var options = options
+    while true {
+      let loop = try HubLoop(options: options, mailbox: mailbox, log: log)
+      result.set(.success(loop.addresses))
+      // At the very same places, whichever ports were picked.
+      options.listen = loop.addresses
+      switch loop.run() {
+      case .stopped: return nil
+      case .failed(let error): return error
+      case .again: continue
+      }
+    }
   }
 
   /// The addresses on which this hub listens, with the ports that were picked for `*`.

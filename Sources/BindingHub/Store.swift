@@ -73,6 +73,14 @@ public struct StoreStatus: Sendable, Hashable {
     self.logBytes = logBytes
     self.isFull = isFull
   }
+
+  /// As a JSON object; the names are pinned by a test.
+  var json: JSON {
+    .object([
+      .init("path", path.map { .string($0) } ?? .null), .init("bytes", .integer(Int64(clamping: bytes))),
+      .init("logBytes", .integer(Int64(clamping: logBytes))), .init("isFull", .bool(isFull)),
+    ])
+  }
 }
 
 /// What became of a batch.
@@ -143,6 +151,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case syncFailed
     /// It could not be read or written.
     case failed
+    /// It is to be put back to a backup: whoever opens it again finds that done.
+    case replaced
   }
   public var kind: Kind
   /// Names the file and what to do.

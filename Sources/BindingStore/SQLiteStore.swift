@@ -31,7 +31,6 @@ public final class SQLiteStore: Store {
   var isFull = false
   var upkeepWork = UpkeepWork()
   let checkpoints: Checkpoints
-  let compaction = Wish()
   private var writer = WireWriter(reserving: 65_536)
   private var hasClosed = false
 

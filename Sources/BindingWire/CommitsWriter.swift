@@ -120,8 +120,10 @@ public struct CommitsWriter: Sendable {
   @inlinable
   public func lastValue(of count: Int) -> Range<Int> { commits.count &- count..<commits.count }
 
-  /// A copy of a value that was written into this body.
-  public func value(at range: Range<Int>) -> [UInt8] { commits.withUnsafeBytes { Array($0[range]) } }
+  /// A copy of a value that was written into this body; of what does not lie in it, nothing.
+  public func value(at range: Range<Int>) -> [UInt8] {
+    commits.withUnsafeBytes { Array($0[range.clamped(to: $0.indices)]) }
+  }
 
   /// Ends the commit; its version is the new `version`.
   public mutating func endCommit() {

@@ -10,10 +10,12 @@ struct BindHubCommand: ParsableCommand {
     abstract: "Orders, keeps and relays the changes of models that processes share.",
     discussion: """
       Exit codes: 0 done, 1 the answer is no, 64 usage, 69 no hub, 70 our bug, 73 the address is taken or its directory
-      cannot be used, 75 timed out, 76 other version, 78 refused configuration, 130 interrupted.
+      cannot be used, 74 a store cannot be read or written, 75 timed out, 76 other version, 78 refused configuration, 130 interrupted.
       """,
     version: "bindhub 0.1.0, protocol 0",
-    subcommands: [Serve.self, Status.self, VerifyReplicas.self])
+    subcommands: [
+      Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Check.self, Compact.self,
+    ])
 }
 
 /// Ends the program with a sentence and the code that scripts look at.

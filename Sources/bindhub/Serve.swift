@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingStore
 import BindingWire
 import Dispatch
 import Foundation
@@ -15,8 +16,11 @@ struct Serve: ParsableCommand {
     help: "Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several.")
   var listen: [String] = []
 
-  @Option(name: .long, help: "Where to keep the models. Today only 'memory': they live as long as the hub.")
-  var store = "memory"
+  @OptionGroup var place: StoreChoice
+
+  @Option(
+    help: "What a commit survives before it is told: 'process' the end of the hub, 'disk' the loss of power, 'memory'.")
+  var durability: Grade?
 
   @Option(name: .long, help: "The hub's name, for people.")
   var name = "hub"
@@ -52,8 +56,12 @@ struct Serve: ParsableCommand {
     if Logger.Level(rawValue: level) == nil {
       throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)")
     }
-    if store != "memory" {
-      throw ValidationError("--store takes 'memory', not '\(store)': other stores are still to come")
+    if place.store == "" { throw ValidationError("--store takes a file, or 'memory'") }
+    if let durability, durability == .memory, let store = place.store, store != "memory" {
+      throw ValidationError("--durability memory keeps nothing in \(store): leave one of the two out")
+    }
+    if let durability, durability != .memory, place.store == "memory" {
+      throw ValidationError("--store memory survives nothing: leave out --durability \(durability.rawValue)")
     }
   }
 
@@ -69,6 +77,10 @@ struct Serve: ParsableCommand {
       if !listen.isEmpty { options.listen = try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
     } catch {
       fail("\(error)", 64)
+    }
+    if durability != .memory, let path = place.path(for: options.listen.first) {
+      let grade: Durability = durability == .disk ? .disk : .process
+      options.store = { () throws(StoreError) in try SQLiteStore.open(path: path, durability: grade) }
     }
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
@@ -160,7 +172,7 @@ extension StoreError {
   var exitCode: Int32 {
     switch kind {
     case .inUse, .cannotOpen: 73
-    case .damaged, .newer, .failed: 74
+    case .damaged, .newer, .failed, .replaced: 74
     case .syncFailed: 70
     }
   }

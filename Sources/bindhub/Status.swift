@@ -30,6 +30,13 @@ struct Status: ParsableCommand {
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
         + "durability \(text("durability"))  beat \(text("beat"))"
     ]
+    if let store = report["store"] {
+      let isFull = plain(store, "isFull") == "true" ? "  FULL: writes are held until there is room" : ""
+      lines.append(
+        store["path"] == .null
+          ? "store memory: nothing is kept when the hub ends"
+          : "store \(plain(store, "path"))  bytes \(plain(store, "bytes"))  log \(plain(store, "logBytes"))\(isFull)")
+    }
     if case .array(let sessions)? = report["sessions"] {
       lines.append("sessions \(sessions.count)")
       for session in sessions {

@@ -17,7 +17,7 @@ struct HubHistoryTests {
     _ = hub.end()
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let lines = text.split(separator: "\n").map(String.init)
-    #expect(lines.first?.contains("\"e\":\"hub\"") == true && lines[0].contains("\"durability\":\"memory\""))
+    #expect(lines.first?.contains("\"e\":\"hub\"") == true && lines[0].contains("\"durability\":\"process\""))
     let commits = lines.filter { $0.contains("\"e\":\"commit\"") }
     try #require(commits.count >= 2, "\(lines)")
     #expect(commits[0].contains("\"version\":1") && commits[0].contains("\"name\":\"switch\""))

@@ -73,13 +73,15 @@ struct OutputTests {
       "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
-      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "forgottenIdentities", "refusals",
+      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends",
+      "forgottenIdentities", "refusals",
     ]
     let gate = [
       "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",
     ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
+      "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
     ]
     let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }
     #expect(Set(expected).subtracting(found).isEmpty)

@@ -19,6 +19,14 @@ final class HubLoop {
   private var isStopping = false
   private var failure: StoreError?
 
+  /// Why it ended.
+  enum Ending {
+    case stopped
+    case failed(StoreError)
+    /// The store is to be opened again, in another state.
+    case again
+  }
+
   /// Where this hub listens.
   var addresses: [HubAddress] { gate.addresses }
 
@@ -99,7 +107,7 @@ final class HubLoop {
       monotonic: DispatchTime.now().uptimeNanoseconds / 1_000_000, wall: UInt64(Date().timeIntervalSince1970 * 1_000))
   }
 
-  func run() {
+  func run() -> Ending {
     while !isStopping {
       wait()
       mailbox.wakeup.clear()
@@ -115,6 +123,9 @@ final class HubLoop {
       settle(time: time)
     }
     end()
+    log.info("stopped")
+    guard let failure else { return .stopped }
+    return failure.kind == .replaced ? .again : .failed(failure)
   }
 
   /// Tells what was decided before the end came, then says good-bye and closes the store.
@@ -131,9 +142,8 @@ final class HubLoop {
     } catch {
       fail(error)
     }
+    desk.join()
     guests.endAll()
-    mailbox.markEnded(failure)
-    log.info("stopped")
   }
 
   private func wait() {
@@ -174,7 +184,11 @@ final class HubLoop {
 
   /// A store that failed must not be written to again (R12): nothing of what it has not confirmed is acknowledged.
   private func fail(_ error: StoreError) {
-    log.critical("the store failed", metadata: ["error": "\(error)"])
+    if error.kind == .replaced {
+      log.warning("starting again", metadata: ["reason": "\(error)"])
+    } else {
+      log.critical("the store failed", metadata: ["error": "\(error)"])
+    }
     failure = error
     isStopping = true
     output.removeAll()

@@ -71,8 +71,10 @@ final class StoreDesk {
   func close() throws(StoreError) {
     try leave(.close)
     try waitUntilDone()
-    _ = thread?.join(timeoutMilliseconds: -1)
   }
+
+  /// Returns when the store's thread has ended: after it was closed, or has failed.
+  func join() { _ = thread?.join(timeoutMilliseconds: -1) }
 
   /// What became of what was asked for, in that order.
   /// - Throws: what the store failed with; nothing of what is without an answer may be acknowledged then (R12).

@@ -5,8 +5,10 @@ import GRDB
 /// What nobody waits for, in slices: the log is folded into snapshots, what is folded is removed, the write-ahead log
 /// is brought into the file.
 extension SQLiteStore {
-  /// Has the next calls of `upkeep` fold everything and make the file as small as it gets. From any thread.
-  public func requestCompaction() { compaction.leave() }
+  /// Has the next calls of `upkeep` fold everything and make the file as small as it gets.
+  public func requestCompaction() {
+    if upkeepWork.compaction != .underWay { upkeepWork.compaction = .wanted }
+  }
 
   public func upkeep() throws(StoreError) -> Bool {
     let now = ContinuousClock.now
@@ -16,7 +18,9 @@ extension SQLiteStore {
     }
     try checkpoint()
     if case .none = upkeepWork.task {
-      upkeepWork.isCompacting = compaction.take()
+      if upkeepWork.compaction == .underWay { upkeepWork.compaction = .done }
+      try lookForWish(now)
+      if upkeepWork.compaction == .wanted { upkeepWork.compaction = .underWay }
       begin()
     }
     if case .none = upkeepWork.task { return false }
@@ -35,7 +39,7 @@ extension SQLiteStore {
 
   /// Looks whether there is something to fold.
   private func begin() {
-    let bound = upkeepWork.isCompacting ? -1 : max(limits.foldBytes, snapshotBytes / 2)
+    let bound = upkeepWork.compaction == .underWay ? -1 : max(limits.foldBytes, snapshotBytes / 2)
     guard logBytes > bound else { return }
     upkeepWork.task = .folding(places.values.filter { !$0.unfolded.isEmpty }, through: lastRow)
   }
@@ -130,7 +134,7 @@ extension SQLiteStore {
   private func shrink(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
     let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
     let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-    guard free > (upkeepWork.isCompacting ? 0 : max(4_096, pages / 2)) else {
+    guard free > (upkeepWork.compaction == .underWay ? 0 : max(4_096, pages / 2)) else {
       task = .none
       return
     }

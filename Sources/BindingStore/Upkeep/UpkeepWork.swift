@@ -34,7 +34,12 @@ struct UpkeepWork {
   /// Sweeping comes first: an earlier life may have left chunks.
   var task = Task.sweeping
   /// Everything is to be folded, and the file to be made as small as it gets.
-  var isCompacting = false
+  var compaction = Compaction.none
+  enum Compaction {
+    case none, wanted, underWay, done
+  }
+  /// When to look for what somebody wishes.
+  var looksForWishAt = ContinuousClock.now
   /// Writers that nobody will ask about any more.
   private(set) var forgotten: Set<Tag> = []
   private static let maxForgotten = 100_000
@@ -43,24 +48,5 @@ struct UpkeepWork {
 
   mutating func forget(_ tags: Set<Tag>) {
     if forgotten.count + tags.count <= UpkeepWork.maxForgotten { forgotten.formUnion(tags) }
-  }
-}
-
-/// A wish that any thread may leave.
-final class Wish: @unchecked Sendable {  // SAFETY: `isLeft` is touched only while `lock` is held
-  private let lock = NSLock()
-  private var isLeft = false
-
-  func leave() {
-    lock.lock()
-    isLeft = true
-    lock.unlock()
-  }
-
-  func take() -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    defer { isLeft = false }
-    return isLeft
   }
 }

@@ -1,0 +1,109 @@
+public import BindingHub
+public import BindingWire
+import Foundation
+
+/// What somebody asks of the hub that has a store open: a file beside the store, for whoever may write there.
+///
+/// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about once a second, and removes it
+/// when the wish is fulfilled. One that it cannot fulfil it renames to `PATH.wish.refused`, with the reason in it.
+public enum StoreWish: Sendable, Hashable {
+  case compact
+  /// Put the store back to this backup; the path is absolute.
+  case restore(String)
+
+  /// Leaves a wish beside a store; an earlier one that nobody has taken is replaced.
+  public func leave(at path: String) throws(StoreError) {
+    unlink(StoreWish.refusal(of: path))
+    do {
+      try Data("\(line)\n".utf8).write(to: URL(fileURLWithPath: StoreWish.file(of: path)), options: .atomic)
+    } catch {
+      throw StoreError(
+        "\(StoreWish.file(of: path)) cannot be written: \(error.localizedDescription). Run this as the hub's user.",
+        .cannotOpen)
+    }
+  }
+
+  /// What has become of the wish that was left at a store.
+  public enum Fate: Sendable, Hashable {
+    case waiting, fulfilled
+    case refused(String)
+  }
+
+  public static func fate(at path: String) -> Fate {
+    if let reason = try? String(contentsOfFile: refusal(of: path), encoding: .utf8) { return .refused(reason) }
+    return StoreFiles.exists(file(of: path)) ? .waiting : .fulfilled
+  }
+
+  /// Takes a wish back that nobody has fulfilled.
+  public static func withdraw(at path: String) { unlink(file(of: path)) }
+
+  private static func file(of path: String) -> String { path + ".wish" }
+  private static func refusal(of path: String) -> String { path + ".wish.refused" }
+
+  private var line: String {
+    switch self {
+    case .compact: "compact"
+    case .restore(let backup): "restore \(backup)"
+    }
+  }
+
+  /// The wish that lies at a store; one that says nothing that is known is refused.
+  static func find(at path: String) -> StoreWish? {
+    guard StoreFiles.exists(file(of: path)), let text = try? String(contentsOfFile: file(of: path), encoding: .utf8)
+    else { return nil }
+    let line = text.split(separator: "\n").first.map(String.init) ?? ""
+    if line == "compact" { return .compact }
+    if line.hasPrefix("restore /") { return .restore(String(line.dropFirst(8))) }
+    refuse(at: path, "'\(line.prefix(80))' is no wish: it is 'compact' or 'restore /PATH'")
+    return nil
+  }
+
+  static func refuse(at path: String, _ reason: String) {
+    try? Data(reason.utf8).write(to: URL(fileURLWithPath: refusal(of: path)), options: .atomic)
+    withdraw(at: path)
+  }
+}
+
+extension SQLiteStore {
+  /// Whether a hub has the store open.
+  public static func isInUse(_ path: String) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      _ = try StoreLock(path)
+      return false
+    } catch {
+      guard error.kind == .inUse else { throw error }
+      return true
+    }
+  }
+
+  /// Opens the store as `init` does, after what somebody wished for it while no hub or another had it open: so a hub
+  /// that ends because its store is to be put back finds that done when it opens it again.
+  public static func open(path: String, durability: Durability) throws(StoreError) -> SQLiteStore {
+    if case .restore(let backup)? = StoreWish.find(at: path) {
+      do throws(StoreError) {
+        try restore(backup: backup, to: path)
+        StoreWish.withdraw(at: path)
+      } catch {
+        // The store that is there is as good as before.
+        StoreWish.refuse(at: path, error.description)
+      }
+    }
+    return try SQLiteStore(path: path, durability: durability)
+  }
+
+  /// Looks after a wish that was left beside the store.
+  /// - Throws: `replaced`, closed already, when it is to be put back to a backup.
+  func lookForWish(_ now: ContinuousClock.Instant) throws(StoreError) {
+    let isCompacted = upkeepWork.compaction == .done
+    guard isCompacted || now >= upkeepWork.looksForWishAt else { return }
+    upkeepWork.looksForWishAt = now + .milliseconds(500)
+    if isCompacted { upkeepWork.compaction = .none }
+    switch StoreWish.find(at: path) {
+    case nil: return
+    case .compact: isCompacted ? StoreWish.withdraw(at: path) : requestCompaction()
+    case .restore(let backup):
+      try close()
+      throw StoreError("\(path) is to be put back to \(backup)", .replaced)
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import ArgumentParser
+import BindingHub
+import BindingStore
+import BindingWire
+import Foundation
+
+/// Which store is meant: the one that is named, else that of the hub that answers, else that of a hub started here.
+struct KeptStore: ParsableArguments {
+  @Option(name: .long, help: "The store's file; without it that of the hub.")
+  var store: String?
+
+  @OptionGroup var choice: HubChoice
+
+  func path() -> String {
+    if let store { return absolutePath(store) }
+    let address = choice.address()
+    if let told = HubStatus.ask(address, timeoutMilliseconds: 1_000)?["store"]?["path"] {
+      guard told != .null else {
+        fail("The hub at \(address) keeps its models in memory: there is no store.\nName one:  --store FILE", 1)
+      }
+      return told.plain
+    }
+    guard let path = StoreChoice.defaultPath(for: address), FileManager.default.fileExists(atPath: path) else {
+      let place = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
+      fail("There is no store\(place), and no hub answers at \(address).\nName one:  --store FILE", 73)
+    }
+    return path
+  }
+}
+
+/// Copies a store, also while its hub runs.
+struct Backup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy the hub's store into a file, checked; the hub goes on meanwhile.")
+
+  @Argument(help: "The file to make; it must not exist.")
+  var file: String
+
+  @OptionGroup var kept: KeptStore
+
+  @Flag(name: .long, help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let (path, file) = (kept.path(), absolutePath(file))
+    let progress = Progress("backup")
+    do throws(StoreError) {
+      try SQLiteStore.backup(of: path, to: file) { progress.show($0) }
+      progress.end()
+      let found = try SQLiteStore.check(path: file)
+      tell(found, of: file, json: json)
+    } catch {
+      progress.end()
+      fail(error.description, error.exitCode)
+    }
+  }
+}
+
+/// Checks a store, also while its hub runs.
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Read all of a store, or of a backup, and check it; the hub goes on meanwhile.",
+    discussion: "Exit codes: 0 all is as it was written, 73 it cannot be opened, 74 it is damaged.")
+
+  @Argument(help: "A backup, or a store; without it that of the hub.")
+  var file: String?
+
+  @OptionGroup var kept: KeptStore
+
+  @Flag(name: .long, help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let path = file.map { absolutePath($0) } ?? kept.path()
+    do throws(StoreError) {
+      tell(try SQLiteStore.check(path: path), of: path, json: json)
+    } catch {
+      fail(error.description, error.exitCode)
+    }
+  }
+}
+
+/// Puts a store back to a backup.
+struct Restore: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Put the hub's store back to a backup; a running hub goes on with it.",
+    discussion: """
+      What the store holds now is kept beside it, under a name with '.before-'. The hub begins a new epoch: peers take
+      over what the backup has, and bring back nothing of what came after it. Writes that wait are sent again.
+      """)
+
+  @Argument(help: "A file that 'bindhub backup' made.")
+  var file: String
+
+  @OptionGroup var kept: KeptStore
+
+  @Option(help: "Milliseconds to wait for a running hub.")
+  var timeout = 30_000
+
+  func run() throws {
+    let (path, file) = (kept.path(), absolutePath(file))
+    do throws(StoreError) {
+      let found = try SQLiteStore.check(path: file)
+      do throws(StoreError) {
+        let aside = try SQLiteStore.restore(backup: file, to: path)
+        print("\(path) is as \(file): \(words(found))")
+        if let aside { print("What was there is kept:  \(aside)") }
+      } catch {
+        guard error.kind == .inUse else { throw error }
+        try StoreWish.restore(file).leave(at: path)
+        waitForWish(at: path, timeoutMilliseconds: timeout)
+        print("\(path) is as \(file): \(words(found))")
+        print("The hub goes on with it. What was there is kept:  \(path).before-*")
+      }
+    } catch {
+      fail(error.description, error.exitCode)
+    }
+  }
+}
+
+/// Makes a store as small as it gets.
+struct Compact: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Have the hub fold its store's log and give unused room back to the disk; it goes on meanwhile.",
+    discussion: "A hub does this by itself in small steps; this has it do all of it now.")
+
+  @OptionGroup var kept: KeptStore
+
+  @Option(help: "Milliseconds to wait.")
+  var timeout = 600_000
+
+  func run() throws {
+    let path = kept.path()
+    let before = bytes(of: path)
+    do throws(StoreError) {
+      guard try SQLiteStore.isInUse(path) else {
+        fail("No hub has \(path) open. Start it:  bindhub serve --store \(path)", 69)
+      }
+      try StoreWish.compact.leave(at: path)
+      waitForWish(at: path, timeoutMilliseconds: timeout)
+    } catch {
+      fail(error.description, error.exitCode)
+    }
+    print("\(path)  \(before) → \(bytes(of: path)) bytes")
+  }
+
+  private func bytes(of path: String) -> UInt64 {
+    [path, path + "-wal"].reduce(0) { sum, path in
+      let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+      return sum + (size?.uint64Value ?? 0)
+    }
+  }
+}
+
+private func absolutePath(_ path: String) -> String {
+  let full = (path as NSString).expandingTildeInPath
+  return (full.hasPrefix("/") ? full as NSString : "\(FileManager.default.currentDirectoryPath)/\(full)" as NSString)
+    .standardizingPath
+}
+
+/// Returns when the hub has done what it was asked; ends the program when it refuses or does not get to it.
+private func waitForWish(at path: String, timeoutMilliseconds: Int) {
+  let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
+  while ContinuousClock.now < limit {
+    switch StoreWish.fate(at: path) {
+    case .fulfilled: return
+    case .refused(let reason): fail("The hub refused: \(reason)", 74)
+    case .waiting: Thread.sleep(forTimeInterval: 0.05)
+    }
+  }
+  StoreWish.withdraw(at: path)
+  fail("The hub that has \(path) open did nothing for \(timeoutMilliseconds) ms; nothing was changed.", 75)
+}
+
+private func words(_ check: StoreCheck) -> String {
+  "\(check.models) models, \(check.fields) fields, \(check.records) records"
+}
+
+private func tell(_ check: StoreCheck, of path: String, json: Bool) {
+  guard json else { return print("\(path)  \(words(check)), \(check.bytes) bytes: all in order") }
+  print(
+    JSON.object([
+      .init("path", .string(path)), .init("logID", .string(String(check.logID, radix: 16))),
+      .init("epoch", .string(String(check.epoch, radix: 16))), .init("format", .integer(Int64(check.format))),
+      .init("models", .integer(Int64(check.models))), .init("fields", .integer(Int64(check.fields))),
+      .init("records", .integer(Int64(clamping: check.records))),
+      .init("bytes", .integer(Int64(clamping: check.bytes))),
+    ]).text)
+}
+
+/// How far something is, on a terminal only, and only when it takes more than a second.
+private final class Progress {
+  private let name: String
+  private let isTerminal = isatty(2) == 1
+  private let began = ContinuousClock.now
+  private var isShown = false
+
+  init(_ name: String) { self.name = name }
+
+  func show(_ part: Double) {
+    guard isTerminal, ContinuousClock.now - began > .seconds(1) else { return }
+    isShown = true
+    FileHandle.standardError.write(Data("\r\(name)  \(Int(part * 100)) %".utf8))
+  }
+
+  func end() {
+    guard isShown else { return }
+    isShown = false
+    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+  }
+}

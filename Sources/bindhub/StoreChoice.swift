@@ -1,0 +1,45 @@
+import ArgumentParser
+import BindingHub
+import BindingStore
+import BindingWire
+import Foundation
+
+/// Which file a hub keeps its models in.
+struct StoreChoice: ParsableArguments {
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Where the models are kept: a file, or 'memory' for as long as the hub runs.",
+      discussion: "Without it a file of this user's: see 'bindhub status'."))
+  var store: String?
+
+  /// The file; nil: memory. Where none is named, the address that the hub is started at has one: this user's own hub
+  /// among the user's data, another `ipc://` beside its socket, `tcp://` by its port. A port that is picked by chance
+  /// is not found again, so there nothing is kept.
+  func path(for address: HubAddress?) -> String? {
+    switch store {
+    case "memory": nil
+    case let named?: (named as NSString).standardizingPath
+    case nil: StoreChoice.defaultPath(for: address ?? .userDefault)
+    }
+  }
+
+  static func defaultPath(for address: HubAddress) -> String? {
+    if address == .userDefault { return "\(userData)/hub.db" }
+    switch address.transport {
+    case .ipc: return "\(address.place).db"
+    case .tcp: return address.port.flatMap { $0 == 0 ? nil : "\(userData)/tcp-\($0).db" }
+    }
+  }
+
+  /// Where this user's programs keep what is to last (the XDG base directories).
+  private static var userData: String {
+    let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
+    return (named.hasPrefix("/") ? named : NSHomeDirectory() + "/.local/share") + "/bindhub"
+  }
+}
+
+/// How durable a hub's commits are.
+enum Grade: String, ExpressibleByArgument, CaseIterable {
+  case process, disk, memory
+}
