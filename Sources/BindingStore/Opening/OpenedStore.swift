@@ -56,6 +56,8 @@ struct OpenedStore {
     configuration.prepareDatabase { db in
       if isNew { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+      // What it grew to while somebody read is given back.
+      try db.execute(sql: "PRAGMA journal_size_limit = \(64 << 20)")
     }
     return try DatabaseQueue(path: path, configuration: configuration)
   }

@@ -145,8 +145,15 @@ extension SQLiteStore {
   private func checkpoint() throws(StoreError) {
     if let failure = checkpoints.takeFailure() { throw StoreError(failure, in: path) }
     checkpoints.start(after: limits.checkpointBytes)
-    // What was written while it ran is brought in here, where nothing is written meanwhile: then the log begins anew.
-    guard let left = checkpoints.takeLeft(), left < 512 else { return }
+    // What was written while one ran, another brings in; the last little is brought in here, where nothing is written
+    // meanwhile: then the log begins anew. Somebody who reads keeps it from that, so they are not many.
+    guard let left = checkpoints.takeLeft(), left > 0 else { return }
+    upkeepWork.checkpoints = left < 512 ? 0 : upkeepWork.checkpoints + 1
+    if upkeepWork.checkpoints == 1 { return checkpoints.start(after: 0) }
+    upkeepWork.checkpoints = 0
+    // A disk that is slower than the writers must slow them down in the end.
+    let log = StoreFiles.size(StoreFiles.log(of: path))
+    guard left < 2_048 || log > limits.checkpointBytes * 16 else { return }
     try access { db in
       do { try db.checkpoint(.passive) } catch  where Checkpoints.mayFail(error) {}
     }

@@ -43,6 +43,8 @@ struct UpkeepWork {
   /// Writers that nobody will ask about any more.
   private(set) var forgotten: Set<Tag> = []
   private static let maxForgotten = 100_000
+  /// Checkpoints one after the other that each left many pages.
+  var checkpoints = 0
   /// After the disk was full: when to try again.
   var pausedUntil: ContinuousClock.Instant?
 
