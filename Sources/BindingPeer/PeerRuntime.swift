@@ -180,9 +180,7 @@ final class PeerRuntime: Sendable {
   private func report(_ notice: Notice) {
     switch notice {
     case .hubError(let code, let fatal, let text):
-      log.log(
-        level: code == .closing ? .info : fatal ? .error : .warning, "the hub answered \(code)",
-        metadata: ["text": "\(text)"])
+      log.log(level: code == .closing ? .info : fatal ? .error : .warning, "the hub answered \(code): \(text)")
     case .otherLog(let old, let new):
       log.error(
         "the hub has another log; what was known of the old one is kept aside",

@@ -9,8 +9,9 @@ struct BindHubCommand: ParsableCommand {
     commandName: "bindhub",
     abstract: "Orders, keeps and relays the changes of models that processes share.",
     discussion: """
-      Exit codes: 0 done, 1 the answer is no, 64 usage, 69 no hub, 70 our bug, 73 the address is taken or its directory
-      cannot be used, 74 a store cannot be read or written, 75 timed out, 76 other version, 78 refused configuration, 130 interrupted.
+      Exit codes: 0 done, 1 the answer is no, 64 usage, 69 no hub, 70 our bug or a disk that does not confirm, 73 the
+      address or the store is taken or cannot be made, 74 a store cannot be read or written, 75 timed out, 76 other
+      version, 78 refused configuration, 130 interrupted.
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [

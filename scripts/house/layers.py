@@ -24,7 +24,7 @@ ALLOWED = {
     "BindingHub": SYSTEM | {"BindingWire", "Logging", "ZeroMQ"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingWire", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingTestKit": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingWire"},
-    "bindhub": COMMAND_LINE | {"BindingHub", "BindingWire"},
+    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingWire"},
     "bindsim": COMMAND_LINE | {"BindingTestKit"},
     "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "BindingTestKit", "BindingWire"},
     "vitals": COMMAND_LINE | {"BindingPeer"},
