@@ -1,6 +1,7 @@
 public import BindingHub
 public import BindingWire
 import Foundation
+import GRDB
 
 /// What somebody asks of the hub that has a store open: a file beside the store, for whoever may write there.
 ///
@@ -100,7 +101,13 @@ extension SQLiteStore {
     if isCompacted { upkeepWork.compaction = .none }
     switch StoreWish.find(at: path) {
     case nil: return
-    case .compact: isCompacted ? StoreWish.withdraw(at: path) : requestCompaction()
+    case .compact where isCompacted:
+      // What was given back goes from the write-ahead log to the file, which is cut off there.
+      try access { db in
+        do { try db.checkpoint(.truncate) } catch  where Checkpoints.mayFail(error) {}
+      }
+      StoreWish.withdraw(at: path)
+    case .compact: requestCompaction()
     case .restore(let backup):
       try close()
       throw StoreError("\(path) is to be put back to \(backup)", .replaced)
