@@ -118,19 +118,19 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     marks = {actor.name: len(actor.lines) for actor in (watch, north, south)}
     hub.process.kill()
     hub.process.wait()
-    stage.tell("demo", f"hub process {hub.process.pid} killed; its models were in its memory only")
+    stage.tell("demo", f"hub process {hub.process.pid} killed; its models are in its store")
     sides = [(north, {"level": 0.1, "colour": "red"}), (south, {"level": 0.9, "shade": "linen"})]
     for side, fields in sides:
         stage.tell(side.name, "writes " + json.dumps(fields), side.write(fields))
 
-    stage.begin("a hub is started again: empty, in a new epoch")
+    stage.begin("a hub is started again: the same log, in the same epoch")
     back = time.monotonic()
     stage.start("hub", "bindhub", "serve", "--listen", stage.address, "--exit-with-stdin")
     last: dict[str, Line] = {}
     for side in (watch, north, south):
         for _, fields in sides:
-            line = side.expect(f"{fields} in a new epoch", lambda line, fields=fields: (
-                line.json.get("epoch") != epoch and fields.items() <= line.changes.items()), marks[side.name])
+            line = side.expect(f"{fields} in the same epoch", lambda line, fields=fields: (
+                line.json.get("epoch") == epoch and fields.items() <= line.changes.items()), marks[side.name])
             if side.name not in last or last[side.name].json["version"] < line.json["version"]:
                 last[side.name] = line
     for line in watch.lines[marks[watch.name]:]:
@@ -141,14 +141,14 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     record = json.loads(text)
     values = record["values"]
     if (values.get("on"), values.get("place"), values.get("north")) != (True, "desk", "is here"):
-        raise Failed("what was committed before the hub died did not come back")
+        raise Failed("what was committed before the hub died is not there")
     if (values.get("colour"), values.get("shade")) != ("red", "linen"):
         raise Failed("an edit of one side alone was lost")
     winners = {name: line.changes["level"] for name, line in last.items()}
     winners["the hub"] = values.get("level")
     if len(set(winners.values())) != 1:
         raise Failed(f"the sides disagree about the level: {winners}")
-    stage.tell("demo", "what was committed before came back from the peers' replicas")
+    stage.tell("demo", "what was committed before is there: the hub had it in its store")
     stage.tell("demo", "colour and shade, each written on one side, both stand")
     stage.tell("demo", f"level was written on both sides; everywhere it is {values['level']}, by "
                f"{record['meta']['level']['origin']}, the later in the hub's order")

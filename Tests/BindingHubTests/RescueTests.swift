@@ -51,6 +51,29 @@ import Testing
     #expect(heard.joined(.ann).count == 1)
   }
 
+  @Test("a peer with more of an older life than a hub that asks for nothing is reported")
+  mutating func ahead() {
+    bench = HubBench(tailProven: true)
+    bench.hello(.ann)
+    bench.hello(.ben)
+    _ = joinAhead(.ann, 7)
+    #expect(bench.counters.peersAhead == 1)
+    _ = joinAhead(.ben, 0)
+    #expect(bench.counters.peersAhead == 1, "who has nothing is not ahead")
+  }
+
+  @Test("a peer whose old life the store holds as far is not reported")
+  mutating func notAhead() throws {
+    let store = LogStore()
+    var before = HubBench(store: store)
+    before.live(.ann)
+    before.write(.ann, 1, .set("a", "1"))
+    bench = HubBench(store: store, stored: try store.loadAll())
+    bench.hello(.ann)
+    _ = joinAhead(.ann, 7)
+    #expect(bench.counters.peersAhead == 0, "what is stored here is of a later life")
+  }
+
   @Test("proposals of that model are held meanwhile and use up no number")
   mutating func held() {
     _ = joinAhead(.ann, 7)

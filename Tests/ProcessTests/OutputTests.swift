@@ -73,7 +73,7 @@ struct OutputTests {
       "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
-      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends",
+      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends", "peersAhead",
       "forgottenIdentities", "refusals",
     ]
     let gate = [

@@ -151,6 +151,7 @@ class Run:
         self.relays: list[Relay] = []
         self.ends: list[Any] = []
         self.hubs = 0
+        self.store: str | None = None
         folder.mkdir(mode=0o700)
 
     def __enter__(self) -> Run:
@@ -170,6 +171,8 @@ class Run:
             str(self.bin / "bindhub"), "serve", "--listen", self.address, "--listen", f"tcp://127.0.0.1:{self.port}",
             "--history", str(self.folder / f"hub-{self.hubs}.jsonl"), "--exit-with-stdin", "--log", "error",
         ]
+        if self.store:
+            command += ["--store", self.store]
         self.hub = Child(self, "hub", command)
         self.children.append(self.hub)
         self.hub.answer(0, START_SECONDS)

@@ -14,7 +14,7 @@ from run import Child, Run
 
 PEERS = 4
 STORMERS, STORM_PROCESSES = 50, 5
-DISK_KIB = 2048
+DISK_KIB, STORE_KIB = 2048, 16_384
 
 
 class Skipped(Exception):
@@ -31,6 +31,11 @@ class Scenario(NamedTuple):
 def peers(run: Run) -> None:
     run.start_hub()
     run.add(PEERS)
+
+
+def peers_of_memory_hub(run: Run) -> None:
+    run.store = "memory"
+    peers(run)
 
 
 def peers_with_outboxes(run: Run) -> None:
@@ -72,7 +77,7 @@ def kill_both(run: Run) -> None:
 
 
 def kill_all(run: Run) -> None:
-    """Nobody lives on: what the hub acknowledged may be gone; what the outboxes hold may not."""
+    """Nobody lives on: what the hub acknowledged is in its store, what the outboxes hold in them."""
     while not run.is_over:
         run.pause(1, 2)
         for child in [run.hub, *(worker.child for worker in run.workers)]:
@@ -180,14 +185,25 @@ def move_clocks(run: Run) -> None:
             run.chance.choice(run.workers[1:]).begin_again()
 
 
-def small_disk(run: Run) -> None:
-    """Outboxes on a file system that is small enough to fill."""
+def mount_disk(run: Run, kib: int) -> Path:
+    """A file system that is small enough to fill."""
     disk = run.folder / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_KIB}k,mode=0700", "faults", str(disk)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={kib}k,mode=0700", "faults", str(disk)]
     if subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode != 0:
         raise Skipped("mounting is not permitted")
     run.ends.append(lambda: subprocess.run(["umount", "-l", str(disk)], check=False))
+    return disk
+
+
+def small_store(run: Run) -> None:
+    run.store = str(mount_disk(run, STORE_KIB) / "hub.db")
+    peers(run)
+
+
+def small_disk(run: Run) -> None:
+    """Outboxes on a file system that is small enough to fill."""
+    disk = mount_disk(run, DISK_KIB)
     run.start_hub()
     run.add(1)
     for number in range(PEERS - 1):
@@ -244,6 +260,7 @@ def stormers(run: Run) -> None:
 SCENARIOS = [
     Scenario("none", peers, nothing, "nothing is done"),
     Scenario("hub killed", peers, kill_hub, "kill -9 of the hub, started again within half a second"),
+    Scenario("memory hub killed", peers_of_memory_hub, kill_hub, "the same, and the hub keeps nothing"),
     Scenario("peers killed", peers, kill_peers, "kill -9 of peers that keep nothing"),
     Scenario("outboxes", peers_with_outboxes, kill_peers, "kill -9 of peers with outboxes"),
     Scenario("hub and peers killed", peers_with_outboxes, kill_both, "kill -9 of both in turn, peers with outboxes"),
@@ -255,6 +272,7 @@ SCENARIOS = [
     Scenario("slow readers", peers, slow_readers, "a peer that is mostly stopped, a subscriber that never reads"),
     Scenario("clocks moved", prepare_clocks, move_clocks, "wall clocks moved by up to 10 years, peers killed"),
     Scenario("disk full", small_disk, fill_disk, "the outboxes' disk filled and freed"),
+    Scenario("hub's disk full", small_store, fill_disk, "the store's disk filled and freed"),
     Scenario("disk read-only", locked_disk, lock_disk, "the outboxes' disk read-only while a peer starts"),
     Scenario("conflict storm", stormers, nothing, f"{STORMERS} peers that increment one field by comparison"),
 ]

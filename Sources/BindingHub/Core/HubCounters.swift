@@ -38,6 +38,8 @@ public struct HubCounters: Sendable, Hashable {
   public var newEpochs: UInt64 = 0
   public var rescues: UInt64 = 0
   public var rescuedFields: UInt64 = 0
+  /// Joins by peers that have more of an older life, of a hub that asks nobody for it.
+  public var peersAhead: UInt64 = 0
   public var movedBatches: UInt64 = 0
   public var unknownBatches: UInt64 = 0
   /// Batches for which the store had no room.

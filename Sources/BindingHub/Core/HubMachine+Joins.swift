@@ -155,7 +155,8 @@ extension HubMachine {
   private mutating func askForOffer(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard model.ephemeral == nil, configuration.rescue, !tailProven else { return }
+    guard model.ephemeral == nil else { return }
+    guard configuration.rescue, !tailProven else { return tellIfAhead(join, session, model, &output) }
     let now = time.monotonic
     // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
     // back: so a hub that has just lost its memory first gives those a chance who have one.
@@ -173,6 +174,19 @@ extension HubMachine {
     model.rescue?.lastJoinAt = now
     model.rescue?.asked.insert(session)
     send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
+  }
+
+  /// A peer that has more of an older life than this hub, which asks nobody for it: it was put back on purpose, or was
+  /// told to ask for nothing.
+  private mutating func tellIfAhead(
+    _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
+  ) {
+    let point = RescuePoint(epoch: join.epoch, version: join.version)
+    let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.rescuedFrom ?? .none)
+    guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.origin.fullName
+    else { return }
+    sequencer.counters.peersAhead += 1
+    output.notices.append(.ahead(peer: peer, model: model.id, version: join.version, here: model.version))
   }
 
   /// Puts the rescued fields into the model's hand when the rescue is over; false while it goes on.

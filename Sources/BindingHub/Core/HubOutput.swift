@@ -76,6 +76,8 @@ public struct HubOutput: Sendable {
 public enum HubNotice: Sendable, Hashable {
   /// A peer had other values than the hub at the same version; it found out by itself and took the model anew.
   case healed(peer: String, model: String, version: Version)
+  /// A peer has more of an older life than the hub, which asks nobody for it.
+  case ahead(peer: String, model: String, version: Version, here: Version)
   /// A comparison found that a peer has other values than the hub at the same version.
   case differs(peer: String, model: String, version: Version)
 }

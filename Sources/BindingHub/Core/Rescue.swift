@@ -5,6 +5,9 @@ struct RescuePoint: Comparable, Hashable {
   var epoch: Epoch
   var version: Version
 
+  /// Before every life.
+  static let none = RescuePoint(epoch: 0, version: 0)
+
   static func < (left: RescuePoint, right: RescuePoint) -> Bool {
     (left.epoch, left.version) < (right.epoch, right.version)
   }

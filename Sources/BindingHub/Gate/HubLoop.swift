@@ -266,6 +266,10 @@ final class HubLoop {
       log.warning(
         "a peer had other values at the same version, and has healed itself",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
+    case .ahead(let peer, let model, let version, let here):
+      log.warning(
+        "a peer has commits of an older epoch that are missing here; it was not asked for them",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
     case .differs(let peer, let model, let version):
       log.error(
         "a peer has other values at the same version",
