@@ -23,7 +23,9 @@ const char *const field_names[FIELDS] = {"f0", "f1", "f2",  "f3",  "f4",  "f5", 
 
 // A value is a JSON string, the same for every contender: a quote, 16 digits of time, 10 of the change's number,
 // 'e' if it is the last one, filler, a quote.
-enum { TIME_AT = 1, TIME_DIGITS = 16, NUMBER_AT = 17, NUMBER_DIGITS = 10, MARK_AT = 27, LEAST_BYTES = 32, CLOCKED = 16 };
+enum { TIME_AT = 1, TIME_DIGITS = 16, NUMBER_AT = 17, NUMBER_DIGITS = 10, MARK_AT = 27, LEAST_BYTES = 32 };
+// Of so many changes the time of one is taken where only their number counts.
+enum { CLOCKED = 16 };
 static const uint64_t offset = 1000000000000000;
 // Nothing came for so long after something did: whoever still waits has missed the last change.
 static const uint64_t silence = 3000000000;
@@ -166,7 +168,7 @@ void saw(int index, const char *text, size_t length) {
     atomic_fetch_add(&finished, 1);
     return;
   }
-  // Where only their number counts, the clock is read for one of so many: it must not be what is measured.
+  // Reading the clock must not be what is measured.
   if (options.rate == 0 && mine->count % CLOCKED != 1) return;
   uint64_t present = now();
   if (!mine->first) mine->first = present;

@@ -126,6 +126,9 @@ def _mosquitto_arguments(port: int, folder: Path) -> list[str]:
     # Neither a limit of what may be under way nor of what waits: nothing is dropped on purpose.
     lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "set_tcp_nodelay true", "persistence false",
              "max_inflight_messages 0", "max_queued_messages 0", "log_type error"]
+    if os.geteuid() == 0:
+        # A process that becomes another user would no longer end with the one that started it.
+        lines.append("user root")
     (folder / "mosquitto.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return ["-c", str(folder / "mosquitto.conf")]
 
