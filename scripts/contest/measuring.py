@@ -28,8 +28,8 @@ def compile_client(name: str, sources: Path, folder: Path) -> str:
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if result.returncode == 0:
         return ""
-    lines = [line for line in result.stderr.splitlines() if "error" in line] or ["the compiler failed"]
-    return lines[0]
+    lines = [line for line in result.stderr.splitlines() if "error" in line or "cannot find" in line]
+    return lines[0] if lines else "the compiler failed"
 
 
 def hindrance(contender: Contender, programs: Programs, sources: Path) -> str:
@@ -42,7 +42,8 @@ def hindrance(contender: Contender, programs: Programs, sources: Path) -> str:
     try:
         contender.start(programs, folder).child.end()
     except Trouble as trouble:
-        return f"this hub has no such store: {trouble}" if contender.kind == "hub" else str(trouble)
+        words = str(trouble).replace(f"{folder}/", "")
+        return f"this hub has no such store: {words}" if contender.kind == "hub" else words
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return ""
