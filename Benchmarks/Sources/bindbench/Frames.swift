@@ -5,10 +5,12 @@ enum Frames {
   /// Changes go to this many fields in turn.
   static let fields: FieldID = 16
 
-  /// A `propose` of `count` proposals with one change each, the value being the present time in 16 digits.
+  /// A `propose` of `count` proposals with one change each, the value being the present time in 16 digits or what is
+  /// given: how many bytes it has, and who writes so many.
   static func proposals(
     _ count: Int, from first: ProposalNumber, confirmed: ProposalNumber, session: SessionID, start: StartNumber,
-    topic: Topic, into writer: inout WireWriter
+    topic: Topic, into writer: inout WireWriter, bytes: Int = 16,
+    value: (inout WireWriter) -> Void = { digits(now(), into: &$0) }
   ) {
     writer.removeAll()
     writer.u8(PeerMessageKind.propose.rawValue)
@@ -24,12 +26,12 @@ enum Frames {
       writer.u16(1)
       writer.u8(Verb.set.rawValue)
       writer.u32((first + offset) % fields)
-      writer.u32(16)
-      digits(now(), into: &writer)
+      writer.u32(UInt32(bytes))
+      value(&writer)
     }
   }
 
-  private static func digits(_ number: UInt64, into writer: inout WireWriter) {
+  static func digits(_ number: UInt64, into writer: inout WireWriter) {
     var divisor: UInt64 = 1_000_000_000_000_000
     while divisor > 0 {
       writer.u8(UInt8(48 + number / divisor % 10))

@@ -8,6 +8,8 @@ struct ServeForwarder: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "serve-forwarder", shouldDisplay: false)
   @Option var request: String
   @Option var publish: String
+  /// Messages that may wait for one subscriber; what comes when so many do is dropped.
+  @Option var waiting = 256
 
   func run() throws {
     let context = try Context(ioThreads: 1, maximumSockets: 8)
@@ -18,7 +20,7 @@ struct ServeForwarder: ParsableCommand {
     ]
     try router.set(
       common + [.sendHighWaterMark(messages: 1_000), .receiveHighWaterMark(messages: 10_000)])
-    try xpub.set(common + [.sendHighWaterMark(messages: 256), .receiveHighWaterMark(messages: 0)])
+    try xpub.set(common + [.sendHighWaterMark(messages: waiting), .receiveHighWaterMark(messages: 0)])
     try router.bind(request)
     try xpub.bind(publish)
     tell("\(try router.lastEndpoint()) \(try xpub.lastEndpoint())")

@@ -23,6 +23,8 @@ final class Writer {
   private var writer = WireWriter()
   /// Undecided changes of a session: what a hub allows.
   private let window = 256
+  /// The session that took the last offer.
+  private var turn = 0
 
   init(_ kind: Contender, request: String, publish: String, sessions count: Int) throws {
     self.kind = kind
@@ -75,10 +77,33 @@ final class Writer {
     }
   }
 
-  private func send(_ count: Int, in session: Session) throws {
+  /// Sends so many changes in one message, if a session has room for them.
+  /// - Returns: whether one had.
+  func offer(_ count: Int, bytes: Int, value: (inout WireWriter) -> Void) throws -> Bool {
+    for _ in sessions {
+      turn = (turn + 1) % sessions.count
+      guard Int(sessions[turn].sent - sessions[turn].acknowledged) + count <= window else { continue }
+      try send(count, in: sessions[turn], bytes: bytes, value: value)
+      return true
+    }
+    return false
+  }
+
+  /// Takes in what is acknowledged; waits so long at most for something to come.
+  func hear(for milliseconds: Int) throws {
+    if milliseconds > 0 { _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds) }
+    try hear()
+  }
+
+  var isAllAcknowledged: Bool { sessions.allSatisfy { $0.acknowledged == $0.sent } }
+
+  private func send(
+    _ count: Int, in session: Session, bytes: Int = 16,
+    value: (inout WireWriter) -> Void = { Frames.digits(now(), into: &$0) }
+  ) throws {
     Frames.proposals(
       count, from: session.sent + 1, confirmed: session.acknowledged, session: session.id, start: start, topic: topic,
-      into: &writer)
+      into: &writer, bytes: bytes, value: value)
     try writer.withUnsafeBytes { _ = try dealer.send($0) }
     session.sent += ProposalNumber(count)
   }

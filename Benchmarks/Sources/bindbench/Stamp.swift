@@ -1,0 +1,46 @@
+/// The value that travels when contenders are compared, byte for byte that of `Contenders/measure.c`: a JSON string of
+/// 16 digits of time, 10 of the change's number, 'e' if it is the last one, filler.
+struct Stamp {
+  let time: UInt64
+  let number: UInt64
+  let isLast: Bool
+
+  static let leastBytes = 32
+  static let timePlaces = 1..<17
+  static let numberPlaces = 17..<27
+  static let markPlace = 27
+
+  static func isLast(_ value: UnsafeRawBufferPointer) -> Bool { value[markPlace] == UInt8(ascii: "e") }
+
+  static func digits(_ value: UnsafeRawBufferPointer, _ places: Range<Int>) -> UInt64 {
+    var number: UInt64 = 0
+    for place in places { number = number &* 10 &+ UInt64(value[place] &- 48) }
+    return number
+  }
+}
+
+/// The text of a stamp, of which only the digits change: writing them must not be what is measured.
+struct StampText {
+  private(set) var bytes: [UInt8]
+
+  init(_ count: Int) {
+    bytes = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+    bytes[0] = UInt8(ascii: "\"")
+    bytes[count - 1] = UInt8(ascii: "\"")
+  }
+
+  mutating func set(_ stamp: Stamp) {
+    set(stamp.time, Stamp.timePlaces)
+    set(stamp.number, Stamp.numberPlaces)
+    bytes[Stamp.markPlace] = stamp.isLast ? UInt8(ascii: "e") : UInt8(ascii: "x")
+  }
+
+  private mutating func set(_ number: UInt64, _ places: Range<Int>) {
+    var rest = number
+    for place in places.reversed() {
+      let tenth = rest / 10
+      bytes[place] = UInt8(48 + rest - tenth * 10)
+      rest = tenth
+    }
+  }
+}

@@ -1,0 +1,167 @@
+"""Who is compared: how each server is started, and how its clients are called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from children import Child, Trouble, free_port
+
+SYSTEM_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/sbin"])
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where everything lies: our two programs, and the folder of the compiled clients."""
+
+    bindhub: str
+    bindbench: str
+    clients: Path
+
+
+@dataclass
+class Running:
+    """A server that takes connections."""
+
+    child: Child
+    port: int = 0
+    request: str = ""
+    publish: str = ""
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    start: Callable[[Programs, Path], Running]
+    # The server's program and the Debian packages of server and client library; none for our own.
+    program: str = ""
+    packages: tuple[str, ...] = ()
+    client: str = ""
+    grade: str = ""
+    # Changes that a writer may have unacknowledged.
+    window: int = 1024
+    # Of our own: what the writer and the subscribers have to do with, "hub" or "forwarder".
+    kind: str = ""
+
+    def missing_program(self) -> str:
+        if not self.program or shutil.which(self.program, path=SYSTEM_PATH):
+            return ""
+        return f"{self.program} is missing (package {self.packages[0]})"
+
+    def writer(self, programs: Programs, running: Running, options: list[str]) -> list[str]:
+        if self.kind:
+            to = ["--request", running.request] + (["--publish", running.publish] if running.publish else [])
+            return [programs.bindbench, "publish", "--kind", self.kind, *to, *options]
+        return [*self._client(programs, "publish", running), "--window", str(self.window), *options]
+
+    def listener(self, programs: Programs, running: Running, ready: list[str], options: list[str]) -> list[str]:
+        """`ready`: the words with which the writer said that it is."""
+        if self.kind:
+            where = ["--to", ready[1], "--topic", ready[2]]
+            return [programs.bindbench, "listen", "--kind", self.kind, *where, *options]
+        return [*self._client(programs, "subscribe", running), *options]
+
+    def _client(self, programs: Programs, role: str, running: Running) -> list[str]:
+        return [str(programs.clients / self.client), role, "--port", str(running.port), "--grade", self.grade or "-"]
+
+
+def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
+    def start(programs: Programs, folder: Path) -> Running:
+        listen = f"ipc://{folder}/hub.sock" if transport == "ipc" else "tcp://127.0.0.1:0"
+        places = [str(folder / "hub.db") if word == "PATH" else word for word in store]
+        child = Child("bindhub", [programs.bindhub, "serve", "--listen", listen, "--store", *places], folder)
+        try:
+            words = child.line(10).split()
+            if len(words) != 2 or words[0] != "listening":
+                raise Trouble(f"bindhub: said {' '.join(words)}")
+        except Trouble:
+            child.end()
+            raise
+        return Running(child, request=words[1])
+
+    return start
+
+
+def _forwarder(programs: Programs, folder: Path) -> Running:
+    place = f"ipc://{folder}/forwarder.sock"
+    command = [programs.bindbench, "serve-forwarder", "--request", place, "--publish", place + ".pub",
+               "--waiting", "100000"]
+    child = Child("forwarder", command, folder)
+    request, publish = child.line(10).split()
+    return Running(child, request=request, publish=publish)
+
+
+def _server(program: str, arguments: Callable[[int, Path], list[str]]) -> Callable[[Programs, Path], Running]:
+    def start(programs: Programs, folder: Path) -> Running:
+        port = free_port()
+        path = shutil.which(program, path=SYSTEM_PATH) or program
+        child = Child(program, [path, *arguments(port, folder)], folder)
+        try:
+            child.wait_for_port(port)
+        except Trouble:
+            child.end()
+            raise
+        return Running(child, port=port)
+
+    return start
+
+
+def _redis(*durability: str) -> Callable[[Programs, Path], Running]:
+    # A slow subscriber may be behind by more than Redis allows by itself, and no log is rewritten during a measurement.
+    return _server("redis-server", lambda port, folder: [
+        "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", "--daemonize", "no",
+        "--client-output-buffer-limit", "pubsub", "512mb", "256mb", "60", "--auto-aof-rewrite-percentage", "0",
+        *durability])
+
+
+def _nats(*more: str) -> Callable[[Programs, Path], Running]:
+    return _server("nats-server", lambda port, folder: [
+        "--addr", "127.0.0.1", "--port", str(port), *[str(folder) if word == "FOLDER" else word for word in more]])
+
+
+def _mosquitto_arguments(port: int, folder: Path) -> list[str]:
+    # Neither a limit of what may be under way nor of what waits: nothing is dropped on purpose.
+    lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "set_tcp_nodelay true", "persistence false",
+             "max_inflight_messages 0", "max_queued_messages 0", "log_type error"]
+    if os.geteuid() == 0:
+        # A process that becomes another user would no longer end with the one that started it.
+        lines.append("user root")
+    (folder / "mosquitto.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ["-c", str(folder / "mosquitto.conf")]
+
+
+def _etcd_arguments(port: int, folder: Path) -> list[str]:
+    clients, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
+    return ["--data-dir", str(folder / "etcd"), "--listen-client-urls", clients, "--advertise-client-urls", clients,
+            "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+            "--initial-cluster", f"default={peers}", "--log-level", "error"]
+
+
+_REDIS = {"program": "redis-server", "packages": ("redis-server", "libhiredis-dev"), "client": "redis"}
+_NATS = {"program": "nats-server", "packages": ("nats-server", "libnats-dev")}
+_MOSQUITTO = {"program": "mosquitto", "packages": ("mosquitto", "libmosquitto-dev"), "client": "mosquitto",
+              "start": _server("mosquitto", _mosquitto_arguments)}
+
+# The name of each says what it is; those of one server share a client.
+ALL = [
+    Contender("bindhub, ipc", _hub("ipc", "memory"), kind="hub"),
+    Contender("forwarder, ipc", _forwarder, kind="forwarder"),
+    Contender("bindhub", _hub("tcp", "memory"), kind="hub"),
+    # Nothing tells its writer how far the subscribers are, and asking costs a round trip: it may run further ahead.
+    Contender("NATS core", _nats(), client="nats", window=8192, **_NATS),
+    Contender("Redis", _redis("--appendonly", "no"), **_REDIS),
+    Contender("mosquitto QoS 0", grade="qos0", **_MOSQUITTO),
+    Contender("mosquitto QoS 1", grade="qos1", **_MOSQUITTO),
+    Contender("JetStream KV, memory", _nats("-js", "-sd", "FOLDER"), client="jetstream", grade="memory", **_NATS),
+    Contender("bindhub, process", _hub("tcp", "PATH", "--durability", "process"), kind="hub"),
+    Contender("Redis everysec", _redis("--appendonly", "yes", "--appendfsync", "everysec"), **_REDIS),
+    Contender("JetStream KV, file", _nats("-js", "-sd", "FOLDER"), client="jetstream", grade="file", **_NATS),
+    Contender("bindhub, disk", _hub("tcp", "PATH", "--durability", "disk"), kind="hub"),
+    Contender("Redis always", _redis("--appendonly", "yes", "--appendfsync", "always"), **_REDIS),
+    Contender("etcd", _server("etcd", _etcd_arguments), "etcd", ("etcd-server", "libnghttp2-dev"), client="etcd"),
+]
+BY_NAME = {contender.name: contender for contender in ALL}
+PACKAGES = sorted({package for contender in ALL for package in contender.packages})

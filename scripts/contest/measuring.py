@@ -1,0 +1,86 @@
+"""One measurement: a fresh server, a writer, its subscribers, and what they say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cases import Case
+from children import Child, Trouble
+from contenders import Contender, Programs
+
+FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra"]
+LIBRARIES = {"redis": "hiredis", "nats": "nats", "jetstream": "nats", "mosquitto": "mosquitto", "etcd": "nghttp2"}
+
+
+def compile_client(name: str, sources: Path, folder: Path) -> str:
+    """Compiles a client into the folder; what hinders it, nothing if all is well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [sources / f"{name}.c", sources / "measure.c"]
+    target, newest = folder / name, max(file.stat().st_mtime for file in [*files, sources / "measure.h"])
+    if target.exists() and target.stat().st_mtime > newest:
+        return ""
+    command = ["cc", *FLAGS, "-o", str(target), *map(str, files), f"-l{LIBRARIES[name]}", "-lpthread"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if result.returncode == 0:
+        return ""
+    lines = [line for line in result.stderr.splitlines() if "error" in line or "cannot find" in line]
+    return lines[0] if lines else "the compiler failed"
+
+
+def hindrance(contender: Contender, programs: Programs, sources: Path) -> str:
+    """Why this contender cannot be measured here; nothing if it can."""
+    if reason := contender.missing_program():
+        return reason
+    if contender.client and (reason := compile_client(contender.client, sources, programs.clients)):
+        return f"its client does not compile (package {contender.packages[-1]}): {reason}"
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    try:
+        contender.start(programs, folder).child.end()
+    except Trouble as trouble:
+        words = str(trouble).replace(f"{folder}/", "")
+        return f"this hub has no such store: {words}" if contender.kind == "hub" else words
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return ""
+
+
+def measure(contender: Contender, case: Case, seconds: float, programs: Programs) -> dict[str, Any]:
+    """Figures of one contender in one case:
+    rate      changes a second that reached the subscriber that got least
+    missed    the share of all changes that it did not get
+    p50 …     microseconds from when a change was due until a subscriber had it, all subscribers together
+    cost      microseconds of processor time that the server used for one change
+    """
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    children: list[Child] = []
+    size, pace = ["--bytes", str(case.bytes)], ["--rate", str(case.rate)]
+    try:
+        running = contender.start(programs, folder)
+        children.append(running.child)
+        how = [*size, *pace, "--batch", str(case.batch), "--seconds", str(seconds)]
+        writer = Child("writer", contender.writer(programs, running, how), folder, keeps_time=True)
+        children.append(writer)
+        ready = writer.line(15).split()
+        who = ["--count", str(case.subscribers), *pace]
+        listener = Child("listener", contender.listener(programs, running, ready, who), folder)
+        children.append(listener)
+        listener.line(15)
+        used = running.child.processor_seconds()
+        writer.say("go")
+        written = json.loads(writer.line(seconds + 70))
+        figures = json.loads(listener.line(seconds + 70))
+        used = running.child.processor_seconds() - used
+    finally:
+        for child in reversed(children):
+            child.end()
+        shutil.rmtree(folder, ignore_errors=True)
+    sent = written["sent"]
+    figures["sent"] = sent
+    figures["missed"] = max(sent - figures["least"], 0) / sent
+    figures["cost"] = used / sent * 1e6
+    return figures
