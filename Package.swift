@@ -113,6 +113,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    .testTarget(name: "BindPeerCommandTests", dependencies: ["BindingPeer", "bindpeer"], swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
   ]
 )

@@ -10,6 +10,8 @@ public struct PeerStatus: Sendable, Equatable {
   /// The hub's log and its epoch, once one was seen.
   public var logID: LogID?
   public var epoch: Epoch?
+  /// What commits survive there, as the hub said at the welcome; nil while there is none.
+  public var durability: Durability?
   /// Writes without an outcome, of all models.
   public var unconfirmed: Int = 0
   /// Since when no hub was heard; nil while one is. Instants as with `FieldStatus`.
@@ -63,7 +65,8 @@ extension PeerRuntime {
 extension PeerRuntime.State {
   var peerStatus: PeerStatus {
     PeerStatus(
-      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch, unconfirmed: unconfirmed,
+      phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch,
+      durability: session.welcome?.durability, unconfirmed: unconfirmed,
       staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
   }
 }

@@ -19,7 +19,7 @@ struct BindPeer: AsyncParsableCommand {
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [
       Get.self, Set.self, Reset.self, Remove.self, Watch.self, Wait.self, List.self, Describe.self, Pipe.self,
-      Ping.self,
+      Ping.self, Bench.self,
     ])
 
   static func main() async {
@@ -87,21 +87,33 @@ struct CommonOptions: ParsableArguments {
   }
 
   func makePeer() throws(Failure) -> Peer {
-    var addresses: [HubAddress] = []
+    let addresses = try addresses()
+    if let path = outboxPath { return try openOutbox(path, addresses) }
+    return try makePeer(name, addresses)
+  }
+
+  /// A peer without an outbox.
+  func makePeer(_ name: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
     do throws(HubAddressError) {
-      if let hub {
-        for part in hub.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
-      } else {
-        addresses = try HubAddress.fromEnvironment()
-      }
-      if outboxPath == nil { return try Peer(name: name, hubs: addresses, log: Terminal.logger) }
+      return try Peer(name: name, hubs: addresses, log: Terminal.logger)
     } catch {
       throw Failure(.usage, error.description)
     }
-    return try openOutbox(outboxPath ?? "", addresses)
   }
 
-  private func openOutbox(_ path: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
+  /// Where to look for a hub, in order.
+  func addresses() throws(Failure) -> [HubAddress] {
+    do throws(HubAddressError) {
+      guard let hub else { return try HubAddress.fromEnvironment() }
+      var addresses: [HubAddress] = []
+      for part in hub.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
+      return addresses
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+  }
+
+  func openOutbox(_ path: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
     do {
       return try Peer(name: name, hubs: addresses, outbox: .file(path), log: Terminal.logger)
     } catch {
@@ -131,8 +143,12 @@ struct CommonOptions: ParsableArguments {
 struct TimeSpan: ExpressibleByArgument {
   let milliseconds: UInt64
   var duration: Duration { .milliseconds(Int64(milliseconds)) }
+  var defaultValueDescription: String {
+    milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
+  }
 
   init(seconds: UInt64) { milliseconds = seconds * 1_000 }
+  init(milliseconds: UInt64) { self.milliseconds = milliseconds }
 
   init?(argument: String) {
     let units: [(String, Double)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("", 1_000)]

@@ -50,11 +50,13 @@ final class RunningProcess {
   private let input = Pipe()
   private let printed = PrintedLines()
 
-  init(_ program: String, _ arguments: [String], hub: String? = nil) throws {
+  /// - Parameter folder: where it puts its temporary files, if not where all do.
+  init(_ program: String, _ arguments: [String], hub: String? = nil, folder: URL? = nil) throws {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
     if let hub { environment["BINDPEER_HUB"] = hub }
+    if let folder { environment["TMPDIR"] = folder.path }
     process.environment = environment
     process.standardInput = input
     let pipe = Pipe()

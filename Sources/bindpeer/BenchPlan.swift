@@ -1,0 +1,94 @@
+import ArgumentParser
+
+/// What `bench` can offer to a hub, and what may be expected of it.
+enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
+  case slider
+  case fanOut = "fan-out"
+  case burst
+  case offline
+
+  /// Writes a second, where the command line does not say.
+  var rate: Double {
+    switch self {
+    case .slider: 60
+    case .fanOut, .burst: 1_000
+    case .offline: 100
+    }
+  }
+
+  /// Peers that watch, where the command line does not say.
+  var peers: Int { self == .fanOut ? 8 : 1 }
+
+  /// Fields that are written in turn.
+  var fields: Int {
+    switch self {
+    case .slider: 1
+    case .fanOut, .burst: 100
+    case .offline: 1_000
+    }
+  }
+
+  /// Writes that are due at the same moment.
+  var writesAtOnce: Int { self == .burst ? 1_000 : 1 }
+
+  /// `--check`: what 99 of 100 writes may take at most until they are committed, and until another peer shows them, in
+  /// milliseconds.
+  var limit: Double {
+    switch self {
+    case .slider: 50
+    case .fanOut: 250
+    case .burst: 1_000
+    case .offline: 3_000
+    }
+  }
+
+  var explanation: String {
+    switch self {
+    case .slider: "one field, as when somebody drags a slider"
+    case .fanOut: "many peers watch 100 fields"
+    case .burst: "1,000 writes to 100 fields at once, again and again"
+    case .offline: "a peer writes 1,000 fields while cut off, with an outbox, and comes back"
+    }
+  }
+}
+
+/// One measurement: so many writes, each due at a time that is fixed beforehand.
+struct BenchPlan {
+  static let mostWrites = 1_000_000
+  static let mostOffline = 10_000
+  static let mostPeers = 200
+
+  let profile: BenchProfile
+  /// Writes a second.
+  let rate: Double
+  let peers: Int
+  let total: Int
+
+  init(_ profile: BenchProfile, rate: Double?, peers: Int?, span: TimeSpan) throws(Failure) {
+    self.profile = profile
+    self.rate = rate ?? profile.rate
+    self.peers = peers ?? profile.peers
+    guard self.rate > 0, self.rate <= 1_000_000 else {
+      throw Failure(.usage, "--rate \(self.rate) is no rate: write more than 0, as 60, and at most 1000000")
+    }
+    guard (1...BenchPlan.mostPeers).contains(self.peers) else {
+      throw Failure(.usage, "--peers takes 1 to \(BenchPlan.mostPeers), not \(self.peers)")
+    }
+    let once = profile.writesAtOnce
+    let wanted = self.rate * Double(span.milliseconds) / 1_000 / Double(once)
+    let most = profile == .offline ? BenchPlan.mostOffline : BenchPlan.mostWrites
+    guard wanted * Double(once) <= Double(most) else {
+      throw Failure(.usage, "--rate times --for is more than \(most) writes; \(profile.rawValue) takes no more")
+    }
+    total = max(1, Int(wanted.rounded())) * once
+  }
+
+  /// When a write is due, in nanoseconds from the beginning.
+  func due(_ number: Int) -> UInt64 {
+    let once = profile.writesAtOnce
+    return UInt64(Double(number / once * once) / rate * 1e9)
+  }
+
+  /// The nanoseconds that so many writes take at this rate.
+  func span(of writes: Int) -> UInt64 { UInt64(Double(writes) / rate * 1e9) }
+}

@@ -1,0 +1,278 @@
+import BindingPeer
+import Dispatch
+import Foundation
+
+/// One measurement under way: a peer that writes, peers that watch, and the model of chance that is theirs alone.
+final class BenchRun: Sendable {
+  let plan: BenchPlan
+  let model = "bench/" + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
+  private let common: CommonOptions
+  private let addresses: [HubAddress]
+  private let ledger: Protected<BenchLedger>
+  private let isInterrupted = Protected(false)
+  private let progress: Progress
+  /// Where the writer of `offline` keeps its outbox.
+  private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    "bindpeer-bench-\(UInt64.random(in: 0 ... .max))")
+
+  init(_ plan: BenchPlan, _ common: CommonOptions) throws(Failure) {
+    (self.plan, self.common) = (plan, common)
+    addresses = try common.addresses()
+    ledger = Protected(BenchLedger(plan))
+    progress = Progress(
+      "bench \(plan.profile.rawValue)", isWanted: !common.json)
+  }
+
+  /// Measures, deletes the model, and tells what was found.
+  func measured() async throws -> BenchResult {
+    let watchers = try await connectWatchers()
+    let hearing = watchers.enumerated().map { index, watcher in
+      watcher.model.observe { [ledger] reveal, _ in
+        let now = BenchRun.now
+        ledger.withLock { ledger in
+          for number in reveal.numbers { ledger.shown(number, at: now, by: index) }
+        }
+      }
+    }
+    let signals = [SIGINT, SIGTERM].map(hearSignal)
+    defer { for signal in signals { signal.cancel() } }
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let measurement: Measurement
+    do {
+      measurement = try await write()
+    } catch {
+      await tidyUp(watchers)
+      throw error
+    }
+    let comparison = isInterrupted.withLock { $0 } ? 0 : differing(watchers)
+    let status = watchers[0].peer.status
+    await measurement.writer?.close(flush: isInterrupted.withLock { $0 } ? .seconds(1) : .zero)
+    let result = BenchResult(
+      plan: plan, hub: status.hub ?? "hub", durability: status.durability.map { "\($0)" } ?? "unknown",
+      seconds: Double(measurement.nanoseconds) / 1e9, ledger: ledger.withLock { $0 }, differing: comparison)
+    withExtendedLifetime(hearing) {}
+    let isDeleted = await tidyUp(watchers)
+    progress.end()
+    if isInterrupted.withLock({ $0 }) {
+      throw Failure(.interrupted, isDeleted ? "Interrupted; \(model) is deleted." : "Interrupted.")
+    }
+    return result
+  }
+
+  // MARK: Peers
+
+  private struct Watcher: Sendable {
+    let peer: Peer
+    let model: SharedModel
+  }
+
+  private func connectWatchers() async throws -> [Watcher] {
+    var watchers: [Watcher] = []
+    for number in 1...plan.peers {
+      let peer = try common.makePeer("\(common.name)-\(number)", addresses)
+      // The first tells whether there is a hub at all.
+      if number == 1 {
+        guard await peer.whenLive(within: common.timeout.duration) else { throw common.noHub(peer) }
+      }
+      watchers.append(Watcher(peer: peer, model: try peer.model(model)))
+    }
+    for watcher in watchers {
+      guard await watcher.model.whenCurrent(within: common.timeout.duration) else { throw notJoined("watches") }
+    }
+    return watchers
+  }
+
+  private func notJoined(_ what: String) -> Failure {
+    Failure(.timedOut, "A peer that \(what) has not joined within \(common.timeout.milliseconds) ms.")
+  }
+
+  /// Fields whose value at a watching peer is not the one that was written last.
+  private func differing(_ watchers: [Watcher]) -> Int {
+    let last = ledger.withLock { $0.last }
+    return watchers.reduce(0) { count, watcher in
+      let values = watcher.model.values
+      return count
+        + last.enumerated().count { field, number in
+          number != nil && values[BenchLedger.name(ofField: field)]?.number != number
+        }
+    }
+  }
+
+  /// Deletes the model and closes all peers; false, and it is told, if it cannot be known that it is deleted.
+  @discardableResult
+  private func tidyUp(_ watchers: [Watcher]) async -> Bool {
+    let deletion = try? watchers[0].model.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    var isDeleted = false
+    switch await deletion?.outcome(within: isInterrupted.withLock { $0 } ? .seconds(2) : common.timeout.duration) {
+    case .committed, .kept: isDeleted = true
+    default:
+      progress.end()
+      Terminal.complain("\(model) could not be deleted. Later:  bindpeer rm \(model) --model")
+    }
+    await withTaskGroup { group in
+      for watcher in watchers { group.addTask { _ = await watcher.peer.close(flush: .zero) } }
+    }
+    return isDeleted
+  }
+
+  /// The first one ends the measurement and lets the model be deleted, the second one ends at once.
+  private func hearSignal(_ number: Int32) -> any DispatchSourceSignal {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler { [isInterrupted] in
+      let isSecond = isInterrupted.withLock { was in
+        defer { was = true }
+        return was
+      }
+      if isSecond { Terminal.leave(.interrupted) }
+    }
+    source.resume()
+    return source
+  }
+
+  // MARK: Writing
+
+  private struct Measurement {
+    let writer: Peer?
+    /// What the writing took.
+    let nanoseconds: UInt64
+  }
+
+  private func write() async throws -> Measurement {
+    if plan.profile == .offline { return try await writeOffline() }
+    let writer = try common.makePeer(common.name, addresses)
+    let shared = try writer.model(model)
+    guard await shared.whenCurrent(within: common.timeout.duration) else { throw notJoined("writes") }
+    let nanoseconds = await offer(shared, isAway: false)
+    await settle()
+    withExtendedLifetime(shared) {}
+    return Measurement(writer: writer, nanoseconds: nanoseconds)
+  }
+
+  /// Writes into an outbox while no hub is to be found, ends, and starts again with the hub.
+  private func writeOffline() async throws -> Measurement {
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw Failure(.cannotCreate, "\(folder.path) cannot be made: \(error.localizedDescription)")
+    }
+    let outbox = folder.appendingPathComponent("outbox").path
+    let away = try common.openOutbox(outbox, [try HubAddress("ipc://\(folder.path)/nobody")])
+    let nanoseconds = await offer(try away.model(model), isAway: true)
+    await away.close(flush: .zero)
+    if isInterrupted.withLock({ $0 }) { return Measurement(writer: nil, nanoseconds: nanoseconds) }
+    ledger.withLock { $0.comeBack(at: BenchRun.now) }
+    let back = try common.openOutbox(outbox, addresses)
+    let shared = try back.model(model)
+    let last = ledger.withLock { $0.last }
+    for restored in back.restored {
+      guard let field = restored.write.fields.first.flatMap(BenchLedger.field(named:)), let number = last[field] else {
+        continue
+      }
+      hearOutcome(of: restored.write, number, isAway: false)
+    }
+    await settle()
+    withExtendedLifetime(shared) {}
+    return Measurement(writer: back, nanoseconds: nanoseconds)
+  }
+
+  /// Makes each write when it is due, or as soon after it as can be, on a thread of its own.
+  /// - Returns: how many nanoseconds it took: not less than the plan says for as many writes.
+  private func offer(_ shared: SharedModel, isAway: Bool) async -> UInt64 {
+    let token = shared.observe { [ledger] reveal, _ in
+      let now = BenchRun.now
+      ledger.withLock { ledger in for number in reveal.numbers { ledger.shownHere(number, at: now) } }
+    }
+    let beginning = BenchRun.now
+    ledger.withLock { $0.begin(at: beginning) }
+    let pace = BenchPace(plan: plan, beginning: beginning, isInterrupted: isInterrupted)
+    let end = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [self] in
+        pace.run { [self] number in makeWrite(number, to: shared, isAway: isAway) }
+        continuation.resume(returning: BenchRun.now)
+      }
+    }
+    withExtendedLifetime(token) {}
+    return max(end - beginning, plan.span(of: ledger.withLock { $0.written }))
+  }
+
+  /// False if no later write can be made either.
+  private func makeWrite(_ number: Int, to shared: SharedModel, isAway: Bool) -> Bool {
+    let begin = BenchRun.now
+    let field = ledger.withLock { ledger in
+      ledger.begun(number, at: begin)
+      return BenchLedger.name(ofField: ledger.field(of: number))
+    }
+    let value = FieldValue(json: .integer(Int64(number)))
+    do throws(WriteError) {
+      let write = try shared.write(Proposal(operations: [FieldOperation(.set, field, value)]))
+      let now = BenchRun.now
+      ledger.withLock { $0.returned(number, at: now) }
+      hearOutcome(of: write, number, isAway: isAway)
+    } catch {
+      ledger.withLock { $0.couldNot(error.description) }
+      if case .stopped = error { return false }
+    }
+    progress.show(Double(number + 1) / Double(plan.total)) { "\(number + 1) of \(plan.total) writes" }
+    return true
+  }
+
+  private func hearOutcome(of write: PendingWrite, _ number: Int, isAway: Bool) {
+    Task { [ledger] in
+      let outcome = await write.outcome
+      let now = BenchRun.now
+      ledger.withLock { $0.ended(number, outcome, isAway: isAway, at: now) }
+    }
+  }
+
+  /// Waits until every write is committed and seen by every watching peer, as long as `--timeout` says.
+  private func settle() async {
+    let end = ContinuousClock.now + common.timeout.duration
+    while ContinuousClock.now < end, !isInterrupted.withLock({ $0 }) {
+      if ledger.withLock({ $0.open == 0 && $0.lost == 0 }) { return }
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+}
+
+/// The clock of a measurement: a write is due when the plan says, whatever became of those before it.
+struct BenchPace: Sendable {
+  /// How long writes that are late are still made after the last one was due.
+  private static let grace: UInt64 = 1_000_000_000
+
+  let plan: BenchPlan
+  let beginning: UInt64
+  let isInterrupted: Protected<Bool>
+
+  /// Calls `write` with each number, on the calling thread, until it says false.
+  func run(_ write: (Int) -> Bool) {
+    let end = beginning + plan.span(of: plan.total) + BenchPace.grace
+    for number in 0..<plan.total {
+      let due = beginning + plan.due(number)
+      while true {
+        if isInterrupted.withLock({ $0 }) { return }
+        let now = BenchRun.now
+        if now > end { return }
+        if now >= due { break }
+        // Short enough to hear of an interruption soon.
+        Thread.sleep(forTimeInterval: Double(min(due - now, 50_000_000)) / 1e9)
+      }
+      guard write(number) else { return }
+    }
+  }
+}
+
+extension Reveal {
+  /// The numbers that fields of a measurement show now.
+  fileprivate var numbers: [Int] { changes.compactMap { $0.new?.number } }
+}
+
+extension FieldValue {
+  fileprivate var number: Int? {
+    guard case .integer(let number)? = try? json else { return nil }
+    return Int(exactly: number)
+  }
+}

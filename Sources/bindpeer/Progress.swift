@@ -1,0 +1,46 @@
+import BindingPeer
+import Foundation
+
+/// How far a piece of work has come: a line on standard error that is written over, once it takes longer than a second,
+/// and only where somebody looks at a terminal.
+struct Progress: Sendable {
+  private struct Shown {
+    var next = ContinuousClock.now + .seconds(1)
+    var isThere = false
+  }
+  private static let width = 24
+  private static let pause = Duration.milliseconds(100)
+
+  private let name: String
+  private let isWanted: Bool
+  private let shown = Protected(Shown())
+
+  init(_ name: String, isWanted: Bool) {
+    self.name = name
+    self.isWanted = isWanted && isatty(1) == 1 && isatty(2) == 1 && Terminal.environment("TERM") != "dumb"
+  }
+
+  /// - Parameter part: 0 to 1.
+  func show(_ part: Double, _ words: () -> String) {
+    guard isWanted else { return }
+    let now = ContinuousClock.now
+    let isDue = shown.withLock { shown in
+      guard now >= shown.next else { return false }
+      shown = Shown(next: now + Progress.pause, isThere: true)
+      return true
+    }
+    guard isDue else { return }
+    let full = Int(min(max(part, 0), 1) * Double(Progress.width))
+    let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Progress.width - full)
+    FileHandle.standardError.write(Data("\r\(name)  \(bar)  \(words())\u{1B}[K".utf8))
+  }
+
+  /// Takes the line away.
+  func end() {
+    let wasThere = shown.withLock { shown in
+      defer { shown.isThere = false }
+      return shown.isThere
+    }
+    if wasThere { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+  }
+}

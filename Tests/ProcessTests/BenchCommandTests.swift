@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+@Suite("bindpeer bench", .serialized)
+struct BenchCommandTests {
+  private let bench: Bench
+
+  init() throws { bench = try Bench() }
+
+  /// The one object among what was printed; a busy machine may be remarked upon beside it.
+  private func object(_ output: String) throws -> [String: Any] {
+    let lines = output.split(separator: "\n").filter { $0.hasPrefix("{") }
+    #expect(lines.count == 1, "\(output)")
+    let line = try #require(lines.first, "\(output)")
+    return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(output)")
+  }
+
+  @Test(
+    "each profile commits and shows all its writes, says so as scripts read it, and leaves nothing in the hub",
+    arguments: ["slider", "fan-out", "burst", "offline"])
+  func profiles(_ profile: String) throws {
+    let hub = try bench.startHub()
+    try bench.run("set", "lamp.on=true")
+    let run = try bench.run(
+      "bench", "--profile", profile, "--for", "500ms", "--timeout", "20s", "--check", "--json")
+    let found = try object(run.output)
+    #expect(found["profile"] as? String == profile && found["hub"] as? String == bench.hub)
+    #expect(found["durability"] as? String == "process")
+    let writes = try #require(found["writes"] as? Int)
+    #expect(writes > 0 && found["lost"] as? Int == 0 && found["unconfirmed"] as? Int == 0, "\(run.output)")
+    // How quick it is depends on the machine, whether all arrives does not.
+    let verdict = try #require(found["verdict"] as? String)
+    #expect(verdict != "broken" && run.code == (verdict == "good" ? 0 : 1), "\(run)")
+    #expect(try bench.run("ls").output == "lamp  version 1  1 field")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("the JSON has the fields that scripts read, and without --check no verdict")
+  func fields() throws {
+    let hub = try bench.startHub(["--store", "memory"])
+    let run = try bench.run("bench", "--for", "200ms", "--rate", "50", "--peers", "2", "--json", "--timeout", "20s")
+    #expect(run.code == 0)
+    let found = try object(run.output)
+    let expected = [
+      "profile", "hub", "durability", "peers", "offered", "achieved", "writes", "seconds", "late", "local",
+      "committed", "seen", "folded", "lost", "unconfirmed",
+    ]
+    #expect(Set(expected).subtracting(found.keys).isEmpty && found["verdict"] == nil, "\(run.output)")
+    for name in ["late", "local", "committed", "seen"] {
+      let times = found[name] as? [String: Any] ?? [:]
+      #expect(Set(times.keys) == ["p50", "p90", "p99", "p999", "max"], "\(name)")
+    }
+    #expect(found["writes"] as? Int == 10 && found["peers"] as? Int == 2 && found["durability"] as? String == "memory")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("a table has a row for each time, without colour or progress where nobody looks")
+  func table() throws {
+    let hub = try bench.startHub()
+    let run = try bench.run("bench", "--for", "1200ms", "--rate", "20", "--timeout", "20s")
+    #expect(run.code == 0)
+    let lines = run.output.split(separator: "\n").map(String.init)
+    for (line, beginning) in zip(
+      lines,
+      [
+        "slider  \(bench.hub)  durability process", "24 writes in ", "ms ", "begun late ", "seen locally ",
+        "committed ", "seen by another ", "folded ",
+      ])
+    {
+      #expect(line.hasPrefix(beginning), "\(run.output)")
+    }
+    #expect(!run.output.contains("\u{1B}") && !run.output.contains("\r"))
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("without a hub it ends with 69 and says where it looked")
+  func noHub() throws {
+    let run = try bench.run("bench", "--timeout", "200ms")
+    #expect(run.code == 69 && run.output.contains("No hub answers at \(bench.hub)"), "\(run)")
+  }
+
+  @Test(
+    "what makes no measurement is refused before anything is written",
+    arguments: [
+      ["--rate", "0"], ["--rate", "-5"], ["--peers", "0"], ["--peers", "1000"],
+      ["--profile", "offline", "--for", "1h"],
+      ["--profile", "slidr"], ["--outbox", "somewhere"],
+    ])
+  func usage(_ arguments: [String]) throws {
+    let running = try RunningProcess(Bench.program("bindpeer"), ["bench"] + arguments, hub: bench.hub)
+    #expect(running.end() == 64, "\(running.output)")
+  }
+
+  @Test(
+    "Ctrl-C ends it with 130 and leaves nothing in the hub, and no file",
+    arguments: ["slider", "fan-out", "burst", "offline"])
+  func interrupted(_ profile: String) throws {
+    let hub = try bench.startHub()
+    let watcher = try bench.start("watch", "--json")
+    let running = try RunningProcess(
+      Bench.program("bindpeer"), ["bench", "--profile", profile, "--for", "60s", "--rate", "100"], hub: bench.hub,
+      folder: bench.folder)
+    // Cut off, it shows nothing to anybody before its end.
+    if profile == "offline" {
+      #expect(eventually { bench.files.contains { $0.hasPrefix("bindpeer-bench-") } })
+    } else {
+      #expect(watcher.line { $0.contains("\"model\":\"bench/") } != nil, "\(running.output)")
+    }
+    running.send(SIGINT)
+    #expect(running.end() == 130, "\(running.output)")
+    #expect(try bench.run("ls").output == "")
+    #expect(!bench.files.contains { $0.hasPrefix("bindpeer-bench-") })
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("a hub that goes down meanwhile makes it broken, with the number of writes that it cost")
+  func hubGone() throws {
+    let hub = try bench.startHub()
+    let watcher = try bench.start("watch", "--json")
+    let running = try bench.start("bench", "--for", "2s", "--rate", "100", "--timeout", "1s", "--check", "--json")
+    #expect(watcher.line { $0.contains("\"model\":\"bench/") } != nil, "\(running.output)")
+    hub.send(SIGKILL)
+    #expect(running.end() == 1)
+    let found = try object(running.output.joined(separator: "\n"))
+    #expect(found["verdict"] as? String == "broken", "\(found)")
+    #expect((found["unconfirmed"] as? Int ?? 0) > 0 && (found["lost"] as? Int ?? 0) > 0, "\(found)")
+    #expect(running.output.contains { $0.contains("bindpeer rm bench/") }, "\(running.output)")
+  }
+
+  private func eventually(_ condition: () -> Bool) -> Bool {
+    let end = Date(timeIntervalSinceNow: 20)
+    while !condition() {
+      if Date() > end { return false }
+      usleep(5_000)
+    }
+    return true
+  }
+}
+
+extension Bench {
+  fileprivate var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+}
