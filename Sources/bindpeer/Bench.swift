@@ -13,10 +13,11 @@ struct Bench: AsyncParsableCommand {
       share a model below bench/ with a name of chance, which is deleted at the end and after Ctrl-C.
 
       A write's time counts from the moment at which it was due, whether or not it could be made then. begun late: \
-      until the writer came to it, which a busy machine delays. seen locally: it has returned and the writer's \
-      observer has run. committed: the hub's outcome is told. seen by another: the observer of a watching peer has \
-      run. Where a later value of the same field came in its place, that one counts, and folded counts them. With \
-      offline, committed and seen count from the moment at which the peer is started again.
+      until the writer came to it, which a busy machine and the writes before it delay. seen locally: it has \
+      returned and the writer's observer has run. committed: the hub's outcome is told. seen by another: the \
+      observer of a watching peer has run. Where a later value of the same field came in its place, that one counts, \
+      and folded counts them. With offline, committed and seen count from the moment at which the peer is started \
+      again.
 
       --check says good, slow or broken, and ends with 0, 1 or 1. broken: a write was not committed within \
       --timeout, or not seen, or the last value differs. slow: the rate was not kept, or 1 of 100 writes took longer \

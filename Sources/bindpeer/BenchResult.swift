@@ -39,7 +39,7 @@ struct BenchResult {
           + (ledger.firstProblem.map { " (\($0))" } ?? ""))
     }
     if ledger.lost > 0 { faults.append("\(ledger.lost) not seen by another peer") }
-    if differing > 0 { faults.append("\(differing) last values differ") }
+    if differing > 0 { faults.append("\(differing) field\(differing == 1 ? "" : "s") with another last value") }
     return faults.isEmpty ? nil : faults.joined(separator: ", ")
   }
 

@@ -26,6 +26,8 @@ final class BenchRun: Sendable {
   /// Measures, deletes the model, and tells what was found.
   func measured() async throws -> BenchResult {
     let watchers = try await connectWatchers()
+    // Later there may be no hub to be named.
+    let status = watchers[0].peer.status
     let hearing = watchers.enumerated().map { index, watcher in
       watcher.model.observe { [ledger] reveal, _ in
         let now = BenchRun.now
@@ -44,13 +46,13 @@ final class BenchRun: Sendable {
       await tidyUp(watchers)
       throw error
     }
+    // Before the writer is closed, which ends what is open.
     let comparison = isInterrupted.withLock { $0 } ? 0 : differing(watchers)
-    let status = watchers[0].peer.status
-    await measurement.writer?.close(flush: isInterrupted.withLock { $0 } ? .seconds(1) : .zero)
     let result = BenchResult(
       plan: plan, hub: status.hub ?? "hub", durability: status.durability.map { "\($0)" } ?? "unknown",
       seconds: Double(measurement.nanoseconds) / 1e9, ledger: ledger.withLock { $0 }, differing: comparison)
     withExtendedLifetime(hearing) {}
+    await measurement.writer?.close(flush: isInterrupted.withLock { $0 } ? .seconds(1) : .zero)
     let isDeleted = await tidyUp(watchers)
     progress.end()
     if isInterrupted.withLock({ $0 }) {
@@ -119,12 +121,14 @@ final class BenchRun: Sendable {
   private func hearSignal(_ number: Int32) -> any DispatchSourceSignal {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-    source.setEventHandler { [isInterrupted] in
+    source.setEventHandler { [isInterrupted, folder] in
       let isSecond = isInterrupted.withLock { was in
         defer { was = true }
         return was
       }
-      if isSecond { Terminal.leave(.interrupted) }
+      guard isSecond else { return }
+      try? FileManager.default.removeItem(at: folder)
+      Terminal.leave(.interrupted)
     }
     source.resume()
     return source
@@ -187,6 +191,7 @@ final class BenchRun: Sendable {
     let beginning = BenchRun.now
     ledger.withLock { $0.begin(at: beginning) }
     let pace = BenchPace(plan: plan, beginning: beginning, isInterrupted: isInterrupted)
+    let showing = Task { await showProgress() }
     let end = await withCheckedContinuation { continuation in
       Thread.detachNewThread { [self] in
         pace.run { [self] number in makeWrite(number, to: shared, isAway: isAway) }
@@ -194,6 +199,8 @@ final class BenchRun: Sendable {
       }
     }
     withExtendedLifetime(token) {}
+    showing.cancel()
+    await showing.value
     return max(end - beginning, plan.span(of: ledger.withLock { $0.written }))
   }
 
@@ -214,8 +221,16 @@ final class BenchRun: Sendable {
       ledger.withLock { $0.couldNot(error.description) }
       if case .stopped = error { return false }
     }
-    progress.show(Double(number + 1) / Double(plan.total)) { "\(number + 1) of \(plan.total) writes" }
     return true
+  }
+
+  /// Until it is cancelled. Not on the thread that writes: a terminal may make who writes to it wait.
+  private func showProgress() async {
+    while !Task.isCancelled {
+      let tried = ledger.withLock { $0.written + $0.failed }
+      progress.show(Double(tried) / Double(plan.total)) { "\(tried) of \(plan.total) writes" }
+      try? await Task.sleep(for: .milliseconds(100))
+    }
   }
 
   private func hearOutcome(of write: PendingWrite, _ number: Int, isAway: Bool) {

@@ -122,7 +122,7 @@ struct BenchCommandTests {
     hub.send(SIGKILL)
     #expect(running.end() == 1)
     let found = try object(running.output.joined(separator: "\n"))
-    #expect(found["verdict"] as? String == "broken", "\(found)")
+    #expect(found["verdict"] as? String == "broken" && found["durability"] as? String == "process", "\(found)")
     #expect((found["unconfirmed"] as? Int ?? 0) > 0 && (found["lost"] as? Int ?? 0) > 0, "\(found)")
     #expect(running.output.contains { $0.contains("bindpeer rm bench/") }, "\(running.output)")
   }
