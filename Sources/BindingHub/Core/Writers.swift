@@ -48,7 +48,13 @@ struct WriterRecord {
   mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) { remember(outcome, of: number, 0) }
 
   private mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber, _ version: Version) {
-    guard number > confirmed, self.outcome(of: number) == nil else { return }
+    guard number > confirmed else { return }
+    // Numbers rise, so only one that is not beyond the last can be known.
+    if let last = runs.indices.last, last >= first, number - 1 < runs[last].number + (runs[last].count - 1),
+      self.outcome(of: number) != nil
+    {
+      return
+    }
     runs.append(Run(number: number, count: 1, outcome: outcome, version: version))
     unconfirmedCount += 1
   }
