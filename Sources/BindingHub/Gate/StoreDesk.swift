@@ -24,6 +24,8 @@ final class StoreDesk {
     var answers: [Answer] = []
     /// Errands that are waiting or under way.
     var open = 0
+    /// Whether the store's thread is to be woken for the next errand.
+    var isWaiting = false
     var status: StoreStatus
     var failure: StoreError?
   }
@@ -98,11 +100,13 @@ final class StoreDesk {
 
   private func leave(_ errand: Errand) throws(StoreError) {
     guard thread == nil else {
-      shared.withLock { shared in
+      let isWaiting = shared.withLock { shared in
         shared.errands.append(errand)
         shared.open += 1
+        defer { shared.isWaiting = false }
+        return shared.isWaiting
       }
-      hasErrands.signal()
+      if isWaiting { hasErrands.signal() }
       return
     }
     let answers = try StoreDesk.run([errand], store)
@@ -116,13 +120,23 @@ final class StoreDesk {
     _ wakeup: Wakeup
   ) {
     var hasMore = true
+    var nextLook = ContinuousClock.now
     while true {
+      let mayWait = !hasMore
       let errands = shared.withLock { shared in
         let errands = shared.errands
         shared.errands.removeAll(keepingCapacity: true)
+        shared.isWaiting = errands.isEmpty && mayWait
         return errands
       }
-      if errands.isEmpty, !hasMore {
+      let isIdle = errands.isEmpty && mayWait
+      // It costs a look at the files, so it is not taken between appends that follow each other.
+      if isIdle || ContinuousClock.now >= nextLook {
+        nextLook = .now + .milliseconds(500)
+        let status = store.status
+        shared.withLock { $0.status = status }
+      }
+      if isIdle {
         // Once a second there may be something to fold although nobody wrote.
         if hasErrands.wait(timeout: .now() + .seconds(1)) == .timedOut { hasMore = true }
         continue
@@ -139,8 +153,6 @@ final class StoreDesk {
           if errands.contains(where: { if case .close = $0 { true } else { false } }) { return }
         }
         hasMore = try store.upkeep()
-        let status = store.status
-        shared.withLock { $0.status = status }
       } catch {
         shared.withLock { $0.failure = error }
         wasDone.signal()
