@@ -69,7 +69,7 @@ extension HubMachine {
       sessions.identities[identity.tag]?.models.insert(index)
       let decided = max(join.undecided, 1) - 1
       guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
-        model.ephemeral != nil || !isFull(time)
+        !sequencer.isFull(for: model, time)
       else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }
@@ -80,9 +80,6 @@ extension HubMachine {
       model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }
   }
-
-  /// Whether the store has no room, as far as we know.
-  func isFull(_ time: HubTime) -> Bool { time.monotonic < sequencer.storeFullUntil }
 
   /// Raises the marks for joins that came while a batch was being stored.
   mutating func raiseMarks(_ index: Int, _ time: HubTime) {
@@ -182,7 +179,7 @@ extension HubMachine {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
     let point = RescuePoint(epoch: join.epoch, version: join.version)
-    let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.rescuedFrom ?? .none)
+    let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.rescuedFrom ?? .beginning)
     guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.origin.fullName
     else { return }
     sequencer.counters.peersAhead += 1
@@ -194,7 +191,7 @@ extension HubMachine {
     let model = models[index]
     guard let rescue = model.rescue else { return true }
     guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
-      !model.isAppending, !isFull(time)
+      !model.isAppending, !sequencer.isFull(for: model, time)
     else { return false }
     var isComplete = true
     if let best = rescue.best {
@@ -222,7 +219,7 @@ extension HubMachine {
       }
       let isSubscribed = sessions.isSubscribed(session, to: model.topic)
       // Where the store is full a mark may not have been raised yet.
-      if model.mark(of: session.identity.tag) < max(join.undecided, 1) - 1, isFull(time), model.ephemeral == nil {
+      if sequencer.isFull(for: model, time), model.mark(of: session.identity.tag) < max(join.undecided, 1) - 1 {
         still.append(id)
         continue
       }

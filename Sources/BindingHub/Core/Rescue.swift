@@ -6,7 +6,7 @@ struct RescuePoint: Comparable, Hashable {
   var version: Version
 
   /// Before every life.
-  static let none = RescuePoint(epoch: 0, version: 0)
+  static let beginning = RescuePoint(epoch: 0, version: 0)
 
   static func < (left: RescuePoint, right: RescuePoint) -> Bool {
     (left.epoch, left.version) < (right.epoch, right.version)

@@ -62,7 +62,7 @@ struct Sequencer {
       if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
     #endif
     if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
-    if model.ephemeral == nil, time.monotonic < storeFullUntil {
+    if isFull(for: model, time) {
       return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
     }
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
@@ -124,6 +124,11 @@ struct Sequencer {
     if number <= record.confirmed { return .nothing }
     counters.unknownOutcomes += 1
     return .outcome(.unknown)
+  }
+
+  /// Whether the store has no room for what is decided of this model, as far as we know.
+  func isFull(for model: ModelLog, _ time: HubTime) -> Bool {
+    model.ephemeral == nil && time.monotonic < storeFullUntil
   }
 
   private mutating func hold(_ code: HoldCode, pauseMilliseconds: UInt32) -> Immediate {
