@@ -152,12 +152,6 @@ struct Compact: ParsableCommand {
   }
 }
 
-private func absolutePath(_ path: String) -> String {
-  let full = (path as NSString).expandingTildeInPath
-  return (full.hasPrefix("/") ? full as NSString : "\(FileManager.default.currentDirectoryPath)/\(full)" as NSString)
-    .standardizingPath
-}
-
 /// Returns when the hub has done what it was asked; ends the program when it refuses or does not get to it.
 private func waitForWish(at path: String, timeoutMilliseconds: Int) {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)

@@ -19,7 +19,7 @@ struct StoreChoice: ParsableArguments {
   func path(for address: HubAddress?) -> String? {
     switch store {
     case "memory": nil
-    case let named?: (named as NSString).standardizingPath
+    case let named?: absolutePath(named)
     case nil: StoreChoice.defaultPath(for: address ?? .userDefault)
     }
   }
@@ -37,6 +37,13 @@ struct StoreChoice: ParsableArguments {
     let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
     return (named.hasPrefix("/") ? named : NSHomeDirectory() + "/.local/share") + "/bindhub"
   }
+}
+
+/// A path as it was typed, made whole: who is told it may be in another folder.
+func absolutePath(_ path: String) -> String {
+  let full = (path as NSString).expandingTildeInPath
+  return (full.hasPrefix("/") ? full as NSString : "\(FileManager.default.currentDirectoryPath)/\(full)" as NSString)
+    .standardizingPath
 }
 
 /// How durable a hub's commits are.
