@@ -10,11 +10,10 @@
 var bind = (() => {
   'use strict'
 
-  // ---- Links and models, which know no document ----
+  // ---- Links and models know no document ----
 
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
   const MOST_WRITES = 10_000, MOST_BYTES = 98_304, MOST_KEPT = 1_000
-  const STOPPED = { 4001: 'replaced by another page', 4002: 'the hub speaks another protocol', 4003: 'not yours' }
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -78,11 +77,12 @@ var bind = (() => {
       return [...names].filter(name => this.get(name) !== undefined).sort()
     }
 
+    pending(field) { return this.writes.find(write => !write.isDecided && touches(write, field)) }
+
     /** Version and writer of the committed value; `state`: pending, offline, refused or none. */
     info(field) {
       const { version = 0, tag, writer, time } = this.fields.get(field) ?? {}
-      const pending = this.writes.find(write => !write.isDecided && touches(write, field))
-      const refusal = this.refusals.get(field)
+      const pending = this.pending(field), refusal = this.refusals.get(field)
       return {
         field, version, tag, writer, time, own: tag === this.link.tag, refusal,
         state: pending ? this.link.isLive ? 'pending' : 'offline' : refusal && 'refused',
@@ -113,7 +113,6 @@ var bind = (() => {
 
     touchPending() { this.touch(...this.writes.flatMap(fieldsOf)) }
 
-    /** Tells the observers what has changed since the last time. */
     tell() {
       const commits = this.commitsToTell.splice(0), fields = [...this.touched]
       this.touched.clear()
@@ -177,20 +176,19 @@ var bind = (() => {
           if (earlier.some(other => !other.isDecided && fieldsOf(other).some(name => touches(write, name)))) continue
           this.yieldToOthers(write)
         }
-        const { operations, conditions, hops, number } = write
+        const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
         const message = JSON.stringify({
-          kind: 'propose', model: this.id, number: number || this.lastNumber + 1, confirmed: this.undecided() - 1, hops,
-          conditions, operations,
+          kind: 'propose', model: this.id, number, confirmed: this.undecided() - 1, hops, conditions, operations,
         })
         if (new TextEncoder().encode(message).length > MOST_BYTES) {
           this.end(write, { kind: 'refused', code: 'proposalTooLarge', text: 'it is too long' })
           continue
         }
-        write.number ||= ++this.lastNumber
+        this.lastNumber = Math.max(this.lastNumber, write.number = number)
         write.isDue = false
         this.link.send(message)
       }
-      // Those that had to wait for another field's write now stand behind what overtook them.
+      // What had to wait stands behind what overtook it.
       this.writes.sort((a, b) => (a.number || Infinity) - (b.number || Infinity))
     }
 
@@ -250,7 +248,7 @@ var bind = (() => {
         write.resolve(outcome)
         const why = reason(outcome), isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
         for (const [, field, value] of isRefused ? write.operations : []) {
-          this.refusals.set(field, { reason: why, value, outcome })
+          if (!this.pending(field)) this.refusals.set(field, { reason: why, value, outcome })
         }
         this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
@@ -340,7 +338,6 @@ var bind = (() => {
         this.version = version
         if (!own) this.hops = Math.max(this.hops, hops + 1)
         this.commitsToTell.push({ version, epoch, tag, writer, number, time, own, changes, before })
-        if (this.commitsToTell.length > MOST_KEPT) this.commitsToTell.shift()
       })
       this.release(this.version)
       this.touch()
@@ -385,7 +382,7 @@ var bind = (() => {
     }
   }
 
-  /** A connection, under an identity that is made anew with every page. */
+  /** A connection, under an identity of its own. */
   class Link {
     constructor(name) {
       const tag = hex(8)
@@ -465,8 +462,10 @@ var bind = (() => {
     lost(code, why) {
       const { socket, isOpen, isLive } = this
       if (isLive) this.since = now()
-      Object.assign(this, { socket: null, isOpen: false, isLive: false, stopped: STOPPED[code] ?? this.stopped })
-      if (code >= 4000) this.problem = this.stopped ?? why
+      Object.assign(this, { socket: null, isOpen: false, isLive: false })
+      if (code >= 4000) this.problem = why
+      // Coming back would not help.
+      if (code > 4000 && code < 4004) this.stopped = true
       socket?.close()
       this.pings.clear()
       for (const model of this.models.values()) {
@@ -476,7 +475,7 @@ var bind = (() => {
       }
       this.tell('state')
       if (this.isCut || this.stopped) return
-      this.timer = setTimeout(() => this.open(), Math.min(5000, 50 * 2 ** this.tries++) * (0.5 + Math.random() / 2))
+      this.timer = setTimeout(() => this.open(), 50 + Math.random() * Math.min(4950, 50 * 2 ** this.tries++))
       if (socket && !isOpen) this.askWhy()
     }
 
@@ -608,10 +607,10 @@ var bind = (() => {
   function attach(element, what, place) {
     const { bindAttr: attribute, bindOn: on = 'input' } = element.dataset, { type, tagName } = element
     const model = linkOf(element).model(element.closest('[data-model]').dataset.model)
-    const [, not, field, , wanted] = /^(!?)([^=]*)(=(.*))?$/s.exec(element.dataset[what])
+    const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, place, model, field, not, wanted, attribute, on, type, isControl, points: [],
-      isText: !/^(checkbox|radio|range|color|select.*)$/.test(type), title: element.getAttribute('title') }
+    const binding = { element, what, place, model, field, part, not, wanted, attribute, on, type, isControl, points: [],
+      isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
     if (what === 'reason') element.role = 'status'
@@ -646,9 +645,13 @@ var bind = (() => {
     paintLater()
   }
 
+  /** `data-bind="story.text"` is about one member of an object. */
+  const valueOf = ({ model, field, part }, value = model.get(field)) => part ? value?.[part] : value
+  const ruleOf = ({ model, field, part }) => !part && model.describe(field) || {}
+
   function paint(binding) {
     const { element, model, field, what, not, wanted, attribute } = binding
-    const value = model.get(field), info = model.info(field)
+    const value = valueOf(binding), info = model.info(field)
     if (what === 'plot') return plot(element, binding.points)
     if (what === 'reason') return write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
@@ -681,8 +684,7 @@ var bind = (() => {
 
   /** The description becomes the control's own rules, where the page gave none. */
   function describe(binding) {
-    const { element, model, field, type } = binding
-    const { type: kind, min, max, step, maxLength, choices } = model.describe(field) ?? {}
+    const { element, type } = binding, { type: kind, min, max, step, maxLength, choices } = ruleOf(binding)
     const give = (name, value) => {
       if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
       value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
@@ -712,7 +714,7 @@ var bind = (() => {
     else if (type === 'select-multiple') {
       const chosen = (Array.isArray(value) ? value : []).map(text)
       for (const option of element.options) option.selected = chosen.includes(option.value)
-    } else if (element.value !== words && binding.shown !== words) {
+    } else if (element.value !== words && binding.shown !== words && (words || !/color|range/.test(type))) {
       if (isText && isFocused) replaceText(element, words)
       else element.value = words
       binding.shown = words
@@ -731,16 +733,16 @@ var bind = (() => {
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
-  function read({ element, model, field, type }) {
-    const rule = model.describe(field) ?? {}
+  function read(binding) {
+    const { element, type } = binding, rule = ruleOf(binding), old = valueOf(binding)
     if (type === 'checkbox') return { value: element.checked }
-    if (type === 'radio') return element.checked ? { value: typed(element.value, rule, model.get(field)).value } : {}
+    if (type === 'radio') return element.checked ? typed(element.value, rule, old) : {}
     if (type === 'select-multiple') return { value: [...element.selectedOptions].map(option => option.value) }
     const { validity, value } = element
     if (validity.badInput) return {}
     const isNumber = type === 'number' || type === 'range'
     const result = value === '' && rule.default === null ? { value: null }
-      : typed(value, isNumber ? { choices: rule.choices, type: 'number' } : rule, model.get(field))
+      : typed(value, isNumber ? { choices: rule.choices, type: 'number' } : rule, old)
     if ('value' in result && !validity.valid) return { problem: element.validationMessage }
     return rule.pattern && !fits(rule.pattern, value) ? { problem: `it has to look like ${rule.pattern}` } : result
   }
@@ -767,11 +769,11 @@ var bind = (() => {
 
   /** What is whole, fits and differs is written. */
   function edited(binding) {
-    const { model, field } = binding, { value, problem } = binding.isComposing ? {} : read(binding)
+    const { model, field, part } = binding, { value, problem } = binding.isComposing ? {} : read(binding)
     binding.isDirty = value === undefined
     binding.shown = undefined
     if (problem) model.refusals.set(field, { reason: problem })
-    else if (value !== undefined) model.set(field, value)
+    else if (value !== undefined) model.set(field, part ? { ...model.get(field), [part]: value } : value)
     if (!binding.isComposing) model.touch(field)
   }
 
