@@ -1,7 +1,10 @@
 /** What this page has seen of every field since it was opened. */
 import { make, shown } from '/fields.js'
 
-const MOST = 200, LISTED = 30, WINDOW = 120_000
+/** The time of day, of a wall time in milliseconds. */
+export const timeOfDay = time => new Date(time).toTimeString().slice(0, 8)
+
+const MOST = 200, LISTED = 12, WINDOW = 120_000
 
 export class Histories {
   #link
@@ -51,8 +54,8 @@ export class Histories {
     const list = this.#of(id, field).slice(-LISTED).reverse()
     if (body.dataset.newest === String(list[0]?.version)) return
     body.dataset.newest = String(list[0]?.version)
+    const mono = words => make('td', { class: 'mono' }, words)
     body.replaceChildren(...list.map(({ time, value, version, writer }) => make('tr', {},
-      make('td', { class: 'mono' }, new Date(time).toLocaleTimeString()), make('td', { class: 'mono' }, shown(value, 200)),
-      make('td', { class: 'mono' }, String(version)), make('td', {}, writer))))
+      mono(timeOfDay(time)), mono(shown(value, 200)), mono(String(version)), make('td', {}, writer))))
   }
 }

@@ -53,7 +53,8 @@ export class HubView {
     const sorted = [...this.#pings].sort((one, other) => one - other)
     // Two beats without news of the hub: its counters stand still.
     if (this.#counted && performance.now() - this.#counted.time > 2500) this.#rate = 0
-    this.#samples.push({ time: Date.now(), rate: this.#rate, p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) })
+    const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)]
+    this.#samples.push({ time: Date.now(), rate: this.#rate, p50, p99 })
     if (this.#samples.length > SECONDS) this.#samples.shift()
     if (!this.#isPaused) requestAnimationFrame(() => this.#draw())
   }
@@ -64,12 +65,15 @@ export class HubView {
     put(at('rate'), number(last?.rate, 1))
     put(at('p50'), number(last?.p50, 1))
     put(at('p99'), number(last?.p99, 1))
-    const range = { from: now - SECONDS * 1000, to: now, min: 0 }
-    const points = name => this.#samples.filter(one => one[name] !== undefined).map(one => [one.time, one[name]])
-    bind.plot(at('rate-plot'), points('rate'), { ...range, max: Math.max(1, ...points('rate').map(([, rate]) => rate)) })
-    const max = Math.max(1, ...points('p99').map(([, milliseconds]) => milliseconds))
-    bind.plot(at('p99-plot'), points('p99'), { ...range, max })
-    bind.plot(at('p50-plot'), points('p50'), { ...range, max })
+    const from = Math.min(now - 20_000, Math.max(now - SECONDS * 1000, this.#samples[0].time))
+    const draw = (name, like) => {
+      const points = of => this.#samples.filter(one => one[of] !== undefined).map(one => [one.time, one[of]])
+      const max = Math.max(1, ...points(like).map(([, value]) => value))
+      bind.plot(at(`${name}-plot`), points(name), { from, to: now, min: 0, max })
+    }
+    draw('rate', 'rate')
+    draw('p99', 'p99')
+    draw('p50', 'p99')
     at('rate-plot').ariaLabel = `Commits a second in two minutes: ${number(last?.rate, 1)} now`
     at('p99-plot').ariaLabel = `Round trip, 99th percentile, in two minutes: ${number(last?.p99, 1)} ms now`
     at('p50-plot').ariaLabel = `Round trip, median, in two minutes: ${number(last?.p50, 1)} ms now`
@@ -83,15 +87,24 @@ export class HubView {
   #drawPeers(sessions) {
     put(at('peer-count'), String(sessions.length))
     const here = new Set(sessions.map(session => session.tag))
-    for (const [tag, { row }] of this.#peers) if (!here.has(tag)) row.remove(), this.#peers.delete(tag)
+    for (const [tag, { row }] of this.#peers) {
+      if (here.has(tag)) continue
+      row.remove()
+      this.#peers.delete(tag)
+      this.#longest.delete(tag)
+    }
+    // Older hubs do not tell how far their peers are.
+    at('peers').parentElement.classList.toggle('no-lag', sessions.every(({ lag }) => lag === undefined))
     for (const session of sessions.slice(0, 100)) this.#drawPeer(session)
   }
 
   #drawPeer({ name, tag, models, lag, leaseLeftMilliseconds: left }) {
     if (!this.#peers.has(tag)) {
-      const cells = { light: make('i', { class: 'lamp' }), name: make('span'), state: make('span', { class: 'out-of-sight' }),
-        tag: make('span', { class: 'soft mono' }), models: make('td', { class: 'number' }),
-        lag: make('td', { class: 'number' }), idle: make('td', { class: 'number' }) }
+      const [models, lag, idle] = ['', ' lag', ''].map(more => make('td', { class: `number${more}` }))
+      const cells = {
+        light: make('i', { class: 'lamp' }), name: make('span'), tag: make('span', { class: 'soft mono' }),
+        state: make('span', { class: 'out-of-sight' }), models, lag, idle,
+      }
       const row = make('tr', {}, make('th', { scope: 'row' }, cells.light, cells.name, ' ', cells.tag, cells.state),
         cells.models, cells.lag, cells.idle)
       this.#peers.set(tag, { row, cells })
@@ -104,8 +117,8 @@ export class HubView {
     const idle = Math.max(0, longest - left), isSilent = idle > 3 * this.#link.beat + 500
     const state = isSilent ? 'silent' : lag > 0 ? 'behind' : 'current'
     if (cells.light.dataset.state !== state) cells.light.dataset.state = state
-    put(cells.name, own ? `${name} (this page)` : name)
-    put(cells.tag, tag)
+    put(cells.name, name)
+    put(cells.tag, own ? 'this page' : tag)
     put(cells.state, `, ${state}`)
     put(cells.models, String(models))
     put(cells.lag, lag === undefined ? '–' : String(lag))
@@ -122,9 +135,10 @@ export class HubView {
     ]
     const list = at('counters')
     if (list.children.length !== rows.length) {
-      list.replaceChildren(...rows.map(([name]) => make('div', {}, make('dt', {}, name), make('dd', { class: 'mono' }))))
+      const row = name => make('div', {}, make('dt', {}, name), make('dd', { class: 'mono' }))
+      list.replaceChildren(...rows.map(([name]) => row(name)))
     }
-    rows.forEach(([, value], place) => put(list.children[place].lastChild, typeof value === 'number'
-      ? value.toLocaleString('en').replaceAll(',', ' ') : String(value ?? '–')))
+    const words = value => typeof value === 'number' ? value.toLocaleString('en').replaceAll(',', ' ') : value ?? '–'
+    rows.forEach(([, value], place) => put(list.children[place].lastChild, words(value)))
   }
 }

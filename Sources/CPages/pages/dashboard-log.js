@@ -1,5 +1,6 @@
 /** What is committed and refused, as it comes; each commit can be taken back. */
 import { make, shown } from '/fields.js'
+import { timeOfDay } from '/dashboard-history.js'
 
 const MOST = 150
 
@@ -40,7 +41,8 @@ export class Log {
 
   #draw() {
     for (const entry of this.#waiting.splice(0)) {
-      const key = entry.commit && [entry.id, entry.commit.tag, ...entry.commit.changes.map(([field]) => field)].join('\n')
+      const { id, commit } = entry
+      const key = commit && [id, commit.tag, ...commit.changes.map(([field]) => field)].join('\n')
       if (key && this.#last?.key === key) this.#last.commits.push(entry.commit)
       else {
         const element = make('li', { class: entry.refusal ? 'refused' : null })
@@ -58,7 +60,7 @@ export class Log {
 
   #write(row) {
     const { element, id, at, commits, refusal } = row
-    const time = make('time', { class: 'mono soft', datetime: at.toISOString() }, at.toLocaleTimeString())
+    const time = make('time', { class: 'mono soft', datetime: at.toISOString() }, timeOfDay(at))
     if (refusal) {
       element.replaceChildren(time, make('span', { class: 'what' }, make('strong', {}, refusal.kind), ' ',
         make('span', { class: 'mono' }, refusal.what)), make('span', { class: 'why' }, refusal.reason))
@@ -90,7 +92,8 @@ export class Log {
     row.key = undefined
     row.back.disabled = true
     const { kind, version } = await model.propose(operations, conditions)
-    row.note = kind === 'committed' ? `reverted at ${version}` : kind === 'kept' ? 'nothing to revert' : `not reverted: ${kind}`
+    row.note = kind === 'committed' ? `reverted at ${version}`
+      : kind === 'conflict' ? 'not reverted: it was written again since' : `not reverted: ${kind}`
     row.back.disabled = kind === 'committed'
     this.#write(row)
   }

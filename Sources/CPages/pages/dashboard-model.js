@@ -116,7 +116,8 @@ export class ModelView {
       cell.append(make('output', { 'data-bind': name }), ...unit ? [unit] : [])
     }
     const plot = typeof value === 'number' ? make('canvas', { class: 'spark' }) : null
-    const [version, age] = [0, 0].map(() => make('td', { class: 'number' })), writer = make('td', { class: 'writer' })
+    const version = make('td', { class: 'number version' }), age = make('td', { class: 'number age' })
+    const writer = make('td', { class: 'writer' })
     const toggle = make('button', { type: 'button', class: 'plain', 'aria-expanded': String(this.#open.has(name)),
       'aria-label': `History of ${name}` }, 'History')
     toggle.addEventListener('click', () => this.#toggle(name, toggle))

@@ -108,7 +108,7 @@ export class Tree {
   }
 
   #press(event) {
-    const rows = [...this.#root.children], place = rows.indexOf(event.target.closest('[role=treeitem]')), row = rows[place]
+    const row = event.target.closest('[role=treeitem]'), rows = [...this.#root.children], place = rows.indexOf(row)
     if (!row) return
     const isFolder = !row.dataset.id, isOpen = row.getAttribute('aria-expanded') === 'true'
     const level = one => Number(one.getAttribute('aria-level'))

@@ -71,12 +71,16 @@ const GRADES = {
   process: 'what is acknowledged survives the end of the hub',
   disk: 'what is acknowledged survives the loss of power',
 }
-link.on((what, detail) => {
-  if (what === 'error') sayAloud(`The hub says: ${detail.text}`)
-  if (what !== 'state' || !link.welcome) return
+function tellFacts() {
+  if (!link.welcome) return
   const { hub: name, durability, epoch } = link.welcome
-  const facts = [['Hub', name], ['Keeps', durability, GRADES[durability]], ['Epoch', BigInt(epoch).toString(16)]]
+  const facts = [['Hub', name], ['Keeps', durability, GRADES[durability]], ['Epoch', BigInt(epoch).toString(16).slice(0, 8), epoch]]
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
+}
+tellFacts()
+link.on((what, detail) => {
+  if (what === 'state') tellFacts()
+  if (what === 'error') sayAloud(`The hub says: ${detail.text}`)
 })

@@ -19,7 +19,8 @@ function draw() {
   for (const [name, { element }] of rows) if (!names.includes(name)) element.remove(), rows.delete(name)
   let before = null
   for (const name of names) {
-    const rule = model.describe(name), value = model.get(name), key = JSON.stringify([kindOf(rule, value), rule ?? null])
+    const rule = model.describe(name), value = model.get(name)
+    const key = JSON.stringify([kindOf(rule, value), rule ?? null])
     let row = rows.get(name)
     if (row?.key !== key && !row?.element.contains(document.activeElement)) {
       const element = field(name, rule, value)
@@ -37,7 +38,7 @@ function field(name, rule, value) {
   const unit = rule?.unit ? make('span', { class: 'unit' }, ` ${rule.unit}`) : ''
   const words = kind === 'group'
     ? make('span', { class: 'label', id: `${id}-label` }, name, unit) : make('label', { for: id }, name, unit)
-  return make('div', { class: `field ${kind}` }, words, element, reason)
+  return make('div', { class: 'field', 'data-kind': kind }, words, element, reason)
 }
 
 model.on(null, draw)
