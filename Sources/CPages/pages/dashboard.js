@@ -74,7 +74,8 @@ const GRADES = {
 function tellFacts() {
   if (!link.welcome) return
   const { hub: name, durability, epoch } = link.welcome
-  const facts = [['Hub', name], ['Keeps', durability, GRADES[durability]], ['Epoch', BigInt(epoch).toString(16).slice(0, 8), epoch]]
+  const short = BigInt(epoch).toString(16).slice(0, 8)
+  const facts = [['Hub', name], ['Keeps', durability, GRADES[durability]], ['Epoch', short, epoch]]
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
