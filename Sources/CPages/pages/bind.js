@@ -45,15 +45,15 @@ var bind = (() => {
 
   let delivering = 0                     // hops of what observers write: 1 more than those of what they are told
 
-  /** A replica: the committed fields of a model, and pending writes over them. */
+  /** The committed fields of a model, and pending writes over them. */
   class Model {
     constructor(link, id) {
       Object.assign(this, {
         link, id, epoch: '0', version: 0, state: 'idle', lastNumber: 0, sendsFrom: 0, hops: 0,
         fields: new Map(),               // committed: name → { value, version, tag, writer, number, time }
         writes: [],                      // pending, oldest first; acknowledged ones until their version is here
-        refusals: new Map(),             // field → { reason, value, outcome } of a last write that came to nothing
-        chunks: [], kept: [],            // of a catch-up that is coming, and commits that came meanwhile
+        refusals: new Map(),             // field → { reason, value, outcome } of a write that came to nothing
+        chunks: [], kept: [],            // of a catch-up, and commits that came meanwhile
         observers: new Set(), touched: new Set(), told: new Map(), commitsToTell: [],
       })
     }
@@ -202,7 +202,6 @@ var bind = (() => {
       if (changed) write.conditions = [[changed.field, changed.epoch, changed.version]]
     }
 
-    /** The lowest number without outcome. */
     undecided() { return this.writes.find(write => write.number && !write.isDecided)?.number ?? this.lastNumber + 1 }
 
     sendAgain(from = 0) { for (const write of this.writes) if (write.number >= from) write.isDue = true }
@@ -226,7 +225,6 @@ var bind = (() => {
       this.touch(...write ? fieldsOf(write) : [])
     }
 
-    /** An acknowledged write shows until the committed values hold it. */
     acknowledge(number, version, epoch) {
       const write = this.writes.find(write => write.number === number && !write.isDecided)
       if (!write) return
@@ -248,7 +246,8 @@ var bind = (() => {
         write.resolve(outcome)
         const why = reason(outcome), isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
         for (const [, field, value] of isRefused ? write.operations : []) {
-          if (!this.pending(field)) this.refusals.set(field, { reason: why, value, outcome })
+          const words = outcome.kind === 'conflict' ? `${text(value).slice(0, 60)} was not written: ${why}` : why
+          if (!this.pending(field)) this.refusals.set(field, { reason: words, value, outcome })
         }
         this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
