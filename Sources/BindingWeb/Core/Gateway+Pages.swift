@@ -149,7 +149,7 @@ extension Gateway {
   ) {
     let membership = pages[page]?.joins[proposal.model]
     if proposal.model == OwnModel.id, membership != nil {
-      let refusal = Refusal(.notPermitted, "\(OwnModel.id) can only be read")
+      let refusal = BindingWire.Refusal(.notPermitted, "\(OwnModel.id) can only be read")
       let outcome = WireOutcome(topic: 0, number: proposal.proposal.number, .refused(refusal))
       return tell(page, PageText.outcomes(proposal.model, own.epoch, [outcome]), &output)
     }
