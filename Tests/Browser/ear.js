@@ -1,0 +1,71 @@
+// Writes down what the page says and hears over its WebSockets, with the times, and what the browser's policy stopped.
+(() => {
+  const ear = (window.ear = { said: [], heard: [], stopped: [] });
+  document.addEventListener("securitypolicyviolation", (event) => {
+    ear.stopped.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile ?? ""}:${event.lineNumber}`);
+  });
+  const note = (list, text) => {
+    try {
+      list.push({ at: performance.now(), ...JSON.parse(text) });
+    } catch {
+      list.push({ at: performance.now(), kind: "?" });
+    }
+  };
+  const send = WebSocket.prototype.send;
+  const heard = new WeakSet();
+  WebSocket.prototype.send = function (text) {
+    if (!heard.has(this)) {
+      heard.add(this);
+      this.addEventListener("message", (event) => note(ear.heard, event.data));
+    }
+    note(ear.said, text);
+    return send.call(this, text);
+  };
+
+  // How the links of the page stand, in the order of their lights.
+  ear.lights = () => [...document.querySelectorAll("[data-light]")].map((one) => one.dataset.state).join();
+
+  const tags = () => new Set(ear.said.filter((one) => one.kind === "hello").map((one) => one.tag));
+
+  // Every proposal of the page with the times at which it was first said and decided (by its outcome or own commit).
+  ear.proposals = () => {
+    const own = tags();
+    const all = new Map();
+    for (const one of ear.said.filter((one) => one.kind === "propose")) {
+      const key = `${one.model} ${one.number}`;
+      const known = all.get(key);
+      if (known) known.times += 1;
+      else all.set(key, { ...one, times: 1, decided: null });
+    }
+    const decide = (model, number, at) => {
+      const one = all.get(`${model} ${number}`);
+      if (one && one.decided === null) one.decided = at;
+    };
+    for (const one of ear.heard) {
+      if (one.kind === "commits") {
+        for (const commit of one.commits) if (own.has(commit.tag)) decide(one.model, commit.number, one.at);
+      }
+      if (one.kind !== "outcomes") continue;
+      for (const outcome of one.outcomes) {
+        if (outcome.kind === "hold" || outcome.kind === "expected") continue;
+        for (let i = 0; i < (outcome.count ?? 1); i++) decide(one.model, outcome.number + i, one.at);
+      }
+    }
+    return [...all.values()];
+  };
+
+  // How often something of a page's own (a setter, a text) was written to, from now on.
+  ear.writesTo = (element, name = "value") => {
+    const of = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(element), name);
+    const count = { writes: 0 };
+    Object.defineProperty(element, name, {
+      configurable: true,
+      get: () => of.get.call(element),
+      set: (value) => {
+        count.writes += 1;
+        of.set.call(element, value);
+      },
+    });
+    return count;
+  };
+})();
