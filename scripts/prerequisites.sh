@@ -94,12 +94,13 @@ python_with_zmq() {
   return 1
 }
 
-# A browser that can be driven without a screen. BINDBUS_CHROMIUM names one to try before all others; some systems have a
-# `chromium-browser` that only says where to get one, so each is asked for its version.
+# A browser that can be driven without a screen. BINDBUS_CHROMIUM names one to try before all others; some systems have
+# a `chromium-browser` that only says where to get one, so each is asked for its version.
 chromium_path() {
   local candidate
   for candidate in "${BINDBUS_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
-    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' /Applications/Chromium.app/Contents/MacOS/Chromium; do
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' \
+    /Applications/Chromium.app/Contents/MacOS/Chromium; do
     candidate=$(command -v "$candidate" 2>/dev/null) || continue
     [[ -n $(chromium_version "$candidate") ]] || continue
     printf '%s\n' "$candidate"
