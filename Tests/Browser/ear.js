@@ -54,18 +54,23 @@
     return [...all.values()];
   };
 
-  // How often something of a page's own (a setter, a text) was written to, from now on.
-  ear.writesTo = (element, name = "value") => {
-    const of = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(element), name);
+  // How often the value of a control is written to by the page, in whichever way, from now on.
+  ear.writesTo = (control) => {
+    const of = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(control), "value");
     const count = { writes: 0 };
-    Object.defineProperty(element, name, {
+    Object.defineProperty(control, "value", {
       configurable: true,
-      get: () => of.get.call(element),
+      get: () => of.get.call(control),
       set: (value) => {
         count.writes += 1;
-        of.set.call(element, value);
+        of.set.call(control, value);
       },
     });
+    const replace = control.setRangeText;
+    control.setRangeText = (...rest) => {
+      count.writes += 1;
+      replace.apply(control, rest);
+    };
     return count;
   };
 })();

@@ -69,8 +69,10 @@ class Tab:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("response", lambda response: self.headers.__setitem__(response.url, response.headers))
         self.page.on("dialog", self._answer)
-        self.page.goto(stand.url)
-        if path != "/":
+        if path == "/":
+            self.page.goto(stand.url)
+        else:
+            self.context.request.get(stand.url)  # for its cookie
             self.page.goto(stand.origin + path)
 
     def _hear(self, message: Any) -> None:
