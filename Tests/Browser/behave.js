@@ -1,8 +1,6 @@
 // Plays the scripts of docs/vectors/behave with the page's own bind.js: a clock, a WebSocket and the gateway's part are
 // put in the places of the real ones before it loads. `behave.play(vector)` returns "" or what went wrong, and where.
 (() => {
-  const really = { later: window.setTimeout.bind(window) };
-
   // The clock. Time passes only when `pass` is called; then whatever was due runs in its order.
   const clock = { now: 0, serial: 0, due: new Map() };
   const plan = (call, wait, every) => {
@@ -19,7 +17,11 @@
   Date.now = () => begin + clock.now;
 
   // Lets promises, messages and observers that are on their way arrive; no time passes.
-  const settle = () => new Promise((done) => really.later(done, 0));
+  const channel = new MessageChannel();
+  const settle = () => new Promise((done) => {
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
 
   async function pass(milliseconds) {
     const end = clock.now + milliseconds;
