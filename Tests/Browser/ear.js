@@ -11,15 +11,16 @@
       list.push({ at: performance.now(), kind: "?" });
     }
   };
-  const send = WebSocket.prototype.send;
-  const heard = new WeakSet();
-  WebSocket.prototype.send = function (text) {
-    if (!heard.has(this)) {
-      heard.add(this);
+  // The ear hears before the page does, so that what the page says in answer is noted after it.
+  window.WebSocket = class extends WebSocket {
+    constructor(...where) {
+      super(...where);
       this.addEventListener("message", (event) => note(ear.heard, event.data));
     }
-    note(ear.said, text);
-    return send.call(this, text);
+    send(text) {
+      note(ear.said, text);
+      super.send(text);
+    }
   };
 
   // How the links of the page stand, in the order of their lights.

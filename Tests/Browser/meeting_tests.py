@@ -88,11 +88,8 @@ def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand
     middle = box["y"] + box["height"] / 2
     tab.page.mouse.move(box["x"] + 8, middle)
     tab.page.mouse.down()
-    for turn in range(4):
-        way = range(8, int(box["width"]) - 8) if turn % 2 == 0 else range(int(box["width"]) - 8, 8, -1)
-        for x in way:
-            tab.page.mouse.move(box["x"] + x, middle)
-    tab.page.mouse.move(box["x"] + box["width"] * 0.7, middle)
+    for part in [*range(5, 96), *range(95, 4, -1), *range(5, 71)]:
+        tab.page.mouse.move(box["x"] + box["width"] * part / 100, middle)
     tab.page.mouse.up()
     tab.state("#level", None)
     last = tab.eval("() => Number(document.getElementById('level').value)")

@@ -23,7 +23,8 @@ from stand import Failed, Stand  # noqa: E402
 
 # What a fresh profile would do by itself is switched off: it costs time, and would ask for other origins.
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run",
-         "--disable-sync", "--disable-features=Translate,OptimizationHints,MediaRouter"]
+         "--disable-sync",
+         "--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication"]
 
 
 class Test(NamedTuple):

@@ -121,11 +121,11 @@ def test_rule_5_a_refused_change_of_several_fields_falls_back_together(stand: St
 def test_rule_8_the_description_sets_the_native_limits(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.describe("lamp", count={"type": "integer", "min": 2, "max": 9, "step": 1},
-                   name={"type": "string", "maxLength": 5}, level={"type": "number", "min": 10, "max": 20, "step": 0.5})
+                   name={"type": "string", "maxLength": 5}, dim={"type": "number", "min": 10, "max": 20, "step": 0.5})
     tab.until("the limits", """() => {
         const at = (id) => document.getElementById(id);
-        return at("count").min === "2" && at("count").max === "9" && at("level").min === "10"
-          && at("level").max === "20" && at("level").step === "0.5" && at("name").maxLength >= 5;
+        return at("count").min === "2" && at("count").max === "9" && at("dim").min === "10"
+          && at("dim").max === "20" && at("dim").step === "0.5" && at("name").maxLength >= 5;
     }""")
 
 
