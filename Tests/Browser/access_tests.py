@@ -88,10 +88,10 @@ def keyboard(path: str) -> Callable[[Stand], None]:
         for _ in range(WALK_LIMIT):
             tab.page.keyboard.press("Tab")
             focus = tab.eval("() => sight.focus()")
-            if focus is None or focus["number"] in met:
+            if focus is None or focus["number"] is None:
+                continue  # The end of the page, from where the walk goes on at its beginning.
+            if focus["number"] in met:
                 break
-            if focus["number"] is None:
-                continue
             met.add(focus["number"])
             if focus["group"]:
                 groups.add(focus["group"])
