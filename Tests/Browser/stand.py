@@ -185,7 +185,11 @@ class Stand(Stage):
 
     def get(self, model: str) -> dict[str, Any]:
         """What the hub has of a model: `version`, `values`, and with it the meta of each field."""
-        return json.loads(self.run("get", model, "--json", "--meta")[1])
+        try:
+            return json.loads(self.run("get", model, "--json", "--meta")[1])
+        except Failed:
+            self.run("get", model, "--json", "--meta", code=1)  # It holds nothing, and says so with that code.
+            return {"model": model, "version": 0, "values": {}, "meta": {}}
 
     def describe(self, model: str, **fields: Any) -> None:
         self.set(f"{model}.@description:=" + json.dumps({"fields": fields}))
