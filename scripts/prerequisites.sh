@@ -93,3 +93,38 @@ python_with_zmq() {
   done
   return 1
 }
+
+# A browser that can be driven without a screen. BINDBUS_CHROMIUM names one to try before all others; some systems have
+# a `chromium-browser` that only says where to get one, so each is asked for its version.
+chromium_path() {
+  local candidate
+  for candidate in "${BINDBUS_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' \
+    /Applications/Chromium.app/Contents/MacOS/Chromium; do
+    candidate=$(command -v "$candidate" 2>/dev/null) || continue
+    [[ -n $(chromium_version "$candidate") ]] || continue
+    printf '%s\n' "$candidate"
+    return 0
+  done
+  return 1
+}
+
+# chromium_version PATH: the version that this browser tells.
+chromium_version() {
+  local words
+  words=$("$1" --version 2>/dev/null) || return 1
+  [[ $words =~ ([0-9]+(\.[0-9]+)+) ]] || return 1
+  printf '%s\n' "${BASH_REMATCH[1]}"
+}
+
+# The first Python 3 that can drive a browser; scripts/setup --browser makes the one of this checkout.
+python_with_playwright() {
+  local checkout candidate found
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+  for candidate in "${BINDBUS_BROWSER_PYTHON:-}" "$checkout/.build/browser/bin/python3" python3 /usr/bin/python3; do
+    found=$("$candidate" -c 'import sys, playwright.sync_api; print(sys.executable)' 2>/dev/null) || continue
+    printf '%s\n' "$found"
+    return 0
+  done
+  return 1
+}

@@ -1,0 +1,184 @@
+"""The pages for whoever cannot see, cannot use a mouse, has little room, or wants nothing to move."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Callable
+
+from clean_tests import EXAMPLES, OWN, lively
+from stand import Stand, Tab, expect, same
+
+SIGHT = Path(__file__).with_name("sight.js")
+STORED = Path(__file__).with_name("snapshots")
+# Roles of what a person operates; each needs a name.
+OPERATED = {"button", "checkbox", "combobox", "link", "listbox", "menuitem", "option", "radio", "searchbox", "slider",
+            "spinbutton", "switch", "tab", "textbox", "treeitem", "ColorWell", "Date", "DisclosureTriangle"}
+WALK_LIMIT = 200
+
+
+def opened(stand: Stand, path: str, **options: Any) -> Tab:
+    """A page with a model in it; of the dashboard the model is chosen, and its controls can be used."""
+    if not stand.url:
+        stand.serve(EXAMPLES)
+        lively(stand)
+    tab = stand.tab(path, SIGHT, **options).live()
+    if path == "/":
+        tab.page.get_by_role("treeitem").filter(has_text="lamp").first.click()
+        edit = tab.page.get_by_label("Edit").first
+        if not edit.is_checked():
+            edit.click()
+        tab.until("a live control", """() => [...document.querySelectorAll("[data-bind]")]
+            .some((one) => one.matches("input:enabled, select:enabled"))""")
+    return tab
+
+
+def paths() -> list[str]:
+    return [*OWN, *(f"/pages/{path.name}" for path in sorted(EXAMPLES.glob("*.html")))]
+
+
+def names_and_roles(path: str) -> Callable[[Stand], None]:
+    def run(stand: Stand) -> None:
+        tab = opened(stand, path)
+        tree = tab.context.new_cdp_session(tab.page).send("Accessibility.getFullAXTree")["nodes"]
+        nodes = [node for node in tree if not node.get("ignored")]
+        nameless = [node["role"]["value"] for node in nodes if node.get("role", {}).get("value") in OPERATED
+                    and not node.get("name", {}).get("value", "").strip()]
+        same(nameless, [], f"{path}: controls without a name")
+        roles = [node["role"]["value"] for node in nodes if "role" in node]
+        for role in ("main", "heading"):
+            expect(role in roles, f"{path} has no {role}")
+        expect(tab.eval("() => document.documentElement.lang.length >= 2 && document.title.trim() !== ''"),
+               f"{path} has no language or title")
+        # Whatever takes the focus is something: an element with a role of its own.
+        bare = tab.eval("""() => [...document.querySelectorAll("[tabindex]")].filter((one) =>
+            one.tabIndex >= 0 && !one.role && !one.matches("a, button, input, select, textarea, summary, canvas")
+            && !(one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight))
+            .map((one) => one.outerHTML.slice(0, 100))""")
+        same(bare, [], f"{path}: places for the focus without a role")
+        stand.say(f"{sum(1 for role in roles if role in OPERATED)} controls, all with a name")
+    return run
+
+
+def operate(tab: Tab, focus: dict[str, Any]) -> str | None:
+    """Uses the focused control with the keyboard; returns what it did not do."""
+    keys = {"checkbox": ["Space"], "range": ["ArrowRight", "ArrowLeft"], "select": ["ArrowDown", "ArrowUp"],
+            "number": ["ArrowUp", "ArrowDown"], "text": ["a"], "search": ["a"], "textarea": ["a"]}
+    if focus["kind"] not in keys or focus["isReadOnly"]:
+        return None
+    before = tab.eval("() => sight.focus().value")
+    for key in keys[focus["kind"]]:
+        tab.page.keyboard.press(key)
+        now = tab.eval("() => sight.focus()")
+        if now is None or now["value"] != before:
+            return None
+    return f"{focus['kind']} {focus['words']!r} stays {before!r}"
+
+
+def keyboard(path: str) -> Callable[[Stand], None]:
+    def run(stand: Stand) -> None:
+        tab = opened(stand, path)
+        controls = {one["number"]: one for one in tab.eval("() => sight.controls()") if not one["isPassive"]}
+        tab.eval("() => { document.activeElement?.blur(); window.getSelection().removeAllRanges(); }")
+        met: set[int] = set()
+        groups: set[str] = set()
+        unmarked: list[str] = []
+        dead: list[str] = []
+        for _ in range(WALK_LIMIT):
+            tab.page.keyboard.press("Tab")
+            focus = tab.eval("() => sight.focus()")
+            if focus is None or focus["number"] is None:
+                continue  # The end of the page, from where the walk goes on at its beginning.
+            if focus["number"] in met:
+                break
+            met.add(focus["number"])
+            if focus["group"]:
+                groups.add(focus["group"])
+            if not focus["isMarked"]:
+                unmarked.append(focus["words"])
+            # The Edit switch and the link switches would take other controls away.
+            if path == "/form/lamp" and (wrong := operate(tab, focus)):
+                dead.append(wrong)
+        missed = [one["words"] for number, one in controls.items() if number not in met and one["group"] not in groups]
+        same(missed, [], f"{path}: controls that Tab does not reach")
+        same(unmarked, [], f"{path}: controls that do not show the focus")
+        same(dead, [], f"{path}: controls that the keyboard does not move")
+        stand.say(f"{len(met)} stops of Tab for {len(controls)} controls")
+    return run
+
+
+def contrast(path: str, scheme: str) -> Callable[[Stand], None]:
+    def run(stand: Stand) -> None:
+        tab = opened(stand, path, color_scheme=scheme)
+        seen = tab.eval("() => sight.faint()")
+        same(seen["found"], [], f"{path} {scheme}: texts with too little contrast")
+        expect(seen["count"] >= 3, "hardly any text was looked at")
+        stand.say(f"{seen['count']} texts, the lowest contrast {seen['lowest']:.2f}")
+    return run
+
+
+def narrow(path: str) -> Callable[[Stand], None]:
+    def run(stand: Stand) -> None:
+        tab = opened(stand, path, viewport={"width": 320, "height": 640})
+        same(tab.eval("() => sight.wide()"), [], f"{path} at 320 px")
+    return run
+
+
+def still(path: str) -> Callable[[Stand], None]:
+    def run(stand: Stand) -> None:
+        tab = opened(stand, path, reduced_motion="reduce")
+        stand.set("lamp.level=0.9", "lamp.name=moved", "demo.level=0.9")
+        tab.link.cut()
+        tab.until("a lost link", "() => ear.lights().split(',').every((state) => state === 'offline')")
+        same(tab.eval("() => sight.moving()"), [], f"{path}: what moves though less motion is asked for")
+    return run
+
+
+# What is another at each run: identities, times and counts.
+CHANGING = [
+    re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{3,}\b"),
+    re.compile(r"[-−]?\d+([.,]\d+)*"),
+    re.compile(r"# ?(ms|s|min|h|µs)\b"),
+]
+
+
+def told(stand: Stand, path: str, name: str) -> None:
+    tab = opened(stand, path, viewport={"width": 1440, "height": 900})
+    text = tab.page.locator("body").aria_snapshot()
+    for pattern in CHANGING:
+        text = pattern.sub("#", text)
+    file = STORED / f"{name}.txt"
+    if os.environ.get("BINDBUS_WRITE_SNAPSHOTS"):
+        file.write_text(text + "\n", encoding="utf-8")
+    wanted = file.read_text(encoding="utf-8").rstrip("\n") if file.exists() else ""
+    if text != wanted:
+        here, there = text.splitlines(), wanted.splitlines()
+        differ = [f"{number + 1}: {one!r} was {other!r}" for number, (one, other)
+                  in enumerate(zip(here + [""] * len(there), there + [""] * len(here))) if one != other]
+        expect(False, f"{path} tells something else than {file.name} (BINDBUS_WRITE_SNAPSHOTS=1 writes it anew): "
+               + "; ".join(differ[:4]))
+
+
+def test_the_accessibility_tree_of_the_dashboard_is_as_stored(stand: Stand) -> None:
+    told(stand, "/", "dashboard")
+
+
+def test_the_accessibility_tree_of_a_form_is_as_stored(stand: Stand) -> None:
+    told(stand, "/form/lamp", "form")
+
+
+def test_the_accessibility_tree_of_the_demo_is_as_stored(stand: Stand) -> None:
+    told(stand, "/demo", "demo")
+
+
+def made() -> dict[str, Callable[[Stand], None]]:
+    tests: dict[str, Callable[[Stand], None]] = {}
+    for path in paths():
+        tests[f"every control of {path} has a name and a role"] = names_and_roles(path)
+        tests[f"{path} can be used with the keyboard alone"] = keyboard(path)
+        for scheme in ("light", "dark"):
+            tests[f"the texts of {path} have contrast in {scheme}"] = contrast(path, scheme)
+        tests[f"{path} fits into 320 px"] = narrow(path)
+        tests[f"nothing moves on {path} when less motion is asked for"] = still(path)
+    return tests

@@ -1,0 +1,149 @@
+"""What a lost link costs: nothing that was written, and no one's nerves. Rules 6, 7 and 11 of the page."""
+
+from __future__ import annotations
+
+from stand import Stand, Tab, eventually, same, expect
+
+OUTLINE = """(id) => {
+    const style = getComputedStyle(document.getElementById(id));
+    return [style.outline, style.border, style.boxShadow, style.backgroundColor].join(" | ");
+}"""
+LIGHT = "() => document.querySelector('[data-light]').textContent"
+
+
+def lose(tab: Tab) -> None:
+    """Cuts the tab's link, and waits until the page says so."""
+    tab.link.cut()
+    tab.lights("offline")
+
+
+def find(tab: Tab) -> None:
+    """Heals the link; a browser that is told that it is online again looks at once."""
+    tab.link.heal()
+    tab.eval("() => window.dispatchEvent(new Event('online'))")
+    tab.until("the light of a link that is there", "() => ear.lights() !== 'offline'")
+
+
+def test_rule_6_what_happened_meanwhile_is_caught_up_with(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.set("lamp.name=desk", "lamp.note=first")
+    tab.shows("lamp", "name", "desk")
+    lose(tab)
+    stand.set("lamp.name=shelf")
+    stand.run("rm", "lamp.note")
+    stand.set("lamp.count=3")
+    find(tab)
+    tab.shows("lamp", "name", "shelf")
+    tab.shows("lamp", "count", 3)
+    tab.until("the deletion", "() => bind.model('lamp').get('note') === undefined")
+    tab.until("the controls", """() => document.getElementById("name").value === "shelf"
+        && document.getElementById("note").value === "" """)
+    joins = tab.eval("() => ear.said.filter((one) => one.kind === 'join' && one.model === 'lamp')")
+    same(len(joins), 2, "joins")
+    expect(joins[1]["version"] > 0, "the page joins again with what it has")
+
+
+def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_numbers(stand: Stand) -> None:
+    tab = stand.tab().live()
+    tab.page.fill("#name", "one")
+    stand.committed("lamp", "name", "one")
+    tab.state("#name", None)
+    # The write arrives and is committed, but the page does not hear of it before the link is gone.
+    tab.link.hold_down()
+    tab.page.fill("#name", "two")
+    tab.page.fill("#count", "2")
+    there = stand.committed("lamp", "count", 2)
+    lose(tab)
+    tab.state("#name", "offline")
+    find(tab)
+    tab.state("#name", None)
+    tab.state("#count", None)
+    tab.shows("lamp", "name", "two")
+    said = tab.eval("""() => ear.said.filter((one) => one.kind === "propose")
+        .map((one) => [one.number, JSON.stringify(one.operations)])""")
+    meant: dict[int, set[str]] = {}
+    for number, operations in said:
+        meant.setdefault(number, set()).add(operations)
+    expect(all(len(all_) == 1 for all_ in meant.values()), f"a number stood for two things: {meant}")
+    same(sorted(meant), list(range(1, len(meant) + 1)), "numbers")
+    same(stand.get("lamp")["version"], there["version"], "versions: nothing was committed twice")
+
+
+def test_rule_7_offline_edits_stay_are_outlined_counted_and_come_back(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.set("lamp.name=desk")
+    tab.shows("lamp", "name", "desk")
+    plain = tab.eval(OUTLINE, "name")
+    lose(tab)
+    tab.page.fill("#name", "shelf")
+    tab.page.fill("#note", "written without a link")
+    tab.page.check("#on")
+    for field in ("#name", "#note", "#on"):
+        tab.state(field, "offline")
+    eventually("the count of unconfirmed writes", lambda: "3" in tab.eval(LIGHT), stand.breathe)
+    tab.page.click("h1")
+    expect(tab.eval(OUTLINE, "name") != plain, "an offline edit looks as a confirmed one")
+    same(tab.eval("() => document.getElementById('name').value"), "shelf")
+    stand.say(f"the light says: {tab.eval(LIGHT)!r}")
+    eventually("tries to come back", lambda: tab.link.refused >= 3, stand.breathe)
+    find(tab)
+    for field, value in (("name", "shelf"), ("note", "written without a link"), ("on", True)):
+        stand.committed("lamp", field, value)
+        tab.state(f"#{field}", None)
+
+
+def test_rule_7_the_page_comes_back_by_itself(stand: Stand) -> None:
+    tab = stand.tab().live()
+    lose(tab)
+    tab.page.fill("#name", "shelf")
+    eventually("a try to come back", lambda: tab.link.refused >= 1, stand.breathe)
+    tab.link.heal()
+    stand.committed("lamp", "name", "shelf")
+    tab.state("#name", None)
+
+
+def test_rule_7_cutting_and_healing_a_link_by_name(stand: Stand) -> None:
+    tab = stand.tab("/pages/two.html").live()
+    tab.lights("live", "live")
+    tab.page.fill("#left", "both")
+    tab.until("the other side", "() => document.getElementById('right').value === 'both'")
+    tab.eval("() => { bind.link('left').cut() }")
+    tab.lights("offline", "live")
+    tab.page.fill("#left", "only here")
+    tab.state("#left", "offline")
+    same(tab.eval("() => document.getElementById('right').value"), "both")
+    tab.eval("() => { bind.link('left').heal() }")
+    tab.until("the edit on the other side", "() => document.getElementById('right').value === 'only here'")
+    stand.committed("pair", "name", "only here")
+
+
+def test_rule_11_the_page_asks_before_it_goes_only_with_unconfirmed_writes(stand: Stand) -> None:
+    calm = stand.tab().live()
+    calm.page.click("#name")
+    calm.page.keyboard.type("desk")
+    stand.committed("lamp", "name", "desk")
+    calm.state("#name", None)
+    calm.page.close(run_before_unload=True)
+    eventually("the end of the page", calm.page.is_closed, lambda: calm.context.cookies())
+    same(calm.dialogs, [], "questions of a page with nothing unconfirmed")
+
+    busy = stand.tab().live()
+    busy.link.hold_up()
+    busy.page.click("#name")
+    busy.page.keyboard.type("shelf")
+    busy.state("#name", "pending")
+    busy.page.close(run_before_unload=True)
+    eventually("the question", lambda: busy.dialogs, lambda: busy.context.cookies())
+    same(busy.dialogs, ["beforeunload"])
+
+
+def test_rule_7_a_hub_that_is_gone_leaves_the_page_with_what_it_shows(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.set("lamp.note=first")
+    tab.shows("lamp", "note", "first")
+    assert stand.hub
+    stand.hub.process.kill()
+    tab.lights("offline")
+    tab.page.fill("#name", "kept")
+    tab.state("#name", "offline")
+    same(tab.eval("() => ['name', 'note'].map((id) => document.getElementById(id).value)"), ["kept", "first"])

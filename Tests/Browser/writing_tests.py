@@ -1,0 +1,149 @@
+"""What becomes of what a person writes: rules 2, 3, 5 and 8 of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stand import Stand, Tab, expect, same
+
+# What a control tells a person who cannot see colours: its title and what describes it.
+TOLD = """(id) => {
+    const control = document.getElementById(id);
+    const ids = ["aria-describedby", "aria-errormessage"]
+      .flatMap((name) => (control.getAttribute(name) ?? "").split(/\\s+/));
+    return [control.title, ...ids.map((one) => (one && document.getElementById(one)?.textContent) || "")].join(" ");
+}"""
+
+
+def drag(tab: Tab, values: list[int]) -> None:
+    """Moves the slider as a person does: an input event for each value."""
+    for value in values:
+        tab.page.evaluate("""(value) => {
+            const slider = document.getElementById("level");
+            slider.value = String(value);
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+        }""", value)
+
+
+def together(proposals: list[dict[str, Any]]) -> int:
+    """The most proposals that were in flight at the same time."""
+    ends = [(one["decided"], -1) for one in proposals if one["decided"]]
+    moments = sorted([(one["at"], 1) for one in proposals] + ends)
+    most = now = 0
+    for _, step in moments:
+        now += step
+        most = max(most, now)
+    return most
+
+
+def test_rule_2_one_write_in_flight_newer_ones_fold_and_the_last_arrives(stand: Stand) -> None:
+    tab = stand.tab().live()
+    tab.link.hold_up()
+    drag(tab, list(range(1, 31)))
+    tab.until("the first write", "() => ear.proposals().length === 1")
+    same(tab.get("lamp", "level"), 30, "what the page shows meanwhile")
+    tab.link.release()
+    there = stand.committed("lamp", "level", 30)
+    tab.state("#level", None)
+    proposals = tab.proposals("level")
+    same([one["operations"][0][2] for one in proposals], [1, 30], "what was sent")
+    same(there["version"], 2, "commits")
+    drag(tab, list(range(31, 91)))
+    stand.committed("lamp", "level", 90)
+    tab.state("#level", None)
+    same(together(tab.proposals("level")), 1, "proposals of one field in flight at once")
+    stand.say(f"60 movements became {len(tab.proposals('level')) - 2} commits")
+
+
+def test_rule_3_a_field_with_an_unconfirmed_write_is_not_moved_by_others(stand: Stand) -> None:
+    tab = stand.tab().live()
+    tab.link.hold_up()
+    tab.page.fill("#name", "mine")
+    tab.state("#name", "pending")
+    stand.set("lamp.name=theirs", "lamp.count=1")
+    tab.until("the other field of their commit", "() => document.getElementById('count').value === '1'")
+    same(tab.eval("() => document.getElementById('name').value"), "mine", "the control with an unconfirmed write")
+    tab.link.release()
+    stand.committed("lamp", "name", "mine")
+    tab.state("#name", None)
+    same(tab.eval("() => document.getElementById('name').value"), "mine")
+
+
+def refused(stand: Stand) -> Tab:
+    """A tab whose write was refused: the rule for the field reached the hub just before, and the page just after."""
+    tab = stand.tab().live()
+    tab.page.fill("#code", "blue")
+    stand.committed("lamp", "code", "blue")
+    tab.link.hold_down()
+    stand.describe("lamp", code={"type": "string", "choices": ["blue", "green"]})
+    tab.page.click("#code")
+    tab.page.fill("#code", "purple")
+    tab.until("the write, sent", "() => ear.proposals().some((one) => one.operations[0][2] === 'purple')")
+    tab.link.release()
+    return tab
+
+
+def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text_while_focused(stand: Stand) -> None:
+    tab = refused(stand)
+    tab.state("#code", "refused")
+    same(tab.eval("() => document.getElementById('code').getAttribute('aria-invalid')"), "true", "aria-invalid")
+    same(tab.eval("() => document.getElementById('code').value"), "purple", "the text of the focused control")
+    told = tab.eval(TOLD, "code")
+    expect("purple" in told or "green" in told, f"what the control tells is {told!r}")
+    same(tab.get("lamp", "code"), "blue", "what the model has")
+    tab.page.click("#name")
+    tab.until("the committed text once the control is left", "() => document.getElementById('code').value === 'blue'")
+
+    tab.page.fill("#code", "green")
+    stand.committed("lamp", "code", "green")
+    tab.state("#code", None)
+    tab.until("no mark any more", "() => document.getElementById('code').getAttribute('aria-invalid') !== 'true'")
+
+
+def test_rule_5_a_refused_change_of_several_fields_falls_back_together(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.describe("lamp", level={"type": "number", "min": 0, "max": 100})
+    stand.set("lamp.level=10", "lamp.name=ten")
+    tab.shows("lamp", "name", "ten")
+    tab.eval("""() => {
+        window.turns = [];
+        const lamp = bind.model("lamp");
+        lamp.on(null, () => window.turns.push(`${lamp.get("level")} ${lamp.get("name")}`));
+        lamp.change({ level: 1000, name: "thousand" });
+    }""")
+    tab.until("the fall back", "() => bind.model('lamp').get('level') === 10")
+    same(tab.get("lamp", "name"), "ten")
+    mixed = [turn for turn in tab.eval("() => window.turns") if turn not in ("10 ten", "1000 thousand")]
+    same(mixed, [], "turns that showed one of two fields that belong together")
+    same(stand.get("lamp")["values"]["level"], 10)
+
+
+def test_rule_8_the_description_sets_the_native_limits(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.describe("lamp", count={"type": "integer", "min": 2, "max": 9, "step": 1},
+                   name={"type": "string", "maxLength": 5}, dim={"type": "number", "min": 10, "max": 20, "step": 0.5})
+    tab.until("the limits", """() => {
+        const at = (id) => document.getElementById(id);
+        return at("count").min === "2" && at("count").max === "9" && at("dim").min === "10"
+          && at("dim").max === "20" && at("dim").step === "0.5" && at("name").maxLength >= 5;
+    }""")
+
+
+def test_rule_8_what_the_control_finds_invalid_is_not_sent(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("lamp", count={"type": "integer", "min": 2, "max": 9},
+                   code={"type": "string", "pattern": "[a-z]+-[0-9]+"})
+    tab = stand.tab().live()
+    tab.until("the limit", "() => document.getElementById('count').max === '9'")
+    tab.page.fill("#count", "12")
+    tab.page.fill("#code", "not it")
+    tab.page.fill("#name", "after")
+    stand.committed("lamp", "name", "after")
+    same(tab.proposals("count") + tab.proposals("code"), [], "proposals of what does not fit")
+    for field in ("count", "code"):
+        same(tab.eval("(id) => document.getElementById(id).getAttribute('aria-invalid')", field), "true", field)
+        expect(len(tab.eval(TOLD, field).strip()) > 0, f"{field} does not say why")
+    tab.page.fill("#count", "8")
+    tab.page.fill("#code", "desk-1")
+    stand.committed("lamp", "count", 8)
+    stand.committed("lamp", "code", "desk-1")
