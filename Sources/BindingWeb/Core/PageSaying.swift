@@ -46,8 +46,8 @@ enum PageSaying {
   }
 
   private static func hello(_ body: PageParts) throws(WireError) -> Hello {
-    let lowest = try body.number("lowest", 0...255)
-    let highest = try body.number("highest", 0...255)
+    let lowest = try body.numberIfAny("lowest", 0...255) ?? 0
+    let highest = try body.numberIfAny("highest", 0...255) ?? 0
     if lowest > highest { throw body.fault("highest", "is \(highest), below lowest, \(lowest)") }
     guard let tag = Tag(try body.text("tag")) else { throw body.fault("tag", "is not 16 hexadecimal digits") }
     let digits = try body.text("secret")
