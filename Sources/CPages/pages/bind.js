@@ -13,7 +13,7 @@ var bind = (() => {
   // ---- Links and models know no document ----
 
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
-  const MOST_WRITES = 10_000, MOST_BYTES = 98_304, MOST_KEPT = 1_000
+  const MOST_BYTES = 98_304
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -132,7 +132,7 @@ var bind = (() => {
     }
 
     set(field, value) {
-      if (!same(value, this.get(field))) return this.propose([['set', field, value]])
+      if (!same(value, this.get(field))) return this.change({ [field]: value })
       if (this.refusals.delete(field)) this.touch(field)
       return Promise.resolve({ kind: 'kept' })
     }
@@ -147,7 +147,6 @@ var bind = (() => {
     propose(operations, conditions = []) {
       const isPlain = !conditions.length && operations.every(([verb]) => verb === 'set')
       const write = { operations, conditions, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
-      if (this.writes.length >= MOST_WRITES) return Promise.resolve({ kind: 'refused', code: 'outboxFull' })
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
       if (isPlain) this.writes.filter((earlier, place) => place > last && !earlier.number
@@ -239,7 +238,6 @@ var bind = (() => {
       this.hide(number)
     }
 
-    /** The write has its outcome. */
     end(write, outcome, isOver = true) {
       if (!write.isDecided) {
         write.isDecided = true
@@ -319,14 +317,11 @@ var bind = (() => {
 
     commits(message) {
       const { epoch, previous, time, commits } = message
-      if (this.state === 'asked') {
-        if (this.kept.push(message) > MOST_KEPT) this.kept.shift()
-        return
-      }
+      if (this.state === 'asked') return this.kept.push(message)
       if (epoch !== this.epoch || this.state !== 'current') return
       if (previous > this.version) {
-        this.kept.push(message)
-        return this.join()
+        this.join()
+        return this.kept.push(message)
       }
       commits.forEach(({ tag, name: writer, number, hops, changes }, place) => {
         const version = previous + 1 + place, own = tag === this.link.tag
@@ -367,7 +362,8 @@ var bind = (() => {
         const isDefault = write.operations.every(([verb]) => verb === 'default')
         if (isDefault || write.operations.every(([verb]) => verb === 'set')) {
           write.number = 0
-          write.conditions = isDefault ? [] : write.seen.map(({ field, epoch, version }) => [field, epoch, version])
+          write.conditions = isDefault ? []
+            : write.seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version])
           write.isPlain = false
         } else this.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
       }
@@ -395,6 +391,7 @@ var bind = (() => {
 
     model(id) {
       let model = this.models.get(id)
+      if (!/^(@hub|[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
       if (!model) this.models.set(id, model = new Model(this, id))
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
       else if (model.state === 'left') model.state = 'idle'
@@ -420,7 +417,6 @@ var bind = (() => {
       return { count: writes.length, age: writes.length ? now() - Math.min(...writes.map(write => write.at)) : 0 }
     }
 
-    /** The milliseconds that an answer takes. */
     ping() {
       return new Promise(resolve => {
         const token = Math.floor(Math.random() * 2 ** 32), start = now()
@@ -470,6 +466,10 @@ var bind = (() => {
       for (const model of this.models.values()) {
         if (model.state !== 'left') model.state = 'idle'
         Object.assign(model, { chunks: [], kept: [], sendsFrom: 0 })
+        // One of them could not be read: saying it again would not help.
+        for (const write of code === 4000 ? [...model.writes] : []) {
+          if (write.number && !write.isDecided) model.end(write, { kind: 'unknown', text: why })
+        }
         model.touchPending()
       }
       this.tell('state')
@@ -539,7 +539,7 @@ var bind = (() => {
       else if (this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
     }
 
-    /** Tells and sends once for all that happens in one go. */
+    /** Tells and sends once for all that happens at once. */
     touch(model) {
       if (!this.dirty.size) queueMicrotask(() => {
         const models = [...this.dirty]
@@ -593,7 +593,9 @@ var bind = (() => {
       const place = placeOf(element)
       if (element.bindPlace === place || !element.closest('[data-model]')) continue
       element.bindPlace = place
-      for (const what of WAYS) if (what in element.dataset) attach(element, what, place)
+      for (const what of WAYS) {
+        try { if (what in element.dataset) attach(element, what, place) } catch (error) { reportError(error) }
+      }
     }
     for (const light of document.querySelectorAll('[data-light]')) linkOf(light)
     paintLater()
@@ -681,7 +683,7 @@ var bind = (() => {
     else element.setAttribute(name, isFlag ? '' : text(value))
   }
 
-  /** The description becomes the control's own rules, where the page gave none. */
+  /** The description becomes the control's rules, where the page gave none. */
   function describe(binding) {
     const { element, type } = binding, { type: kind, min, max, step, maxLength, choices } = ruleOf(binding)
     const give = (name, value) => {
@@ -705,7 +707,7 @@ var bind = (() => {
   function paintControl(binding, value, info) {
     const { element, type, isText } = binding, words = text(value)
     const isFocused = element === document.activeElement
-    // What is being typed, was refused, or says the same in other words is let alone.
+    // What is being typed, was refused, or says the same otherwise is let alone.
     if (isFocused && (binding.isComposing || binding.isDirty)) return
     if (isFocused && isText && (info.state === 'refused' || same(read(binding).value, value))) return
     if (type === 'checkbox') element.checked = value === true
@@ -720,7 +722,7 @@ var bind = (() => {
     }
   }
 
-  /** Changes only what differs: caret and selection stay where they were in the rest. */
+  /** Changes only what differs: the caret stays. */
   function replaceText(element, words) {
     const old = element.value, least = Math.min(old.length, words.length)
     let head = 0, tail = 0
@@ -748,7 +750,6 @@ var bind = (() => {
 
   function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
 
-  /** Text as the described type, or that of what is there. */
   function typed(words, { type, choices }, shown) {
     if (type === 'any') type = undefined
     const choice = choices?.find(choice => text(choice) === words)

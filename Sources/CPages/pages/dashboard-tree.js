@@ -21,6 +21,7 @@ export class Tree {
     root.addEventListener('keydown', event => this.#press(event))
   }
 
+  has(id) { return this.#models.has(id) }
   get isEmpty() { return this.#models.size === 0 }
 
   add(id, version) {

@@ -44,7 +44,7 @@ link.list('', ({ model, version, fields }) => {
 })
 addEventListener('hashchange', () => {
   const wanted = decodeURIComponent(location.hash.slice(1))
-  if (wanted && wanted !== view.id) tree.choose(wanted)
+  if (tree.has(wanted) && wanted !== view.id) tree.choose(wanted)
 })
 
 at('find').addEventListener('input', () => { at('not-found').hidden = tree.find(at('find').value) > 0 || tree.isEmpty })
