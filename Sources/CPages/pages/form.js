@@ -9,6 +9,12 @@ document.title = id || 'Form'
 at('title').textContent = id.split('/').at(-1) || 'Form'
 at('title').title = id
 
+// The light counts the seconds; who does not see it is told once.
+bind.link().on((what, detail) => {
+  if (what === 'state') at('aloud').textContent = bind.link().isLive ? 'The hub is there' : 'The hub is out of reach'
+  if (what === 'outcome' && detail.isRefused) at('aloud').textContent = `${detail.outcome.kind}: ${detail.reason}`
+})
+
 /** Rows are made anew only where the description asks for another control, and never under somebody's hands. */
 function draw() {
   const names = model.names().filter(name => name[0] !== '@')
