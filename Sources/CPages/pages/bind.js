@@ -410,7 +410,9 @@ var bind = (() => {
       return () => this.observers.delete(call)
     }
 
-    tell(what, detail) { for (const call of [...this.observers]) call(what, detail) }
+    tell(what, detail) {
+      for (const call of this.observers) try { call(what, detail) } catch (error) { reportError(error) }
+    }
 
     unconfirmed() {
       const writes = [...this.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided))
