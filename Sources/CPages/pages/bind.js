@@ -20,7 +20,6 @@ var bind = (() => {
   const hex = count => [...crypto.getRandomValues(new Uint8Array(count))]
     .map(byte => byte.toString(16).padStart(2, '0')).join('')
 
-  /** A value as a person would write it. */
   const text = value => {
     if (value === undefined || value === null) return ''
     if (typeof value !== 'object') return String(value)
@@ -90,7 +89,7 @@ var bind = (() => {
       }
     }
 
-    /** Calls back now and at each change of what shows, or refusal; with null: of any field. */
+    /** Calls back now and at each change of what shows; with null: of any field. */
     on(field, call) {
       const observer = { field, call }
       this.observers.add(observer)
@@ -191,7 +190,7 @@ var bind = (() => {
       this.writes.sort((a, b) => (a.number || Infinity) - (b.number || Infinity))
     }
 
-    /** What waited long while others changed the field is sent on condition of what its writer saw. */
+    /** What waited long, while others wrote, is sent on condition of what its writer saw. */
     yieldToOthers(write) {
       if (!write.isPlain || now() - write.at < OLD) return
       const changed = write.seen.find(seen => {
@@ -533,7 +532,7 @@ var bind = (() => {
       this.say({ kind: 'alive', beat, models })
     }
 
-    /** Once a second. A page that was itself asleep listens first. */
+    /** A page that was itself asleep listens first. */
     check() {
       const time = now(), slept = time - this.checked > 3000
       this.checked = time
@@ -707,8 +706,10 @@ var bind = (() => {
   }
 
   function paintControl(binding, value, info) {
-    const { element, type, isText } = binding, words = text(value)
-    const isFocused = element === document.activeElement
+    const { element, type, isText } = binding, isFocused = element === document.activeElement
+    // Some types complain about what has not their form.
+    const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
+    if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
     // What is being typed, was refused, or says the same otherwise is let alone.
     if (isFocused && (binding.isComposing || binding.isDirty)) return
     if (isFocused && isText && (info.state === 'refused' || same(read(binding).value, value))) return
@@ -717,7 +718,7 @@ var bind = (() => {
     else if (type === 'select-multiple') {
       const chosen = (Array.isArray(value) ? value : []).map(text)
       for (const option of element.options) option.selected = chosen.includes(option.value)
-    } else if (element.value !== words && binding.shown !== words && (words || !/color|range/.test(type))) {
+    } else if (element.value !== words && binding.shown !== words) {
       if (isText && isFocused) replaceText(element, words)
       else element.value = words
       binding.shown = words
@@ -732,7 +733,7 @@ var bind = (() => {
     while (tail < least - head && old[old.length - 1 - tail] === words[words.length - 1 - tail]) tail++
     try {
       element.setRangeText(words.slice(head, words.length - tail), head, old.length - tail, 'preserve')
-    } catch { element.value = words }    // its type has no caret to keep
+    } catch { element.value = words }
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
