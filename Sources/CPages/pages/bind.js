@@ -13,14 +13,13 @@ var bind = (() => {
   // ---- Links and models know no document ----
 
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
-  const MOST_WRITES = 10_000, MOST_BYTES = 98_304, MOST_KEPT = 1_000
+  const MOST_BYTES = 98_304
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
   const hex = count => [...crypto.getRandomValues(new Uint8Array(count))]
     .map(byte => byte.toString(16).padStart(2, '0')).join('')
 
-  /** A value as a person would write it. */
   const text = value => {
     if (value === undefined || value === null) return ''
     if (typeof value !== 'object') return String(value)
@@ -90,7 +89,7 @@ var bind = (() => {
       }
     }
 
-    /** Calls back now and at each change of what shows, or refusal; with null: of any field. */
+    /** Calls back now and at each change of what shows; with null: of any field. */
     on(field, call) {
       const observer = { field, call }
       this.observers.add(observer)
@@ -132,7 +131,7 @@ var bind = (() => {
     }
 
     set(field, value) {
-      if (!same(value, this.get(field))) return this.propose([['set', field, value]])
+      if (!same(value, this.get(field))) return this.change({ [field]: value })
       if (this.refusals.delete(field)) this.touch(field)
       return Promise.resolve({ kind: 'kept' })
     }
@@ -147,7 +146,6 @@ var bind = (() => {
     propose(operations, conditions = []) {
       const isPlain = !conditions.length && operations.every(([verb]) => verb === 'set')
       const write = { operations, conditions, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
-      if (this.writes.length >= MOST_WRITES) return Promise.resolve({ kind: 'refused', code: 'outboxFull' })
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
       if (isPlain) this.writes.filter((earlier, place) => place > last && !earlier.number
@@ -192,7 +190,7 @@ var bind = (() => {
       this.writes.sort((a, b) => (a.number || Infinity) - (b.number || Infinity))
     }
 
-    /** What waited long while others changed the field is sent on condition of what its writer saw. */
+    /** What waited long, while others wrote, is sent on condition of what its writer saw. */
     yieldToOthers(write) {
       if (!write.isPlain || now() - write.at < OLD) return
       const changed = write.seen.find(seen => {
@@ -239,7 +237,6 @@ var bind = (() => {
       this.hide(number)
     }
 
-    /** The write has its outcome. */
     end(write, outcome, isOver = true) {
       if (!write.isDecided) {
         write.isDecided = true
@@ -319,14 +316,11 @@ var bind = (() => {
 
     commits(message) {
       const { epoch, previous, time, commits } = message
-      if (this.state === 'asked') {
-        if (this.kept.push(message) > MOST_KEPT) this.kept.shift()
-        return
-      }
+      if (this.state === 'asked') return this.kept.push(message)
       if (epoch !== this.epoch || this.state !== 'current') return
       if (previous > this.version) {
-        this.kept.push(message)
-        return this.join()
+        this.join()
+        return this.kept.push(message)
       }
       commits.forEach(({ tag, name: writer, number, hops, changes }, place) => {
         const version = previous + 1 + place, own = tag === this.link.tag
@@ -367,7 +361,8 @@ var bind = (() => {
         const isDefault = write.operations.every(([verb]) => verb === 'default')
         if (isDefault || write.operations.every(([verb]) => verb === 'set')) {
           write.number = 0
-          write.conditions = isDefault ? [] : write.seen.map(({ field, epoch, version }) => [field, epoch, version])
+          write.conditions = isDefault ? []
+            : write.seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version])
           write.isPlain = false
         } else this.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
       }
@@ -395,6 +390,7 @@ var bind = (() => {
 
     model(id) {
       let model = this.models.get(id)
+      if (!/^(@hub|[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
       if (!model) this.models.set(id, model = new Model(this, id))
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
       else if (model.state === 'left') model.state = 'idle'
@@ -413,14 +409,15 @@ var bind = (() => {
       return () => this.observers.delete(call)
     }
 
-    tell(what, detail) { for (const call of [...this.observers]) call(what, detail) }
+    tell(what, detail) {
+      for (const call of this.observers) try { call(what, detail) } catch (error) { reportError(error) }
+    }
 
     unconfirmed() {
       const writes = [...this.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided))
       return { count: writes.length, age: writes.length ? now() - Math.min(...writes.map(write => write.at)) : 0 }
     }
 
-    /** The milliseconds that an answer takes. */
     ping() {
       return new Promise(resolve => {
         const token = Math.floor(Math.random() * 2 ** 32), start = now()
@@ -470,6 +467,10 @@ var bind = (() => {
       for (const model of this.models.values()) {
         if (model.state !== 'left') model.state = 'idle'
         Object.assign(model, { chunks: [], kept: [], sendsFrom: 0 })
+        // One of them could not be read: saying it again would not help.
+        for (const write of code === 4000 ? [...model.writes] : []) {
+          if (write.number && !write.isDecided) model.end(write, { kind: 'unknown', text: why })
+        }
         model.touchPending()
       }
       this.tell('state')
@@ -531,7 +532,7 @@ var bind = (() => {
       this.say({ kind: 'alive', beat, models })
     }
 
-    /** Once a second. A page that was itself asleep listens first. */
+    /** A page that was itself asleep listens first. */
     check() {
       const time = now(), slept = time - this.checked > 3000
       this.checked = time
@@ -539,7 +540,7 @@ var bind = (() => {
       else if (this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
     }
 
-    /** Tells and sends once for all that happens in one go. */
+    /** Tells and sends once for all that happens at once. */
     touch(model) {
       if (!this.dirty.size) queueMicrotask(() => {
         const models = [...this.dirty]
@@ -593,7 +594,9 @@ var bind = (() => {
       const place = placeOf(element)
       if (element.bindPlace === place || !element.closest('[data-model]')) continue
       element.bindPlace = place
-      for (const what of WAYS) if (what in element.dataset) attach(element, what, place)
+      for (const what of WAYS) {
+        try { if (what in element.dataset) attach(element, what, place) } catch (error) { reportError(error) }
+      }
     }
     for (const light of document.querySelectorAll('[data-light]')) linkOf(light)
     paintLater()
@@ -681,7 +684,7 @@ var bind = (() => {
     else element.setAttribute(name, isFlag ? '' : text(value))
   }
 
-  /** The description becomes the control's own rules, where the page gave none. */
+  /** The description becomes the control's rules, where the page gave none. */
   function describe(binding) {
     const { element, type } = binding, { type: kind, min, max, step, maxLength, choices } = ruleOf(binding)
     const give = (name, value) => {
@@ -703,9 +706,11 @@ var bind = (() => {
   }
 
   function paintControl(binding, value, info) {
-    const { element, type, isText } = binding, words = text(value)
-    const isFocused = element === document.activeElement
-    // What is being typed, was refused, or says the same in other words is let alone.
+    const { element, type, isText } = binding, isFocused = element === document.activeElement
+    // Some types complain about what has not their form.
+    const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
+    if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
+    // What is being typed, was refused, or says the same otherwise is let alone.
     if (isFocused && (binding.isComposing || binding.isDirty)) return
     if (isFocused && isText && (info.state === 'refused' || same(read(binding).value, value))) return
     if (type === 'checkbox') element.checked = value === true
@@ -713,14 +718,14 @@ var bind = (() => {
     else if (type === 'select-multiple') {
       const chosen = (Array.isArray(value) ? value : []).map(text)
       for (const option of element.options) option.selected = chosen.includes(option.value)
-    } else if (element.value !== words && binding.shown !== words && (words || !/color|range/.test(type))) {
+    } else if (element.value !== words && binding.shown !== words) {
       if (isText && isFocused) replaceText(element, words)
       else element.value = words
       binding.shown = words
     }
   }
 
-  /** Changes only what differs: caret and selection stay where they were in the rest. */
+  /** Changes only what differs: the caret stays. */
   function replaceText(element, words) {
     const old = element.value, least = Math.min(old.length, words.length)
     let head = 0, tail = 0
@@ -728,7 +733,7 @@ var bind = (() => {
     while (tail < least - head && old[old.length - 1 - tail] === words[words.length - 1 - tail]) tail++
     try {
       element.setRangeText(words.slice(head, words.length - tail), head, old.length - tail, 'preserve')
-    } catch { element.value = words }    // its type has no caret to keep
+    } catch { element.value = words }
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
@@ -748,7 +753,6 @@ var bind = (() => {
 
   function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
 
-  /** Text as the described type, or that of what is there. */
   function typed(words, { type, choices }, shown) {
     if (type === 'any') type = undefined
     const choice = choices?.find(choice => text(choice) === words)

@@ -20,7 +20,7 @@ export class HubView {
   constructor(link) {
     this.#link = link
     this.#hub = link.model('@hub')
-    this.#hub.on(null, values => this.#take(values))
+    this.#hub.on(null, (values, { commits }) => this.#take(values, commits.length > 0))
     at('pause').addEventListener('click', () => {
       this.#isPaused = !this.#isPaused
       at('pause').setAttribute('aria-pressed', String(this.#isPaused))
@@ -31,12 +31,13 @@ export class HubView {
 
   // Rates.
 
-  #take({ counters, sessions, store, pages }) {
+  /** @param isFresh - whether this was told just now; what one joins to may be of any age. */
+  #take({ counters, sessions, store, pages }, isFresh) {
     const time = performance.now(), commits = counters?.commits ?? 0
-    if (this.#counted && time - this.#counted.time > 300) {
+    if (isFresh && this.#counted && time - this.#counted.time > 300) {
       this.#rate = Math.max(0, commits - this.#counted.commits) / (time - this.#counted.time) * 1000
     }
-    if (!this.#counted || time - this.#counted.time > 300) this.#counted = { time, commits }
+    if (isFresh && !(time - this.#counted?.time <= 300)) this.#counted = { time, commits }
     requestAnimationFrame(() => {
       if (this.#isPaused) return
       this.#drawPeers(sessions ?? [])
@@ -118,7 +119,7 @@ export class HubView {
     const state = isSilent ? 'silent' : lag > 0 ? 'behind' : 'current'
     if (cells.light.dataset.state !== state) cells.light.dataset.state = state
     put(cells.name, name)
-    put(cells.tag, own ? 'this page' : tag)
+    put(cells.tag, own ? 'this page' : name.includes(tag) ? '' : tag)
     put(cells.state, `, ${state}`)
     put(cells.models, String(models))
     put(cells.lag, lag === undefined ? '–' : String(lag))

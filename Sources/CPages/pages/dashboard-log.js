@@ -67,10 +67,14 @@ export class Log {
       return
     }
     const first = commits[0], last = commits.at(-1)
-    const changes = last.changes.flatMap(([field, value], place) => {
+    const all = last.changes.map(([field, value]) => {
       const was = first.before.find(one => one.field === field)
-      return [place ? ', ' : '', make('b', {}, field), ` ${shown(was?.value, 30)} → ${shown(value, 30)}`]
+      return { field, from: shown(was?.value, 30), to: shown(value, 30) }
     })
+    // Who writes many fields each time tells most by those that differ.
+    const differ = all.filter(({ from, to }) => from !== to)
+    const changes = (differ.length ? differ : all).flatMap(({ field, from, to }, place) =>
+      [place ? ', ' : '', make('b', {}, field), ` ${from} → ${to}`])
     const back = row.back ??= make('button', { type: 'button', class: 'plain' }, 'Revert')
     back.setAttribute('aria-label', `Revert version ${last.version} of ${id}`)
     back.onclick = () => this.#revert(row)

@@ -4,6 +4,7 @@ import { commandLine, swiftModel } from '/words.js'
 import { Histories } from '/dashboard-history.js'
 
 const at = id => document.getElementById(id)
+const MOST_ROWS = 300
 
 export class ModelView {
   id = null
@@ -75,7 +76,9 @@ export class ModelView {
 
   #draw() {
     if (!this.#model) return
-    const names = this.#names(), isEdited = at('edit').checked
+    const all = this.#names(), names = all.slice(0, MOST_ROWS), isEdited = at('edit').checked
+    at('more-fields').hidden = all.length <= MOST_ROWS
+    at('more-fields').textContent = `${all.length - names.length} more fields are not shown here`
     at('fields').hidden = !names.length
     at('no-fields').hidden = names.length > 0
     at('no-fields').replaceChildren('This model has no fields. In a terminal: ',

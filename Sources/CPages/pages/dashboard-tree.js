@@ -1,6 +1,9 @@
 /** The models as a tree of their ids' segments, for mouse and keyboard. */
 import { make } from '/fields.js'
 
+// Beyond so many rows a list is for finding in, not for looking at.
+const MOST_ROWS = 400
+
 export class Tree {
   #root
   #choose
@@ -9,11 +12,16 @@ export class Tree {
   #words = ''
   #chosen
   #isDue = false
+  #tell
 
-  /** @param choose - is told the id of the model that somebody chooses. */
-  constructor(root, choose) {
+  /**
+   * @param choose - is told the id of the model that somebody chooses.
+   * @param tell - is told how many models there are, are found, and are left out.
+   */
+  constructor(root, choose, tell) {
     this.#root = root
     this.#choose = choose
+    this.#tell = tell
     root.addEventListener('click', event => {
       const row = event.target.closest('[role=treeitem]')
       if (row) this.#open(row, !row.dataset.id)
@@ -21,7 +29,7 @@ export class Tree {
     root.addEventListener('keydown', event => this.#press(event))
   }
 
-  get isEmpty() { return this.#models.size === 0 }
+  has(id) { return this.#models.has(id) }
 
   add(id, version) {
     if (this.#models.has(id)) return
@@ -46,11 +54,10 @@ export class Tree {
     this.#choose(id)
   }
 
-  /** Shows only what has these words in its id; returns how many. */
+  /** Shows only what has these words in its id. */
   find(words) {
     this.#words = words.trim().toLowerCase()
     this.#drawLater()
-    return [...this.#models.keys()].filter(id => this.#isWanted(id)).length
   }
 
   focusFirst() { this.#root.querySelector('[data-id]')?.focus() }
@@ -69,7 +76,11 @@ export class Tree {
   /** One flat list of rows: the level says how deep. Only rows that changed are made anew. */
   #draw() {
     const focused = document.activeElement?.dataset?.path, rows = [], seen = new Set()
-    for (const id of [...this.#models.keys()].filter(id => this.#isWanted(id)).sort()) {
+    const found = [...this.#models.keys()].filter(id => this.#isWanted(id)).sort()
+    let left = found.length
+    for (const id of found) {
+      if (rows.length >= MOST_ROWS) break
+      left--
       const parts = id.split('/')
       let isHidden = false
       for (let depth = 1; depth < parts.length; depth++) {
@@ -84,6 +95,7 @@ export class Tree {
     for (const row of rows) row.tabIndex = row === current ? 0 : -1
     this.#root.replaceChildren(...rows)
     if (focused) rows.find(row => row.dataset.path === focused)?.focus()
+    this.#tell(this.#models.size, found.length, left)
   }
 
   #row(path, name, level, { id, isClosed }) {

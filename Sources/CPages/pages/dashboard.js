@@ -33,28 +33,30 @@ const tree = new Tree(at('tree'), id => {
   follow(id)
   view.show(id)
   if (location.hash !== `#${id}`) history.replaceState(null, '', `#${id}`)
+}, (all, found, left) => {
+  at('no-models').hidden = all > 0
+  at('not-found').hidden = !all || found > 0 && !left
+  at('not-found').textContent = left ? `${left} more: find narrows it` : 'No model has that in its name.'
 })
 
 link.list('', ({ model, version, fields }) => {
   tree.add(model, version, fields)
-  at('no-models').hidden = true
   if (followed.size < FOLLOWED) follow(model)
   const wanted = decodeURIComponent(location.hash.slice(1))
   if (wanted ? wanted === model && view.id !== model : !view.id) tree.choose(model)
 })
 addEventListener('hashchange', () => {
   const wanted = decodeURIComponent(location.hash.slice(1))
-  if (wanted && wanted !== view.id) tree.choose(wanted)
+  if (tree.has(wanted) && wanted !== view.id) tree.choose(wanted)
 })
 
-at('find').addEventListener('input', () => { at('not-found').hidden = tree.find(at('find').value) > 0 || tree.isEmpty })
+at('find').addEventListener('input', () => tree.find(at('find').value))
 at('find').addEventListener('keydown', event => {
   if (event.key === 'Enter' || event.key === 'ArrowDown') {
     event.preventDefault()
     tree.focusFirst()
   } else if (event.key === 'Escape') {
     at('find').value = ''
-    at('not-found').hidden = true
     tree.find('')
   }
 })
@@ -82,6 +84,9 @@ function tellFacts() {
 }
 tellFacts()
 link.on((what, detail) => {
-  if (what === 'state') tellFacts()
+  if (what === 'state') {
+    tellFacts()
+    sayAloud(link.isLive ? 'The hub is there' : 'The hub is out of reach')
+  }
   if (what === 'error') sayAloud(`The hub says: ${detail.text}`)
 })

@@ -1,6 +1,14 @@
 /* Two forms, one model: the switches that cut a form's link, and the description of the model if it has none. */
 'use strict'
 
+for (const side of ['left', 'right']) {
+  bind.link(side).on((what, detail) => {
+    const words = what === 'state' ? bind.link(side).isLive ? 'the hub is there' : 'the hub is out of reach'
+      : what === 'outcome' && detail.isRefused ? `${detail.outcome.kind}: ${detail.reason}` : ''
+    if (words) document.getElementById('aloud').textContent = `${side}: ${words}`
+  })
+}
+
 for (const control of document.querySelectorAll('[data-cut]')) {
   control.addEventListener('change', () => {
     const link = bind.link(control.dataset.cut)

@@ -11,13 +11,14 @@ export function make(name, attributes = {}, ...content) {
   return element
 }
 
-/** What kind of control a field is shown with: switch, range, number, choice, text, long or json. */
+/** What kind of control a field is shown with: switch, range, number, choice, text, long or json; fixed: none. */
 export function kindOf(rule = {}, value) {
+  if (value?.$bytes !== undefined) return 'fixed'
   if (rule.choices?.length) return 'choice'
   if (rule.type === 'boolean' || !rule.type && typeof value === 'boolean') return 'switch'
   const sample = value ?? rule.default
-  const isNumber = ['number', 'integer'].includes(rule.type) || typeof sample === 'number' || sample?.$int !== undefined
-  if (isNumber && (!rule.type || rule.type !== 'string')) {
+  const isNumber = typeof sample === 'number' || (sample?.$int ?? sample?.$float) !== undefined
+  if (['number', 'integer'].includes(rule.type) || isNumber && (rule.type ?? 'any') === 'any') {
     return Number.isFinite(rule.min) && Number.isFinite(rule.max) ? 'range' : 'number'
   }
   if (['array', 'object'].includes(rule.type) || sample !== null && typeof sample === 'object') return 'json'
@@ -43,6 +44,7 @@ export function controlFor(field, rule, value, how = {}) {
     case 'choice': return how.isLarge && rule.choices.length <= 5
       ? { kind: 'group', id, element: radios(field, rule.choices, id, how) }
       : { kind, id, element: make('select', common) }
+    case 'fixed': return { kind, id, element: make('output', { id, 'data-bind': field }) }
     case 'json': return { kind, id, element: make('textarea', {
       ...common, 'data-bind-on': 'change', rows: how.isLarge ? 4 : 2, class: 'mono', spellcheck: 'false' }) }
     case 'long': return { kind, id, element: make('textarea', { ...common, rows: how.isLarge ? 4 : 2 }) }

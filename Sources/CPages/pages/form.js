@@ -2,15 +2,18 @@
 import { controlFor, kindOf, make } from '/fields.js'
 
 const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
-const model = bind.model(id)
 const rows = new Map()                   // field → { key, element }
 const at = name => document.getElementById(name)
 
-document.title = id
-at('title').textContent = id.split('/').at(-1)
+document.title = id || 'Form'
+at('title').textContent = id.split('/').at(-1) || 'Form'
 at('title').title = id
-at('command').textContent = `bindpeer set ${id}.on=true`
-at('form').dataset.model = id
+
+// The light counts the seconds; who does not see it is told once.
+bind.link().on((what, detail) => {
+  if (what === 'state') at('aloud').textContent = bind.link().isLive ? 'The hub is there' : 'The hub is out of reach'
+  if (what === 'outcome' && detail.isRefused) at('aloud').textContent = `${detail.outcome.kind}: ${detail.reason}`
+})
 
 /** Rows are made anew only where the description asks for another control, and never under somebody's hands. */
 function draw() {
@@ -41,4 +44,12 @@ function field(name, rule, value) {
   return make('div', { class: 'field', 'data-kind': kind }, words, element, reason)
 }
 
-model.on(null, draw)
+let model
+try {
+  model = bind.model(id)
+  at('command').textContent = `bindpeer set ${id}.on=true`
+  at('form').dataset.model = id
+  model.on(null, draw)
+} catch (error) {
+  at('empty').textContent = `${error.message}. Write one behind /form/ in the address, as in /form/lamp.`
+}

@@ -53,7 +53,7 @@ function declaration(field, rule, value) {
   if (/^(compareAndSet|add|max|min|union|text)$/.test(rule.policy ?? '')) words.push(`policy: .${rule.policy}`)
   const start = rule.default === null ? 'nil' : swift(sample ?? rule.min, type)
   // What its literal alone does not make clear.
-  const isClear = !isOptional && (/^(Bool|String|Int)$/.test(type) || type === 'Double' && /[.e]/.test(start))
+  const isClear = !isOptional && (/^(Bool|String|Int)$/.test(type) || type === 'Double' && /\d[.e]/.test(start))
   const annotation = isClear ? '' : `: ${type}${isOptional ? '?' : ''}`
   const variable = KEYWORDS.has(name) ? `\`${name}\`` : name
   return `${rule.ephemeral ? '@Field(.ephemeral' + (words.length ? ', ' : '') : words.length ? '@Field(' : '@Field'}`
@@ -67,6 +67,7 @@ function typeOf(rule, sample) {
     return '[String]'
   }
   if (rule.type === 'array' || rule.type === 'object') return 'JSON'
+  if (sample?.$int || sample?.$float) return sample.$int ? 'Int' : 'Double'
   const whole = Number.isInteger(sample) ? 'Int' : 'Double'
   return { boolean: 'Bool', number: whole, string: 'String' }[typeof sample] ?? 'JSON'
 }
@@ -88,8 +89,9 @@ function json(value) {
   return `.object([${Object.entries(value).map(([name, one]) => `.init(${literal(name)}, ${json(one)})`).join(', ')}])`
 }
 
-const number = (value, type) => value?.$int ?? (value?.$float ? `.${value.$float === 'NaN' ? 'nan' : 'infinity'}`
-  : type === 'Int' ? String(Math.trunc(value)) : String(value))
+const FLOATS = { NaN: '.nan', Infinity: '.infinity', '-Infinity': '-.infinity' }
+const number = (value, type) => value?.$int ?? FLOATS[value?.$float]
+  ?? (type === 'Int' ? String(Math.trunc(value)) : String(value))
 const literal = words => JSON.stringify(words)
   .replace(MISLEADING, one => `\\u{${one.charCodeAt(0).toString(16)}}`)
   .replace(/\\u([0-9a-f]{4})/g, '\\u{$1}').replace(/\\([bf])/g, (all, one) => one === 'b' ? '\\u{8}' : '\\u{c}')
