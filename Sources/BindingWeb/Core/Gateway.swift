@@ -17,8 +17,6 @@ public struct GatewayOptions: Sendable {
 
 /// What a gateway has done since its start.
 public struct GatewayCounters: Sendable, Hashable {
-  /// Pages that are there now.
-  public var pages: UInt64 = 0
   /// Frames from the hub, and texts from pages.
   public var frames: UInt64 = 0
   public var texts: UInt64 = 0
@@ -26,7 +24,7 @@ public struct GatewayCounters: Sendable, Hashable {
   public init() {}
 
   public var list: [(name: String, value: UInt64)] {
-    [("pages", pages), ("frames", frames), ("texts", texts)]
+    [("frames", frames), ("texts", texts)]
   }
 }
 
@@ -69,9 +67,7 @@ public struct Gateway: Sendable {
   public private(set) var isLive = false
   public private(set) var counters = GatewayCounters()
 
-  public init(
-    name: String, identity: Identity, seed: UInt64, now: UInt64, options: GatewayOptions = GatewayOptions()
-  ) {
+  public init(identity: Identity, seed: UInt64, options: GatewayOptions = GatewayOptions(), now: UInt64) {
     self.identity = identity
     self.options = options
     session = seed | 1
@@ -108,7 +104,6 @@ public struct Gateway: Sendable {
 
   public mutating func arrived(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     pages[page] = now + options.helloMilliseconds
-    counters.pages = UInt64(pages.count)
   }
 
   public mutating func receive(
@@ -135,7 +130,6 @@ public struct Gateway: Sendable {
   /// Its socket is closed.
   public mutating func gone(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     pages[page] = nil
-    counters.pages = UInt64(pages.count)
   }
 
   /// The gateway ends.
@@ -146,7 +140,6 @@ public struct Gateway: Sendable {
 
   private mutating func end(_ page: PageID, _ code: UInt16, _ reason: String, _ output: inout GatewayOutput) {
     guard pages.removeValue(forKey: page) != nil else { return }
-    counters.pages = UInt64(pages.count)
     output.actions.append(.end(page, code: code, reason: reason))
   }
 }

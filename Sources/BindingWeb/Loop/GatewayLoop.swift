@@ -34,8 +34,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     let identity = Identity(
       tag: Tag(rawValue: .random(in: 1 ... .max)),
       secret: Secret(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: options.name)
-    gateway = Gateway(
-      name: options.name, identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
+    gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }
 
   /// Milliseconds of a clock that never goes back.
