@@ -13,7 +13,7 @@ struct WebChoice: ParsableArguments {
   @Flag(name: .customLong("web-open"), help: "Ask no token: everyone who reaches the page's port may read and write.")
   var webOpen = false
 
-  @Option(name: .long, help: "A folder of your own pages, served below /pages/.")
+  @Option(name: .long, help: ArgumentHelp("A folder of your own pages, served below /pages/.", valueName: "folder"))
   var pages: String?
 
   func validate() throws {

@@ -1,3 +1,4 @@
+import BindingHub
 import BindingWeb
 import BindingWire
 import Testing
