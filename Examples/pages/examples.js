@@ -13,7 +13,11 @@ export function follow(name, fields, start = () => {}) {
     start(bind.model(id))
   }
   use(main.dataset.model)
-  bind.model(main.dataset.model).propose([['default', '@description', { fields }]])
+  const own = bind.model(main.dataset.model)
+  // With each welcome, for a hub that was started anew may have forgotten it.
+  const describe = () => { if (bind.link().isLive) own.propose([['default', '@description', { fields }]]) }
+  describe()
+  bind.link().on(what => { if (what === 'state') describe() })
   bind.link().list('examples/', ({ model, fields: count }) => {
     if (count && !seen.has(model) && model.startsWith(`examples/${name}-`)) use(model)
     seen.add(model)

@@ -13,6 +13,7 @@ export class HubView {
   #pings = []
   #counted                               // { time, commits } of the last beat
   #rate
+  #news                                  // the fields of `@hub` that are to be drawn
   #isPaused = false
   #longest = new Map()                   // tag → the most milliseconds that its lease ever had left
   #peers = new Map()                     // tag → { row, cells }
@@ -32,17 +33,20 @@ export class HubView {
   // Rates.
 
   /** @param isFresh - whether this was told just now; what one joins to may be of any age. */
-  #take({ counters, sessions, store, pages }, isFresh) {
-    const time = performance.now(), commits = counters?.commits ?? 0
+  #take(values, isFresh) {
+    const time = performance.now(), commits = values.counters?.commits ?? 0
     if (isFresh && this.#counted && time - this.#counted.time > 300) {
       this.#rate = Math.max(0, commits - this.#counted.commits) / (time - this.#counted.time) * 1000
     }
     if (isFresh && !(time - this.#counted?.time <= 300)) this.#counted = { time, commits }
-    requestAnimationFrame(() => {
+    if (!this.#news) requestAnimationFrame(() => {
+      const { sessions = [], counters = {}, store, pages } = this.#news
+      this.#news = undefined
       if (this.#isPaused) return
-      this.#drawPeers(sessions ?? [])
-      this.#drawCounters(counters ?? {}, store, pages)
+      this.#drawPeers(sessions)
+      this.#drawCounters(counters, store, pages)
     })
+    this.#news = values
   }
 
   async #sample() {

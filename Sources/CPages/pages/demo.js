@@ -16,11 +16,15 @@ for (const control of document.querySelectorAll('[data-cut]')) {
   })
 }
 
-bind.model('demo', 'left').propose([
-  ['default', '@description', { fields: {
-    on: { type: 'boolean', default: false },
-    level: { type: 'number', min: 0, max: 1, step: 0.01, default: 0.3 },
-    name: { type: 'string', maxLength: 40, default: '' },
-    note: { type: 'string', maxLength: 2000, default: '' },
-  } }],
-])
+const fields = {
+  on: { type: 'boolean', default: false },
+  level: { type: 'number', min: 0, max: 1, step: 0.01, default: 0.3 },
+  name: { type: 'string', maxLength: 40, default: '' },
+  note: { type: 'string', maxLength: 2000, default: '' },
+}
+// With each welcome, for a hub that was started anew may have forgotten it.
+const describe = () => {
+  if (bind.link('left').isLive) bind.model('demo', 'left').propose([['default', '@description', { fields }]])
+}
+describe()
+bind.link('left').on(what => { if (what === 'state') describe() })
