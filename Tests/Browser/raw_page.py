@@ -53,7 +53,7 @@ class RawPage:
                 raise OSError(f"closed with {content!r}")
 
     def join(self, model: str) -> None:
-        self.say(kind="hello", tag=os.urandom(8).hex(), secret=os.urandom(16).hex(), name="stalled")
+        self.say(kind="hello", lowest=0, highest=0, tag=os.urandom(8).hex(), secret=os.urandom(16).hex(), name="stalled")
         self.hear("welcome")
         self.say(kind="join", model=model)
         while not self.hear("catchup")["last"]:
