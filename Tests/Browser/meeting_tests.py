@@ -15,8 +15,8 @@ VALUES = "(fields) => Object.fromEntries(fields.map((field) => [field, bind.mode
 def agree(stand: Stand, tabs: list[Tab]) -> dict[str, Any]:
     """Waits until hub, tabs and the Python peer show the same and nothing is unconfirmed; returns what."""
     for tab in tabs:
-        tab.until("no unconfirmed write", """() => ear.proposals().every((one) => one.decided !== null)
-            && document.querySelector("[data-light]").dataset.state === "live" """)
+        tab.until("no unconfirmed write", """() => ear.lights() === "live"
+            && !document.querySelector("[data-bind][data-state]")""")
 
     def look() -> Any:
         hub = stand.get("lamp")
@@ -41,10 +41,10 @@ def test_two_tabs_a_terminal_and_a_python_peer_converge_under_a_link_that_is_cut
     lose(left)
     left.page.fill("#name", "left, without a link")
     left.page.fill("#count", "1")
-    left.eval("() => bind.model('lamp').set('left', 'here')")
+    left.eval("() => { bind.model('lamp').set('left', 'here') }")
     right.page.fill("#note", "right")
     right.page.fill("#name", "right, meanwhile")
-    right.eval("() => bind.model('lamp').set('right', 'here')")
+    right.eval("() => { bind.model('lamp').set('right', 'here') }")
     terminal.write({"level": 55, "on": True})
     outcome = stand.python("set", "lamp", "count=2")
     same(outcome["outcome"], "committed")

@@ -25,6 +25,7 @@ from stand import Failed, Stand  # noqa: E402
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run",
          "--disable-sync",
          "--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication"]
+LONGEST_SECONDS = 60
 
 
 class Test(NamedTuple):
@@ -44,9 +45,14 @@ def collect(pattern: str | None) -> list[Test]:
     return [test for test in tests if pattern is None or re.search(pattern, test.name)]
 
 
+def late(*_: Any) -> None:
+    raise Failed(f"the test did not end within {LONGEST_SECONDS} s")
+
+
 def play(test: Test, stand: Stand) -> str | None:
     """Nothing, or why the test failed, with all that was said in it."""
     try:
+        signal.alarm(LONGEST_SECONDS)
         test.run(stand)
         return None
     except (Failed, Error, AssertionError, KeyError, IndexError, TypeError, ValueError, OSError) as error:
@@ -60,6 +66,8 @@ def play(test: Test, stand: Stand) -> str | None:
             said = (stand.folder / f"{actor.name}.err").read_text(encoding="utf-8", errors="replace").splitlines()
             lines += [f"    {actor.name} said: {line}" for line in said[-5:]]
         return "\n".join(lines)
+    finally:
+        signal.alarm(0)
 
 
 def main() -> int:
@@ -76,6 +84,7 @@ def main() -> int:
     if not tests:
         print("browser: no test matches", file=sys.stderr)
         return 1
+    signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began, failed = time.monotonic(), []
     with sync_playwright() as playwright:

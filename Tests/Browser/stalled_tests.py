@@ -8,7 +8,7 @@ import signal
 from raw_page import RawPage
 from stand import Actor, Stand, expect, same
 
-COMMITS, WARM_UP, RING, AT_ONCE = 50_000, 5_000, 1_000, 500
+COMMITS, WARM_UP, RING, AT_ONCE = 50_000, 6_000, 4_000, 2_000
 FLAT = 32 * 1024 * 1024
 TEXT = "0123456789abcdef" * 64
 

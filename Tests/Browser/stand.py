@@ -85,7 +85,8 @@ class Tab:
 
     def live(self) -> Tab:
         """Waits for the welcome, and until every model of the page has been caught up with."""
-        self.page.evaluate("() => bind.ready.then(() => true)")
+        self.eval("() => { bind.ready.then(() => { window.isReady = true; }); }")
+        self.until("the welcome", "() => window.isReady")
         self.until("an answer to every join", """() => {
             const asked = new Set(ear.said.filter((one) => one.kind === "join" && one.model).map((one) => one.model));
             const come = new Set(ear.heard.filter((one) => one.kind === "catchup" && one.last).map((one) => one.model));

@@ -80,7 +80,7 @@ def test_rule_9_nothing_is_written_during_a_composition(stand: Stand) -> None:
         person.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
     tab.until("the composition", "() => document.getElementById('name').value === 'aにほん'")
     # Another write of the page, seen by all, shows that what was to be said has been said.
-    tab.eval("() => bind.model('lamp').set('count', 1)")
+    tab.eval("() => { bind.model('lamp').set('count', 1) }")
     stand.committed("lamp", "count", 1)
     same(len(tab.proposals("name")), before, "proposals of the text that is being composed")
 
@@ -100,7 +100,7 @@ def test_a_control_writes_when_its_attribute_says(stand: Stand) -> None:
         field = selector[1:]
         tab.page.click(selector)
         tab.page.keyboard.type("attic")
-        tab.eval("() => bind.model('lamp').set('count', (bind.model('lamp').get('count') ?? 0) + 1)")
+        tab.eval("() => { bind.model('lamp').set('count', (bind.model('lamp').get('count') ?? 0) + 1) }")
         stand.committed("lamp", "count", tab.get("lamp", "count"))
         same(tab.proposals(field), [], f"proposals of {field} before {ends}")
         tab.page.keyboard.press(ends)
@@ -148,7 +148,7 @@ def test_half_typed_numbers_are_not_written(stand: Stand) -> None:
     tab = stand.tab().live()
     tab.page.click("#count")
     tab.page.keyboard.type("-")
-    tab.eval("() => bind.model('lamp').set('name', 'mark')")
+    tab.eval("() => { bind.model('lamp').set('name', 'mark') }")
     stand.committed("lamp", "name", "mark")
     same(tab.proposals("count"), [], "proposals of a minus sign alone")
     tab.page.keyboard.type("12")
