@@ -36,8 +36,7 @@ struct Agenda<Entry> {
   }
 
   mutating func take() -> (time: UInt64, entry: Entry)? {
-    guard let first = heap.first, let entry = slots[Int(first.slot)] else { return nil }
-    slots[Int(first.slot)] = nil
+    guard let first = heap.first, let entry = slots[Int(first.slot)].take() else { return nil }
     free.append(first.slot)
     let last = heap.removeLast()
     guard !heap.isEmpty else { return (first.time, entry) }

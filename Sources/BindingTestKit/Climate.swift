@@ -86,7 +86,7 @@ public struct Climate: Sendable {
     requestDelay = [1, 5, 40, 300][chance.below(4)]
     publishDelay = [1, 5, 40, 300][chance.below(4)]
     pace = [5, 40, 200][chance.below(3)]
-    steps = 12 + chance.below(22)
+    steps = 12 + chance.below(15)
     hasOutboxes = chance.perMille(500)
     drawMore(from: &chance)
   }

@@ -67,10 +67,14 @@ struct Ledger {
 
   func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
 
-  func entry(_ place: Place) -> Entry? { step(place)?.entry }
+  func entry(_ place: Place) -> Entry? {
+    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].entry }
+  }
 
   /// The whole model at a version; nil if there never was that version.
-  func state(_ place: Place) -> State? { step(place)?.state }
+  func state(_ place: Place) -> State? {
+    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].state }
+  }
 
   /// The models as the log leaves them.
   func head(of model: Int) -> State { present[model] }
@@ -212,11 +216,10 @@ struct Ledger {
 
   // MARK: Places
 
-  private func step(_ place: Place) -> Step? {
-    guard let life = lives[place.model].lastIndex(where: { $0.epoch == place.epoch }),
-      place.version < lives[place.model][life].steps.count
-    else { return nil }
-    return lives[place.model][life].steps[Int(place.version)]
+  /// The life that has come to that version; nil if none has.
+  private func life(holding place: Place) -> Int? {
+    let lives = lives[place.model]
+    return lives.indices.last { lives[$0].epoch == place.epoch && place.version < lives[$0].steps.count }
   }
 
   private mutating func setEntry(_ entry: Entry, at place: Place) {
@@ -231,7 +234,7 @@ struct Ledger {
 
   private mutating func make(_ place: Place) -> Int {
     let life: Int
-    if let known = lives[place.model].lastIndex(where: { $0.epoch == place.epoch }) {
+    if let known = lives[place.model].indices.last(where: { lives[place.model][$0].epoch == place.epoch }) {
       life = known
     } else {
       life = lives[place.model].count

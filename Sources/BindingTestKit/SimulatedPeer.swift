@@ -4,21 +4,38 @@ import BindingWire
 /// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to
 /// its promises.
 final class SimulatedPeer {
-  struct Write {
+  /// What its application wrote. A class: it is looked at with each reveal, and a copy would count a reference to each
+  /// of its parts.
+  final class Write {
     let model: Int
     /// What it set, of the fields that have plain values.
     let fields: [(field: Int, value: FieldValue)]
     let isPlain: Bool
-    var condition: Condition?
+    let condition: Condition?
     /// What it put into fields that gather, with all that it took the place of.
-    var gathered: [(field: Int, element: Int)] = []
+    @exclusivity(unchecked) var gathered: [(field: Int, element: Int)]
     /// The value with which it did.
-    var original: FieldValue?
+    let original: FieldValue?
     /// How often its application was asked what becomes of it.
-    var questions = 0
+    @exclusivity(unchecked) var questions = 0
     /// An addition to text, or one answer too many.
-    var mayBeRefused = false
-    var isWithdrawn = false
+    let mayBeRefused: Bool
+    @exclusivity(unchecked) var isWithdrawn: Bool
+
+    init(
+      model: Int, fields: [(field: Int, value: FieldValue)], isPlain: Bool, condition: Condition? = nil,
+      gathered: [(field: Int, element: Int)] = [], original: FieldValue? = nil, mayBeRefused: Bool,
+      isWithdrawn: Bool = false
+    ) {
+      self.model = model
+      self.fields = fields
+      self.isPlain = isPlain
+      self.condition = condition
+      self.gathered = gathered
+      self.original = original
+      self.mayBeRefused = mayBeRefused
+      self.isWithdrawn = isWithdrawn
+    }
   }
   /// The last plain write of a field, whose value shows.
   struct Plain {
@@ -34,7 +51,8 @@ final class SimulatedPeer {
   /// The number under which the hub knows the present one.
   @exclusivity(unchecked) var hubSide = -1
   @exclusivity(unchecked) var isConnected = false
-  @exclusivity(unchecked) var topics: Swift.Set<[UInt8]> = []
+  /// The beats and models that it has subscribed to; too few to be worth hashing.
+  @exclusivity(unchecked) var topics: [Topic] = []
   @exclusivity(unchecked) var sessionOnTheWire: SessionID = 0
   @exclusivity(unchecked) var life = 0
   /// While its process is stopped, what arrives waits.

@@ -64,17 +64,21 @@ public enum Situation: String, CaseIterable, Sendable {
   case stranger = "stranger refused"
 }
 
+extension Situation {
+  /// Counted from 0 in the order of `allCases`. A case with nothing beside it lies in memory as that number; to ask for
+  /// its words and hash them would cost more than what is counted.
+  fileprivate var place: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
+}
+
 /// How often each situation occurred.
 public struct Counts: Sendable {
   private var counts = [UInt64](repeating: 0, count: Situation.allCases.count)
-  private static let places = Dictionary(
-    uniqueKeysWithValues: Situation.allCases.enumerated().map { ($0.element, $0.offset) })
 
   public init() {}
 
   public subscript(situation: Situation) -> UInt64 {
-    get { counts[Counts.places[situation] ?? 0] }
-    set { counts[Counts.places[situation] ?? 0] = newValue }
+    get { counts[situation.place] }
+    set { counts[situation.place] = newValue }
   }
 
   public mutating func add(_ other: Counts) {

@@ -29,7 +29,6 @@ extension World {
         .trueReplica,
         "p\(peer.index) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
     }
-    var base = WriteID?.none
     for field in 0..<SimulatedField.count {
       let mine = glimpse.committed[field]
       if mine != truth[field] {
@@ -39,19 +38,18 @@ extension World {
             + "\(describe(mine)), the hub had \(describe(truth[field]))"
         )
       }
-      if field < SimulatedField.plain || field == SimulatedField.description, let mine,
-        let id = peer.writers[mine]
-      {
-        base = max(base ?? id, id)
-      }
     }
-    try checkOverlay(reveal, model, of: peer, over: base)
+    try checkOverlay(reveal, model, of: peer)
   }
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
-  private func checkOverlay(
-    _ reveal: Reveal, _ model: Int, of peer: SimulatedPeer, over base: WriteID?
-  ) throws(Broken) {
+  private func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
+    if glimpse.laidOver.isEmpty { return }
+    // The last of its own writes that the committed values hold.
+    var base = WriteID?.none
+    for field in 0..<SimulatedField.count where field < SimulatedField.plain || field == SimulatedField.description {
+      if let value = glimpse.committed[field], let id = peer.writers[value] { base = max(base ?? id, id) }
+    }
     for id in glimpse.laidOver {
       guard let write = peer.undecided[id] else { continue }
       for (field, value) in write.fields {

@@ -56,7 +56,10 @@ extension World {
 
   private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
     guard hub != nil, peers[peer].hubSide == generation else { return }
-    if isOn { peers[peer].topics.insert(topic) } else { peers[peer].topics.remove(topic) }
+    if let published = World.topic(of: topic) {
+      peers[peer].topics.removeAll { $0 == published }
+      if isOn { peers[peer].topics.append(published) }
+    }
     topic.withUnsafeBytes {
       if isOn {
         hub?.subscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput)
@@ -148,21 +151,26 @@ extension World {
       try checkTold()
     } while try store()
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
-    var frames: [(HubOutput.Destination, [UInt8])] = []
-    frames.reserveCapacity(hubOutput.frameCount)
-    hubOutput.forEachFrame { frames.append(($0, Array($1))) }
-    hubOutput.removeAll()
-    checkedFrames = 0
-    for (destination, frame) in frames {
+    // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
+    hubOutput.forEachFrame { destination, bytes in
+      let frame = Array(bytes)
       switch destination {
       case .connection(let connection):
-        guard let peer = peers.first(where: { $0.hubSide == Int(connection) }) else { continue }
+        guard let peer = peers.first(where: { $0.hubSide == Int(connection) }) else { return }
         sendDown(frame, to: peer, isPublished: false)
       case .publish:
-        let topic = Array(frame.prefix(4))
+        guard let topic = World.topic(of: frame.prefix(4)) else { return }
         for peer in peers where peer.topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
       }
     }
+    hubOutput.removeAll()
+    checkedFrames = 0
+  }
+
+  /// What a subscription of four bytes asks for, or what such a frame begins with; nil for another length, that of a
+  /// session's own topic.
+  private static func topic(of bytes: some Collection<UInt8>) -> Topic? {
+    bytes.count == 4 ? bytes.reduce(0 as Topic) { $0 << 8 | Topic($1) } : nil
   }
 
   /// A peer has proven to the hub that commits are missing.

@@ -104,10 +104,14 @@ extension World {
     let peer = peers[index]
     peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
     if !peer.output.actions.isEmpty {
+      // More may be wanted meanwhile, further in: that finds no room and makes its own.
       var output = PeerOutput()
+      swap(&output, &emptyOutput)
       swap(&output, &peer.output)
       for action in output.actions { try carryOut(action, of: peer) }
       if peer.heir != nil { try tellHeir(output.actions, of: index) }
+      output.removeAll()
+      swap(&output, &emptyOutput)
     } else if peer.heir != nil {
       try tellHeir([], of: index)
     }

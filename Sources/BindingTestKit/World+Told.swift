@@ -65,7 +65,7 @@ extension World {
         .soundJoin, "p\(peer) joined \(joined.model) with \(undecided - 1) decided; the stored mark is \(mark)")
     }
     guard joined.way == .published, peers[peer].isConnected else { return }
-    if !peers[peer].topics.contains(Topics.bytes(joined.topic)) {
+    if !peers[peer].topics.contains(joined.topic) {
       throw broken(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
     }
   }

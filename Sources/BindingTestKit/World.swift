@@ -72,6 +72,8 @@ public final class World {
   @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedPeer.Write)?
   /// Words and numbers that were put into fields that gather.
   @exclusivity(unchecked) var gatheredCount = 0
+  /// Room for what a peer wants done: that of the last which wanted something.
+  @exclusivity(unchecked) var emptyOutput = PeerOutput()
   /// What the peer shows that is looked at.
   @exclusivity(unchecked) var glimpse = Glimpse()
   /// The kind of message that a peer is reading.
@@ -138,15 +140,7 @@ public final class World {
         try deliver(frame, generation, to: peer)
       }
     case .connect(let peer, let generation): try connect(peer, generation)
-    case .tickPeer(let peer, let life):
-      guard peers[peer].life == life else { return }
-      let due = peers[peer].read { $0.nextDeadline }
-      if !peers[peer].isPaused, due <= peerNow(peer) {
-        peers[peer].session.tick(now: peerNow(peer), into: &peers[peer].output)
-        try settle(peer)
-      }
-      let wait = due == .max ? 200 : min(due - min(due, peerNow(peer)), 200)
-      agenda.add(.tickPeer(peer: peer, life: life), at: now + max(wait, 25))
+    case .tickPeer(let peer, let life): if peers[peer].life == life { try tick(peers[peer]) }
     case .act(let peer): try act(peer)
     case .startHub: if hub == nil { try startHub() }
     case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
@@ -160,15 +154,27 @@ public final class World {
     }
   }
 
-  func deliver(_ frame: [UInt8], _ generation: Int, to peer: Int) throws(Broken) {
-    guard peers[peer].generation == generation else { return }
+  private func tick(_ peer: SimulatedPeer) throws(Broken) {
+    let (life, time) = (peer.life, now + peer.clockOffset)
+    let due = peer.read { $0.nextDeadline }
+    if !peer.isPaused, due <= time {
+      peer.session.tick(now: time, into: &peer.output)
+      try settle(peer.index)
+    }
+    let wait = due == .max ? 200 : min(due - min(due, time), 200)
+    agenda.add(.tickPeer(peer: peer.index, life: life), at: now + max(wait, 25))
+  }
+
+  func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Broken) {
+    guard peers[index].generation == generation else { return }
     counts[.delivered] += 1
-    note("hub → p\(peer)  \(World.words(ofHubFrame: frame))")
+    note("hub → p\(index)  \(World.words(ofHubFrame: frame))")
     delivering = HubMessageKind(rawValue: frame[4])
     defer { delivering = nil }
-    if delivering == .catchup { lookAtSnapshot(frame, for: peer) }
-    frame.withUnsafeBytes { peers[peer].session.receive($0, now: peerNow(peer), into: &peers[peer].output) }
-    try settle(peer)
+    if delivering == .catchup { lookAtSnapshot(frame, for: index) }
+    let (now, peer) = (peerNow(index), peers[index])
+    frame.withUnsafeBytes { peer.session.receive($0, now: now, into: &peer.output) }
+    try settle(index)
   }
 
   func peerNow(_ peer: Int) -> UInt64 { now + peers[peer].clockOffset }

@@ -40,8 +40,9 @@ extension PeerModel {
     }
     guard !outbox.isEmpty else { return }
     glimpse.laidOver.append(contentsOf: outbox.laidOver)
-    for place in fields.indices where meant[place] {
-      glimpse.shown[place] = outbox.shown(fields[place], over: glimpse.committed[place])
+    for field in outbox.fields {
+      guard let place = fields.firstIndex(of: field), meant[place] else { continue }
+      glimpse.shown[place] = outbox.shown(field, over: glimpse.committed[place])
     }
   }
 }

@@ -24,11 +24,8 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   subscript(key: Key) -> Element? {
     get { place(of: key).map { list[$0] } }
     set {
-      switch (place(of: key), newValue) {
-      case (let place?, let element?): list[place] = element
-      case (nil, let element): putBack(element, key)
-      case (_?, nil): _ = removeValue(forKey: key)
-      }
+      guard let place = place(of: key) else { return putBack(newValue, key) }
+      if let element = newValue { list[place] = element } else { _ = removeValue(forKey: key) }
     }
     _modify {
       // Moved out and in again, so that nothing of it is copied while it changes.

@@ -137,7 +137,11 @@ struct Outbox: Sendable {
 
   /// What is to be sent with the next drain, oldest first.
   var toSend: [WriteID] {
-    order.filter { id in
+    // Most often there is nothing: that is seen without looking each up in its order.
+    guard pending.indices.contains(where: { pending[at: $0].needsSending && pending[at: $0].isUndecided }) else {
+      return []
+    }
+    return order.filter { id in
       pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
     }
   }
@@ -186,6 +190,9 @@ struct Outbox: Sendable {
   var laidOver: [WriteID] {
     order.filter { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false }
   }
+
+  /// The fields that writes lie over, in no order.
+  var fields: some Collection<String> { over.keys }
 
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
@@ -251,7 +258,9 @@ struct Outbox: Sendable {
 
   /// Takes out what the replica has reached. Returns the fields concerned.
   mutating func drop(reached version: Version) -> [String] {
-    if order.isEmpty { return [] }
+    // Most often there is nothing: that is seen without looking each up in its order.
+    guard pending.indices.contains(where: { place in pending[at: place].committedAt.map { $0 <= version } ?? false })
+    else { return [] }
     let done = order.filter { id in
       pending.place(of: id).flatMap { pending[at: $0].committedAt }.map { $0 <= version } ?? false
     }

@@ -104,11 +104,11 @@ struct PeerModel: Sendable {
     var changes: [ShownChange] = []
     var confirmed: [String] = []
     for place in replica.takeTouched() {
-      let field = replica.fields[place]
-      if let change = replica.show(outbox.shown(field.name, over: field.value), at: place) {
+      let (name, committed) = (replica.fields[place].name, replica.fields[place].value)
+      if let change = replica.show(outbox.shown(name, over: committed), at: place) {
         changes.append(change)
       } else {
-        confirmed.append(field.name)
+        confirmed.append(name)
       }
     }
     #if MUTANTS

@@ -17,7 +17,7 @@ extension Session {
       models[id]?.replica.forgetIDs()
       return rejoin(id, now: now, &output)
     }
-    defer { models[id] = model }
+    defer { giveBack(&model) }
     var names = cursor.names
     while try names.next() { _ = model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) }
     var origins: [Origin] = []

@@ -60,7 +60,7 @@ extension Session {
     model.touch(overlay.map(\.field))
     model.note(.local)
     model.localHops = max(model.localHops, proposal.hops)
-    models[id] = model
+    giveBack(&model)
     return write
   }
 
@@ -126,12 +126,12 @@ extension Session {
       case .expected(let next):
         sendAgain(from: next, in: &model)
         if model.outbox.id(of: next) == nil, model.outbox.inFlight > 0, model.isCurrent {
-          models[id] = model
+          giveBack(&model)
           rejoin(id, now: now, &output)
           continue
         }
       }
-      models[id] = model
+      giveBack(&model)
     }
   }
 
@@ -196,7 +196,8 @@ extension Session {
   private mutating func tell(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain: those are put in order, not all.
     for id in ids(where: { models[at: $0].cause != nil }) {
-      if let reveal = models[id]?.takeReveal() { output.add(.reveal(reveal)) }
+      guard let place = models.place(of: id), let reveal = models[at: place].takeReveal() else { continue }
+      output.add(.reveal(reveal))
     }
     noteHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
@@ -270,7 +271,7 @@ extension Session {
         bytes += sent.bytes
       }
       model.sendsFrom = 0
-      models[id] = model
+      giveBack(&model)
     }
     if !batch.isEmpty { say(.propose(batch), now: now, &output) }
   }
