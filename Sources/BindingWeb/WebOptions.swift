@@ -37,8 +37,9 @@ public struct WebLimits: Sendable, Hashable {
   /// Between two WebSocket pings, and after how long without a sign of life a page is taken for dead.
   public var pingMilliseconds: Int64 = 10_000
   public var silenceMilliseconds: Int64 = 30_000
-  /// Bytes that wait for a page: from the first on the machine tells it nothing more, from the second on it does again,
-  /// and at the third, which answers to a page's own questions may reach, the page is closed.
+  /// Bytes that wait for a page: from the first on it counts as full, and is neither read nor told of commits before
+  /// fewer than the second are left. What it is told all the same meanwhile, news of new models and answers, may have
+  /// the third; past it the page is closed.
   public var fullBytes = 65_536
   public var roomBytes = 32_768
   public var waitingBytes = 1_048_576

@@ -32,6 +32,20 @@ struct RequestTests {
     }
   }
 
+  @Test("every file of the pages is part of the program, as it stands in its folder")
+  func everyFile() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let folder = root.appendingPathComponent("Sources/CPages/pages")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.count > 8)
+    for name in names {
+      let target = ["dashboard.html": "/", "demo.html": "/demo", "form.html": "/form/x"][name] ?? "/\(name)"
+      let file = try Data(contentsOf: folder.appendingPathComponent(name))
+      #expect(try site.ask("GET", target).body == [UInt8](file), "\(name)")
+    }
+  }
+
   @Test("a file that the browser has is not sent again")
   func sameFile() throws {
     let tag = try #require(try site.ask("GET", "/bind.js")["etag"])

@@ -198,21 +198,6 @@ struct PageLifeTests {
     #expect(try site.refusals("flood") == 0)
   }
 
-  @Test("a page that asks for more than may wait for it is closed")
-  func backlog() throws {
-    let site = try Site {
-      $0.limits.messagesAtOnce = 1_000_000
-      $0.limits.roomBytes = 500
-      $0.limits.fullBytes = 1_000
-      $0.limits.waitingBytes = 2_000
-    }
-    let page = try site.welcomedPage()
-    let ping = RawClient.frame(0x81, Array(#"{"kind":"ping","token":1}"#.utf8))
-    page.send([UInt8]((0..<3_000).flatMap { _ in ping }))
-    #expect(try page.closeCode() == 1008)
-    #expect(try site.refusals("backlog") == 1)
-  }
-
   @Test("pages hear that the gateway goes")
   func goes() throws {
     let site = try Site()

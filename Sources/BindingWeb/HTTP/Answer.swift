@@ -10,15 +10,15 @@ struct Answer {
   /// Whether the connection ends with it.
   var closes = false
   /// Why it is a refusal, to be counted.
-  var refusal: Refusal?
+  var refusal: WebRefusal?
 
   /// A sentence for people: what is wrong, and what to do.
-  static func says(_ status: HTTPResponseStatus, _ text: String, _ refusal: Refusal? = nil) -> Answer {
+  static func says(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal? = nil) -> Answer {
     Answer(status: status, body: ByteBuffer(string: text + "\n"), headers: [Answer.notKept], refusal: refusal)
   }
 
   /// The last word on a connection that does not follow the rules.
-  static func closing(_ status: HTTPResponseStatus, _ text: String, _ refusal: Refusal) -> Answer {
+  static func closing(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal) -> Answer {
     var answer = says(status, text, refusal)
     answer.closes = true
     return answer

@@ -1,5 +1,5 @@
 /// Why a connection, a request or a message was refused.
-enum Refusal: CaseIterable {
+enum WebRefusal: CaseIterable {
   // Of connections.
   case tooManyConnections, slowRequest
   // Of requests.
@@ -20,9 +20,9 @@ struct WebCounters {
   var bytesOut: UInt64 = 0
   /// How often a page took no more for a while.
   var fullPages: UInt64 = 0
-  private var refused: [Refusal: UInt64] = [:]
+  private var refused: [WebRefusal: UInt64] = [:]
 
-  mutating func count(_ refusal: Refusal) { refused[refusal, default: 0] += 1 }
+  mutating func count(_ refusal: WebRefusal) { refused[refusal, default: 0] += 1 }
 
   var list: [(name: String, value: UInt64)] {
     [
@@ -31,5 +31,5 @@ struct WebCounters {
     ]
   }
 
-  var refusals: [(name: String, value: UInt64)] { Refusal.allCases.map { ("\($0)", refused[$0] ?? 0) } }
+  var refusals: [(name: String, value: UInt64)] { WebRefusal.allCases.map { ("\($0)", refused[$0] ?? 0) } }
 }

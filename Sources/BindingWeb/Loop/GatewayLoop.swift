@@ -10,6 +10,8 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   let questions: HubQuestions
   var counters = WebCounters()
   private(set) var frontDesk: FrontDesk?
+  /// How often what the machine wanted has been carried out.
+  private(set) var turns: UInt64 = 0
   /// Connections that are open now.
   private(set) var connections = 0
 
@@ -160,6 +162,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   }
 
   private func carryOut() {
+    turns += 1
     let actions = output.actions
     output.removeAll()
     var told: Set<PageID> = []

@@ -13,6 +13,9 @@ final class PageSocket: ChannelInboundHandler {
   private var page: PageID?
   private var lastHeard = NIODeadline.now()
   private var nextPing: Scheduled<Void>?
+  /// The turn of the loop in which the page took no more; nil while it does. And the bytes that it was told since.
+  private var fullSince: UInt64?
+  private var toldWhileFull = 0
   /// The gateway's last word is on its way: what still comes is passed over.
   private var isEnding = false
 
@@ -30,10 +33,11 @@ final class PageSocket: ChannelInboundHandler {
     loop.counters.bytesOut += UInt64(text.count)
     let frame = WebSocketFrame(fin: true, opcode: .text, data: context.channel.allocator.buffer(bytes: text))
     context.write(wrapOutboundOut(frame), promise: nil)
-    let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-    if waiting > limits.waitingBytes {
-      refuse(.backlog, 1008, "too much was asked for at once: read the answers first")
-    }
+    // What the machine had ready when the page became full is no fault of the page; what comes to it all the same
+    // afterwards, such as news of others, must not fill the memory.
+    guard let fullSince, fullSince < loop.turns else { return }
+    toldWhileFull += text.count
+    if toldWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "what it asked for is not read") }
   }
 
   func flush() { context?.flush() }
@@ -110,6 +114,8 @@ final class PageSocket: ChannelInboundHandler {
     if let page, !isEnding {
       let isWritable = context.channel.isWritable
       reads(isWritable)
+      fullSince = isWritable ? nil : loop.turns
+      toldWhileFull = 0
       if isWritable { loop.hasRoom(page) } else { loop.isFull(page) }
     }
     context.fireChannelWritabilityChanged()
@@ -134,7 +140,7 @@ final class PageSocket: ChannelInboundHandler {
 
   // MARK: The end
 
-  private func refuse(_ refusal: Refusal, _ code: UInt16, _ reason: String) {
+  private func refuse(_ refusal: WebRefusal, _ code: UInt16, _ reason: String) {
     loop.counters.count(refusal)
     leave()
     end(code: code, reason: reason)
