@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
     .library(name: "BindingHub", targets: ["BindingHub"]),
     .library(name: "BindingStore", targets: ["BindingStore"]),
+    .library(name: "BindingWeb", targets: ["BindingWeb"]),
     .library(name: "BindingWire", targets: ["BindingWire"]),
     .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
     .executable(name: "bindhub", targets: ["bindhub"]),
@@ -31,6 +32,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -57,12 +59,22 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
+    .target(name: "CPages", exclude: ["pages"]),
+    .target(
+      name: "BindingWeb",
+      dependencies: [
+        "BindingHub", "BindingPeer", "BindingWire", "CPages", .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
     .target(name: "CStoreDisk"),
     .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingWire",
+        "BindingHub", "BindingStore", "BindingWeb", "BindingWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -102,6 +114,12 @@ let package = Package(
       name: "BindingStoreTests",
       dependencies: [
         "BindingHub", "BindingStore", "BindingWire", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BindingWebTests",
+      dependencies: [
+        "BindingHub", "BindingPeer", "BindingWeb", "BindingWire", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),

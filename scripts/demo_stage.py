@@ -118,16 +118,25 @@ class Stage:
 
     def run(self, *arguments: str, code: int = 0) -> tuple[float, str]:
         """Runs `bindpeer` to its end, as in a shell; returns when it was started and what it said."""
+        self.tell("shell", "$ bindpeer " + " ".join(arguments))
+        return self._run("shell", [str(self.bin / "bindpeer"), *arguments], code)
+
+    def run_python(self, python: str, *arguments: str) -> tuple[float, str]:
+        """Runs the peer that is one Python file."""
+        peer = Path(__file__).resolve().parent.parent / "Examples" / "python" / "bindpeer.py"
+        self.tell("python", "$ python3 Examples/python/bindpeer.py " + " ".join(arguments))
+        return self._run("python", [python, str(peer), *arguments], 0)
+
+    def _run(self, name: str, command: list[str], code: int) -> tuple[float, str]:
         at = time.monotonic()
-        self.tell("shell", "$ bindpeer " + " ".join(arguments), at)
         done = subprocess.run(
-            [self.bin / "bindpeer", *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=LIMIT_SECONDS, start_new_session=True, check=False,
+            command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=LIMIT_SECONDS, start_new_session=True, check=False,
         )
         for line in (done.stdout + done.stderr).splitlines():
-            self.tell("shell", line)
+            self.tell(name, line)
         if done.returncode != code:
-            raise Failed(f"bindpeer {arguments[0]} ended with {done.returncode}, not {code}")
+            raise Failed(f"{name} ended with {done.returncode}, not {code}")
         return at, done.stdout
 
     def end(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import statistics
@@ -16,6 +17,7 @@ from typing import Any, Callable
 sys.dont_write_bytecode = True
 
 from demo_stage import Actor, Failed, Line, Stage  # noqa: E402
+from raw_page import RawPage  # noqa: E402
 
 STAY_SECONDS = 3600.0
 SHOWN_LINES = 3
@@ -40,11 +42,17 @@ def pace(watch: Actor, first: int, count: int) -> float:
     return statistics.median(later.at - earlier.at for earlier, later in zip(commits, commits[1:]))
 
 
+def start_hub(stage: Stage, page: str) -> tuple[Actor, str]:
+    """A hub that serves the page, and the page's address with its token."""
+    hub = stage.start("hub", "bindhub", "serve", "--listen", stage.address, "--web", page, "--exit-with-stdin")
+    line = hub.expect("where its page is", lambda line: line.text.startswith("web http"))
+    return hub, line.text.removeprefix("web ")
+
+
 def share_this_machine(stage: Stage) -> Actor:
     stage.begin("a process shares this machine's vitals, a terminal watches them")
     watch = stage.start("watch", "bindpeer", "watch", "vitals/", "--json", "--wait-for-hub")
-    hub = stage.start("hub", "bindhub", "serve", "--listen", stage.address, "--exit-with-stdin")
-    hub.expect("where it listens", lambda line: line.text.startswith("listening"))
+    hub, _ = start_hub(stage, "127.0.0.1:0")
     stage.start("vitals", "vitals")
     first = watch.expect("vitals", lambda line: "uptime" in line.changes)
     stage.tell("watch", first.text, first.at)
@@ -112,7 +120,7 @@ def conflict(stage: Stage) -> None:
     stage.tell("demo", f"exit code 3: level was no longer as of version {version}")
 
 
-def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south: Actor) -> None:
+def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south: Actor) -> str:
     stage.begin("the hub is killed; both sides go on writing")
     epoch = watch.lines[-1].json["epoch"]
     marks = {actor.name: len(actor.lines) for actor in (watch, north, south)}
@@ -125,14 +133,14 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
 
     stage.begin("a hub is started again: the same log, in the same epoch")
     back = time.monotonic()
-    stage.start("hub", "bindhub", "serve", "--listen", stage.address, "--exit-with-stdin")
+    _, page = start_hub(stage, "127.0.0.1:0")
+    # Who comes back after both edits are committed sees them folded into one change.
     last: dict[str, Line] = {}
     for side in (watch, north, south):
-        for _, fields in sides:
-            line = side.expect(f"{fields} in the same epoch", lambda line, fields=fields: (
-                line.json.get("epoch") == epoch and fields.items() <= line.changes.items()), marks[side.name])
-            if side.name not in last or last[side.name].json["version"] < line.json["version"]:
-                last[side.name] = line
+        for name, value in (("colour", "red"), ("shade", "linen")):
+            side.expect(f"{name} in the same epoch", lambda line, name=name, value=value: (
+                line.json.get("epoch") == epoch and line.changes.get(name) == value), marks[side.name])
+        last[side.name] = [line for line in side.lines[marks[side.name]:] if "level" in line.changes][-1]
     for line in watch.lines[marks[watch.name]:]:
         stage.tell("lamp", line.text, line.at)
     stage.tell("demo", f"both edits seen on all sides {milliseconds(back, max(line.at for line in last.values()))} "
@@ -152,6 +160,28 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     stage.tell("demo", "colour and shade, each written on one side, both stand")
     stage.tell("demo", f"level was written on both sides; everywhere it is {values['level']}, by "
                f"{record['meta']['level']['origin']}, the later in the hub's order")
+    return page
+
+
+def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
+    stage.begin("a page, a terminal and a Python program move the same lamp")
+    origin, token = url.split("/?token=")
+    page = RawPage(origin, token)
+    page.join("lamp", "page")
+    seen_before, begin = len(watch.lines), time.monotonic()
+    page.say(kind="propose", model="lamp", number=1, operations=[["set", "level", 0.25]])
+    seen = watch.expect("the page's level", has("level", 0.25), seen_before)
+    stage.tell("page", "sets lamp.level=0.25", begin)
+    stage.tell("lamp", f"{seen.text}   {milliseconds(begin, seen.at)} after the page wrote", seen.at)
+    writers = [("shell", 0.5, lambda: stage.run("set", "lamp.level=0.5"))]
+    if python := os.environ.get("BINDBUS_PYTHON"):
+        writers.append(("python", 0.75, lambda: stage.run_python(python, "set", "lamp", "level=0.75")))
+    for writer, level, write in writers:
+        write()
+        while ["level", level] not in page.hear("commits")["commits"][-1]["changes"]:
+            pass
+        stage.tell("page", f"shows level {level}, set by the {writer}")
+    page.end()
 
 
 def play(stage: Stage, seconds: float) -> None:
@@ -159,12 +189,14 @@ def play(stage: Stage, seconds: float) -> None:
     watch = set_and_watch(stage)
     north, south = write_to_and_fro(stage)
     conflict(stage)
-    edit_without_hub(stage, hub, watch, north, south)
+    url = edit_without_hub(stage, hub, watch, north, south)
+    move_from_everywhere(stage, watch, url)
     stage.begin("every step happened")
     left = stage.began + seconds - time.monotonic()
     if left > 0:
-        print(f"All stays up for {left:.0f} s more, until Ctrl-C. From another terminal:\n"
-              f"  export BINDPEER_HUB={stage.address}\n  {stage.bin}/bindpeer watch", flush=True)
+        print(f"All stays up for {left:.0f} s more, until Ctrl-C. Open the page:\n  {url}\n"
+              f"From another terminal:\n"
+              f"  export BINDPEER_HUB={stage.address}\n  {stage.bin}/bindpeer set lamp.level=0.9", flush=True)
         time.sleep(left)
 
 

@@ -1,6 +1,6 @@
 /// Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing beyond U+10FFFF). Allocates nothing.
-enum UTF8Check {
-  static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+package enum UTF8Check {
+  package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     while index < bytes.count {
       if bytes[index] < 0x80 {

@@ -17,6 +17,8 @@ struct BindHubCommand: ParsableCommand {
     subcommands: [
       Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Check.self, Compact.self,
     ])
+
+  static func main() { main(WebChoice.completed(Array(CommandLine.arguments.dropFirst()))) }
 }
 
 /// Ends the program with a sentence and the code that scripts look at.

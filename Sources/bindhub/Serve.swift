@@ -1,6 +1,7 @@
 import ArgumentParser
 import BindingHub
 import BindingStore
+import BindingWeb
 import BindingWire
 import Dispatch
 import Foundation
@@ -17,6 +18,8 @@ struct Serve: ParsableCommand {
   var listen: [String] = []
 
   @OptionGroup var place: StoreChoice
+
+  @OptionGroup var webChoice: WebChoice
 
   @Option(
     help: "What a commit survives before it is told: 'process' the end of the hub, 'disk' the loss of power, 'memory'.")
@@ -37,7 +40,9 @@ struct Serve: ParsableCommand {
   @Option(name: .long, help: "Write every commit to this file before it is published; for the check of histories.")
   var history: String?
 
-  @Flag(name: .long, help: "Allow tcp:// beyond this machine, where anyone who reaches the port may read and write.")
+  @Flag(
+    name: .long,
+    help: "Allow tcp:// and --web beyond this machine, where anyone who reaches the port may read and write.")
   var insecure = false
 
   @Flag(
@@ -82,14 +87,16 @@ struct Serve: ParsableCommand {
       let grade: Durability = durability == .disk ? .disk : .process
       options.store = { () throws(StoreError) in try SQLiteStore.open(path: path, durability: grade) }
     }
+    let web = webChoice.options(isInsecureAllowed: insecure)
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     do throws(HubFailure) {
       Serve.allowManyConnections()
       let hub = try Hub(options: options, log: log)
       try hub.start()
-      stopWhenAsked(hub)
-      announce(hub)
+      let gateway = Serve.serve(hub, web, log)
+      stopWhenAsked(hub, gateway)
+      announce(hub, gateway)
       do throws(StoreError) {
         try hub.wait()
       } catch {
@@ -113,16 +120,31 @@ struct Serve: ParsableCommand {
     _ = setrlimit(resource, &limit)
   }
 
-  /// One line per address on standard output: a script that asked for any free port reads there which it got.
-  private func announce(_ hub: Hub) {
-    for address in hub.addresses { FileHandle.standardOutput.write(Data("listening \(address)\n".utf8)) }
+  /// Serves pages; a hub whose pages cannot be served does not run either.
+  private static func serve(_ hub: Hub, _ options: WebOptions?, _ log: Logger) -> WebGateway? {
+    guard let options else { return nil }
+    let gateway = WebGateway(hub: hub, options: options, log: log)
+    do throws(WebFailure) {
+      try gateway.start()
+    } catch {
+      hub.stop()
+      fail(error.description, error.exitCode)
+    }
+    return gateway
   }
 
-  private func stopWhenAsked(_ hub: Hub) {
+  /// One line per address on standard output: a script that asked for any free port reads there which it got.
+  private func announce(_ hub: Hub, _ gateway: WebGateway?) {
+    let lines = hub.addresses.map { "listening \($0)\n" } + (gateway.map { ["web \($0.url)\n"] } ?? [])
+    for line in lines { FileHandle.standardOutput.write(Data(line.utf8)) }
+  }
+
+  private func stopWhenAsked(_ hub: Hub, _ gateway: WebGateway?) {
     for signal in [SIGTERM, SIGINT] {
       Foundation.signal(signal, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
       source.setEventHandler {
+        gateway?.stop()
         hub.stop()
         Foundation.exit(signal == SIGINT ? 130 : 0)
       }
@@ -132,6 +154,7 @@ struct Serve: ParsableCommand {
     guard exitsWithStandardInput else { return }
     Thread.detachNewThread {
       while !FileHandle.standardInput.availableData.isEmpty {}
+      gateway?.stop()
       hub.stop()
       Foundation.exit(0)
     }

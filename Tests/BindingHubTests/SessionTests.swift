@@ -251,4 +251,20 @@ import Testing
     #expect(heard.errors(.ann).map(\.code) == [.closing])
     #expect(heard.errors(.ben).map(\.code) == [.closing])
   }
+
+  @Test("the status tells how many versions a session is behind, by what it told last")
+  mutating func lag() {
+    bench.live(.ann)
+    bench.live(.ben)
+    for number in 1...5 { bench.write(.ann, ProposalNumber(number), .set("level", "\(number)")) }
+    func lags() -> [String: JSON] {
+      let sessions = bench.machine.statusJSON(time: bench.time)["sessions"]?.elements ?? []
+      return Dictionary(sessions.map { ($0["name"]?.string ?? "", $0["lag"] ?? nil) }) { $1 }
+    }
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 5, applied: 5)])))
+    bench.say(.ben, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 2)])))
+    #expect(lags() == ["ann": 0, "ben": 3])
+    bench.say(.ben, .alive(Alive(beat: 2, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 5)])))
+    #expect(lags() == ["ann": 0, "ben": 0])
+  }
 }

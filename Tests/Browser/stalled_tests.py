@@ -37,7 +37,7 @@ def test_a_stalled_tab_leaves_hub_memory_flat_while_another_follows(stand: Stand
     stopped = stand.tab("/pages/many.html").live()
     own = renderers(stand) - before
     raw = RawPage(stand.origin, stand.token, receive_buffer=4096)
-    raw.join("many")  # From here on it reads nothing.
+    raw.join("many", "stalled")  # From here on it reads nothing.
     for process in own:
         os.kill(process, signal.SIGSTOP)
     try:

@@ -9,12 +9,14 @@ from tree import Finding, Tree
 
 LIBC = {"Glibc", "Musl", "Darwin"}
 SYSTEM = LIBC | {"Dispatch", "Foundation", "FoundationEssentials", "Observation", "Synchronization"}
+NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"}
 COMMAND_LINE = LIBC | {"ArgumentParser", "Dispatch", "Foundation", "Logging"}
 
 # Imports point downward only. A new target is entered here first.
 ALLOWED = {
     "CZMQ": set(),
     "CStoreDisk": set(),  # For tests.
+    "CPages": set(),
     "ZeroMQ": LIBC | {"CZMQ", "Dispatch"},
     "BindingModel": SYSTEM,  # Foundation: see FOUNDATION_ONLY_IN.
     "BindingControls": {"BindingModel"},
@@ -23,15 +25,20 @@ ALLOWED = {
     "BindingPeer": SYSTEM | {"BindingModel", "BindingWire", "Logging", "ZeroMQ"},
     "BindingHub": SYSTEM | {"BindingWire", "Logging", "ZeroMQ"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingWire", "GRDB", "GRDBSQLite", "ZeroMQ"},
+    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingWire", "CPages", "Logging"},
     "BindingTestKit": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingWire"},
-    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingWire"},
+    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingWeb", "BindingWire"},
     "bindsim": COMMAND_LINE | {"BindingTestKit"},
     "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "BindingTestKit", "BindingWire"},
     "vitals": COMMAND_LINE | {"BindingPeer"},
     "bindpeer": COMMAND_LINE | {"BindingPeer"},
 }
 # The pure machines: no socket, lock, clock or randomness, so nothing to import but the wire's values.
-PURE_FOLDERS = {("BindingHub", "Core"): {"BindingWire"}, ("BindingPeer", "Core"): {"BindingWire"}}
+PURE_FOLDERS = {
+    ("BindingHub", "Core"): {"BindingWire"},
+    ("BindingPeer", "Core"): {"BindingWire"},
+    ("BindingWeb", "Core"): {"BindingPeer", "BindingWire"},
+}
 # What is there for Apple's frameworks: under `canImport`, in a folder of its own.
 BRIDGES = {("BindingModel", "Bridges"): {"AppKit", "SwiftUI", "UIKit"}}
 # Folders of Tests/ that are no targets: programs that must or must not compile, and stand-ins for absent frameworks.

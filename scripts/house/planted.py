@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -74,6 +75,11 @@ class Plant(NamedTuple):
     line: int = 1
 
 
+def _hashes(count: int) -> list[str]:
+    """What no compression makes smaller than half."""
+    return [hashlib.sha384(str(number).encode()).hexdigest() for number in range(count)]
+
+
 def _function(lines: int, head: str = "func long(_ each: (Int) -> Void = { _ in }) -> [Int]") -> str:
     return "struct S {\n" + head + " {\n" + "  step()\n" * (lines - 2) + "}\n}\n"
 
@@ -116,6 +122,7 @@ PLANTS = [
     Plant("size", WIRE, _function(71, "var sum: Int"), 2),
     Plant("size", WIRE, "\n//" + "a" * 119 + "\n", 2),
     Plant("size", "scripts/run", "#" * 121 + "\n"),
+    Plant("size", "Sources/CPages/pages/bind.js", "".join(f"// {hash}\n" for hash in _hashes(400))),
     *(Plant("name", WIRE, f"\nstruct {name} {{}}\n", 2) for name in ("WireUtils", "SocketManager", "HelperBox")),
     *(Plant("name", WIRE, f"actor {name} {{}}\n") for name in ("FrameHandlers", "Engine", "JSONHelper")),
     Plant("row", "docs/articles.md", "| S0.1 S1.W2 |\n| S4.W3r |\n", 2),

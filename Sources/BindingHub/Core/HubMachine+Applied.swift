@@ -56,6 +56,7 @@ extension HubMachine {
   mutating func noteApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
     // It does not name an epoch: once this start has begun another, old news cannot be told from new.
     guard !believedPeerAhead, let record = sessions[session], record.joins[entry.topic] != nil else { return }
+    sessions.with(session) { $0.joins[entry.topic]?.told = entry.applied }
     if !record.reports { sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied } }
     if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
   }

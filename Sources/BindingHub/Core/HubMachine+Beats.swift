@@ -50,6 +50,7 @@ extension HubMachine {
       JSON.object([
         .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
         .init("models", .integer(Int64(session.joins.count))),
+        .init("lag", .integer(Int64(clamping: lag(of: session)))),
         .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
       ])
     }
@@ -68,5 +69,15 @@ extension HubMachine {
       .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
       .init("store", store.json),
     ])
+  }
+
+  /// How many versions the session is behind in the model where it is behind most, by what it told last.
+  private func lag(of session: SessionRecord) -> UInt64 {
+    session.joins.reduce(0) { most, join in
+      guard let told = join.value.told, let index = index(of: join.key), models[index].version > told else {
+        return most
+      }
+      return max(most, models[index].version - told)
+    }
   }
 }

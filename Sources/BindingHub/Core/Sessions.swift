@@ -39,6 +39,8 @@ struct JoinRecord {
   var aheadOf: Version?
   /// The version that an `alive` told, of a session that cannot be asked.
   var applied: Version?
+  /// The version that an `alive` told last, for people: how far behind a session is.
+  var told: Version?
   /// Divergences that the peer healed in this session, as it told last.
   var healed: UInt32 = 0
 }

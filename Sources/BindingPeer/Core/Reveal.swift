@@ -51,12 +51,30 @@ public struct CommitInfo: Sendable, Hashable {
   public var changes: [FieldChange]
   /// Whether this peer proposed it.
   public var own: Bool
+
+  public init(
+    version: Version, origin: Origin, number: ProposalNumber, time: UInt64, hops: UInt8, changes: [FieldChange],
+    own: Bool
+  ) {
+    self.version = version
+    self.origin = origin
+    self.number = number
+    self.time = time
+    self.hops = hops
+    self.changes = changes
+    self.own = own
+  }
 }
 
 /// A field's new committed value; nil: deleted.
 public struct FieldChange: Sendable, Hashable {
   public var field: String
   public var value: FieldValue?
+
+  public init(field: String, value: FieldValue?) {
+    self.field = field
+    self.value = value
+  }
 }
 
 /// All that is known of a field.

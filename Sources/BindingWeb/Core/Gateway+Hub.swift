@@ -1,0 +1,131 @@
+import BindingPeer
+import BindingWire
+
+extension Gateway {
+  /// Takes one frame of the hub: what is for a page's session goes to that page, all else to the session that reads.
+  public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout GatewayOutput) {
+    guard let page = page(ofFrame: frame) else {
+      notice(frame, now: now, &output)
+      reader.receive(frame, now: now, into: &wanted)
+      return
+    }
+    guard let (header, message) = try? HubMessage.decode(frame) else {
+      output.add(.log("the hub sent a page what cannot be read"))
+      return
+    }
+    switch message {
+    case .welcome(let welcome): take(welcome, start: header.start, page, now: now, &output)
+    case .topic(let assigned):
+      pages[page]?.joins[assigned.model]?.topic = assigned.topic
+      pages[page]?.topics[assigned.topic] = assigned.model
+    case .joined(let joined): take(joined, page)
+    case .outcomes(let outcomes): take(outcomes, page, &output)
+    case .pong(let pong): tell(page, PageText.pong(pong.token), &output)
+    case .error(let error): take(error, page, now: now, &output)
+    // What a page's session would be caught up with, the session that reads has or gets too.
+    default: break
+    }
+  }
+
+  /// The page to whose session a frame is addressed; nil if that is not a page's, or the frame is about a model.
+  private func page(ofFrame frame: UnsafeRawBufferPointer) -> PageID? {
+    guard frame.count >= HubHeader.byteCount + 8, let kind = HubMessageKind(rawValue: frame[4]),
+      kind == .catchup || kind.fixedTopic == Topics.none
+    else { return nil }
+    return bySession[frame.loadUnaligned(fromByteOffset: HubHeader.byteCount, as: UInt64.self).littleEndian]
+  }
+
+  /// What pages hear of besides their models.
+  private mutating func notice(_ frame: UnsafeRawBufferPointer, now: UInt64, _ output: inout GatewayOutput) {
+    guard frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]), kind == .beat || kind == .statusReport,
+      let (_, message) = try? HubMessage.decode(frame)
+    else { return }
+    switch message {
+    case .beat(let beat):
+      let text = PageText.beat(beat)
+      for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.isLive && !record.isBusy {
+        tell(page, text, &output)
+      }
+      if rooms[OwnModel.id]?.pages.isEmpty == false {
+        output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
+      }
+    case .statusReport(let report): take(report, &output)
+    default: break
+    }
+  }
+
+  private mutating func take(_ report: StatusReport, _ output: inout GatewayOutput) {
+    guard let members = try? report.json.json.members else { return }
+    let web = counters.list.map { JSON.Member($0.name, .integer(Int64(clamping: $0.value))) }
+    let more = [JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("web", .object(web))]
+    let time = members.last { $0.name == "now" }?.value.int64.flatMap { UInt64(exactly: $0) } ?? 0
+    let origin = Origin(tag: .none, name: reader.welcome?.hub ?? "hub")
+    guard let commit = own.take(members + more, from: origin, time: time) else { return }
+    touched.insert(OwnModel.id)
+    pass([commit], of: OwnModel.id, own.epoch, &output)
+  }
+
+  private mutating func take(
+    _ welcome: Welcome, start: StartNumber, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
+  ) {
+    guard case .greeting? = pages[page]?.phase else { return }
+    counters.pagesWelcomed += 1
+    pages[page]?.phase = .live
+    pages[page]?.start = start
+    pages[page]?.lastSaid = now
+    tell(page, PageText.welcome(welcome), &output)
+  }
+
+  private mutating func take(_ joined: Joined, _ page: PageID) {
+    guard let membership = pages[page]?.joins[joined.model], case .asked(let request, _) = membership.progress,
+      request == joined.request
+    else { return }
+    pages[page]?.joins[joined.model]?.progress = .answered(epoch: joined.epoch, version: joined.version)
+    pages[page]?.joins[joined.model]?.mark = joined.mark
+    touched.insert(joined.model)
+  }
+
+  private mutating func take(_ outcomes: Outcomes, _ page: PageID, _ output: inout GatewayOutput) {
+    let epoch = outcomes.epoch
+    var byModel: [(model: String, outcomes: [WireOutcome])] = []
+    for outcome in outcomes.outcomes {
+      guard let model = pages[page]?.topics[outcome.topic] else { continue }
+      note(outcome, page, model)
+      if let place = byModel.firstIndex(where: { $0.model == model }) {
+        byModel[place].outcomes.append(outcome)
+      } else {
+        byModel.append((model, [outcome]))
+      }
+    }
+    for (model, outcomes) in byModel {
+      tell(page, PageText.outcomes(model, epoch, outcomes), &output)
+    }
+  }
+
+  /// A decision moves the mark, whichever it is.
+  private mutating func note(_ outcome: WireOutcome, _ page: PageID, _ model: String) {
+    let decided: ProposalNumber
+    switch outcome.rest {
+    case .hold, .expected: return
+    case .committed(let count, _): decided = outcome.number + ProposalNumber(count) - 1
+    default: decided = outcome.number
+    }
+    raiseMark(of: page, in: model, to: decided)
+  }
+
+  mutating func raiseMark(of page: PageID, in model: String, to number: ProposalNumber) {
+    guard let mark = pages[page]?.joins[model]?.mark, mark < number else { return }
+    pages[page]?.joins[model]?.mark = number
+  }
+
+  private mutating func take(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    tell(page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
+    switch error.code {
+    case .fenced: end(page, 4001, "fenced", now: now, &output)
+    case .otherProtocol: end(page, 4002, "otherProtocol", now: now, &output)
+    case .notYours: end(page, 4003, "notYours", now: now, &output)
+    case .tooManySessions: end(page, 4005, "tooManySessions", now: now, &output)
+    default: if error.isFatal { end(page, 1012, error.code.word, now: now, &output) }
+    }
+  }
+}

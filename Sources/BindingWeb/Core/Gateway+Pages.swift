@@ -1,0 +1,166 @@
+import BindingPeer
+import BindingWire
+
+extension Gateway {
+  /// Takes one text of a page. What is no message of the protocol ends the page's connection.
+  public mutating func receive(
+    _ text: UnsafeRawBufferPointer, from page: PageID, now: UInt64, into output: inout GatewayOutput
+  ) {
+    guard let record = pages[page] else { return }
+    counters.textsReceived += 1
+    do throws(WireError) {
+      let saying = try PageSaying(text)
+      switch (record.phase, saying) {
+      case (.silent, .hello(let hello)): take(hello, page, now: now, &output)
+      case (.live, .hello): throw WireError(message: "hello", place: "kind", problem: "was said already")
+      case (.live, _): take(saying, page, now: now, &output)
+      default:
+        throw WireError(message: "page", place: "kind", problem: "came before the welcome")
+      }
+    } catch {
+      counters.malformedTexts += 1
+      end(page, 4000, Gateway.reason(error.description), now: now, &output)
+    }
+  }
+
+  /// A WebSocket's reason has 123 bytes at most.
+  private static func reason(_ words: String) -> String {
+    var words = words
+    while words.utf8.count > 123 { words.removeLast() }
+    return words
+  }
+
+  private mutating func take(_ hello: Hello, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    pages[page]?.hello = hello
+    pages[page]?.phase = .waiting
+    if isLive { greet(page, now: now, &output) }
+  }
+
+  /// Passes a page's hello on, under a session of its own.
+  mutating func greet(_ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    guard let hello = pages[page]?.hello else { return }
+    let session = generator.nextNonZero()
+    pages[page]?.session = session
+    pages[page]?.phase = .greeting
+    bySession[session] = page
+    byTag[hello.identity.tag] = page
+    output.add(.subscribe(Topics.sessionTopic(session)))
+    say(.hello(hello), for: page, now: now, &output)
+  }
+
+  private mutating func take(_ saying: PageSaying, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    switch saying {
+    case .hello: break
+    case .join(let join): take(join, page, now: now, &output)
+    case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
+    case .leave(let model): leave(model, page, now: now, &output)
+    case .leavePrefix(let prefix):
+      pages[page]?.prefixes.remove(prefix)
+      listings[prefix]?.pages.remove(page)
+    case .bye: end(page, 1000, "", now: now, &output, leaving: true)
+    case .propose(let proposal): pass(proposal, page, now: now, &output)
+    case .alive(let beat, let progress):
+      let entries = progress.compactMap { entry -> AliveEntry? in
+        guard let topic = pages[page]?.joins[entry.model]?.topic else { return nil }
+        return AliveEntry(topic: topic, confirmed: entry.confirmed, applied: entry.applied)
+      }
+      say(.alive(Alive(beat: beat, entries: entries)), for: page, now: now, &output)
+    case .ping(let token): say(.ping(Ping(token: token)), for: page, now: now, &output)
+    }
+  }
+
+  // MARK: Joining
+
+  private mutating func take(_ join: PageJoin, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    let id = join.model
+    let isNew = pages[page]?.joins[id] == nil
+    if isNew, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {
+      counters.joinsRefused += 1
+      let words = "\(options.maxModelsPerPage) models are joined by this page, which is the most"
+      return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
+    }
+    if rooms[id] == nil, rooms.count >= options.maxModels {
+      counters.joinsRefused += 1
+      let words = "the pages of this gateway have joined \(rooms.count) models, which is the most"
+      return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
+    }
+    var membership = Membership(epoch: join.epoch, version: join.version, undecided: join.undecided)
+    membership.topic = pages[page]?.joins[id]?.topic
+    membership.mark = pages[page]?.joins[id]?.mark ?? 0
+    pages[page]?.joins[id] = membership
+    rooms[id, default: Room()].pages.insert(page)
+    rooms[id]?.emptySince = nil
+    if id == OwnModel.id {
+      if own.version == 0 { output.add(.send(PeerMessage.status.encode(session: 0, start: 0))) }
+    } else {
+      reader.join(id, now: now, into: &wanted)
+    }
+    touched.insert(id)
+  }
+
+  private mutating func leave(_ model: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    guard let membership = pages[page]?.joins.removeValue(forKey: model) else { return }
+    leaveRoom(model, page, now: now)
+    guard let topic = membership.topic else { return }
+    pages[page]?.topics[topic] = nil
+    say(.leave(Leave(topics: [topic])), for: page, now: now, &output)
+  }
+
+  mutating func leaveRoom(_ model: String, _ page: PageID, now: UInt64) {
+    rooms[model]?.pages.remove(page)
+    if rooms[model]?.pages.isEmpty == true { rooms[model]?.emptySince = now }
+  }
+
+  private mutating func joinPrefix(
+    _ prefix: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
+  ) {
+    guard (pages[page]?.prefixes.count ?? 0) < options.maxPrefixesPerPage else {
+      counters.joinsRefused += 1
+      let words = "\(options.maxPrefixesPerPage) prefixes are joined by this page, which is the most"
+      return tell(page, PageText.error(.overLimit, words, prefix: prefix), &output)
+    }
+    pages[page]?.prefixes.insert(prefix)
+    if listings[prefix] == nil {
+      listings[prefix] = Listing()
+      reader.joinPrefix(prefix, now: now, into: &wanted)
+    }
+    listings[prefix]?.pages.insert(page)
+    guard let listing = listings[prefix], listing.isComplete else { return }
+    let models = listing.models.values.sorted { $0.id < $1.id }
+    for text in Gateway.announcements(prefix, models, isComplete: true) { tell(page, text, &output) }
+  }
+
+  /// A listing in messages that fit.
+  static func announcements(_ prefix: String, _ models: [Announced], isComplete: Bool) -> [[UInt8]] {
+    var texts: [[UInt8]] = []
+    var rest = models[...]
+    repeat {
+      let part = rest.prefix(500)
+      rest = rest.dropFirst(500)
+      texts.append(PageText.announce(prefix, isComplete: isComplete && rest.isEmpty, part))
+    } while !rest.isEmpty
+    return texts
+  }
+
+  // MARK: Writing
+
+  private mutating func pass(
+    _ proposal: PageProposal, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
+  ) {
+    let membership = pages[page]?.joins[proposal.model]
+    if proposal.model == OwnModel.id, membership != nil {
+      let refusal = BindingWire.Refusal(.notPermitted, "\(OwnModel.id) can only be read")
+      let outcome = WireOutcome(topic: 0, number: proposal.proposal.number, .refused(refusal))
+      return tell(page, PageText.outcomes(proposal.model, own.epoch, [outcome]), &output)
+    }
+    guard let membership, let topic = membership.topic, !membership.owesAnswer else {
+      counters.notJoined += 1
+      let words = "\(proposal.model) is not joined, or the join has no answer yet"
+      return tell(page, PageText.error(.notJoined, words, model: proposal.model), &output)
+    }
+    counters.proposals += 1
+    var numbered = proposal.proposal
+    numbered.topic = topic
+    say(.propose([numbered]), for: page, now: now, &output)
+  }
+}

@@ -1,0 +1,182 @@
+import BindingPeer
+import BindingWire
+
+extension Gateway {
+  /// Carries out what the session that reads wants.
+  mutating func settle(now: UInt64, _ output: inout GatewayOutput) {
+    // What is done here may make it want more.
+    while !wanted.actions.isEmpty {
+      let actions = wanted.actions
+      wanted.removeAll()
+      for action in actions { settle(action, now: now, &output) }
+    }
+  }
+
+  private mutating func settle(_ action: PeerAction, now: UInt64, _ output: inout GatewayOutput) {
+    switch action {
+    case .open(let pause):
+      endSessions(now: now, &output)
+      output.add(.open(afterMilliseconds: pause))
+    case .send(let frame): output.add(.send(frame))
+    case .listen(let topic, _):
+      output.add(.subscribe(topic))
+      output.add(.subscribe(Topics.bytes(Topics.beat)))
+    case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
+    case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
+    case .reveal(let reveal): take(reveal, &output)
+    case .announced(let prefix, let model, let version, let fields):
+      announce(Announced(id: model, version: version, fields: fields), below: prefix, &output)
+    case .listed(let prefix): list(prefix, &output)
+    case .phase(.live):
+      for (page, record) in pages.sorted(by: { $0.key < $1.key }) {
+        if case .waiting = record.phase { greet(page, now: now, &output) }
+      }
+    case .notice(let notice): output.add(.log("\(notice)"))
+    case .close: output.add(.close)
+    default: break
+    }
+  }
+
+  /// The hub connection is no more, and with it every page's session: pages come back and say what they have.
+  private mutating func endSessions(now: UInt64, _ output: inout GatewayOutput) {
+    for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.session != 0 {
+      counters.hubLosses += 1
+      end(page, 1012, "the hub is gone", now: now, &output)
+    }
+    for prefix in listings.keys {
+      listings[prefix]?.isComplete = false
+      listings[prefix]?.models.removeAll()
+    }
+  }
+
+  // MARK: Prefixes
+
+  private mutating func announce(_ model: Announced, below prefix: String, _ output: inout GatewayOutput) {
+    guard listings[prefix]?.models.updateValue(model, forKey: model.id) == nil, let listing = listings[prefix],
+      listing.isComplete
+    else { return }
+    let text = PageText.announce(prefix, isComplete: true, CollectionOfOne(model))
+    for page in listing.pages.sorted() { tell(page, text, &output) }
+  }
+
+  private mutating func list(_ prefix: String, _ output: inout GatewayOutput) {
+    listings[prefix]?.isComplete = true
+    guard let listing = listings[prefix] else { return }
+    let models = listing.models.values.sorted { $0.id < $1.id }
+    let texts = Gateway.announcements(prefix, models, isComplete: true)
+    for page in listing.pages.sorted() { for text in texts { tell(page, text, &output) } }
+  }
+
+  // MARK: Commits
+
+  private mutating func take(_ reveal: Reveal, _ output: inout GatewayOutput) {
+    let model = reveal.model
+    touched.insert(model)
+    guard let room = rooms[model] else { return }
+    for commit in reveal.commits {
+      if let page = byTag[commit.origin.tag] { raiseMark(of: page, in: model, to: commit.number) }
+    }
+    if case .commits = reveal.cause, reveal.folded == 0 {
+      return pass(reveal.commits, of: model, reveal.epoch, &output)
+    }
+    guard reveal.cause != .outcome || !reveal.changes.isEmpty || !reveal.commits.isEmpty else { return }
+    if reveal.cause == .snapshot || reveal.cause == .detached { rooms[model]?.deltasFrom = reveal.version }
+    // What was folded may hold commits of pages: only the hub can say up to which of their numbers (R5).
+    for page in room.pages where pages[page]?.joins[model]?.isCurrent == true {
+      pages[page]?.joins[model]?.progress = .waiting
+    }
+  }
+
+  /// Passes commits on to the pages that have what goes before; the others are caught up with when they can be.
+  mutating func pass(_ commits: [CommitInfo], of model: String, _ epoch: Epoch, _ output: inout GatewayOutput) {
+    guard let room = rooms[model], let first = commits.first, let last = commits.last,
+      let text = PageText.commits(model, epoch, commits)
+    else { return }
+    for page in room.pages.sorted() {
+      guard let record = pages[page], let membership = record.joins[model], membership.isCurrent, !record.isBusy,
+        membership.epoch == epoch, membership.version >= first.version - 1, membership.version < last.version
+      else { continue }
+      pages[page]?.joins[model]?.version = last.version
+      tell(page, text, &output)
+    }
+  }
+
+  // MARK: Catching up
+
+  /// Brings every page in a model as far as it can come.
+  mutating func getOn(in model: String, now: UInt64, _ output: inout GatewayOutput) {
+    guard let room = rooms[model] else { return }
+    guard model == OwnModel.id ? own.version > 0 : reader.isCurrent(model) else { return }
+    for page in room.pages.sorted() { getOn(page, in: model, now: now, &output) }
+  }
+
+  private mutating func getOn(_ page: PageID, in model: String, now: UInt64, _ output: inout GatewayOutput) {
+    guard let record = pages[page], let membership = record.joins[model] else { return }
+    switch membership.progress {
+    case .waiting where model == OwnModel.id:
+      pages[page]?.joins[model]?.progress = .current
+      catchUp(page, in: model, &output)
+    case .waiting:
+      lastRequest += 1
+      pages[page]?.joins[model]?.progress = .asked(request: lastRequest, at: now)
+      let (epoch, version) = reader.version(of: model)
+      let join = Join(
+        request: lastRequest, model: model, epoch: epoch, version: version, namesKnown: .max,
+        undecided: membership.undecided)
+      say(.join([join]), for: page, now: now, &output)
+    case .answered(let epoch, let version):
+      let (here, known) = reader.version(of: model)
+      guard here == epoch, known >= version else { return }
+      pages[page]?.joins[model]?.progress = .current
+      catchUp(page, in: model, &output)
+    case .current: catchUp(page, in: model, &output)
+    case .asked: break
+    }
+  }
+
+  /// Tells a page what it lacks of a model, in one catch-up, and what it waits to be told.
+  private mutating func catchUp(_ page: PageID, in model: String, _ output: inout GatewayOutput) {
+    guard let record = pages[page], let room = rooms[model], let membership = record.joins[model],
+      membership.isCurrent, !record.isBusy
+    else { return }
+    let (epoch, version) = model == OwnModel.id ? (own.epoch, own.version) : reader.version(of: model)
+    let isSameLife = membership.epoch == epoch && membership.version <= version
+    guard membership.owesAnswer || !isSameLife || membership.version < version else { return }
+    let isNothingMissing = isSameLife && membership.version == version || version == 0 && membership.version == 0
+    let isDelta = isSameLife && membership.version > 0 && membership.version >= room.deltasFrom
+    let previous = isNothingMissing ? version : isDelta ? membership.version : 0
+    let fields =
+      isNothingMissing
+      ? [] : model == OwnModel.id ? own.committed(after: previous) : reader.committed(model, after: previous)
+    counters.catchups += 1
+    if !membership.owesAnswer { counters.commitsFolded += version - min(previous, version) }
+    let texts = PageText.catchup(
+      model, form: isNothingMissing ? "none" : isDelta ? "delta" : "snapshot", epoch: epoch, from: previous,
+      to: version,
+      mark: membership.mark, fields: fields, chunkBytes: options.chunkBytes)
+    pages[page]?.joins[model]?.epoch = epoch
+    pages[page]?.joins[model]?.version = version
+    pages[page]?.joins[model]?.owesAnswer = false
+    pages[page]?.queue = texts
+    empty(page, &output)
+  }
+
+  /// Says some of what waits for a page; then, if there is room still, what it missed meanwhile.
+  mutating func empty(_ page: PageID, _ output: inout GatewayOutput) {
+    guard let record = pages[page], !record.isFull else { return }
+    if !record.queue.isEmpty {
+      var bytes = 0
+      let taken = record.queue.prefix { text in
+        defer { bytes += text.count }
+        return bytes < 4 * options.chunkBytes
+      }
+      pages[page]?.queue.removeFirst(taken.count)
+      for text in taken { tell(page, text, &output) }
+    }
+    guard pages[page]?.queue.isEmpty == true else { return }
+    // The order of names, so that the same history is told the same way.
+    for model in record.joins.keys.sorted() where pages[page]?.isBusy == false {
+      if pages[page]?.joins[model]?.isCurrent == true { catchUp(page, in: model, &output) }
+    }
+  }
+}

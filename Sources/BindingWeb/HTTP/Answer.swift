@@ -1,0 +1,59 @@
+import NIOCore
+import NIOHTTP1
+
+/// What a request is answered with.
+struct Answer {
+  var status: HTTPResponseStatus
+  var type = "text/plain; charset=utf-8"
+  var body: ByteBuffer
+  var headers: [(name: String, value: String)] = []
+  /// Whether the connection ends with it.
+  var closes = false
+  /// Why it is a refusal, to be counted.
+  var refusal: Refusal?
+
+  /// A sentence for people: what is wrong, and what to do.
+  static func says(_ status: HTTPResponseStatus, _ text: String, _ refusal: Refusal? = nil) -> Answer {
+    Answer(status: status, body: ByteBuffer(string: text + "\n"), headers: [Answer.notKept], refusal: refusal)
+  }
+
+  /// The last word on a connection that does not follow the rules.
+  static func closing(_ status: HTTPResponseStatus, _ text: String, _ refusal: Refusal) -> Answer {
+    var answer = says(status, text, refusal)
+    answer.closes = true
+    return answer
+  }
+
+  static let notKept = (name: "Cache-Control", value: "no-store")
+
+  /// On every answer: what a page may load and do, whoever wrote it.
+  private static let rules: [(String, String)] = [
+    (
+      "Content-Security-Policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        + "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+  ]
+
+  var head: HTTPResponseHead {
+    var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
+    fields.add(contentsOf: Answer.rules)
+    if status != .notModified {
+      fields.add(name: "Content-Type", value: type)
+      fields.add(name: "Content-Length", value: String(body.readableBytes))
+    }
+    if closes { fields.add(name: "Connection", value: "close") }
+    return HTTPResponseHead(version: .http1_1, status: status, headers: fields)
+  }
+
+  /// The whole answer as bytes, for a connection on which no request has come.
+  var bytes: ByteBuffer {
+    var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
+    for (name, value) in head.headers { text += "\(name): \(value)\r\n" }
+    var buffer = ByteBuffer(string: text + "\r\n")
+    buffer.writeImmutableBuffer(body)
+    return buffer
+  }
+}

@@ -1,0 +1,158 @@
+import NIOCore
+import NIOHTTP1
+
+/// Takes the requests of one connection, one after the other, and sends the answers; goes when the connection becomes a
+/// WebSocket.
+final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let loop: GatewayLoop
+  private var head: HTTPRequestHead?
+  private var deadline: Scheduled<Void>?
+  private var hasAsked = false
+  private var isAnswering = false
+  /// The other side will say nothing more.
+  private var hasHeardAll = false
+  /// The last answer is on its way: what still comes is passed over.
+  private var isFinished = false
+
+  init(loop: GatewayLoop) { self.loop = loop }
+
+  func channelActive(context: ChannelHandlerContext) {
+    expectRequest(in: loop.options.limits.requestMilliseconds, context)
+    context.fireChannelActive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    deadline?.cancel()
+    isFinished = true
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    deadline?.cancel()
+    isFinished = true
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isFinished else { return }
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      deadline?.cancel()
+      hasAsked = true
+      loop.counters.requests += 1
+      guard !RequestDesk.hasBody(head) else {
+        return send(.closing(.payloadTooLarge, "A request here has no body: everything is read.", .body), head, context)
+      }
+      self.head = head
+    case .body: break
+    case .end:
+      guard let head, let frontDesk = loop.frontDesk else { return }
+      self.head = nil
+      isAnswering = true
+      frontDesk.answer(head, at: context.localAddress) { [self] in send($0, head, context) }
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event as? ChannelEvent == .inputClosed {
+      hasHeardAll = true
+      if !isAnswering { context.close(promise: nil) }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Of what the connection says that is no HTTP; a handshake that was refused is answered as a request.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard !isFinished else { return }
+    switch error {
+    case HTTPParserError.headerOverflow:
+      let limits = loop.options.limits
+      send(
+        .closing(
+          .requestHeaderFieldsTooLarge,
+          "The header may have \(limits.headerFields) lines and \(limits.headerBytes) bytes: clear this site's "
+            + "cookies, or ask for a shorter address.", .headerTooLong), nil, context)
+    case is HTTPParserError:
+      send(.closing(.badRequest, "This is no request of HTTP/1.1.", .badRequest), nil, context)
+    case is ChannelError, is IOError: context.close(promise: nil)
+    default: break
+    }
+  }
+
+  private static func hasBody(_ head: HTTPRequestHead) -> Bool {
+    head.headers.contains(name: "transfer-encoding")
+      || head.headers["content-length"].contains { $0 != "0" }
+  }
+
+  private func send(_ answer: Answer, _ request: HTTPRequestHead?, _ context: ChannelHandlerContext) {
+    guard !isFinished, context.channel.isActive else { return }
+    var answer = answer
+    // The decoder reads nothing more of a connection that wished to become something else.
+    let mayGoOn = request.map { $0.isKeepAlive && !$0.headers.contains(name: "upgrade") } ?? false
+    answer.closes = answer.closes || !mayGoOn || hasHeardAll
+    isAnswering = false
+    if let refusal = answer.refusal { loop.counters.count(refusal) }
+    context.write(wrapOutboundOut(.head(answer.head)), promise: nil)
+    if request?.method != .HEAD, answer.body.readableBytes > 0 {
+      loop.counters.bytesOut += UInt64(answer.body.readableBytes)
+      context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+    }
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    if answer.closes {
+      finish(context)
+    } else {
+      expectRequest(in: loop.options.limits.idleMilliseconds, context)
+    }
+  }
+
+  private func expectRequest(in milliseconds: Int64, _ context: ChannelHandlerContext) {
+    deadline?.cancel()
+    deadline = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds)) { [self] in
+      guard !isFinished, !isAnswering else { return }
+      if !hasAsked { loop.counters.count(.slowRequest) }
+      isFinished = true
+      context.close(promise: nil)
+    }
+  }
+
+  /// Says that nothing more comes, and passes over what the other side still sends: a connection that is closed while
+  /// bytes wait there is reset, and the answer may be lost with it.
+  private func finish(_ context: ChannelHandlerContext) {
+    isFinished = true
+    deadline?.cancel()
+    context.close(mode: .output, promise: nil)
+    let limit = TimeAmount.milliseconds(loop.options.limits.closingMilliseconds)
+    context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
+  }
+}
+
+/// A connection beyond the limit: told so, and closed.
+final class TurnedAway: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let limits: WebLimits
+
+  init(limits: WebLimits) { self.limits = limits }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let answer = Answer.closing(
+      .serviceUnavailable, "All \(limits.connections) connections are in use: close other pages, and try again.",
+      .tooManyConnections)
+    context.writeAndFlush(wrapOutboundOut(answer.bytes), promise: nil)
+    context.close(mode: .output, promise: nil)
+    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(limits.closingMilliseconds)) {
+      context.close(promise: nil)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

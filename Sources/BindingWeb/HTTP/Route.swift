@@ -1,0 +1,85 @@
+/// What a request asks for.
+enum Route: Equatable {
+  /// A file of the gateway's own, by its name.
+  case page(String)
+  /// A file of the user's pages, by the parts of its path.
+  case userPage([String])
+  case socket, status, metrics, health, readiness
+
+  /// Whether it is answered to who shows no token: it tells nothing of what is shared.
+  var isOpen: Bool { self == .health || self == .readiness }
+
+  /// Nil if there is nothing of that path.
+  init?(path: String) {
+    let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    switch (parts.first ?? "", parts.count) {
+    case ("", 1): self = .page("dashboard.html")
+    case ("demo", 1): self = .page("demo.html")
+    case ("form", 2...) where !parts.dropFirst().contains(""): self = .page("form.html")
+    case ("pages", 2...): self = .userPage(Array(parts.dropFirst()))
+    case ("bind", 1): self = .socket
+    case ("status.json", 1): self = .status
+    case ("metrics", 1): self = .metrics
+    case ("healthz", 1): self = .health
+    case ("readyz", 1): self = .readiness
+    case (let name, 1) where !name.hasSuffix(".html"): self = .page(name)
+    default: return nil
+    }
+  }
+}
+
+/// The target of a request, taken apart.
+struct Target {
+  /// As it was sent, without the query.
+  let rawPath: String
+  /// Its escapes undone.
+  let path: String
+  /// Names and values, in their order, as they were sent.
+  let query: [(name: String, value: String)]
+
+  /// Nil if it is no path: it must begin with one `/`, and its escapes must be UTF-8 without control characters.
+  init?(_ text: String) {
+    let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let raw = String(halves[0])
+    guard raw.hasPrefix("/"), !raw.hasPrefix("//"), let path = Target.unescaped(raw) else { return nil }
+    rawPath = raw
+    self.path = path
+    query =
+      halves.count < 2
+      ? []
+      : halves[1].split(separator: "&").map { pair in
+        let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(sides[0]), sides.count == 2 ? String(sides[1]) : "")
+      }
+  }
+
+  /// The value of a member of the query.
+  subscript(name: String) -> String? { query.last { $0.name == name }?.value }
+
+  /// The same target without that member of the query.
+  func without(_ name: String) -> String {
+    let rest = query.filter { $0.name != name }.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
+    return rawPath + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
+  }
+
+  private static func unescaped(_ text: String) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Substring(text).utf8
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+        bytes.append(high << 4 | low)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    let path = String(decoding: bytes, as: UTF8.self)
+    guard Array(path.utf8) == bytes, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") })
+    else { return nil }
+    return path
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
+  }
+}

@@ -1,0 +1,35 @@
+/// Why a connection, a request or a message was refused.
+enum Refusal: CaseIterable {
+  // Of connections.
+  case tooManyConnections, slowRequest
+  // Of requests.
+  case badRequest, headerTooLong, foreignHost, noToken, foreignOrigin, noHandshake, otherMethod, body, notFound
+  case fileTooLong, hubSilent
+  // Of pages.
+  case tooManyPages, unmasked, badFrame, badFragment, binary, messageTooLong, notUTF8, flood, silence, backlog
+}
+
+/// What the gateway's server has done since its start.
+struct WebCounters {
+  var connections: UInt64 = 0
+  var requests: UInt64 = 0
+  var sockets: UInt64 = 0
+  var messagesIn: UInt64 = 0
+  var messagesOut: UInt64 = 0
+  var bytesIn: UInt64 = 0
+  var bytesOut: UInt64 = 0
+  /// How often a page took no more for a while.
+  var fullPages: UInt64 = 0
+  private var refused: [Refusal: UInt64] = [:]
+
+  mutating func count(_ refusal: Refusal) { refused[refusal, default: 0] += 1 }
+
+  var list: [(name: String, value: UInt64)] {
+    [
+      ("connections", connections), ("requests", requests), ("sockets", sockets), ("messagesIn", messagesIn),
+      ("messagesOut", messagesOut), ("bytesIn", bytesIn), ("bytesOut", bytesOut), ("fullPages", fullPages),
+    ]
+  }
+
+  var refusals: [(name: String, value: UInt64)] { Refusal.allCases.map { ("\($0)", refused[$0] ?? 0) } }
+}

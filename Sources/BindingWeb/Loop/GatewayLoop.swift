@@ -1,0 +1,207 @@
+import BindingWire
+import Logging
+import NIOCore
+
+/// Where the gateway's machine lives: feeds it with what hub and pages say, and carries out what it wants. Everything
+/// here runs on one event loop.
+final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
+  let loop: any EventLoop
+  let options: WebOptions
+  let questions: HubQuestions
+  var counters = WebCounters()
+  private(set) var frontDesk: FrontDesk?
+  /// Connections that are open now.
+  private(set) var connections = 0
+
+  private let hub: any HubDoor
+  private let log: Logger
+  private var gateway: Gateway
+  private var output = GatewayOutput()
+  private var pages: [PageID: PageSocket] = [:]
+  private var lastPage: UInt64 = 0
+  private var line: HubLine?
+  private var opening: Scheduled<Void>?
+  private var alarm: (deadline: UInt64, task: Scheduled<Void>)?
+  private var isSettlingSoon = false
+  private var hasEnded = false
+
+  init(hub: any HubDoor, options: WebOptions, log: Logger, on loop: any EventLoop) {
+    self.loop = loop
+    self.hub = hub
+    self.options = options
+    self.log = log
+    questions = HubQuestions(hub: hub, on: loop, limitMilliseconds: options.limits.reportMilliseconds)
+    let identity = Identity(
+      tag: Tag(rawValue: .random(in: 1 ... .max)),
+      secret: Secret(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: options.name)
+    gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
+  }
+
+  /// Milliseconds of a clock that never goes back.
+  static var now: UInt64 { NIODeadline.now().uptimeNanoseconds / 1_000_000 }
+
+  /// Whether the hub has let the gateway in.
+  var isLive: Bool { gateway.isLive }
+
+  /// WebSockets that are open now.
+  var openPages: Int { pages.count }
+
+  /// What the machine has counted.
+  var machineCounters: GatewayCounters { gateway.counters }
+
+  // MARK: Begin and end
+
+  /// Opens the hub's door and lets connections in.
+  func start(frontDesk: FrontDesk, listener: any Channel) {
+    self.frontDesk = frontDesk
+    settle()
+    listener.setOption(.autoRead, value: true).whenSuccess { listener.read() }
+  }
+
+  /// Says good-bye to all pages and leaves the hub; the listener is closed by then.
+  func end() {
+    gateway.bye(now: GatewayLoop.now, into: &output)
+    carryOut()
+    hasEnded = true
+    alarm?.task.cancel()
+    opening?.cancel()
+    questions.end()
+    line?.close()
+    line = nil
+    frontDesk = nil
+  }
+
+  // MARK: Connections
+
+  /// Counts a connection as long as it is open; false if it is one too many.
+  func tookConnection(_ channel: any Channel) -> Bool {
+    connections += 1
+    counters.connections += 1
+    channel.closeFuture.whenComplete { _ in self.connections -= 1 }
+    guard connections > options.limits.connections else { return true }
+    counters.count(.tooManyConnections)
+    return false
+  }
+
+  // MARK: Pages
+
+  /// A page's WebSocket is open; nil if it is one too many.
+  func arrived(_ socket: PageSocket) -> PageID? {
+    guard !hasEnded, pages.count < options.limits.pages else { return nil }
+    lastPage += 1
+    let page = PageID(lastPage)
+    pages[page] = socket
+    gateway.arrived(page, now: GatewayLoop.now, into: &output)
+    settleSoon()
+    return page
+  }
+
+  func heard(_ text: UnsafeRawBufferPointer, from page: PageID) {
+    gateway.receive(text, from: page, now: GatewayLoop.now, into: &output)
+    settleSoon()
+  }
+
+  func isFull(_ page: PageID) {
+    counters.fullPages += 1
+    gateway.isFull(page)
+  }
+
+  func hasRoom(_ page: PageID) {
+    gateway.hasRoom(page, now: GatewayLoop.now, into: &output)
+    settleSoon()
+  }
+
+  func gone(_ page: PageID) {
+    guard pages.removeValue(forKey: page) != nil else { return }
+    gateway.gone(page, now: GatewayLoop.now, into: &output)
+    settleSoon()
+  }
+
+  // MARK: The hub
+
+  private func connect() {
+    guard !hasEnded else { return }
+    line = HubLine(to: hub, on: loop) { line in self.news(line) }
+    gateway.opened(now: GatewayLoop.now, into: &output)
+    settle()
+  }
+
+  private func news(_ line: HubLine) {
+    guard line === self.line else { return }
+    let (frames, hasEnded) = line.take()
+    let now = GatewayLoop.now
+    for frame in frames { frame.withUnsafeBytes { gateway.receive($0, now: now, into: &output) } }
+    if hasEnded {
+      self.line = nil
+      gateway.lost(now: now, into: &output)
+    }
+    settle()
+  }
+
+  // MARK: Turns
+
+  /// Settles after everything that the sockets have ready has been read.
+  private func settleSoon() {
+    guard !isSettlingSoon, !hasEnded else { return }
+    isSettlingSoon = true
+    loop.execute {
+      self.isSettlingSoon = false
+      self.settle()
+    }
+  }
+
+  private func settle() {
+    guard !hasEnded else { return }
+    let now = GatewayLoop.now
+    gateway.tick(now: now, into: &output)
+    gateway.finishDrain(now: now, into: &output)
+    carryOut()
+    setAlarm()
+  }
+
+  private func carryOut() {
+    let actions = output.actions
+    output.removeAll()
+    var told: Set<PageID> = []
+    for action in actions {
+      switch action {
+      case .tell(let page, let text):
+        pages[page]?.tell(text)
+        told.insert(page)
+      case .end(let page, let code, let reason): pages.removeValue(forKey: page)?.end(code: code, reason: reason)
+      case .send(let frame): line?.send(frame)
+      case .subscribe(let topic): line?.subscribe(topic)
+      case .unsubscribe(let topic): line?.unsubscribe(topic)
+      case .open(let pause): open(after: pause)
+      case .log(let text): log.debug("\(text)")
+      case .close: leaveHub()
+      }
+    }
+    for page in told { pages[page]?.flush() }
+  }
+
+  private func open(after pause: UInt64) {
+    leaveHub()
+    opening = loop.scheduleTask(in: .milliseconds(Int64(clamping: pause))) { self.connect() }
+  }
+
+  private func leaveHub() {
+    opening?.cancel()
+    line?.close()
+    line = nil
+  }
+
+  /// Sees to it that the machine's next deadline is kept.
+  private func setAlarm() {
+    let deadline = gateway.nextDeadline
+    guard deadline != alarm?.deadline else { return }
+    alarm?.task.cancel()
+    alarm = nil
+    guard deadline < .max else { return }
+    let task = loop.scheduleTask(deadline: .uptimeNanoseconds(min(deadline, .max / 1_000_000) * 1_000_000)) {
+      self.alarm = nil
+      self.settle()
+    }
+    alarm = (deadline, task)
+  }
+}

@@ -1,0 +1,50 @@
+import BindingWire
+import NIOCore
+
+/// Asks the hub how it is, for `/status.json` and `/metrics`: on a connection of its own for each question, so that it
+/// is answered before the hub has let the gateway in. Belongs to the event loop.
+final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
+  private let hub: any HubDoor
+  private let loop: any EventLoop
+  private let limit: TimeAmount
+  private var waiting: [(JSON?) -> Void] = []
+  private var line: HubLine?
+  private var deadline: Scheduled<Void>?
+
+  init(hub: any HubDoor, on loop: any EventLoop, limitMilliseconds: Int64) {
+    self.hub = hub
+    self.loop = loop
+    limit = .milliseconds(limitMilliseconds)
+  }
+
+  /// The hub's report, or nil if none comes in time. Who asks while a question is under way gets the same answer.
+  func ask(_ answer: @escaping (JSON?) -> Void) {
+    waiting.append(answer)
+    guard line == nil else { return }
+    deadline = loop.scheduleTask(in: limit) { self.finish(nil) }
+    let line = HubLine(to: hub, on: loop) { line in self.news(line) }
+    self.line = line
+    line.send(PeerMessage.status.encode(session: 0, start: 0))
+  }
+
+  func end() { finish(nil) }
+
+  private func news(_ line: HubLine) {
+    guard line === self.line else { return }
+    let (frames, hasEnded) = line.take()
+    for frame in frames {
+      guard case .statusReport(let report)? = (try? HubMessage.decode(frame))?.message else { continue }
+      return finish(try? report.json.json)
+    }
+    if hasEnded { finish(nil) }
+  }
+
+  private func finish(_ report: JSON?) {
+    deadline?.cancel()
+    line?.close()
+    line = nil
+    let asked = waiting
+    waiting = []
+    for answer in asked { answer(report) }
+  }
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOWebSocket
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Takes connections, and sets each up to speak HTTP and to become a WebSocket.
+enum Listener {
+  /// Waits until the address is taken. Connections are taken from `GatewayLoop.start` on.
+  static func listen(
+    _ options: WebOptions, loop: GatewayLoop, group: MultiThreadedEventLoopGroup
+  ) throws -> any Channel {
+    let limits = options.limits
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.autoRead, value: false)
+      .serverChannelInitializer { channel in
+        // Where no more files may be open, connections wait a moment instead of being asked for over and over.
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
+      }
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(
+        .writeBufferWaterMark, value: .init(low: limits.roomBytes, high: limits.fullBytes)
+      )
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try setUp(channel, loop) }
+      }
+    let address = options.address
+    return try bootstrap.bind(
+      to: try address.numeric ?? SocketAddress.makeAddressResolvingHost(address.bareHost, port: address.port)
+    ).wait()
+  }
+
+  /// What stood in the way.
+  static func failure(_ error: any Error, at address: WebAddress) -> WebFailure {
+    switch error {
+    case let error as IOError where error.errnoCode == EADDRINUSE: .addressInUse(address: address.description)
+    case let error as IOError:
+      .cannotListen(address: address.description, problem: String(cString: strerror(error.errnoCode)))
+    case is SocketAddressError: .cannotListen(address: address.description, problem: "there is no such host")
+    default: .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+
+  private static func setUp(_ channel: any Channel, _ loop: GatewayLoop) throws {
+    let pipeline = channel.pipeline.syncOperations
+    let limits = loop.options.limits
+    guard loop.tookConnection(channel) else { return try pipeline.addHandler(TurnedAway(limits: limits)) }
+    let encoder = HTTPResponseEncoder()
+    var decoding = NIOHTTPDecoderLimitConfiguration()
+    decoding.maxHeaderFieldSize = limits.headerBytes
+    decoding.maxHeaderListSize = limits.headerBytes
+    decoding.maxHeaderFieldCount = limits.headerFields
+    let decoder = ByteToMessageHandler(
+      HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: decoding))
+    let order = HTTPServerPipelineHandler()
+    let desk = RequestDesk(loop: loop)
+    let upgrade = HTTPServerUpgradeHandler(
+      upgraders: [upgrader(loop)], httpEncoder: encoder, extraHTTPHandlers: [decoder, order, desk],
+      upgradeCompletionHandler: { _ in })
+    try pipeline.addHandlers([encoder, decoder, order, upgrade, desk])
+  }
+
+  private static func upgrader(_ loop: GatewayLoop) -> NIOWebSocketServerUpgrader {
+    let limits = loop.options.limits
+    return NIOWebSocketServerUpgrader(
+      maxFrameSize: limits.messageBytes, automaticErrorHandling: false,
+      shouldUpgrade: { channel, head in
+        let opens = loop.frontDesk?.opensSocket(head, at: channel.localAddress) ?? false
+        return channel.eventLoop.makeSucceededFuture(opens ? HTTPHeaders() : nil)
+      },
+      upgradePipelineHandler: { channel, _ in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandlers([
+            FrameCheck(limits: limits),
+            NIOWebSocketFrameAggregator(
+              minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: limits.messagesAtOnce,
+              maxAccumulatedFrameSize: limits.messageBytes),
+            PageSocket(loop: loop),
+          ])
+        }
+      })
+  }
+}

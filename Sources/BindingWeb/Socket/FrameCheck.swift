@@ -1,0 +1,44 @@
+import NIOCore
+import NIOWebSocket
+
+/// Why a page's frame ends its WebSocket.
+enum FrameFault: Error {
+  case unmasked, reservedBits, opcode, binary, flood
+}
+
+/// Looks at each frame of a page before its parts are put together: RFC 6455 asks for a mask, and nothing of an
+/// extension may be in it, for none was agreed on. Frames beyond the budget are refused whatever is in them.
+final class FrameCheck: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+  typealias InboundOut = WebSocketFrame
+
+  private var budget: MessageBudget
+  private var hasFailed = false
+
+  init(limits: WebLimits) {
+    budget = MessageBudget(
+      perSecond: limits.messagesPerSecond, atOnce: limits.messagesAtOnce, now: NIODeadline.now().uptimeNanoseconds)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !hasFailed else { return }
+    let frame = unwrapInboundIn(data)
+    if let fault = fault(in: frame) {
+      hasFailed = true
+      context.fireErrorCaught(fault)
+    } else {
+      context.fireChannelRead(data)
+    }
+  }
+
+  private func fault(in frame: WebSocketFrame) -> FrameFault? {
+    if frame.maskKey == nil { return .unmasked }
+    if !frame.reservedBits.isEmpty { return .reservedBits }
+    switch frame.opcode {
+    case .text, .continuation, .ping, .pong, .connectionClose: break
+    case .binary: return .binary
+    default: return .opcode
+    }
+    return budget.spend(now: NIODeadline.now().uptimeNanoseconds) ? nil : .flood
+  }
+}

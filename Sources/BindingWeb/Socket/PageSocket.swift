@@ -1,0 +1,195 @@
+import BindingWire
+import NIOCore
+import NIOWebSocket
+
+/// The WebSocket of one page: texts in and out, signs of life, and the end.
+final class PageSocket: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundOut = WebSocketFrame
+
+  private let loop: GatewayLoop
+  private let limits: WebLimits
+  private var context: ChannelHandlerContext?
+  private var page: PageID?
+  private var lastHeard = NIODeadline.now()
+  private var nextPing: Scheduled<Void>?
+  /// The gateway's last word is on its way: what still comes is passed over.
+  private var isEnding = false
+
+  init(loop: GatewayLoop) {
+    self.loop = loop
+    limits = loop.options.limits
+  }
+
+  // MARK: What the gateway says
+
+  /// Says a text; it leaves with the next `flush`.
+  func tell(_ text: [UInt8]) {
+    guard !isEnding, let context else { return }
+    loop.counters.messagesOut += 1
+    loop.counters.bytesOut += UInt64(text.count)
+    let frame = WebSocketFrame(fin: true, opcode: .text, data: context.channel.allocator.buffer(bytes: text))
+    context.write(wrapOutboundOut(frame), promise: nil)
+    let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    if waiting > limits.waitingBytes {
+      refuse(.backlog, 1008, "too much was asked for at once: read the answers first")
+    }
+  }
+
+  func flush() { context?.flush() }
+
+  /// Says why it ends, and closes once the other side has, or has had its time. What waits is still sent before.
+  func end(code: UInt16, reason: String) {
+    guard !isEnding, let context else { return }
+    isEnding = true
+    page = nil
+    nextPing?.cancel()
+    var data = context.channel.allocator.buffer(capacity: 125)
+    data.writeInteger(code)
+    data.writeString(PageSocket.cut(reason, to: 123))
+    context.writeAndFlush(
+      wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
+    reads(true)
+    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(limits.closingMilliseconds)) {
+      context.close(promise: nil)
+    }
+  }
+
+  // MARK: What the page says
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    loop.counters.sockets += 1
+    page = loop.arrived(self)
+    guard page != nil else {
+      loop.counters.count(.tooManyPages)
+      return end(code: 4005, reason: "\(limits.pages) pages are open here: close another one")
+    }
+    expectLife()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    leave()
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    guard !isEnding, let page else {
+      if frame.opcode == .connectionClose { context.close(promise: nil) }
+      return
+    }
+    lastHeard = .now()
+    switch frame.opcode {
+    case .text:
+      loop.counters.messagesIn += 1
+      loop.counters.bytesIn += UInt64(frame.length)
+      let isText = frame.unmaskedData.withUnsafeReadableBytes { bytes in
+        guard UTF8Check.isValid(bytes) else { return false }
+        loop.heard(bytes, from: page)
+        return true
+      }
+      if !isText { refuse(.notUTF8, 1007, "a text message is UTF-8") }
+    case .ping:
+      context.writeAndFlush(
+        wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)), promise: nil)
+    case .connectionClose: answer(close: frame.unmaskedData)
+    default: break
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Back-pressure both ways: the machine tells a page that is full nothing more, and nobody reads what it says.
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if let page, !isEnding {
+      let isWritable = context.channel.isWritable
+      reads(isWritable)
+      if isWritable { loop.hasRoom(page) } else { loop.isFull(page) }
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard !isEnding else { return }
+    switch error {
+    case FrameFault.unmasked: refuse(.unmasked, 1002, "a browser masks its frames")
+    case FrameFault.reservedBits: refuse(.badFrame, 1002, "a reserved bit is set, and no extension was agreed on")
+    case FrameFault.opcode: refuse(.badFrame, 1002, "the opcode means nothing")
+    case FrameFault.binary: refuse(.binary, 1003, "messages here are texts")
+    case FrameFault.flood: refuse(.flood, 1008, "more than \(limits.messagesPerSecond) messages a second")
+    case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+      NIOWebSocketFrameAggregator.Error.tooManyFragments:
+      refuse(.messageTooLong, 1009, "a message has at most \(limits.messageBytes) bytes")
+    case is NIOWebSocketError: refuse(.badFrame, 1002, "a control frame is one frame of at most 125 bytes")
+    case is NIOWebSocketFrameAggregator.Error: refuse(.badFragment, 1002, "the parts of a message follow each other")
+    default: context.close(promise: nil)
+    }
+  }
+
+  // MARK: The end
+
+  private func refuse(_ refusal: Refusal, _ code: UInt16, _ reason: String) {
+    loop.counters.count(refusal)
+    leave()
+    end(code: code, reason: reason)
+  }
+
+  /// Tells the machine that this page is no more, once.
+  private func leave() {
+    nextPing?.cancel()
+    guard let page else { return }
+    self.page = nil
+    loop.gone(page)
+  }
+
+  /// A page that closes is answered in kind (RFC 6455, 5.5.1).
+  private func answer(close said: ByteBuffer) {
+    var said = said
+    guard said.readableBytes != 1 else { return refuse(.badFrame, 1002, "a close frame has no code or a whole one") }
+    let code: UInt16? = said.readInteger()
+    if let code, !(1000...1003).contains(code), !(1007...1014).contains(code), !(3000...4999).contains(code) {
+      return refuse(.badFrame, 1002, "the close code means nothing")
+    }
+    leave()
+    isEnding = true
+    var data = ByteBuffer()
+    if let code { data.writeInteger(code) }
+    guard let context else { return }
+    context.writeAndFlush(
+      wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
+    context.close(promise: nil)
+  }
+
+  // MARK: Signs of life
+
+  /// Pings as long as the page answers, or says anything else.
+  private func expectLife() {
+    guard let context else { return }
+    let quiet = NIODeadline.now() - lastHeard
+    let left = TimeAmount.milliseconds(limits.silenceMilliseconds) - quiet
+    guard left > .nanoseconds(0) else { return refuse(.silence, 4004, "no sign of life: is the page asleep?") }
+    let pause = min(left, .milliseconds(limits.pingMilliseconds))
+    nextPing = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
+      guard !isEnding, page != nil else { return }
+      if context.channel.isWritable {
+        context.writeAndFlush(
+          wrapOutboundOut(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())), promise: nil)
+      }
+      expectLife()
+    }
+  }
+
+  private func reads(_ reads: Bool) { try? context?.channel.syncOptions?.setOption(.autoRead, value: reads) }
+
+  private static func cut(_ text: String, to limit: Int) -> String {
+    var text = text
+    while text.utf8.count > limit { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,29 @@
+/// Why a gateway does not start.
+public enum WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What was given is no address.
+  case noAddress(text: String)
+  /// Something else listens there.
+  case addressInUse(address: String)
+  /// The address lies beyond this machine and nothing encrypts what goes over it.
+  case notLoopback(address: String)
+  case cannotListen(address: String, problem: String)
+  /// The folder of the user's own pages.
+  case pages(path: String, problem: String)
+  /// It has been started before.
+  case startedBefore
+
+  public var description: String {
+    switch self {
+    case .noAddress(let text): "'\(text)' is no address to serve pages at: write HOST:PORT, as 127.0.0.1:7880"
+    case .addressInUse(let address):
+      "Something else listens at \(address). Serve the pages elsewhere:  --web 127.0.0.1:PORT  "
+        + "(port 0: any that is free)"
+    case .notLoopback(let address):
+      "\(address) can be reached from other machines, and what goes there is not encrypted. Serve the pages on "
+        + "127.0.0.1, or accept that everyone on the way may read and write:  --insecure"
+    case .cannotListen(let address, let problem): "Cannot serve pages at \(address): \(problem)"
+    case .pages(let path, let problem): "The folder of pages \(path) cannot be served: \(problem)"
+    case .startedBefore: "a gateway is started once; make another one"
+    }
+  }
+}

@@ -1,0 +1,91 @@
+public import BindingWire
+public import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// Serves pages to browsers, and lets them speak with a hub: over HTTP and WebSockets, on one thread of its own.
+///
+/// It is a guest at the hub's door like a peer of the same process. All members may be called from any thread.
+public final class WebGateway: Sendable {
+  public let options: WebOptions
+  private let hub: any HubDoor
+  private let log: Logger
+
+  private struct State: Sendable {
+    var hasStarted = false
+    var group: MultiThreadedEventLoopGroup?
+    var listener: (any Channel)?
+    var loop: GatewayLoop?
+    var door: FrontDoor?
+  }
+  private let state = NIOLockedValueBox(State())
+
+  public init(
+    hub: any HubDoor, options: WebOptions = WebOptions(), log: Logger = Logger(label: "bindhub.web")
+  ) {
+    self.hub = hub
+    self.options = options
+    self.log = log
+  }
+
+  /// Listens and serves. Waits on the calling thread until the address is taken; the hub need not answer yet.
+  /// - Throws: `WebFailure`, with what to do; nothing listens then.
+  public func start() throws(WebFailure) {
+    guard options.address.isLoopback || options.isInsecureAllowed else {
+      throw .notLoopback(address: options.address.description)
+    }
+    let userPages = try options.pagesFolder.map { path throws(WebFailure) in try UserPages(path) }
+    let isFirst = state.withLockedValue { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
+    }
+    guard isFirst else { throw .startedBefore }
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let loop = GatewayLoop(hub: hub, options: options, log: log, on: group.next())
+    do {
+      let listener = try Listener.listen(options, loop: loop, group: group)
+      let door = FrontDoor(
+        address: options.address, port: listener.localAddress?.port ?? options.address.port,
+        token: options.isTokenAsked ? FrontDoor.newToken() : nil)
+      let frontDesk = FrontDesk(door: door, userPages: userPages, loop: loop)
+      loop.loop.execute { loop.start(frontDesk: frontDesk, listener: listener) }
+      state.withLockedValue { state in
+        state.group = group
+        state.listener = listener
+        state.loop = loop
+        state.door = door
+      }
+    } catch {
+      try? group.syncShutdownGracefully()
+      throw Listener.failure(error, at: options.address)
+    }
+    log.info("serving pages", metadata: ["address": "\(address)"])
+  }
+
+  /// Tells the pages that it is going, closes all connections and ends its thread. Waits on the calling thread, a
+  /// moment at most; not to be called on the gateway's own.
+  public func stop() {
+    let ended = state.withLockedValue { state in
+      let ended = state
+      state.group = nil
+      state.listener = nil
+      state.loop = nil
+      return ended
+    }
+    guard let group = ended.group, let loop = ended.loop else { return }
+    try? ended.listener?.close().wait()
+    try? loop.loop.submit { loop.end() }.wait()
+    try? group.syncShutdownGracefully()
+    log.info("pages are no longer served")
+  }
+
+  /// What to open in a browser, with the token; empty before `start`.
+  public var url: String { state.withLockedValue { $0.door }?.url ?? "" }
+
+  /// `HOST:PORT`, with the port that was picked; as in the options before `start`.
+  public var address: String { state.withLockedValue { $0.door }?.address ?? options.address.description }
+
+  /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked, and before `start`.
+  public var token: String? { state.withLockedValue { $0.door }?.token }
+}

@@ -1,0 +1,81 @@
+#include "CPages.h"
+
+// The pages are part of the program: a gateway serves them wherever it runs, without files beside it. `#embed` is of
+// C23; the package's other C is older. A file that is added to the folder is entered twice here.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#endif
+
+static const unsigned char bind_js[] = {
+#embed "pages/bind.js"
+};
+static const unsigned char dashboard_history_js[] = {
+#embed "pages/dashboard-history.js"
+};
+static const unsigned char dashboard_hub_js[] = {
+#embed "pages/dashboard-hub.js"
+};
+static const unsigned char dashboard_log_js[] = {
+#embed "pages/dashboard-log.js"
+};
+static const unsigned char dashboard_model_js[] = {
+#embed "pages/dashboard-model.js"
+};
+static const unsigned char dashboard_tree_js[] = {
+#embed "pages/dashboard-tree.js"
+};
+static const unsigned char dashboard_html[] = {
+#embed "pages/dashboard.html"
+};
+static const unsigned char dashboard_js[] = {
+#embed "pages/dashboard.js"
+};
+static const unsigned char demo_html[] = {
+#embed "pages/demo.html"
+};
+static const unsigned char demo_js[] = {
+#embed "pages/demo.js"
+};
+static const unsigned char fields_js[] = {
+#embed "pages/fields.js"
+};
+static const unsigned char form_html[] = {
+#embed "pages/form.html"
+};
+static const unsigned char form_js[] = {
+#embed "pages/form.js"
+};
+static const unsigned char icon_svg[] = {
+#embed "pages/icon.svg"
+};
+static const unsigned char page_css[] = {
+#embed "pages/page.css"
+};
+static const unsigned char words_js[] = {
+#embed "pages/words.js"
+};
+
+#define FILE_OF(name, bytes) {name, bytes, sizeof bytes}
+
+static const cpages_file files[] = {
+    FILE_OF("bind.js", bind_js),
+    FILE_OF("dashboard-history.js", dashboard_history_js),
+    FILE_OF("dashboard-hub.js", dashboard_hub_js),
+    FILE_OF("dashboard-log.js", dashboard_log_js),
+    FILE_OF("dashboard-model.js", dashboard_model_js),
+    FILE_OF("dashboard-tree.js", dashboard_tree_js),
+    FILE_OF("dashboard.html", dashboard_html),
+    FILE_OF("dashboard.js", dashboard_js),
+    FILE_OF("demo.html", demo_html),
+    FILE_OF("demo.js", demo_js),
+    FILE_OF("fields.js", fields_js),
+    FILE_OF("form.html", form_html),
+    FILE_OF("form.js", form_js),
+    FILE_OF("icon.svg", icon_svg),
+    FILE_OF("page.css", page_css),
+    FILE_OF("words.js", words_js),
+};
+
+size_t cpages_count(void) { return sizeof files / sizeof files[0]; }
+
+const cpages_file *cpages_at(size_t number) { return number < cpages_count() ? &files[number] : NULL; }

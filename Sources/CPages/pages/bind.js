@@ -1,0 +1,884 @@
+/* bind.js: HTML controls and a Bindbus hub, bound both ways, over the WebSocket of docs/protocol.md §10.
+ *
+ *   <p data-model="lamp"><input type="range" data-bind="level"> <i data-light></i></p>
+ *
+ *   bind.model('lamp').set('level', 0.8)                  shown at once, then everywhere; a promise of the outcome
+ *   bind.model('lamp').change({ on: true, level: 1 })     two fields, one commit, or nothing
+ *   bind.model('lamp').on('level', (value, info) => …)    now, and at each change; returns its end
+ *   bind.link('left').cut()                               one of several connections (data-link="left")
+ */
+var bind = (() => {
+  'use strict'
+
+  // ---- Links and models know no document ----
+
+  const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
+  const MOST_BYTES = 98_304
+
+  const now = () => performance.now()
+  const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
+  const hex = count => [...crypto.getRandomValues(new Uint8Array(count))]
+    .map(byte => byte.toString(16).padStart(2, '0')).join('')
+
+  const text = value => {
+    if (value === undefined || value === null) return ''
+    if (typeof value !== 'object') return String(value)
+    if ('$int' in value || '$float' in value) return String(value.$int ?? value.$float)
+    if ('$bytes' in value) return `${Math.floor(String(value.$bytes).replace(/=/g, '').length * 3 / 4)} bytes`
+    return JSON.stringify(value)
+  }
+
+  const age = ms => ms < 90_000 ? `${(ms / 1000).toFixed(ms < 9_500 ? 1 : 0)} s`
+    : ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+
+  /** Why there was no commit, in words. */
+  const reason = ({ kind, text: words, code, version, name, value, age: ms }) => words || code
+    || (kind !== 'conflict' ? kind : !version ? 'it is not there any more'
+    : `${name} ${value === undefined ? 'deleted it' : `set it to ${text(value) || 'nothing'}`}, ${age(ms)} ago`)
+
+  const laidOver = (value, [verb, , operand]) => verb === 'set' ? operand : verb === 'delete' ? undefined
+    : verb === 'default' ? value ?? operand : verb === 'add' && Number.isFinite(value) ? value + operand : value
+
+  const fieldsOf = write => write.operations.map(([, name]) => name)
+  const touches = (write, field) => fieldsOf(write).includes(field)
+
+  let delivering = 0                     // hops of what observers write: 1 more than those of what they are told
+
+  /** The committed fields of a model, and pending writes over them. */
+  class Model {
+    constructor(link, id) {
+      Object.assign(this, {
+        link, id, epoch: '0', version: 0, state: 'idle', lastNumber: 0, sendsFrom: 0, hops: 0,
+        fields: new Map(),               // committed: name → { value, version, tag, writer, number, time }
+        writes: [],                      // pending, oldest first; acknowledged ones until their version is here
+        refusals: new Map(),             // field → { reason, value, outcome } of a write that came to nothing
+        chunks: [], kept: [],            // of a catch-up, and commits that came meanwhile
+        observers: new Set(), touched: new Set(), told: new Map(), commitsToTell: [],
+      })
+    }
+
+    /** The value that shows: ours until its commit is here, else the committed, else the described default. */
+    get(field) {
+      let value = this.fields.get(field)?.value
+      for (const write of this.writes) {
+        if (write.isHidden) continue
+        for (const operation of write.operations) if (operation[1] === field) value = laidOver(value, operation)
+      }
+      return value === undefined && field[0] !== '@' ? this.describe(field)?.default : value
+    }
+
+    describe(field) { return this.get('@description')?.fields?.[field] }
+
+    names() {
+      const names = new Set(Object.keys(this.get('@description')?.fields ?? {}))
+      for (const name of this.fields.keys()) names.add(name)
+      for (const name of this.writes.flatMap(fieldsOf)) names.add(name)
+      return [...names].filter(name => this.get(name) !== undefined).sort()
+    }
+
+    pending(field) { return this.writes.find(write => !write.isDecided && touches(write, field)) }
+
+    /** Version and writer of the committed value; `state`: pending, offline, refused or none. */
+    info(field) {
+      const { version = 0, tag, writer, time } = this.fields.get(field) ?? {}
+      const pending = this.pending(field), refusal = this.refusals.get(field)
+      return {
+        field, version, tag, writer, time, own: tag === this.link.tag, refusal,
+        state: pending ? this.link.isLive ? 'pending' : 'offline' : refusal && 'refused',
+        reason: pending ? pending.held && `waits: ${pending.held}` : refusal?.reason,
+      }
+    }
+
+    /** Calls back now and at each change of what shows; with null: of any field. */
+    on(field, call) {
+      const observer = { field, call }
+      this.observers.add(observer)
+      if (this.version || this.writes.length) this.call(observer, field === null ? this.names() : [field], [])
+      return () => this.observers.delete(observer)
+    }
+
+    call({ field, call }, changed, commits) {
+      try {
+        if (field !== null) return call(this.get(field), this.info(field))
+        const { version, epoch } = this
+        call(Object.fromEntries(this.names().map(name => [name, this.get(name)])), { changed, commits, version, epoch })
+      } catch (error) { reportError(error) }
+    }
+
+    touch(...fields) {
+      for (const field of fields) this.touched.add(field)
+      this.link.touch(this)
+    }
+
+    touchPending() { this.touch(...this.writes.flatMap(fieldsOf)) }
+
+    tell() {
+      const commits = this.commitsToTell.splice(0), fields = [...this.touched]
+      this.touched.clear()
+      const changed = fields.filter(field => {
+        const value = this.get(field), why = this.refusals.get(field)?.reason, told = this.told.get(field)
+        this.told.set(field, { value, why })
+        return !same(value, told?.value) || why !== told?.why
+      })
+      delivering = this.hops
+      this.hops = 0
+      for (const observer of [...this.observers]) {
+        if (!this.observers.has(observer)) continue
+        if (observer.field === null || changed.includes(observer.field)) this.call(observer, changed, commits)
+      }
+      delivering = 0
+      return fields
+    }
+
+    set(field, value) {
+      if (!same(value, this.get(field))) return this.change({ [field]: value })
+      if (this.refusals.delete(field)) this.touch(field)
+      return Promise.resolve({ kind: 'kept' })
+    }
+
+    /** One commit; undefined deletes. */
+    change(values) {
+      return this.propose(Object.entries(values).map(([field, value]) =>
+        value === undefined ? ['delete', field] : ['set', field, value]))
+    }
+
+    /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome. */
+    propose(operations, conditions = []) {
+      const isPlain = !conditions.length && operations.every(([verb]) => verb === 'set')
+      const write = { operations, conditions, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
+      const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
+      // What was never sent, and is set anew, never will be.
+      if (isPlain) this.writes.filter((earlier, place) => place > last && !earlier.number
+        && fieldsOf(earlier).every(name => touches(write, name)
+          && this.writes.findLast(other => touches(other, name)) === earlier))
+        .forEach(earlier => this.end(earlier, { kind: 'superseded' }))
+      for (const field of fieldsOf(write)) {
+        const { value, version = 0 } = this.fields.get(field) ?? {}
+        write.seen.push({ field, value, version, epoch: this.epoch })
+        this.refusals.delete(field)
+      }
+      this.hops = Math.max(this.hops, write.hops)
+      this.writes.push(write)
+      if (this.state === 'left') this.join()
+      this.touch(...fieldsOf(write))
+      return new Promise(resolve => write.resolve = resolve)
+    }
+
+    /** One write a field is in flight. It gets its number when it is first sent, and keeps it. */
+    send() {
+      if (this.state !== 'current' || now() < this.sendsFrom) return
+      for (const write of [...this.writes]) {
+        if (write.isDecided || write.number && !write.isDue) continue
+        if (!write.number) {
+          const earlier = this.writes.slice(0, this.writes.indexOf(write))
+          if (earlier.some(other => !other.isDecided && fieldsOf(other).some(name => touches(write, name)))) continue
+          this.yieldToOthers(write)
+        }
+        const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
+        const message = JSON.stringify({
+          kind: 'propose', model: this.id, number, confirmed: this.undecided() - 1, hops, conditions, operations,
+        })
+        if (new TextEncoder().encode(message).length > MOST_BYTES) {
+          this.end(write, { kind: 'refused', code: 'proposalTooLarge', text: 'it is too long' })
+          continue
+        }
+        this.lastNumber = Math.max(this.lastNumber, write.number = number)
+        write.isDue = false
+        this.link.send(message)
+      }
+      // What had to wait stands behind what overtook it.
+      this.writes.sort((a, b) => (a.number || Infinity) - (b.number || Infinity))
+    }
+
+    /** What waited long, while others wrote, is sent on condition of what its writer saw. */
+    yieldToOthers(write) {
+      if (!write.isPlain || now() - write.at < OLD) return
+      const changed = write.seen.find(seen => {
+        const { value, version = 0, tag } = this.fields.get(seen.field) ?? {}
+        return tag !== this.link.tag && (seen.epoch === this.epoch ? version > seen.version : !same(value, seen.value))
+      })
+      if (changed) write.conditions = [[changed.field, changed.epoch, changed.version]]
+    }
+
+    undecided() { return this.writes.find(write => write.number && !write.isDecided)?.number ?? this.lastNumber + 1 }
+
+    sendAgain(from = 0) { for (const write of this.writes) if (write.number >= from) write.isDue = true }
+
+    take(outcome, epoch) {
+      const { kind, number, next, pause, code, count, version } = outcome
+      const write = this.writes.find(write => write.number === number && !write.isDecided)
+      if (kind === 'hold') {
+        this.sendsFrom = now() + pause
+        this.sendAgain(number)
+        if (write) write.held = code
+        setTimeout(() => this.touch(), pause + 1)
+      } else if (kind === 'expected') {
+        this.sendAgain(next)
+        if (this.undecided() > next) this.join()
+      } else if (kind === 'committed') {
+        for (let i = 0; i < count; i++) this.acknowledge(number + i, version + i, epoch)
+      } else if (write) {
+        this.end(write, outcome)
+      }
+      this.touch(...write ? fieldsOf(write) : [])
+    }
+
+    acknowledge(number, version, epoch) {
+      const write = this.writes.find(write => write.number === number && !write.isDecided)
+      if (!write) return
+      this.end(write, { kind: 'committed', version }, epoch === this.epoch && version <= this.version)
+      write.reachedAt = version
+    }
+
+    /** An own commit is its write's outcome, and holds what is older of ours. */
+    noteOwn(number, version) {
+      const write = this.writes.find(write => write.number === number)
+      if (write) this.end(write, { kind: 'committed', version })
+      this.hide(number)
+    }
+
+    end(write, outcome, isOver = true) {
+      if (!write.isDecided) {
+        write.isDecided = true
+        write.resolve(outcome)
+        const why = reason(outcome), isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
+        for (const [, field, value] of isRefused ? write.operations : []) {
+          const words = outcome.kind === 'conflict' ? `${text(value).slice(0, 60)} was not written: ${why}` : why
+          if (!this.pending(field)) this.refusals.set(field, { reason: words, value, outcome })
+        }
+        this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
+        this.touch(...fieldsOf(write))
+      }
+      if (isOver) this.writes.splice(this.writes.indexOf(write), 1)
+    }
+
+    hide(mark) {
+      for (const write of this.writes) {
+        if (!write.number || write.number > mark || write.isHidden) continue
+        write.isHidden = true
+        this.touch(...fieldsOf(write))
+      }
+    }
+
+    join() {
+      this.state = 'asked'
+      this.chunks = []
+      const { id: model, epoch, version } = this
+      this.link.say({ kind: 'join', model, epoch, version, undecided: this.undecided() })
+    }
+
+    leave() {
+      this.link.say({ kind: 'leave', model: this.id })
+      this.state = 'left'
+    }
+
+    catchup(message) {
+      const wasAsked = this.state === 'asked', { form, epoch, previous, version } = message
+      const isStale = epoch === this.epoch ? form === 'snapshot' && version < this.version : form === 'delta'
+      if (this.state === 'left' || !wasAsked && isStale) return
+      if (form !== 'none') {
+        if (this.chunks[0] && (this.chunks[0].form !== form || this.chunks[0].version !== version)) this.chunks = []
+        this.chunks.push(message)
+        if (!message.last) return
+        const chunks = this.chunks.splice(0)
+        if (form === 'delta' && (epoch !== this.epoch || previous > this.version)) {
+          if (wasAsked) this.forget()
+          return this.join()
+        }
+        this.apply(chunks, message)
+      } else if (wasAsked) {
+        if (epoch !== this.epoch) this.unhide()
+        Object.assign(this, { epoch, version })
+      }
+      this.hide(message.mark ?? 0)
+      this.state = 'current'
+      if (wasAsked) this.sendAgain(1)
+      for (const kept of this.kept.splice(0)) this.commits(kept)
+      this.touch()
+    }
+
+    apply(chunks, { form, epoch, version }) {
+      const isOther = epoch !== this.epoch, from = this.version, isWhole = form === 'snapshot', named = new Set()
+      if (isOther) this.unhide()
+      for (const { fields } of chunks) {
+        for (const [name, version, tag, writer, number, time, value] of fields) {
+          named.add(name)
+          if (tag === this.link.tag) this.noteOwn(number, version)
+          if (isWhole || version > from) this.commit(name, { value, version, tag, writer, number, time })
+        }
+      }
+      for (const name of this.fields.keys()) if (isWhole && !named.has(name)) this.fields.delete(name), this.touch(name)
+      this.epoch = epoch
+      this.version = isWhole ? version : Math.max(from, version)
+      // What an earlier life acknowledged is in this one, or lost.
+      this.release(isOther ? Infinity : this.version)
+    }
+
+    commits(message) {
+      const { epoch, previous, time, commits } = message
+      if (this.state === 'asked') return this.kept.push(message)
+      if (epoch !== this.epoch || this.state !== 'current') return
+      if (previous > this.version) {
+        this.join()
+        return this.kept.push(message)
+      }
+      commits.forEach(({ tag, name: writer, number, hops, changes }, place) => {
+        const version = previous + 1 + place, own = tag === this.link.tag
+        if (own) this.noteOwn(number, version)
+        if (version <= this.version) return
+        const before = changes.map(([field]) => ({ field, ...this.fields.get(field) }))
+        for (const [field, value] of changes) this.commit(field, { value, version, tag, writer, number, time })
+        this.version = version
+        if (!own) this.hops = Math.max(this.hops, hops + 1)
+        this.commitsToTell.push({ version, epoch, tag, writer, number, time, own, changes, before })
+      })
+      this.release(this.version)
+      this.touch()
+    }
+
+    commit(name, field) {
+      this.fields.set(name, field)
+      this.touch(name)
+    }
+
+    release(version) {
+      for (const write of this.writes.filter(write => write.reachedAt <= version)) {
+        this.end(write)
+        this.touch(...fieldsOf(write))
+      }
+    }
+
+    unhide() {
+      for (const write of this.writes) if (!write.isDecided) write.isHidden = false
+      this.touchPending()
+    }
+
+    forget() { Object.assign(this, { epoch: '0', version: 0 }) }
+
+    /** The hub forgot what we sent: plain sets go again, if nobody wrote there since. */
+    forgetNumbers() {
+      for (const write of this.writes.filter(write => write.number && !write.isDecided)) {
+        const isDefault = write.operations.every(([verb]) => verb === 'default')
+        if (isDefault || write.operations.every(([verb]) => verb === 'set')) {
+          write.number = 0
+          write.conditions = isDefault ? []
+            : write.seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version])
+          write.isPlain = false
+        } else this.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
+      }
+    }
+
+    changeLog() {
+      for (const write of [...this.writes]) this.end(write, { kind: 'unknown', text: 'the hub has another log' })
+      this.touch(...this.fields.keys())
+      this.fields.clear()
+      this.forget()
+    }
+  }
+
+  /** A connection, under an identity of its own. */
+  class Link {
+    constructor(name) {
+      const tag = hex(8)
+      Object.assign(this, {
+        tag, secret: hex(16), name: `${name || 'page'}-${tag.slice(0, 4)}`, models: new Map(), prefixes: new Map(),
+        observers: new Set(), dirty: new Set(), pings: new Map(), isLive: false, isCut: false, tries: 0, beat: 1000,
+        since: now(), checked: now(), problem: '', welcome: null,
+      })
+      this.open()
+    }
+
+    model(id) {
+      let model = this.models.get(id)
+      if (!/^(@hub|[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
+      if (!model) this.models.set(id, model = new Model(this, id))
+      if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
+      else if (model.state === 'left') model.state = 'idle'
+      return model
+    }
+
+    /** Calls back for each model below a prefix, later ones too. */
+    list(prefix, call) {
+      this.prefixes.set(prefix, call)
+      if (this.isLive) this.say({ kind: 'join', prefix })
+    }
+
+    /** Calls back with ('state' | 'outcome' | 'error' | 'beat', detail). */
+    on(call) {
+      this.observers.add(call)
+      return () => this.observers.delete(call)
+    }
+
+    tell(what, detail) {
+      for (const call of this.observers) try { call(what, detail) } catch (error) { reportError(error) }
+    }
+
+    unconfirmed() {
+      const writes = [...this.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided))
+      return { count: writes.length, age: writes.length ? now() - Math.min(...writes.map(write => write.at)) : 0 }
+    }
+
+    ping() {
+      return new Promise(resolve => {
+        const token = Math.floor(Math.random() * 2 ** 32), start = now()
+        this.pings.set(token, () => resolve(now() - start))
+        this.say({ kind: 'ping', token })
+      })
+    }
+
+    cut() {
+      this.isCut = true
+      this.lost()
+    }
+
+    heal() {
+      this.isCut = false
+      this.retry()
+    }
+
+    retry() {
+      this.tries = 0
+      if (!this.socket) this.open()
+    }
+
+    open() {
+      clearTimeout(this.timer)
+      if (this.isCut || this.stopped) return
+      const socket = this.socket = new WebSocket(`${location.origin.replace('http', 'ws')}/bind`)
+      this.heard = now()
+      socket.onopen = () => {
+        this.isOpen = true
+        const { tag, secret, name } = this
+        this.say({ kind: 'hello', lowest: 0, highest: 0, tag, secret, name, resuming: !!this.welcome })
+      }
+      socket.onmessage = ({ data }) => socket === this.socket && this.hear(JSON.parse(data))
+      socket.onclose = ({ code, reason }) => socket === this.socket && this.lost(code, reason)
+    }
+
+    lost(code, why) {
+      const { socket, isOpen, isLive } = this
+      if (isLive) this.since = now()
+      Object.assign(this, { socket: null, isOpen: false, isLive: false })
+      if (code >= 4000) this.problem = why
+      // Coming back would not help.
+      if (code > 4000 && code < 4004) this.stopped = true
+      socket?.close()
+      this.pings.clear()
+      for (const model of this.models.values()) {
+        if (model.state !== 'left') model.state = 'idle'
+        Object.assign(model, { chunks: [], kept: [], sendsFrom: 0 })
+        // One of them could not be read: saying it again would not help.
+        for (const write of code === 4000 ? [...model.writes] : []) {
+          if (write.number && !write.isDecided) model.end(write, { kind: 'unknown', text: why })
+        }
+        model.touchPending()
+      }
+      this.tell('state')
+      if (this.isCut || this.stopped) return
+      this.timer = setTimeout(() => this.open(), 50 + Math.random() * Math.min(4950, 50 * 2 ** this.tries++))
+      if (socket && !isOpen) this.askWhy()
+    }
+
+    /** A socket that was refused does not say why; the page does. */
+    async askWhy() {
+      try {
+        const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
+        this.problem = /401|403/.test(status) ? 'open the address that the hub printed when it started' : ''
+      } catch { this.problem = '' }
+      this.tell('state')
+    }
+
+    say(message) { this.send(JSON.stringify(message)) }
+    send(message) { if (this.isOpen) this.socket.send(message) }
+
+    hear(message) {
+      const { kind, number, epoch } = message, model = this.models.get(message.model)
+      this.heard = now()
+      if (kind === 'welcome') this.begin(message)
+      else if (kind === 'catchup') model?.catchup(message)
+      else if (kind === 'commits') model?.commits(message)
+      else if (kind === 'outcomes') for (const outcome of message.outcomes) model?.take(outcome, epoch)
+      else if (kind === 'announce') for (const one of message.models) this.prefixes.get(message.prefix)?.(one)
+      else if (kind === 'pong') { this.pings.get(message.token)?.(); this.pings.delete(message.token) }
+      else if (kind === 'beat') { this.answer(number); this.tell('beat', message) }
+      else if (kind === 'error') {
+        if (message.code === 'notJoined' && model) model.join()
+        else this.tell('error', message)
+      }
+    }
+
+    begin(welcome) {
+      const before = this.welcome
+      Object.assign(this, { welcome, isLive: true, tries: 0, beat: welcome.beat, problem: '', since: now() })
+      for (const model of this.models.values()) {
+        if (before && before.log !== welcome.log) model.changeLog()
+        else if (before && before.epoch === welcome.epoch && !welcome.known) model.forgetNumbers()
+        if (model.state !== 'left') model.join()
+        model.touchPending()
+      }
+      for (const prefix of this.prefixes.keys()) this.say({ kind: 'join', prefix })
+      this.tell('state')
+      started(this)
+    }
+
+    answer(beat) {
+      const models = []
+      for (const model of this.models.values()) {
+        const confirmed = model.undecided() - 1, applied = model.version, told = `${confirmed} ${applied}`
+        if (model.state !== 'current' || model.id[0] === '@' || told === model.toldToHub) continue
+        model.toldToHub = told
+        models.push({ model: model.id, confirmed, applied })
+      }
+      this.say({ kind: 'alive', beat, models })
+    }
+
+    /** A page that was itself asleep listens first. */
+    check() {
+      const time = now(), slept = time - this.checked > 3000
+      this.checked = time
+      if (slept) this.heard = time
+      else if (this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
+    }
+
+    /** Tells and sends once for all that happens at once. */
+    touch(model) {
+      if (!this.dirty.size) queueMicrotask(() => {
+        const models = [...this.dirty]
+        this.dirty.clear()
+        for (const model of models) {
+          changed(model, model.tell())
+          model.send()
+        }
+      })
+      this.dirty.add(model)
+    }
+  }
+
+  // ---- Elements ----
+
+  const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
+  const WAYS = ['bind', 'show', 'plot', 'reason'], SELECTOR = WAYS.map(way => `[data-${way}]`).join()
+  const ATTRIBUTES = /^(title|alt|placeholder|value|href|src|min|max|step|disabled|readonly|open|lang|dir|aria-[a-z]+)$/
+
+  let started
+  const ready = new Promise(resolve => started = resolve)
+
+  function link(name = '') {
+    if (!links.has(name)) links.set(name, new Link(name))
+    return links.get(name)
+  }
+  const linkOf = element => link(element.closest('[data-link]')?.dataset.link)
+
+  /** data-format="fixed:2" shows formats.fixed(value, '2'). Pages may add to it. */
+  const formats = {
+    fixed: (value, places = 0) => Number(value).toFixed(places),
+    percent: (value, places = 0) => `${(value * 100).toFixed(places)} %`,
+    date: value => new Date(value).toLocaleDateString(),
+  }
+
+  function formatted(value, format) {
+    const [name, argument] = (format || '').split(':')
+    return formats[name] && value !== undefined && value !== null ? formats[name](value, argument) : text(value)
+  }
+
+  /** Binds what has come into the document, and lets go of what has left it. */
+  function scan() {
+    for (const binding of bindings) {
+      if (binding.element.isConnected && placeOf(binding.element) === binding.place) continue
+      binding.stop?.()
+      bindings.delete(binding)
+      controls.delete(binding.element)
+      binding.element.bindPlace = ''
+    }
+    for (const element of document.querySelectorAll(SELECTOR)) {
+      const place = placeOf(element)
+      if (element.bindPlace === place || !element.closest('[data-model]')) continue
+      element.bindPlace = place
+      for (const what of WAYS) {
+        try { if (what in element.dataset) attach(element, what, place) } catch (error) { reportError(error) }
+      }
+    }
+    for (const light of document.querySelectorAll('[data-light]')) linkOf(light)
+    paintLater()
+  }
+
+  /** All that decides what an element is bound to. */
+  const placeOf = element => JSON.stringify([element.closest('[data-link]')?.dataset.link,
+    element.closest('[data-model]')?.dataset.model, ...[...WAYS, 'bindAttr'].map(name => element.dataset[name])])
+
+  function attach(element, what, place) {
+    const { bindAttr: attribute, bindOn: on = 'input' } = element.dataset, { type, tagName } = element
+    const model = linkOf(element).model(element.closest('[data-model]').dataset.model)
+    const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
+    const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
+    const binding = { element, what, place, model, field, part, not, wanted, attribute, on, type, isControl, points: [],
+      isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
+    element.bindGiven ??= element.getAttributeNames()
+    if (isControl) controls.set(element, binding)
+    if (what === 'reason') element.role = 'status'
+    if (what === 'plot') binding.stop = model.on(field, value => {
+      if (typeof value === 'number') binding.points.push([Date.now(), value])
+      if (binding.points.length > 600) binding.points.shift()
+    })
+    bindings.add(binding)
+    dirty.add(binding)
+  }
+
+  const dirty = new Set()
+  let isWaiting, soon
+
+  /** Once a frame, and not at all where nobody looks. */
+  function paintLater() {
+    if (isWaiting || document.hidden) return
+    isWaiting = true
+    requestAnimationFrame(() => {
+      isWaiting = false
+      for (const binding of dirty) try { paint(binding) } catch (error) { reportError(error) }
+      dirty.clear()
+      paintLights()
+    })
+  }
+
+  function changed(model, fields) {
+    for (const binding of bindings) {
+      const concerns = name => name === binding.field || name === '@description'
+      if (binding.model === model && fields.some(concerns)) dirty.add(binding)
+    }
+    paintLater()
+  }
+
+  /** `data-bind="story.text"` is about one member of an object. */
+  const valueOf = ({ model, field, part }, value = model.get(field)) => part ? value?.[part] : value
+  const ruleOf = ({ model, field, part }) => !part && model.describe(field) || {}
+
+  function paint(binding) {
+    const { element, model, field, what, not, wanted, attribute } = binding
+    const value = valueOf(binding), info = model.info(field)
+    if (what === 'plot') return plot(element, binding.points)
+    if (what === 'reason') return write(element, info.reason ?? '')
+    if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
+    mark(binding, info)
+    if (attribute) return paintAttribute(element, attribute.toLowerCase(), not ? !value : value)
+    if (!binding.isControl) return write(element, formatted(not ? !value : value, element.dataset.format))
+    describe(binding)
+    paintControl(binding, value, info)
+  }
+
+  function write(element, words) { if (element.textContent !== words) element.textContent = words }
+
+  function mark({ element, title, isControl }, { state, reason }) {
+    if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return
+    state ? element.dataset.state = state : delete element.dataset.state
+    if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
+    reason ?? title ? element.title = reason ?? title : element.removeAttribute('title')
+  }
+
+  /** Only what cannot run anything, and addresses of the web. */
+  function paintAttribute(element, name, value) {
+    if (!ATTRIBUTES.test(name)) return
+    if (name === 'href' || name === 'src') {
+      try { if (!/^https?:$/.test(new URL(text(value), location.href).protocol)) value = null } catch { value = null }
+    }
+    const isFlag = typeof value === 'boolean' && !name.startsWith('aria')
+    if ((value ?? null) === null || isFlag && !value) element.removeAttribute(name)
+    else element.setAttribute(name, isFlag ? '' : text(value))
+  }
+
+  /** The description becomes the control's rules, where the page gave none. */
+  function describe(binding) {
+    const { element, type } = binding, { type: kind, min, max, step, maxLength, choices } = ruleOf(binding)
+    const give = (name, value) => {
+      if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
+      value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
+      binding.shown = undefined
+    }
+    if (type === 'number' || type === 'range') {
+      give('min', min)
+      give('max', max)
+      give('step', step ?? (kind === 'integer' ? 1 : 'any'))
+    } else if (type.startsWith('select')) {
+      if (choices && !same(element.bindChoices, choices) && (element.bindChoices || !element.options.length)) {
+        element.replaceChildren(...choices.map(choice => new Option(text(choice), text(choice))))
+        element.bindChoices = choices
+        binding.shown = undefined
+      }
+    } else give('maxlength', maxLength)
+  }
+
+  function paintControl(binding, value, info) {
+    const { element, type, isText } = binding, isFocused = element === document.activeElement
+    // Some types complain about what has not their form.
+    const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
+    if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
+    // What is being typed, was refused, or says the same otherwise is let alone.
+    if (isFocused && (binding.isComposing || binding.isDirty)) return
+    if (isFocused && isText && (info.state === 'refused' || same(read(binding).value, value))) return
+    if (type === 'checkbox') element.checked = value === true
+    else if (type === 'radio') element.checked = element.value === words
+    else if (type === 'select-multiple') {
+      const chosen = (Array.isArray(value) ? value : []).map(text)
+      for (const option of element.options) option.selected = chosen.includes(option.value)
+    } else if (element.value !== words && binding.shown !== words) {
+      if (isText && isFocused) replaceText(element, words)
+      else element.value = words
+      binding.shown = words
+    }
+  }
+
+  /** Changes only what differs: the caret stays. */
+  function replaceText(element, words) {
+    const old = element.value, least = Math.min(old.length, words.length)
+    let head = 0, tail = 0
+    while (head < least && old[head] === words[head]) head++
+    while (tail < least - head && old[old.length - 1 - tail] === words[words.length - 1 - tail]) tail++
+    try {
+      element.setRangeText(words.slice(head, words.length - tail), head, old.length - tail, 'preserve')
+    } catch { element.value = words }
+  }
+
+  /** What a control says: { value }, { problem }, or {} for what is half typed. */
+  function read(binding) {
+    const { element, type } = binding, rule = ruleOf(binding), old = valueOf(binding)
+    if (type === 'checkbox') return { value: element.checked }
+    if (type === 'radio') return element.checked ? typed(element.value, rule, old) : {}
+    if (type === 'select-multiple') return { value: [...element.selectedOptions].map(option => option.value) }
+    const { validity, value } = element
+    if (validity.badInput) return {}
+    const isNumber = type === 'number' || type === 'range'
+    const result = value === '' && rule.default === null ? { value: null }
+      : typed(value, isNumber ? { choices: rule.choices, type: 'number' } : rule, old)
+    if ('value' in result && !validity.valid) return { problem: element.validationMessage }
+    return rule.pattern && !fits(rule.pattern, value) ? { problem: `it has to look like ${rule.pattern}` } : result
+  }
+
+  function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
+
+  function typed(words, { type, choices }, shown) {
+    if (type === 'any') type = undefined
+    const choice = choices?.find(choice => text(choice) === words)
+    if (choice !== undefined) return { value: choice }
+    if (type === 'string') return { value: words }
+    const isNumber = type === 'number' || type === 'integer' || !type && typeof shown === 'number'
+    if (isNumber || !type && shown?.$int) {
+      if (/^-?\d+$/.test(words) && !Number.isSafeInteger(+words)) return { value: { $int: `${BigInt(words)}` } }
+      return /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(words) ? { value: Number(words) } : {}
+    }
+    if (type === 'boolean' || !type && typeof shown === 'boolean') return { value: words === 'true' }
+    if (type === 'array' || type === 'object' || shown && typeof shown === 'object') {
+      try { return { value: JSON.parse(words) } } catch (error) { return { problem: error.message } }
+    }
+    return { value: words }
+  }
+
+  /** What is whole, fits and differs is written. */
+  function edited(binding) {
+    const { model, field, part } = binding, { value, problem } = binding.isComposing ? {} : read(binding)
+    binding.isDirty = value === undefined
+    binding.shown = undefined
+    if (problem) model.refusals.set(field, { reason: problem })
+    else if (value !== undefined) model.set(field, part ? { ...model.get(field), [part]: value } : value)
+    if (!binding.isComposing) model.touch(field)
+  }
+
+  function dropEdit(binding, forgets) {
+    Object.assign(binding, { isDirty: false, isComposing: false, shown: undefined })
+    if (forgets) binding.model.refusals.delete(binding.field)
+    binding.model.touch(binding.field)
+  }
+
+  const listeners = {
+    input: binding => binding.on === 'input' ? edited(binding) : binding.isDirty = true,
+    change: binding => binding.on === 'change' && edited(binding),
+    keydown: (binding, { key, isComposing }) => {
+      if (key === 'Enter' && binding.on === 'enter' && !isComposing) edited(binding)
+      if (key === 'Escape' && binding.isText && !isComposing) dropEdit(binding, true)
+    },
+    compositionstart: binding => binding.isComposing = true,
+    compositionend: binding => {
+      binding.isComposing = false
+      if (binding.on === 'input') edited(binding)
+    },
+    focusin: binding => {
+      if (!binding.hasFocus && binding.model.refusals.has(binding.field)) dropEdit(binding, true)
+      binding.hasFocus = true
+    },
+    focusout: binding => {
+      if (binding.element === document.activeElement) return       // the whole window lost it
+      if (binding.on === 'blur' && binding.isDirty) edited(binding)
+      binding.hasFocus = false
+      dropEdit(binding)
+    },
+  }
+  for (const [name, call] of Object.entries(listeners)) {
+    document.addEventListener(name, event => {
+      const binding = controls.get(event.target)
+      if (binding) call(binding, event)
+    })
+  }
+  document.addEventListener('submit', event => event.target.querySelector(SELECTOR) && event.preventDefault())
+
+  function paintLights() {
+    clearTimeout(soon)
+    for (const light of document.querySelectorAll('[data-light]')) {
+      const link = linkOf(light), { count, age: waiting } = link.unconfirmed(), writes = count && `${count} unconfirmed`
+      const state = !link.isLive ? 'offline' : waiting > 150 ? 'pending' : 'live'
+      if (light.dataset.state !== state) light.dataset.state = state
+      write(light, state === 'live' ? 'live' : state === 'pending' ? `${writes}, ${age(waiting)}`
+        : [`offline ${age(now() - link.since)}`, writes, link.problem].filter(Boolean).join(', '))
+      if (count && link.isLive) soon = setTimeout(paintLater, 160)
+    }
+  }
+
+  /** Draws [time, number] points as steps, in the canvas's own colour. */
+  function plot(canvas, points, options = {}) {
+    const { clientWidth: width, clientHeight: height } = canvas, context = canvas.getContext('2d')
+    Object.assign(canvas, { width: width * devicePixelRatio, height: height * devicePixelRatio })
+    context.scale(devicePixelRatio, devicePixelRatio)
+    if (!points.length) return
+    const numbers = points.map(([, number]) => number), last = numbers.at(-1)
+    const { from = points[0][0], to = Date.now(), min = Math.min(...numbers), max = Math.max(...numbers) } = options
+    const x = time => (time - from) / (to - from || 1) * width
+    const y = number => height - 2 - (max === min ? 0.5 : (number - min) / (max - min)) * (height - 4)
+    context.beginPath()
+    points.forEach(([time, number], place) => {
+      context.lineTo(x(time), y(numbers[place - 1] ?? number))
+      context.lineTo(x(time), y(number))
+    })
+    context.lineTo(x(to), y(last))
+    context.strokeStyle = getComputedStyle(canvas).color
+    context.lineWidth = 1.5
+    context.stroke()
+    canvas.role = 'img'
+    canvas.ariaLabel = `${text(last)} now, ${text(min)} to ${text(max)} lately`
+  }
+
+  const retry = () => { if (!document.hidden) for (const link of links.values()) link.retry() }
+  addEventListener('online', retry)
+  addEventListener('pageshow', retry)
+  document.addEventListener('visibilitychange', () => { retry(); paintLater() })
+  addEventListener('beforeunload', event => {
+    for (const link of links.values()) if (link.unconfirmed().count) event.preventDefault()
+  })
+  addEventListener('pagehide', event => {
+    if (!event.persisted) for (const link of links.values()) if (!link.unconfirmed().count) link.say({ kind: 'leave' })
+  })
+  setInterval(() => {
+    for (const link of links.values()) link.check()
+    paintLater()
+  }, 1000)
+
+  function begin() {
+    scan()
+    new MutationObserver(records => {
+      const isElement = node => node.nodeType === 1
+      if (records.some(({ type, addedNodes, removedNodes }) =>
+        type === 'attributes' || [...addedNodes, ...removedNodes].some(isElement))) scan()
+    }).observe(document.documentElement, {
+      subtree: true, childList: true,
+      attributeFilter: ['model', 'link', 'bind-attr', ...WAYS].map(name => `data-${name}`),
+    })
+  }
+  document.readyState === 'loading' ? document.addEventListener('DOMContentLoaded', begin) : begin()
+
+  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, plot }
+})()

@@ -1,0 +1,142 @@
+/** The models as a tree of their ids' segments, for mouse and keyboard. */
+import { make } from '/fields.js'
+
+// Beyond so many rows a list is for finding in, not for looking at.
+const MOST_ROWS = 400
+
+export class Tree {
+  #root
+  #choose
+  #models = new Map()                    // id → { version, element }
+  #closed = new Set()                    // folders
+  #words = ''
+  #chosen
+  #isDue = false
+  #tell
+
+  /**
+   * @param choose - is told the id of the model that somebody chooses.
+   * @param tell - is told how many models there are, are found, and are left out.
+   */
+  constructor(root, choose, tell) {
+    this.#root = root
+    this.#choose = choose
+    this.#tell = tell
+    root.addEventListener('click', event => {
+      const row = event.target.closest('[role=treeitem]')
+      if (row) this.#open(row, !row.dataset.id)
+    })
+    root.addEventListener('keydown', event => this.#press(event))
+  }
+
+  has(id) { return this.#models.has(id) }
+
+  add(id, version) {
+    if (this.#models.has(id)) return
+    this.#models.set(id, { version })
+    this.#drawLater()
+  }
+
+  /** The version of a model that is followed. */
+  note(id, version) {
+    const model = this.#models.get(id)
+    if (!model || model.version === version) return
+    model.version = version
+    const place = model.element?.querySelector('.version')
+    if (place && !document.hidden) place.textContent = version
+  }
+
+  choose(id) {
+    this.#chosen = id
+    const parts = id.split('/')
+    parts.forEach((_, place) => this.#closed.delete(parts.slice(0, place).join('/')))
+    this.#drawLater()
+    this.#choose(id)
+  }
+
+  /** Shows only what has these words in its id. */
+  find(words) {
+    this.#words = words.trim().toLowerCase()
+    this.#drawLater()
+  }
+
+  focusFirst() { this.#root.querySelector('[data-id]')?.focus() }
+
+  #isWanted(id) { return id.toLowerCase().includes(this.#words) }
+
+  #drawLater() {
+    if (this.#isDue) return
+    this.#isDue = true
+    requestAnimationFrame(() => {
+      this.#isDue = false
+      this.#draw()
+    })
+  }
+
+  /** One flat list of rows: the level says how deep. Only rows that changed are made anew. */
+  #draw() {
+    const focused = document.activeElement?.dataset?.path, rows = [], seen = new Set()
+    const found = [...this.#models.keys()].filter(id => this.#isWanted(id)).sort()
+    let left = found.length
+    for (const id of found) {
+      if (rows.length >= MOST_ROWS) break
+      left--
+      const parts = id.split('/')
+      let isHidden = false
+      for (let depth = 1; depth < parts.length; depth++) {
+        const folder = parts.slice(0, depth).join('/'), isClosed = this.#closed.has(folder) && !this.#words
+        if (!seen.has(folder) && !isHidden) rows.push(this.#row(folder, parts[depth - 1], depth, { isClosed }))
+        seen.add(folder)
+        isHidden ||= isClosed
+      }
+      if (!isHidden) rows.push(this.#row(`${id}.`, parts.at(-1), parts.length, { id }))
+    }
+    const current = rows.find(row => row.dataset.id === this.#chosen) ?? rows[0]
+    for (const row of rows) row.tabIndex = row === current ? 0 : -1
+    this.#root.replaceChildren(...rows)
+    if (focused) rows.find(row => row.dataset.path === focused)?.focus()
+    this.#tell(this.#models.size, found.length, left)
+  }
+
+  #row(path, name, level, { id, isClosed }) {
+    const model = this.#models.get(id)
+    const row = make('div', {
+      role: 'treeitem', 'aria-level': level, 'aria-expanded': id ? null : String(!isClosed),
+      'aria-selected': id ? String(id === this.#chosen) : null, 'data-path': path, 'data-id': id, title: id,
+      class: `depth-${Math.min(level, 6)}`,
+    }, make('span', { class: 'name' }, name), id && make('span', { class: 'version soft mono' }, String(model.version)))
+    if (model) model.element = row
+    return row
+  }
+
+  #open(row, isToggled) {
+    const { id, path } = row.dataset
+    if (id) this.choose(id)
+    else if (isToggled) {
+      this.#closed.has(path) ? this.#closed.delete(path) : this.#closed.add(path)
+      row.focus()
+      this.#drawLater()
+    }
+  }
+
+  #press(event) {
+    const row = event.target.closest('[role=treeitem]'), rows = [...this.#root.children], place = rows.indexOf(row)
+    if (!row) return
+    const isFolder = !row.dataset.id, isOpen = row.getAttribute('aria-expanded') === 'true'
+    const level = one => Number(one.getAttribute('aria-level'))
+    const parent = () => rows.slice(0, place).reverse().find(one => level(one) < level(row))
+    const moves = {
+      ArrowDown: () => rows[place + 1]?.focus(),
+      ArrowUp: () => rows[place - 1]?.focus(),
+      Home: () => rows[0].focus(),
+      End: () => rows.at(-1).focus(),
+      Enter: () => this.#open(row, true),
+      ' ': () => this.#open(row, true),
+      ArrowRight: () => isFolder && !isOpen ? this.#open(row, true) : rows[place + 1]?.focus(),
+      ArrowLeft: () => isFolder && isOpen ? this.#open(row, true) : parent()?.focus(),
+    }
+    if (!moves[event.key]) return
+    event.preventDefault()
+    moves[event.key]()
+  }
+}

@@ -1,0 +1,55 @@
+/** The form of one model, `/form/MODEL`: a large control for each field, as the model's description says. */
+import { controlFor, kindOf, make } from '/fields.js'
+
+const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
+const rows = new Map()                   // field → { key, element }
+const at = name => document.getElementById(name)
+
+document.title = id || 'Form'
+at('title').textContent = id.split('/').at(-1) || 'Form'
+at('title').title = id
+
+// The light counts the seconds; who does not see it is told once.
+bind.link().on((what, detail) => {
+  if (what === 'state') at('aloud').textContent = bind.link().isLive ? 'The hub is there' : 'The hub is out of reach'
+  if (what === 'outcome' && detail.isRefused) at('aloud').textContent = `${detail.outcome.kind}: ${detail.reason}`
+})
+
+/** Rows are made anew only where the description asks for another control, and never under somebody's hands. */
+function draw() {
+  const names = model.names().filter(name => name[0] !== '@')
+  at('empty').hidden = names.length > 0
+  for (const [name, { element }] of rows) if (!names.includes(name)) element.remove(), rows.delete(name)
+  let before = null
+  for (const name of names) {
+    const rule = model.describe(name), value = model.get(name)
+    const key = JSON.stringify([kindOf(rule, value), rule ?? null])
+    let row = rows.get(name)
+    if (row?.key !== key && !row?.element.contains(document.activeElement)) {
+      const element = field(name, rule, value)
+      row?.element.replaceWith(element)
+      rows.set(name, row = { key, element })
+    }
+    if (!row.element.isConnected) before ? before.after(row.element) : at('fields').prepend(row.element)
+    before = row.element
+  }
+}
+
+function field(name, rule, value) {
+  const reason = make('p', { 'data-reason': name, id: `reason-${name}` })
+  const { element, id, kind } = controlFor(name, rule, value, { describedBy: reason.id, isLarge: true })
+  const unit = rule?.unit ? make('span', { class: 'unit' }, ` ${rule.unit}`) : ''
+  const words = kind === 'group'
+    ? make('span', { class: 'label', id: `${id}-label` }, name, unit) : make('label', { for: id }, name, unit)
+  return make('div', { class: 'field', 'data-kind': kind }, words, element, reason)
+}
+
+let model
+try {
+  model = bind.model(id)
+  at('command').textContent = `bindpeer set ${id}.on=true`
+  at('form').dataset.model = id
+  model.on(null, draw)
+} catch (error) {
+  at('empty').textContent = `${error.message}. Write one behind /form/ in the address, as in /form/lamp.`
+}

@@ -1,0 +1,105 @@
+/** A model in the words of a shell and of Swift. */
+
+// What a terminal or a reader could be misled by goes as an escape: control characters and marks of direction.
+const MISLEADING = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
+const escaped = json => json.replace(MISLEADING, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const quoted = word => /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`
+
+/** `bindpeer set lamp.level=0.8 'lamp.name=desk lamp'`: sets these fields to these values, in one commit. */
+export function commandLine(model, fields, values, describe) {
+  const assignments = fields.map(field => {
+    const value = values(field), place = `${model}.${field}`, type = describe(field)?.type
+    if (typeof value === 'string') {
+      const isWords = type === 'string' || !isJSON(value)
+      const isPlain = isWords && value !== '-' && value[0] !== '@' && value.search(MISLEADING) < 0
+      return quoted(isPlain ? `${place}=${value}` : `${place}:=${escaped(JSON.stringify(value))}`)
+    }
+    return quoted(`${place}${typeof value === 'object' ? ':' : ''}=${escaped(JSON.stringify(value))}`)
+  })
+  return `bindpeer set ${assignments.join(' ')}`
+}
+
+function isJSON(words) {
+  try { JSON.parse(words) } catch { return false }
+  return true
+}
+
+const KEYWORDS = new Set(`as associatedtype break case catch class continue default defer deinit do else enum extension
+  false fallthrough fileprivate for func guard if import in init inout internal is let nil operator private protocol
+  public repeat return self Self static struct subscript super switch throw throws true try typealias var where
+  while`.split(/\s+/))
+
+/** `struct Lamp: Model { … }` with a `@Field` for each described field, and the line that shares it. */
+export function swiftModel(model, fields, values, describe) {
+  const type = capital(identifier(model.split('/').at(-1)))
+  const lines = fields.map(field => `  ${declaration(field, describe(field) ?? {}, values(field))}`)
+  const name = type[0].toLowerCase() + type.slice(1)
+  return `struct ${type}: Model {\n${lines.join('\n')}\n}\n\n`
+    + `let ${KEYWORDS.has(name) ? `\`${name}\`` : name} = try await peer.share(${type}.self, id: ${literal(model)})\n`
+}
+
+function declaration(field, rule, value) {
+  const name = identifier(field), sample = rule.default ?? value, isOptional = rule.default === null
+  const type = typeOf(rule, sample), words = []
+  const range = rule.min !== undefined && rule.max !== undefined && /^(Int|Double)$/.test(type)
+  if (range) words.push(`${number(rule.min, type)}...${number(rule.max, type)}`)
+  if (name !== field) words.push(range ? `name: ${literal(field)}` : literal(field))
+  if (!range && rule.maxLength !== undefined && type === 'String') words.push(`maximumLength: ${rule.maxLength}`)
+  else {
+    if (rule.unit) words.push(`unit: ${literal(rule.unit)}`)
+    if (!range && rule.choices?.length) words.push(`choices: [${rule.choices.map(one => swift(one, type)).join(', ')}]`)
+  }
+  if (/^(compareAndSet|add|max|min|union|text)$/.test(rule.policy ?? '')) words.push(`policy: .${rule.policy}`)
+  const start = rule.default === null ? 'nil' : swift(sample ?? rule.min, type)
+  // What its literal alone does not make clear.
+  const isClear = !isOptional && (/^(Bool|String|Int)$/.test(type) || type === 'Double' && /\d[.e]/.test(start))
+  const annotation = isClear ? '' : `: ${type}${isOptional ? '?' : ''}`
+  const variable = KEYWORDS.has(name) ? `\`${name}\`` : name
+  return `${rule.ephemeral ? '@Field(.ephemeral' + (words.length ? ', ' : '') : words.length ? '@Field(' : '@Field'}`
+    + `${words.join(', ')}${words.length || rule.ephemeral ? ')' : ''} var ${variable}${annotation} = ${start}`
+}
+
+function typeOf(rule, sample) {
+  const known = { boolean: 'Bool', integer: 'Int', number: 'Double', string: 'String' }[rule.type]
+  if (known) return known
+  if (rule.type === 'array' && Array.isArray(sample) && sample.length && sample.every(one => typeof one === 'string')) {
+    return '[String]'
+  }
+  if (rule.type === 'array' || rule.type === 'object') return 'JSON'
+  if (sample?.$int || sample?.$float) return sample.$int ? 'Int' : 'Double'
+  const whole = Number.isInteger(sample) ? 'Int' : 'Double'
+  return { boolean: 'Bool', number: whole, string: 'String' }[typeof sample] ?? 'JSON'
+}
+
+function swift(value, type) {
+  if (type === 'JSON') return json(value)
+  if (value === undefined) return { Bool: 'false', Int: '0', Double: '0', String: '""', '[String]': '[]' }[type]
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (typeof value === 'string') return literal(value)
+  return type === 'Int' || type === 'Double' ? number(value, type) : String(value)
+}
+
+function json(value) {
+  if (value === undefined || value === null) return '.null'
+  if (typeof value === 'boolean') return `.bool(${value})`
+  if (typeof value === 'number') return Number.isInteger(value) ? `.integer(${value})` : `.number(${value})`
+  if (typeof value === 'string') return `.string(${literal(value)})`
+  if (Array.isArray(value)) return `.array([${value.map(json).join(', ')}])`
+  return `.object([${Object.entries(value).map(([name, one]) => `.init(${literal(name)}, ${json(one)})`).join(', ')}])`
+}
+
+const FLOATS = { NaN: '.nan', Infinity: '.infinity', '-Infinity': '-.infinity' }
+const number = (value, type) => value?.$int ?? FLOATS[value?.$float]
+  ?? (type === 'Int' ? String(Math.trunc(value)) : String(value))
+const literal = words => JSON.stringify(words)
+  .replace(MISLEADING, one => `\\u{${one.charCodeAt(0).toString(16)}}`)
+  .replace(/\\u([0-9a-f]{4})/g, '\\u{$1}').replace(/\\([bf])/g, (all, one) => one === 'b' ? '\\u{8}' : '\\u{c}')
+const capital = words => words[0].toUpperCase() + words.slice(1)
+
+/** `kiosk-3` becomes `kiosk3`, `warm white` is no name: a letter first, and capitals where words begin. */
+function identifier(name) {
+  const words = name.replace(/^@/, '').split(/[^A-Za-z0-9_]+/).filter(Boolean)
+  const joined = words.map((word, place) => place ? capital(word) : word).join('')
+  return /^[A-Za-z_]/.test(joined) ? joined : `_${joined}`
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import BindingWeb
+
+/// Whether a hub also serves pages to browsers, and where.
+struct WebChoice: ParsableArguments {
+  @Option(
+    name: .customLong("web"),
+    help: ArgumentHelp(
+      "Serve the page too. Without an address at \(WebAddress.standard); port 0 picks a free one.",
+      discussion: "Prints the address to open, with the token that it asks for.", valueName: "address"))
+  var web: String?
+
+  @Flag(name: .customLong("web-open"), help: "Ask no token: everyone who reaches the page's port may read and write.")
+  var webOpen = false
+
+  @Option(name: .long, help: ArgumentHelp("A folder of your own pages, served below /pages/.", valueName: "folder"))
+  var pages: String?
+
+  func validate() throws {
+    if web == nil, webOpen { throw ValidationError("--web-open needs --web") }
+    if web == nil, pages != nil { throw ValidationError("--pages needs --web") }
+  }
+
+  /// What to serve with; nil: no pages. Ends the program with 64 if what was named is no address.
+  func options(isInsecureAllowed: Bool) -> WebOptions? {
+    guard let web else { return nil }
+    var options = WebOptions()
+    do throws(WebFailure) { options.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
+    options.isTokenAsked = !webOpen
+    options.isInsecureAllowed = isInsecureAllowed
+    options.pagesFolder = pages.map(absolutePath)
+    return options
+  }
+
+  /// `--web` may stand alone, which the parser does not know: there the usual address is put after it.
+  static func completed(_ arguments: [String]) -> [String] {
+    guard arguments.first == "serve" else { return arguments }
+    return arguments.indices.flatMap { index in
+      let next = arguments.indices.contains(index + 1) ? arguments[index + 1] : "-"
+      return arguments[index] == "--web" && next.hasPrefix("-")
+        ? ["--web", WebAddress.standard.description] : [arguments[index]]
+    }
+  }
+}
+
+extension WebFailure {
+  /// What scripts look at (EX_USAGE, EX_CANTCREAT, EX_SOFTWARE, EX_CONFIG of sysexits).
+  var exitCode: Int32 {
+    switch self {
+    case .noAddress, .pages: 64
+    case .addressInUse, .cannotListen: 73
+    case .startedBefore: 70
+    case .notLoopback: 78
+    }
+  }
+}

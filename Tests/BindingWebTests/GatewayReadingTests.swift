@@ -1,0 +1,194 @@
+import BindingWeb
+import BindingWire
+import Testing
+
+@Suite("A gateway tells pages what is in a model")
+struct GatewayReadingTests {
+  private let join = #"{"kind":"join","model":"lamp"}"#
+
+  @Test("a page that joins an unknown model is told that nothing is missing")
+  func emptyModel() {
+    var stage = GatewayStage()
+    let page = stage.welcomed(1)
+    #expect(stage.take(page, "welcome").count == 1)
+    stage.say(page, join)
+    let catchup = stage.take(page, "catchup")
+    #expect(catchup.count == 1)
+    #expect(catchup.first?["form"] == "none")
+    #expect(catchup.first?["version"] == 0)
+  }
+
+  @Test("what one page writes the other is told as a commit, and the writer gets commit and outcome")
+  func twoPages() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(two, join)
+    stage.propose(one, "lamp", 1, #"[["set","level",0.80]]"#)
+    for page in [one, two] {
+      let commits = stage.take(page, "commits")
+      #expect(commits.count == 1)
+      #expect(commits.first?["previous"] == 0)
+      #expect(commits.first?["commits"]?[0]?["number"] == 1)
+      #expect(commits.first?["commits"]?[0]?["tag"]?.string == Tag(rawValue: 1).description)
+      #expect(commits.first?["commits"]?[0]?["changes"] == [["level", 0.8]])
+    }
+    let outcomes = stage.take(one, "outcomes")
+    #expect(
+      outcomes.first?["outcomes"] == [
+        .object([.init("number", 1), .init("kind", "committed"), .init("count", 1), .init("version", 1)])
+      ])
+    #expect(stage.take(two, "outcomes").isEmpty)
+  }
+
+  @Test("a page that comes later gets a snapshot with who wrote what")
+  func snapshot() {
+    var stage = GatewayStage()
+    let one = stage.welcomed(1)
+    stage.say(one, join)
+    stage.propose(one, "lamp", 1, #"[["set","level",0.5],["set","on",true]]"#)
+    stage.propose(one, "lamp", 2, #"[["delete","on"]]"#)
+    let two = stage.welcomed(2)
+    stage.say(two, join)
+    let catchup = stage.take(two, "catchup")
+    #expect(catchup.count == 1)
+    #expect(catchup.first?["form"] == "snapshot")
+    #expect(catchup.first?["version"] == 2)
+    #expect(catchup.first?["fields"]?.elements?.count == 1)
+    #expect(catchup.first?["fields"]?[0]?[0] == "level")
+    #expect(catchup.first?["fields"]?[0]?[1] == 1)
+    #expect(catchup.first?["fields"]?[0]?[3] == "page1")
+    #expect(catchup.first?["fields"]?[0]?[6] == 0.5)
+  }
+
+  @Test("a page that was away gets what changed since, deletions too, and its mark")
+  func delta() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(two, join)
+    stage.propose(one, "lamp", 1, #"[["set","level",0.5],["set","on",true]]"#)
+    let epoch = stage.take(one, "commits").first?["epoch"]?.string ?? ""
+    stage.leave(one)
+    stage.propose(two, "lamp", 1, #"[["delete","on"]]"#)
+    stage.propose(two, "lamp", 2, #"[["set","name","desk"]]"#)
+    let again = stage.arrive(3)
+    stage.hello(again, tag: 1, resuming: true)
+    #expect(stage.take(again, "welcome").first?["known"] == true)
+    stage.say(again, #"{"kind":"join","model":"lamp","epoch":"\#(epoch)","version":1,"undecided":2}"#)
+    let catchup = stage.take(again, "catchup")
+    #expect(catchup.first?["form"] == "delta")
+    #expect(catchup.first?["previous"] == 1)
+    #expect(catchup.first?["version"] == 3)
+    #expect(catchup.first?["mark"] == 1)
+    let fields = catchup.first?["fields"]?.elements ?? []
+    #expect(fields.map { $0[0] } == ["on", "name"])
+    #expect(fields.first?.elements?.count == 6, "deleted: without a value")
+  }
+
+  @Test("a page that reads too slowly gets one delta for all that it missed, and nobody else waits")
+  func slowPage() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(two, join)
+    stage.fill(two)
+    for number in 1...50 { stage.propose(one, "lamp", number, #"[["set","level",\#(number)]]"#) }
+    #expect(stage.take(one, "commits").count == 50)
+    #expect(stage.take(two, "commits").isEmpty)
+    _ = stage.take(two, "catchup")
+    stage.makeRoom(two)
+    let catchup = stage.take(two, "catchup")
+    #expect(catchup.count == 1)
+    #expect(catchup.first?["form"] == "snapshot", "it had nothing")
+    #expect(catchup.first?["fields"]?.elements?.count == 1)
+    stage.fill(two)
+    for number in 51...60 { stage.propose(one, "lamp", number, #"[["set","level",\#(number)]]"#) }
+    stage.makeRoom(two)
+    let next = stage.take(two, "catchup")
+    #expect(next.first?["form"] == "delta")
+    #expect(next.first?["previous"] == 50)
+    #expect(next.first?["version"] == 60)
+    #expect(stage.gateway.counters.commitsFolded == 60)
+  }
+
+  @Test("own commits in a delta that folds are covered by its mark")
+  func markOfFolded() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(two, join)
+    stage.propose(two, "lamp", 1, #"[["set","level",1]]"#)
+    stage.fill(two)
+    stage.propose(two, "lamp", 2, #"[["set","level",2]]"#)
+    stage.propose(one, "lamp", 1, #"[["set","level",3]]"#)
+    _ = stage.take(two, "catchup")
+    stage.makeRoom(two)
+    #expect(stage.take(two, "catchup").first?["mark"] == 2)
+  }
+
+  @Test("a long snapshot comes in pieces, of which the last says so, and waits for a page that is full")
+  func pieces() {
+    var stage = GatewayStage({ $0.chunkBytes = 2_000 })
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    let filler = String(repeating: "x", count: 900)
+    for number in 1...40 { stage.propose(one, "lamp", number, #"[["set","f\#(number)","\#(filler)"]]"#) }
+    stage.say(two, join)
+    var pieces = stage.take(two, "catchup")
+    #expect(pieces.count > 1 && pieces.count < 14, "no more than was asked for at once")
+    #expect(pieces.allSatisfy { $0["last"] == false })
+    stage.propose(one, "lamp", 41, #"[["set","late",1]]"#)
+    #expect(stage.take(two, "commits").isEmpty, "it is not through yet")
+    stage.wait(2_000)
+    pieces += stage.take(two, "catchup")
+    let whole = pieces.firstIndex { $0["last"] == true } ?? 0
+    #expect(pieces[...whole].reduce(0) { $0 + ($1["fields"]?.elements?.count ?? 0) } == 40)
+    #expect(pieces.last?["form"] == "delta")
+    #expect(pieces.last?["version"] == 41)
+  }
+
+  @Test("a commit that is lost on the way to the gateway reaches the pages by the next beats")
+  func lostCommit() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(two, join)
+    stage.propose(one, "lamp", 1, #"[["set","level",1]]"#)
+    stage.losesCommits = true
+    stage.propose(one, "lamp", 2, #"[["set","level",2]]"#)
+    stage.losesCommits = false
+    _ = stage.take(two, "catchup")
+    stage.wait(3_000)
+    let catchup = stage.take(two, "catchup")
+    #expect(catchup.last?["version"] == 2)
+    #expect(stage.take(one, "catchup").last?["mark"] == 2)
+  }
+
+  @Test("prefixes list what is there and what comes")
+  func prefixes() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.propose(one, "lamp", 1, #"[["set","level",1]]"#)
+    stage.say(two, #"{"kind":"join","prefix":""}"#)
+    #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "lamp")
+    stage.say(one, #"{"kind":"join","model":"shop/door"}"#)
+    stage.propose(one, "shop/door", 1, #"[["set","open",true]]"#)
+    #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "shop/door")
+  }
+
+  @Test("@hub shows the hub's report, anew with each beat, and cannot be written")
+  func ownModel() {
+    var stage = GatewayStage()
+    let page = stage.welcomed(1)
+    stage.say(page, #"{"kind":"join","model":"@hub"}"#)
+    let fields = stage.take(page, "catchup").first?["fields"]?.elements ?? []
+    #expect(fields.contains { $0[0] == "sessions" })
+    #expect(fields.contains { $0[0] == "pages" && $0[6] == 1 })
+    stage.wait(1_250)
+    #expect(!stage.take(page, "commits").isEmpty)
+    stage.propose(page, "@hub", 1, #"[["set","name","mine"]]"#)
+    #expect(stage.take(page, "outcomes").last?["outcomes"]?[0]?["code"] == "notPermitted")
+  }
+}

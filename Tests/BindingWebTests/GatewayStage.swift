@@ -1,0 +1,205 @@
+import BindingHub
+import BindingWeb
+import BindingWire
+import Testing
+
+/// A gateway and a hub's machine in one thread, without sockets: what one says the other hears at once, pages are
+/// lists of what they were told.
+struct GatewayStage {
+  private static let connection: ConnectionID = 1
+
+  private(set) var gateway: Gateway
+  private var hub: HubMachine
+  private let store: MemoryStore
+  private(set) var now: UInt64 = 1_000
+  private(set) var isConnected = false
+  private var topics: Set<[UInt8]> = []
+  /// What each page was told and has not been asked for here.
+  private var told: [PageID: [JSON]] = [:]
+  private(set) var ended: [PageID: UInt16] = [:]
+  private(set) var pauses: [UInt64] = []
+  /// Frames of the hub that are lost on the way.
+  var losesCommits = false
+
+  init(
+    _ configure: (inout GatewayOptions) -> Void = { _ in },
+    hub configureHub: (inout HubConfiguration) -> Void = { _ in }
+  ) {
+    var options = GatewayOptions()
+    configure(&options)
+    let identity = Identity(tag: Tag(rawValue: 5), secret: Secret(high: 5, low: 5), name: "web")
+    gateway = Gateway(identity: identity, seed: 7, options: options, now: 1_000)
+    (hub, store) = GatewayStage.newHub(configureHub, log: 3, start: 77)
+    act { gateway, now, output in gateway.tick(now: now, into: &output) }
+  }
+
+  private static func newHub(
+    _ configure: (inout HubConfiguration) -> Void, log: LogID, start: StartNumber
+  ) -> (HubMachine, MemoryStore) {
+    var configuration = HubConfiguration()
+    configure(&configuration)
+    let birth = HubBirth(logID: log, epoch: 5 << 32 | UInt64(start), start: start, tailProven: true)
+    let time = HubTime(monotonic: 1_000, wall: 500_000)
+    return (
+      HubMachine(configuration: configuration, birth: birth, time: time, epochSeed: 11),
+      MemoryStore(logID: log, epoch: birth.epoch)
+    )
+  }
+
+  // MARK: What happens
+
+  /// Lets something happen at the gateway, then everything that follows from it.
+  mutating func act(_ body: (inout Gateway, UInt64, inout GatewayOutput) -> Void) {
+    var output = GatewayOutput()
+    body(&gateway, now, &output)
+    gateway.finishDrain(now: now, into: &output)
+    carryOut(output.actions)
+  }
+
+  private mutating func carryOut(_ actions: [GatewayAction]) {
+    var toHub: [[UInt8]] = []
+    var opens = false
+    for action in actions {
+      switch action {
+      case .open(let pause):
+        pauses.append(pause)
+        (isConnected, topics, opens) = (false, [], true)
+      case .send(let frame): if isConnected { toHub.append(frame) }
+      case .subscribe(let topic):
+        topics.insert(topic)
+        hear { hub, time, output in
+          topic.withUnsafeBytes { hub.subscribed($0, by: 1, time: time, into: &output) }
+        }
+      case .unsubscribe(let topic):
+        topics.remove(topic)
+        hear { hub, time, output in
+          topic.withUnsafeBytes { hub.unsubscribed($0, by: 1, time: time, into: &output) }
+        }
+      case .tell(let page, let text):
+        do { told[page, default: []].append(try JSON(parsing: text)) } catch { Issue.record("\(error)") }
+      case .end(let page, let code, _): ended[page] = code
+      case .log, .close: break
+      }
+    }
+    if opens {
+      isConnected = true
+      act { gateway, now, output in gateway.opened(now: now, into: &output) }
+    }
+    hear { hub, time, output in
+      for frame in toHub {
+        frame.withUnsafeBytes { hub.receive($0, on: GatewayStage.connection, time: time, into: &output) }
+      }
+    }
+  }
+
+  /// Lets something happen at the hub, and the gateway hear of it.
+  private mutating func hear(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) {
+    let time = HubTime(monotonic: now, wall: 499_000 + now)
+    var output = HubOutput()
+    body(&hub, time, &output)
+    hub.finishDrain(time: time, into: &output)
+    while !output.batches.isEmpty {
+      let batches = output.batches
+      output.batches.removeAll()
+      do {
+        hub.appended(try store.append(batches), of: batches, time: time, into: &output)
+      } catch { Issue.record("\(error)") }
+    }
+    var frames: [[UInt8]] = []
+    let (subscribed, loses) = (topics, losesCommits)
+    output.forEachFrame { destination, frame in
+      let isCommits = frame[4] == HubMessageKind.commits.rawValue
+      if destination == .publish
+        ? subscribed.contains(Array(frame.prefix(4))) && !(loses && isCommits)
+        : destination == .connection(GatewayStage.connection)
+      {
+        frames.append(Array(frame))
+      }
+    }
+    guard !frames.isEmpty else { return }
+    act { gateway, now, output in
+      for frame in frames { frame.withUnsafeBytes { gateway.receive($0, now: now, into: &output) } }
+    }
+  }
+
+  /// Time passes, in steps of a quarter of a second.
+  mutating func wait(_ milliseconds: UInt64) {
+    for _ in 0..<(milliseconds / 250) {
+      now += 250
+      hear { hub, time, output in hub.tick(time: time, into: &output) }
+      act { gateway, now, output in gateway.tick(now: now, into: &output) }
+    }
+  }
+
+  mutating func loseHub() { act { gateway, now, output in gateway.lost(now: now, into: &output) } }
+
+  /// Another peer, straight at the hub.
+  mutating func other(_ messages: [PeerMessage], session: SessionID = 99) {
+    hear { hub, time, output in
+      for message in messages {
+        message.encode(session: session, start: 77).withUnsafeBytes {
+          hub.receive($0, on: 9, time: time, into: &output)
+        }
+      }
+    }
+  }
+
+  /// Another peer joins a model, and may then propose for the topic, which it is told nothing of.
+  mutating func otherJoins(_ model: String) {
+    let identity = Identity(tag: Tag(rawValue: 99), secret: Secret(high: 1, low: 1), name: "desk")
+    other([.hello(Hello(identity: identity)), .join([Join(request: 1, model: model)])])
+    wait(1_250)
+  }
+
+  // MARK: Pages
+
+  mutating func arrive(_ number: UInt64) -> PageID {
+    let page = PageID(number)
+    act { gateway, now, output in gateway.arrived(page, now: now, into: &output) }
+    return page
+  }
+
+  mutating func say(_ page: PageID, _ text: String) {
+    act { gateway, now, output in
+      var text = text
+      text.withUTF8 { gateway.receive(UnsafeRawBufferPointer($0), from: page, now: now, into: &output) }
+    }
+  }
+
+  /// A page that has come and been welcomed.
+  mutating func welcomed(_ number: UInt64, resuming: Bool = false) -> PageID {
+    let page = arrive(number)
+    hello(page, tag: number, resuming: resuming)
+    return page
+  }
+
+  mutating func hello(_ page: PageID, tag: UInt64, resuming: Bool = false) {
+    let digits = Tag(rawValue: tag).description
+    say(
+      page,
+      #"{"kind":"hello","lowest":0,"highest":0,"tag":"\#(digits)","secret":"\#(digits)\#(digits)","name":"page\#(tag)","#
+        + #""resuming":\#(resuming)}"#)
+  }
+
+  mutating func propose(_ page: PageID, _ model: String, _ number: Int, _ operations: String, _ more: String = "") {
+    say(
+      page, #"{"kind":"propose","model":"\#(model)","number":\#(number),"operations":\#(operations)\#(more)}"#)
+  }
+
+  mutating func fill(_ page: PageID) { gateway.isFull(page) }
+
+  mutating func makeRoom(_ page: PageID) {
+    act { gateway, now, output in gateway.hasRoom(page, now: now, into: &output) }
+  }
+
+  mutating func leave(_ page: PageID) {
+    act { gateway, now, output in gateway.gone(page, now: now, into: &output) }
+  }
+
+  /// What a page was told since this was asked last, of one kind.
+  mutating func take(_ page: PageID, _ kind: String) -> [JSON] {
+    let all = told[page] ?? []
+    told[page] = all.filter { $0["kind"]?.string != kind }
+    return all.filter { $0["kind"]?.string == kind }
+  }
+}

@@ -1,0 +1,87 @@
+import BindingHub
+import BindingWeb
+import Foundation
+import Testing
+
+@Suite("The user's own pages", .serialized)
+struct UserPageTests {
+  private let folder: URL
+  private let site: Site
+
+  init() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("web-\(UInt32.random(in: 0 ... .max))")
+    let inside = folder.appendingPathComponent("pages")
+    try FileManager.default.createDirectory(
+      at: inside.appendingPathComponent("deep"), withIntermediateDirectories: true)
+    for (name, text) in [
+      "pages/index.html": "<p>home", "pages/deep/index.html": "<p>deep", "pages/a b.js": "1", "pages/ä.txt": "ä",
+      "pages/.hidden.txt": "secret", "pages/code.swift": "secret",
+      "pages/big.txt": String(repeating: "x", count: 2_000),
+      "outside.txt": "secret",
+    ] {
+      try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+    }
+    let links = FileManager.default
+    try links.createSymbolicLink(
+      atPath: inside.path + "/out.txt", withDestinationPath: folder.path + "/outside.txt")
+    try links.createSymbolicLink(atPath: inside.path + "/up", withDestinationPath: folder.path)
+    try links.createSymbolicLink(atPath: inside.path + "/in.txt", withDestinationPath: inside.path + "/big.txt")
+    self.folder = folder
+    site = try Site {
+      $0.pagesFolder = inside.path
+      $0.limits.fileBytes = 2_000
+    }
+  }
+
+  @Test("files are served with their type, and a folder by its index.html")
+  func files() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    #expect(try site.ask("GET", "/pages/").text == "<p>home")
+    #expect(try site.ask("GET", "/pages/deep/").text == "<p>deep")
+    #expect(try site.ask("GET", "/pages/a%20b.js")["content-type"] == "text/javascript; charset=utf-8")
+    let text = try site.ask("GET", "/pages/%C3%A4.txt?v=1")
+    #expect(text.text == "ä")
+    #expect(text["content-security-policy"] != nil)
+    #expect(
+      try site.ask("GET", "/pages/%C3%A4.txt", [site.bearer, "If-None-Match: \(text["etag"] ?? "")"]).status == 304)
+    #expect(try site.ask("HEAD", "/pages/")["content-length"] == "7")
+    #expect(try site.ask("GET", "/pages/in.txt").body.count == 2_000)
+    #expect(try site.ask("GET", "/pages/", []).status == 401)
+  }
+
+  @Test("nothing outside the folder is served, by whatever path, nor what is hidden or of another kind")
+  func outside() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for path in [
+      "../outside.txt", "%2e%2e/outside.txt", "..%2foutside.txt", "deep/../../outside.txt",
+      "deep/..%2f..%2foutside.txt",
+      "/outside.txt", "%2fetc%2fpasswd", "out.txt", "up/outside.txt", ".hidden.txt", "./index.html", "code.swift",
+      "deep", "deep//index.html", "nothing.txt", "index.html/",
+    ] {
+      let reply = try site.ask("GET", "/pages/\(path)")
+      #expect(reply.status == 404, "\(path)")
+      #expect(!reply.text.contains("secret"), "\(path)")
+    }
+  }
+
+  @Test("a file that is too long is refused")
+  func tooLong() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Data(repeating: 0x78, count: 2_001).write(to: folder.appendingPathComponent("pages/big.txt"))
+    #expect(try site.ask("GET", "/pages/big.txt").status == 500)
+    #expect(try site.refusals("fileTooLong") == 1)
+  }
+
+  @Test("a folder that is none is named")
+  func noFolder() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let hub = try Hub.embedded()
+    for path in [folder.path + "/none", folder.path + "/outside.txt"] {
+      var options = WebOptions()
+      options.pagesFolder = path
+      #expect { try WebGateway(hub: hub, options: options).start() } throws: { error in
+        if case .pages(path, _)? = error as? WebFailure { true } else { false }
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Serving pages", .serialized)
+struct WebTests {
+  private let bench: Bench
+
+  init() throws { bench = try Bench() }
+
+  private func serve(_ arguments: String...) throws -> RunningProcess {
+    try RunningProcess(
+      Bench.program("bindhub"),
+      ["serve", "--listen", bench.hub, "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
+  }
+
+  /// The address that a hub printed after those at which it listens.
+  private func url(_ hub: RunningProcess) throws -> URL {
+    let line = try #require(hub.line { $0.hasPrefix("web http://127.0.0.1:") }, "\(hub.output)")
+    #expect(hub.output.first?.hasPrefix("listening ") == true)
+    return try #require(URL(string: String(line.dropFirst(4))))
+  }
+
+  /// What is answered to a program at that path.
+  private func get(_ url: URL, _ path: String) throws -> (status: String, text: String) {
+    let port = try #require(url.port)
+    let token = url.query?.split(separator: "=").last.map(String.init) ?? ""
+    let answer = try WebTests.exchange(
+      "GET \(path) HTTP/1.0\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n\r\n", port: port)
+    let halves = answer.components(separatedBy: "\r\n\r\n")
+    return (String(answer.split(separator: " ")[1]), halves.dropFirst().joined(separator: "\r\n\r\n"))
+  }
+
+  /// Sends a request and reads until the other side closes.
+  private static func exchange(_ request: String, port: Int) throws -> String {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(connected == 0)
+    _ = Array(request.utf8).withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 65_536)
+    while case let count = recv(descriptor, &part, part.count, 0), count > 0 { bytes += part[..<count] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test("a hub serves its page at the address that it prints, and tells there what peers do")
+  func serves() throws {
+    let hub = try serve("--web", "127.0.0.1:0")
+    let url = try url(hub)
+    #expect(url.query?.hasPrefix("token=") == true)
+    #expect(try get(url, "/").status == "200")
+    try bench.run("set", "lamp.on=true")
+    let status = try get(url, "/status.json")
+    #expect(status.status == "200")
+    #expect(status.text.contains("\"lamp\""))
+    #expect(try get(url, "/metrics").text.contains("\nbindbus_hub_commits_total 1\n"))
+    hub.send(SIGTERM)
+    #expect(hub.end() == 0)
+  }
+
+  @Test("where no token is asked, none is printed")
+  func open() throws {
+    let hub = try serve("--web=127.0.0.1:0", "--web-open")
+    let url = try url(hub)
+    #expect(url.query == nil)
+    #expect(try get(url, "/").status == "200")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("a folder of pages is served below /pages/")
+  func pages() throws {
+    let page = bench.folder.appendingPathComponent("index.html")
+    try Data("<p>mine".utf8).write(to: page)
+    let hub = try serve("--web", "127.0.0.1:0", "--pages", bench.folder.path)
+    #expect(try get(try url(hub), "/pages/").text == "<p>mine")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("what cannot be served is named, with what to do and its code")
+  func refused() throws {
+    let first = try serve("--web", "127.0.0.1:0")
+    let port = try #require(try url(first).port)
+    let cases: [(arguments: [String], code: Int32, words: String)] = [
+      (["--web", "127.0.0.1:\(port)"], 73, "--web 127.0.0.1:PORT"), (["--web", "0.0.0.0:0"], 78, "--insecure"),
+      (["--web", "here"], 64, "HOST:PORT"),
+      (["--web", "127.0.0.1:0", "--pages", "/nothing/here"], 64, "/nothing/here"),
+      (["--web-open"], 64, "needs --web"), (["--pages", "/tmp"], 64, "needs --web"),
+    ]
+    for (arguments, code, words) in cases {
+      let place = "ipc://\(bench.folder.path)/other.sock"
+      let hub = try RunningProcess(
+        Bench.program("bindhub"),
+        ["serve", "--listen", place, "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
+      #expect(hub.end() == code, "\(arguments): \(hub.output)")
+      #expect(hub.line { $0.contains(words) } != nil, "\(arguments): \(hub.output)")
+    }
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("the usual address is the one of --web without another")
+  func usual() throws {
+    let help = try RunningProcess(Bench.program("bindhub"), ["serve", "--help"])
+    #expect(help.end() == 0)
+    #expect(help.line { $0.contains("--web <address>") } != nil)
+    #expect(help.line { $0.contains("127.0.0.1:7880") } != nil)
+    // Whether that port is free here or not: both name it.
+    let hub = try serve("--web", "--web-open")
+    #expect(hub.line { $0.contains("127.0.0.1:7880") } != nil, "\(hub.output)")
+    withExtendedLifetime(hub) {}
+  }
+}
