@@ -137,10 +137,11 @@ def still(path: str) -> Callable[[Stand], None]:
     return run
 
 
-# What is another at each run: identities, times and counts, and what was said aloud last.
+# What is another at each run: who the peers are and in which order, times and counts, and what was said aloud last.
 CHANGING = [
     (re.compile(r"""["']"""), ""),
     (re.compile(r"status: .*"), "status"),
+    (re.compile(r"\b(row|rowheader) (web|page)\b.*"), r"\1 of a peer"),
     (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{3,}\b"), "#"),
     (re.compile(r"[-−]?\d+([.,]\d+)*|(?<=[\s:])–(?=\s|$)", re.MULTILINE), "#"),
     (re.compile(r"# ?(ms|s|min|h|µs)\b"), "#"),
