@@ -53,7 +53,8 @@ class RawPage:
                 raise OSError(f"closed with {content!r}")
 
     def join(self, model: str, name: str) -> None:
-        self.say(kind="hello", tag=os.urandom(8).hex(), secret=os.urandom(16).hex(), name=name)
+        self.say(kind="hello", lowest=0, highest=0, name=name, tag=os.urandom(8).hex(),
+                 secret=os.urandom(16).hex())
         self.hear("welcome")
         self.say(kind="join", model=model)
         while not self.hear("catchup")["last"]:

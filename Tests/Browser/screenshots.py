@@ -64,6 +64,7 @@ def dashboard(stand: Stand, into: Path) -> Path:
     stand.set("shop/kiosk-2.mode=welcome")
     tab.page.get_by_label("Edit").first.check()
     move(sensor, tab, 160, 180)
+    tab.page.wait_for_timeout(2500)  # Until all have said that they are up to date.
     path = into / "page-light.png"
     path.write_bytes(smaller(tab.page.screenshot()))
     return path
