@@ -65,7 +65,8 @@ public enum Situation: String, CaseIterable, Sendable {
 }
 
 extension Situation {
-  /// Counted from 0 in the order of `allCases`; to ask for its words and hash them would cost more than what is counted.
+  /// Counted from 0 in the order of `allCases`; to ask for its words and hash them would cost more than what is
+  /// counted.
   // SAFETY: of fewer than 257 cases, none with anything beside it, each lies in memory as one byte, its number.
   fileprivate var place: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
 }

@@ -177,7 +177,7 @@ struct GatewayStage {
     let digits = Tag(rawValue: tag).description
     say(
       page,
-      #"{"kind":"hello","lowest":0,"highest":0,"tag":"\#(digits)","secret":"\#(digits)\#(digits)","name":"page\#(tag)","#
+      #"{"kind":"hello","tag":"\#(digits)","secret":"\#(digits)\#(digits)","name":"page\#(tag)","#
         + #""resuming":\#(resuming)}"#)
   }
 
