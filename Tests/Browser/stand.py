@@ -186,11 +186,13 @@ class Stand(Stage):
 
     def get(self, model: str) -> dict[str, Any]:
         """What the hub has of a model: `version`, `values`, and with it the meta of each field."""
-        try:
-            return json.loads(self.run("get", model, "--json", "--meta")[1])
-        except Failed:
-            self.run("get", model, "--json", "--meta", code=1)  # It holds nothing, and says so with that code.
+        done = subprocess.run(
+            [self.bin / "bindpeer", "get", model, "--json", "--meta"], env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        if done.returncode == 1:  # It holds nothing.
             return {"model": model, "version": 0, "values": {}, "meta": {}}
+        expect(done.returncode == 0, f"bindpeer get {model} ended with {done.returncode}: {done.stderr}")
+        return json.loads(done.stdout)
 
     def describe(self, model: str, **fields: Any) -> None:
         self.set(f"{model}.@description:=" + json.dumps({"fields": fields}))
