@@ -191,4 +191,25 @@ struct GatewayReadingTests {
     stage.propose(page, "@hub", 1, #"[["set","name","mine"]]"#)
     #expect(stage.take(page, "outcomes").last?["outcomes"]?[0]?["code"] == "notPermitted")
   }
+
+  @Test("a page reads who is in a model, and sees them come and go")
+  func presence() {
+    var stage = GatewayStage()
+    let (one, two) = (stage.welcomed(1), stage.welcomed(2))
+    stage.say(one, join)
+    stage.say(one, #"{"kind":"join","model":"@ephemeral/lamp"}"#)
+    func names(_ fields: [JSON], at place: Int) -> Set<String> {
+      Set(fields.compactMap { $0[place]?["name"]?.string })
+    }
+    let here = stage.take(one, "catchup").last?["fields"]?.elements ?? []
+    #expect(names(here, at: 6) == ["page1", "web"])
+    stage.say(two, join)
+    let changes = stage.take(one, "commits").last?["commits"]?[0]?["changes"]?.elements ?? []
+    #expect(names(changes, at: 1) == ["page2"])
+    stage.say(two, #"{"kind":"leave","model":"lamp"}"#)
+    let gone = stage.take(one, "commits").last?["commits"]?[0]?["changes"]?.elements ?? []
+    #expect(gone.map { $0.elements?.count } == [1])
+    stage.propose(one, "@ephemeral/lamp", 1, #"[["set","cursor",1]]"#)
+    #expect(stage.take(one, "outcomes").last?["outcomes"]?[0]?["code"] == "notPermitted")
+  }
 }

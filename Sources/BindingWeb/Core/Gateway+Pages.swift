@@ -144,14 +144,17 @@ extension Gateway {
 
   // MARK: Writing
 
+  /// What pages read without being in it themselves: the hub has not heard of such a join, and refuses no write.
+  static func isReadOnly(_ model: String) -> Bool { model == OwnModel.id || Names.isEphemeral(model) }
+
   private mutating func pass(
     _ proposal: PageProposal, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
   ) {
     let membership = pages[page]?.joins[proposal.model]
-    if proposal.model == OwnModel.id, membership != nil {
-      let refusal = BindingWire.Refusal(.notPermitted, "\(OwnModel.id) can only be read")
+    if Gateway.isReadOnly(proposal.model), let membership {
+      let refusal = Refusal(.notPermitted, "a page can only read \(proposal.model)")
       let outcome = WireOutcome(topic: 0, number: proposal.proposal.number, .refused(refusal))
-      return tell(page, PageText.outcomes(proposal.model, own.epoch, [outcome]), &output)
+      return tell(page, PageText.outcomes(proposal.model, membership.epoch, [outcome]), &output)
     }
     guard let membership, let topic = membership.topic, !membership.owesAnswer else {
       counters.notJoined += 1

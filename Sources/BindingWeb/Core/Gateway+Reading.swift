@@ -113,7 +113,7 @@ extension Gateway {
   private mutating func getOn(_ page: PageID, in model: String, now: UInt64, _ output: inout GatewayOutput) {
     guard let record = pages[page], let membership = record.joins[model] else { return }
     switch membership.progress {
-    case .waiting where model == OwnModel.id:
+    case .waiting where Gateway.isReadOnly(model):
       pages[page]?.joins[model]?.progress = .current
       catchUp(page, in: model, &output)
     case .waiting:

@@ -74,11 +74,12 @@ struct PageParts {
     return list
   }
 
-  /// The member `model`: a model's id, or `@hub`.
+  /// The member `model`: a model's id, the name of its ephemeral line, or `@hub`.
   func model() throws(WireError) -> String {
     let name = try text("model")
     if name == OwnModel.id { return name }
-    do { try Names.checkModel(name) } catch { throw fault("model", error.problem) }
+    let id = Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name
+    do { try Names.checkModel(id) } catch { throw fault("model", error.problem) }
     return name
   }
 

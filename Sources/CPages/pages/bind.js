@@ -390,7 +390,7 @@ var bind = (() => {
 
     model(id) {
       let model = this.models.get(id)
-      if (!/^(@hub|[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
+      if (!/^(@hub|(@ephemeral\/)?[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
       if (!model) this.models.set(id, model = new Model(this, id))
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
       else if (model.state === 'left') model.state = 'idle'

@@ -14,6 +14,8 @@ export class ModelView {
   #histories
   #rows = new Map()                      // field → { key, element, version, writer, age, plot, history }
   #open = new Set()                      // fields whose history is shown
+  #line                                  // the model's ephemeral line: who is there
+  #endLine
   #isDue = false
 
   constructor(link, aloud) {
@@ -38,7 +40,25 @@ export class ModelView {
     at('form-link').href = `/form/${id}`
     at('actions').hidden = false
     at('copied').hidden = true
+    this.#endLine?.()
+    this.#line?.leave()
+    this.#line = this.#link.model(`@ephemeral/${id}`)
+    this.#drawPresent({})
+    this.#endLine = this.#line.on(null, values => this.#drawPresent(values))
     this.#drawLater()
+  }
+
+  /** Who has joined the model, longest first, and what they say (protocol.md, section 9.1). */
+  #drawPresent(values) {
+    const present = Object.entries(values).filter(([name]) => name.startsWith('@peer-')).map(([, peer]) => peer)
+      .sort((one, other) => one.since - other.since)
+    at('present').hidden = !present.length
+    at('present').replaceChildren('Here: ', ...present.flatMap(({ tag, name, since, says }, place) => [
+      place ? ' · ' : '',
+      make('span', { title: `since ${new Date(since).toLocaleTimeString()}` },
+        tag === this.#link.tag ? 'this page' : name),
+      says === undefined ? '' : ` ${bind.text(says)}`,
+    ]))
   }
 
   /** What has been told of a model. */
