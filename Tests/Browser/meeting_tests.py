@@ -103,3 +103,14 @@ def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand
     stand.say(f"{len(times)} writes of a dragged slider, acknowledged in the page after p50 "
               f"{statistics.median(times):.1f} ms, p90 {percentile(times, 0.9):.1f} ms, "
               f"p99 {percentile(times, 0.99):.1f} ms, longest {max(times):.1f} ms")
+
+
+def test_the_dashboard_tells_who_is_in_a_model_as_they_come_and_go(stand: Stand) -> None:
+    tab = stand.tab("/")
+    stand.set("lamp.on=true")  # The first model that there is gets looked at.
+    here = "() => document.getElementById('present').textContent"
+    tab.until("itself", f"() => ({here})().includes('this page')")
+    panel = stand.start("panel", "bindpeer", "pipe", "lamp", "--name", "panel")
+    tab.until("the panel", f"() => ({here})().includes('panel')")
+    panel.end()
+    tab.until("that the panel is gone", f"() => !({here})().includes('panel')")
