@@ -28,7 +28,7 @@ extension HubMachine {
         count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + within,
         waiting: models[index].sessions), to: index)
     for id in models[index].sessions {
-      guard let applied = sessions[id]?.joins[topic]?.applied else { continue }
+      guard let session = sessions[id], !session.reports, let applied = session.joins[topic]?.applied else { continue }
       barriers.reached(applied, of: index, by: id)
     }
     ask(index, version: wanted.version, &output)
@@ -55,9 +55,8 @@ extension HubMachine {
   /// What `alive` says of a model: all that is known of those who cannot be asked.
   mutating func noteApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
     // It does not name an epoch: once this start has begun another, old news cannot be told from new.
-    guard !believedPeerAhead, let record = sessions[session], record.joins[entry.topic] != nil else { return }
-    sessions.with(session) { $0.joins[entry.topic]?.told = entry.applied }
-    if !record.reports { sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied } }
+    guard !believedPeerAhead, sessions[session]?.joins[entry.topic] != nil else { return }
+    sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
     if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
   }
 

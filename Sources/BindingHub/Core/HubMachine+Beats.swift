@@ -74,10 +74,10 @@ extension HubMachine {
   /// How many versions the session is behind in the model where it is behind most, by what it told last.
   private func lag(of session: SessionRecord) -> UInt64 {
     session.joins.reduce(0) { most, join in
-      guard let told = join.value.told, let index = index(of: join.key), models[index].version > told else {
+      guard let applied = join.value.applied, let index = index(of: join.key), models[index].version > applied else {
         return most
       }
-      return max(most, models[index].version - told)
+      return max(most, models[index].version - applied)
     }
   }
 }

@@ -37,10 +37,9 @@ struct JoinRecord {
   var way: Joined.Delivery?
   /// The version that was here when it told of a later one while a batch was being stored.
   var aheadOf: Version?
-  /// The version that an `alive` told, of a session that cannot be asked.
+  /// The version that an `alive` told last. It does not name an epoch, so it counts only for sessions that cannot be
+  /// asked, and for people.
   var applied: Version?
-  /// The version that an `alive` told last, for people: how far behind a session is.
-  var told: Version?
   /// Divergences that the peer healed in this session, as it told last.
   var healed: UInt32 = 0
 }
