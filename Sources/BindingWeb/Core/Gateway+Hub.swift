@@ -125,7 +125,7 @@ extension Gateway {
     case .otherProtocol: end(page, 4002, "otherProtocol", now: now, &output)
     case .notYours: end(page, 4003, "notYours", now: now, &output)
     case .tooManySessions: end(page, 4005, "tooManySessions", now: now, &output)
-    default: if error.isFatal { end(page, 1012, error.code.word, now: now, &output) }
+    default: if error.isFatal { end(page, 1012, "\(error.code)", now: now, &output) }
     }
   }
 }

@@ -19,15 +19,8 @@ extension Gateway {
       }
     } catch {
       counters.malformedTexts += 1
-      end(page, 4000, Gateway.reason(error.description), now: now, &output)
+      end(page, 4000, error.description, now: now, &output)
     }
-  }
-
-  /// A WebSocket's reason has 123 bytes at most.
-  private static func reason(_ words: String) -> String {
-    var words = words
-    while words.utf8.count > 123 { words.removeLast() }
-    return words
   }
 
   private mutating func take(_ hello: Hello, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {

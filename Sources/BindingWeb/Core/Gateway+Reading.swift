@@ -89,7 +89,8 @@ extension Gateway {
 
   /// Passes commits on to the pages that have what goes before; the others are caught up with when they can be.
   mutating func pass(_ commits: [CommitInfo], of model: String, _ epoch: Epoch, _ output: inout GatewayOutput) {
-    guard let room = rooms[model], let first = commits.first, let last = commits.last,
+    // Nobody may be left in a model that is still followed: then there is nothing to write.
+    guard let room = rooms[model], !room.pages.isEmpty, let first = commits.first, let last = commits.last,
       let text = PageText.commits(model, epoch, commits)
     else { return }
     for page in room.pages.sorted() {
@@ -158,22 +159,24 @@ extension Gateway {
     pages[page]?.joins[model]?.version = version
     pages[page]?.joins[model]?.owesAnswer = false
     pages[page]?.queue = texts
-    empty(page, &output)
+    sayQueued(page, &output)
   }
 
-  /// Says some of what waits for a page; then, if there is room still, what it missed meanwhile.
-  mutating func empty(_ page: PageID, _ output: inout GatewayOutput) {
-    guard let record = pages[page], !record.isFull else { return }
-    if !record.queue.isEmpty {
-      var bytes = 0
-      let taken = record.queue.prefix { text in
-        defer { bytes += text.count }
-        return bytes < 4 * options.chunkBytes
-      }
-      pages[page]?.queue.removeFirst(taken.count)
-      for text in taken { tell(page, text, &output) }
+  /// Says some of what waits for a page.
+  private mutating func sayQueued(_ page: PageID, _ output: inout GatewayOutput) {
+    var bytes = 0
+    let taken = (pages[page]?.queue ?? []).prefix { text in
+      defer { bytes += text.count }
+      return bytes < 4 * options.chunkBytes
     }
-    guard pages[page]?.queue.isEmpty == true else { return }
+    pages[page]?.queue.removeFirst(taken.count)
+    for text in taken { tell(page, text, &output) }
+  }
+
+  /// Goes on with a page that was busy: with what waits for it, then, if there is room still, with what it missed.
+  mutating func goOn(_ page: PageID, _ output: inout GatewayOutput) {
+    guard let record = pages[page], !record.isFull else { return }
+    sayQueued(page, &output)
     // The order of names, so that the same history is told the same way.
     for model in record.joins.keys.sorted() where pages[page]?.isBusy == false {
       if pages[page]?.joins[model]?.isCurrent == true { catchUp(page, in: model, &output) }

@@ -81,7 +81,7 @@ public struct Gateway: Sendable {
   /// A page's connection takes more again.
   public mutating func hasRoom(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     pages[page]?.isFull = false
-    empty(page, &output)
+    goOn(page, &output)
   }
 
   /// A page's connection is gone. Its session at the hub lives on for its lease: the page may come back.
@@ -128,7 +128,7 @@ public struct Gateway: Sendable {
   public mutating func tick(now: UInt64, into output: inout GatewayOutput) {
     reader.tick(now: now, into: &wanted)
     settle(now: now, &output)
-    for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { empty(page, &output) }
+    for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { goOn(page, &output) }
     guard now >= lastTick + 250 else { return }
     lastTick = now
     let lease = UInt64(reader.welcome?.leaseMilliseconds ?? 10_000)

@@ -29,7 +29,8 @@ public enum GatewayAction: Sendable {
   case unsubscribe([UInt8])
   /// Send the page one text message.
   case tell(PageID, [UInt8])
-  /// Close the page's connection, with that code and reason; it is forgotten here.
+  /// Close the page's connection, with that code and as much of the reason as a WebSocket can say; it is forgotten
+  /// here.
   case end(PageID, code: UInt16, reason: String)
   /// Worth a log line; nothing needs to be done about it.
   case log(String)

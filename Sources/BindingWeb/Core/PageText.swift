@@ -90,7 +90,7 @@ extension PageText {
     text.member("log", digits: welcome.logID)
     text.member("epoch", digits: welcome.epoch)
     text.member("known", welcome.knewIdentity)
-    text.member("durability", welcome.durability.word)
+    text.member("durability", "\(welcome.durability)")
     text.member("beat", welcome.beatMilliseconds)
     text.member("lease", welcome.leaseMilliseconds)
     text.member("now", welcome.now)
@@ -204,7 +204,7 @@ extension PageText {
       member("count", count)
       member("version", version)
     case .refused(let refusal):
-      member("code", refusal.code.word)
+      member("code", "\(refusal.code)")
       member("text", refusal.text)
     case .conflict(let conflict):
       member("field", conflict.field)
@@ -217,7 +217,7 @@ extension PageText {
         raw(value.bytes)
       }
     case .hold(let code, let pause):
-      member("code", code.word)
+      member("code", "\(code)")
       member("pause", pause)
     case .expected(let next): member("next", next)
     case .kept, .expired, .unknown: break
@@ -255,7 +255,7 @@ extension PageText {
     _ code: ErrorCode, _ words: String, isFatal: Bool = false, model: String? = nil, prefix: String? = nil
   ) -> [UInt8] {
     var text = PageText("error")
-    text.member("code", code.word)
+    text.member("code", "\(code)")
     text.member("fatal", isFatal)
     text.member("text", words)
     if let model { text.member("model", model) }

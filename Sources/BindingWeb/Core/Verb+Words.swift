@@ -1,24 +1,7 @@
 import BindingWire
 
-/// The words of page messages for what frames say in numbers (protocol §10).
-extension RefusalCode {
-  var word: String { "\(self)" }
-}
-
-extension HoldCode {
-  var word: String { "\(self)" }
-}
-
-extension ErrorCode {
-  var word: String { "\(self)" }
-}
-
-extension Durability {
-  var word: String { "\(self)" }
-}
-
 extension Verb {
-  /// The verb of that name; nil if there is none.
+  /// The verb that pages call so (protocol §10.3); nil if there is none.
   init?(word: String) {
     switch word {
     case "set": self = .set
