@@ -225,7 +225,7 @@ extension HubMachine {
     let (weak, rescued) = (model.hand.weakFields, model.hand.rescuedFields)
     model.apply(batch, recentLimit: configuration.recentCommits)
     for (field, version) in weak where model.fields[field].version == version { model.fields[field].isWeak = true }
-    for (field, point) in rescued { model.fields[field].rescuedFrom = point }
+    for (field, point) in rescued { model.fields.setRescued(field, from: point) }
     model.clearHand()
     model.isAppending = false
     model.forgetWriters()

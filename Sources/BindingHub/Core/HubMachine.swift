@@ -15,6 +15,7 @@ public struct HubMachine {
   var sessions = Sessions()
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
+  private let spareCommits = SpareCommits()
   /// The places of the ephemeral lines among them, which are looked at with each beat.
   var ephemeralLines: [Int] = []
   /// Stands where a model was that nobody wrote.
@@ -245,7 +246,8 @@ public struct HubMachine {
 
   mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil) -> Int {
     let index = models.count
-    models.append(ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral))
+    models.append(
+      ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral, spare: spareCommits))
     modelIndex[id] = index
     isTouched.append(false)
     return index
