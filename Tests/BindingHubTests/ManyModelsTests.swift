@@ -18,7 +18,7 @@ import Testing
 
   @Test("what is decided of many models in one drain is stored and published apart")
   mutating func apart() {
-    let topics = join(300)
+    let topics = join(200)
     for number in 1...2 as ClosedRange<ProposalNumber> {
       let heard = bench.say(
         .ann, .propose(topics.map { .of(number, [.set("f", "\(number)\($0 % 1_000)")], topic: $0) }))
@@ -55,6 +55,27 @@ import Testing
     let heard = bench.join(.ben, join, topic: topic)
     #expect(heard.joined(.ben).map(\.follows) == [.delta])
     #expect(try #require(heard.chunks(.ben).first).entries.map(\.version) == [200])
+  }
+
+  @Test("the heads of many models leave a few at a time, within half a beat, with each of three beats")
+  mutating func heads() {
+    let topics = join(600)
+    for first in stride(from: 0, to: 600, by: 200) {
+      bench.say(.ann, .propose(topics[first..<first + 200].map { .of(1, [.set("f", "1")], topic: $0) }))
+    }
+    for _ in 0..<3 {
+      var heard = bench.wait(bench.machine.nextDeadline - bench.now)
+      let began = bench.now
+      #expect(heard.frames.count { $0.message.kind == .beat } == 1)
+      var told = [heard.heads().count]
+      while bench.machine.nextDeadline < began + 1_000 {
+        heard = bench.wait(bench.machine.nextDeadline - bench.now)
+        told.append(heard.heads().count)
+        #expect(bench.now <= began + 500)
+      }
+      #expect(told.allSatisfy { $0 <= 128 } && told.reduce(0, +) == 600)
+    }
+    #expect(bench.wait(1_000).heads().isEmpty)
   }
 
   @Test("a lease that was renewed is looked at again when it would have ended")

@@ -43,6 +43,19 @@ extension ModelLog {
     /// The version that it made, unless `place` points at what it says instead.
     var version: Version
     var place: Int?
+
+    /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
+    /// other; 65,535 at most.
+    static func commits(in answers: ArraySlice<Answer>, from first: Int) -> Int {
+      var (last, count) = (answers[first], 1)
+      while first + count < answers.endIndex, count < Int(UInt16.max) {
+        let next = answers[first + count]
+        guard next.place == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
+        last = next
+        count += 1
+      }
+      return count
+    }
   }
 
   /// Entries for which a list of the hand keeps its room.

@@ -28,8 +28,10 @@ final class ModelLog {
   @exclusivity(unchecked) private var forgetting: Set<Tag> = []
 
   /// Sessions that joined, and those among them that are served on the request connection.
-  @exclusivity(unchecked) var sessions: Set<SessionID> = []
+  @exclusivity(unchecked) var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
   @exclusivity(unchecked) var routed: Set<SessionID> = []
+  /// Counts what may give a session another place here, or none.
+  @exclusivity(unchecked) private(set) var seating: UInt64 = 0
   /// Sessions whose join waits for a subscription, a rescue or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
   /// Beats in which the head is still to be told (R7).
@@ -95,6 +97,7 @@ final class ModelLog {
 
   /// Forgets writers: at once, or when the batch in hand has ended, which holds places among them.
   func forget(_ tags: Set<Tag>) {
+    seating &+= 1
     forgetting.formUnion(tags)
     forgetWriters()
   }
@@ -104,6 +107,7 @@ final class ModelLog {
     let tags = forgetting
     forgetting.removeAll()
     guard writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
+    seating &+= 1
     writers.removeAll { tags.contains($0.origin.tag) }
     writerIndex.removeAll(keepingCapacity: true)
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }

@@ -20,6 +20,8 @@ struct SessionRecord {
   var hasOutcomes = false
   /// Proposals that wait for a decision or for the store.
   var undecided = 0
+  /// The model that it wrote to last.
+  var seat: Seat?
 
   /// Makes room for one more outcome.
   mutating func makeRoom(limitBytes: Int) {
@@ -27,6 +29,15 @@ struct SessionRecord {
     full.append(outcomes)
     outcomes = OutcomesWriter()
   }
+}
+
+/// Where a session stands in a model that it has joined: found once, good until the model says that it may have changed.
+struct Seat {
+  var model: Int
+  /// The place of its identity among the model's writers.
+  var writer: Int
+  /// The model's `seating` when it was found.
+  var seating: UInt64
 }
 
 /// A session's membership in a model, and the join that is still to be answered, if there is one.
@@ -74,6 +85,8 @@ struct Sessions {
   /// No lease ends before then. It is asked for with each drain, so it is not looked for among all: leases only grow
   /// longer, and `expired` finds out when the first does end.
   private(set) var nextExpiry = UInt64.max
+  /// The session that was changed last, and its place among the records: messages of one come in runs.
+  private var latest: (id: SessionID, place: Dictionary<SessionID, SessionRecord>.Index)?
 
   subscript(id: SessionID) -> SessionRecord? { records[id] }
 
@@ -83,12 +96,14 @@ struct Sessions {
   var inOrder: [SessionRecord] { records.values.sorted { $0.id < $1.id } }
 
   mutating func add(_ record: SessionRecord) {
+    latest = nil
     records[record.id] = record
     nextExpiry = min(nextExpiry, record.expiresAt)
     byConnection[record.connection, default: []].insert(record.id)
   }
 
   mutating func remove(_ id: SessionID) -> SessionRecord? {
+    latest = nil
     guard let record = records.removeValue(forKey: id) else { return nil }
     withPrefixes.remove(id)
     byConnection[record.connection]?.remove(id)
@@ -99,7 +114,9 @@ struct Sessions {
   /// Changes a session in place; nothing happens if it has ended.
   @discardableResult
   mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
+    if let latest, latest.id == id { return body(&records.values[latest.place]) }
     guard let place = records.index(forKey: id) else { return nil }
+    latest = (id, place)
     return body(&records.values[place])
   }
 
