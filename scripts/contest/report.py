@@ -18,6 +18,8 @@ class Results:
     def __init__(self) -> None:
         self.skipped: dict[str, str] = {}
         self.failed: list[str] = []
+        # What scale.py found.
+        self.scale: dict[str, Any] = {}
         self._rounds: dict[tuple[str, str, str], list[dict[str, Any] | None]] = {}
 
     def add(self, case: Case, contender: str, figures: dict[str, Any] | None) -> None:

@@ -1,44 +1,33 @@
 import BindingWire
 
-/// One field of a model at the hub: what is stored of it, and what has been decided but not yet stored.
+/// One field of a model at the hub: what is stored of it, and where what has been decided but not yet stored is.
 ///
 /// A deleted field keeps its slot and the version of its deletion, so that every delta within an epoch can be computed
-/// and nothing that was deleted comes back.
+/// and nothing that was deleted comes back. There may be millions, so what many share, and what few have, lies
+/// elsewhere.
 struct FieldSlot {
   let name: String
-  let digestState: UInt64
-  /// The version of the stored value or deletion; 0: never written.
-  var version: Version = 0
-  /// The life of the log in which that was written.
-  var epoch: Epoch = 0
-  var hasValue = false
   /// Reused from value to value.
-  var value: [UInt8] = []
-  var origin = Origin(tag: .none, name: "")
-  var number: ProposalNumber = 0
-  var time: UInt64 = 0
-  /// A default that yielded to nothing yet: a rescue may replace it.
-  var isWeak = false
-  /// The old life from which the stored value was rescued.
-  var rescuedFrom: RescuePoint?
-
-  /// What it is if the batch in hand is stored; the same as what is stored while the batch does not name it.
-  var decided = Decided()
+  fileprivate(set) var value: [UInt8] = []
+  /// Who wrote it, and in which life of the log.
+  fileprivate(set) var source = FieldSource.nobody
+  /// The version of the stored value or deletion; 0: never written.
+  fileprivate(set) var version: Version = 0
+  fileprivate(set) var time: UInt64 = 0
   /// The last proposal that named it, counted by the sequencer: a field stands once in a proposal.
   var namedBy: UInt64 = 0
-  /// Where its rule stands among the model's rules of that turn, -1: it is free; see `ModelLog.rule(of:)`.
-  var rulePlace: Int32 = -1
-  var rulesTurn: UInt32 = 0
+  fileprivate var digest: UInt64 = 0
+  fileprivate(set) var number: ProposalNumber = 0
+  /// Where what the batch in hand has decided of it is, -1: nothing.
+  fileprivate var decision: Int32 = -1
+  fileprivate(set) var hasValue = false
+  /// A default that yielded to nothing yet: a rescue may replace it.
+  var isWeak = false
+  fileprivate var isDigestStale = false
 
-  var digest: UInt64 = 0
-  var isDigestStale = false
+  fileprivate init(name: String) { self.name = name }
 
-  init(name: String) {
-    self.name = name
-    digestState = Array(name.utf8).withUnsafeBytes { Digest.state(ofName: $0) }
-  }
-
-  /// What a batch in hand has decided of a field. The value itself lies in the body that is being written.
+  /// What it is if the batch in hand is stored. The value itself lies in the body that is being written.
   struct Decided {
     var version: Version = 0
     var hasValue = false
@@ -47,10 +36,11 @@ struct FieldSlot {
     var writer = 0
   }
 
-  /// Whether the batch in hand changes it.
-  var isDecided: Bool { decided.version != version }
-
-  mutating func forgetDecision() { decided = Decided(version: version, hasValue: hasValue) }
+  var origin: Origin { source.origin }
+  /// The life of the log in which it was written.
+  var epoch: Epoch { source.epoch }
+  /// The old life from which the stored value was rescued.
+  var rescuedFrom: RescuePoint? { source.rescuedFrom }
 
   /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
   func oldPoint(in epoch: Epoch) -> RescuePoint? {
@@ -60,12 +50,22 @@ struct FieldSlot {
 
   /// The stored value; nil if there is none.
   var fieldValue: FieldValue? { hasValue ? FieldValue(bytes: value) : nil }
+
+  fileprivate func currentDigest() -> UInt64 {
+    guard hasValue else { return 0 }
+    var name = name
+    let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
+    return value.withUnsafeBytes { Digest.field(state: state, version: version, value: $0) }
+  }
 }
 
 /// The fields of a model by their ids, found by name when a name is given.
 struct FieldSlots {
   private(set) var slots: [FieldSlot] = []
-  private var ids: [String: FieldID] = [:]
+  private var ids = NameTable()
+  private var sources = FieldSources()
+  /// What the batch in hand has decided, in the order in which fields were first touched.
+  private var decisions: [FieldSlot.Decided] = []
   /// Fields that have a value.
   private(set) var valueCount = 0
   private var storedDigest: UInt64 = 0
@@ -80,14 +80,19 @@ struct FieldSlots {
     _modify { yield &slots[Int(id)] }
   }
 
-  func id(of name: String) -> FieldID? { ids[name] }
+  func id(of name: String) -> FieldID? {
+    var name = name
+    return name.withUTF8 { id(of: UnsafeRawBufferPointer($0)) }
+  }
 
-  func id(of name: UnsafeRawBufferPointer) -> FieldID? { ids[String(decoding: name, as: UTF8.self)] }
+  func id(of name: UnsafeRawBufferPointer) -> FieldID? {
+    ids.find(name) { slots[Int($0)].name.hasBytes(name) }
+  }
 
   mutating func add(_ name: String) -> FieldID {
     let id = FieldID(slots.count)
     slots.append(FieldSlot(name: name))
-    ids[name] = id
+    ids.add(id) { slots[Int($0)].name.nameHash }
     if name == Names.description { descriptionID = id }
     return id
   }
@@ -95,15 +100,19 @@ struct FieldSlots {
   /// Takes back names whose batch was not stored.
   mutating func truncate(to count: Int) {
     while slots.count > count {
+      let id = FieldID(slots.count - 1)
+      ids.removeLast(id, hash: slots[Int(id)].name.nameHash)
       let slot = slots.removeLast()
-      ids[slot.name] = nil
       if slot.name == Names.description { descriptionID = .max }
     }
   }
 
+  /// The source of what this writer wrote in this life of the log; the same object as long as a field has it.
+  mutating func source(of origin: Origin, in epoch: Epoch) -> FieldSource { sources.of(origin, epoch) }
+
   /// Stores a value or, with nil, a deletion.
   mutating func store(
-    _ value: UnsafeRawBufferPointer?, in id: FieldID, epoch: Epoch, version: Version, origin: Origin,
+    _ value: UnsafeRawBufferPointer?, in id: FieldID, from source: FieldSource, version: Version,
     number: ProposalNumber, time: UInt64
   ) {
     let index = Int(id)
@@ -112,16 +121,20 @@ struct FieldSlots {
     if let value { slots[index].value.append(contentsOf: value) }
     slots[index].hasValue = value != nil
     slots[index].version = version
-    slots[index].epoch = epoch
     slots[index].number = number
     slots[index].time = time
-    if slots[index].origin != origin { slots[index].origin = origin }
+    if slots[index].source !== source { slots[index].source = source }
     slots[index].isWeak = false
-    slots[index].rescuedFrom = nil
-    slots[index].forgetDecision()
+    slots[index].decision = -1
     guard !slots[index].isDigestStale else { return }
     slots[index].isDigestStale = true
     stale.append(id)
+  }
+
+  /// Notes from which old life the stored value was rescued.
+  mutating func setRescued(_ id: FieldID, from point: RescuePoint) {
+    let source = slots[Int(id)].source
+    slots[Int(id)].source = sources.of(source.origin, source.epoch, rescuedFrom: point)
   }
 
   /// The digest of all stored values: only what changed since the last time is computed.
@@ -129,14 +142,52 @@ struct FieldSlots {
     for id in stale {
       let index = Int(id)
       storedDigest &-= slots[index].digest
-      let slot = slots[index]
-      slots[index].digest =
-        slot.hasValue
-        ? slot.value.withUnsafeBytes { Digest.field(state: slot.digestState, version: slot.version, value: $0) } : 0
+      slots[index].digest = slots[index].currentDigest()
       slots[index].isDigestStale = false
       storedDigest &+= slots[index].digest
     }
-    stale.removeAll(keepingCapacity: true)
+    stale.removeAll(keepingCapacity: stale.count <= ModelLog.roomKept)
     return storedDigest
   }
+
+  // MARK: What the batch in hand has decided
+
+  /// What a field is if the batch in hand is stored; the same as what is stored while the batch does not name it.
+  func decided(_ id: FieldID) -> FieldSlot.Decided {
+    let place = slots[Int(id)].decision
+    guard place < 0 else { return decisions[Int(place)] }
+    return FieldSlot.Decided(version: slots[Int(id)].version, hasValue: slots[Int(id)].hasValue)
+  }
+
+  /// Whether the batch in hand changes a field.
+  func isDecided(_ id: FieldID) -> Bool { slots[Int(id)].decision >= 0 }
+
+  /// The version that a field has if the batch in hand is stored.
+  func decidedVersion(_ id: FieldID) -> Version {
+    let place = slots[Int(id)].decision
+    return place < 0 ? slots[Int(id)].version : decisions[Int(place)].version
+  }
+
+  /// Decides a field, or takes a decision back: a field that is as it is stored has none.
+  mutating func decide(_ id: FieldID, _ decided: FieldSlot.Decided) {
+    let place = Int(slots[Int(id)].decision)
+    if decided.version == slots[Int(id)].version {
+      slots[Int(id)].decision = -1
+    } else if place >= 0 {
+      decisions[place] = decided
+    } else {
+      slots[Int(id)].decision = Int32(decisions.count)
+      decisions.append(decided)
+    }
+  }
+
+  /// The batch in hand is over, with no field still named by it.
+  mutating func endDecisions() {
+    #if MUTANTS
+      if Mutant.isOn(.keepDropped) { return }
+    #endif
+    decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)
+  }
+
+  mutating func forgetDecision(_ id: FieldID) { slots[Int(id)].decision = -1 }
 }

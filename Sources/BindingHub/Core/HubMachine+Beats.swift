@@ -16,6 +16,7 @@ extension HubMachine {
       tellPresences(time)
       if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
     }
+    if time.monotonic >= nextHeads { tellHeads(time, &output) }
     for id in sessions.expired(now: time.monotonic) {
       sequencer.counters.expiredLeases += 1
       end(id, time: time, forgetting: false)
@@ -28,11 +29,9 @@ extension HubMachine {
     beatNumber += 1
     output.send(
       .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .publish, topic: Topics.beat, start: start)
-    for index in recentlyChanged.sorted() {
-      publishHead(index, &output)
-      models[index].headsLeft -= 1
-      if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
-    }
+    headsDue = recentlyChanged.sorted()[...]
+    headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
+    tellHeads(time, &output)
     askAgain(&output)
     // Sessions that have no publish connection hear the beat on the other one.
     var told: Set<ConnectionID> = []
@@ -42,6 +41,21 @@ extension HubMachine {
         .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .connection(session.connection),
         topic: Topics.beat, start: start)
     }
+  }
+
+  /// Heads that are told at once whatever waits: fewer than the messages that may wait for a subscriber.
+  static let fewHeads = 128
+
+  /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all would
+  /// lose some, and commits with them; but within half a beat.
+  private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
+    for index in headsDue.prefix(headsAtOnce) {
+      publishHead(index, &output)
+      models[index].headsLeft -= 1
+      if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
+    }
+    headsDue = headsDue.dropFirst(headsAtOnce)
+    nextHeads = headsDue.isEmpty ? .max : time.monotonic + UInt64(configuration.beatMilliseconds) / 64
   }
 
   /// What `bindhub status` shows; the names are pinned by a test.

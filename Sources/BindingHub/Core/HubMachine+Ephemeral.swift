@@ -36,9 +36,7 @@ extension HubMachine {
     let line = models[index]
     guard line.ephemeral != nil, line.knownWriter(tag) != nil else { return }
     let fields = line.fields.slots.indices.lazy.map(FieldID.init).filter { id in
-      let slot = line.fields[id]
-      guard slot.decided.hasValue else { return false }
-      return (slot.isDecided ? line.origin(ofWriter: slot.decided.writer).tag : slot.origin.tag) == tag
+      line.holder(of: id)?.tag == tag
     }
     change(index, fields.map { (line.fields[$0].name, nil) }, time)
   }
@@ -126,8 +124,8 @@ extension ModelLog {
 
   /// Who holds a field of an ephemeral line that has a value; nil: it is free.
   func holder(of id: FieldID) -> Origin? {
-    let slot = fields[id]
-    guard slot.decided.hasValue else { return nil }
-    return slot.isDecided ? origin(ofWriter: slot.decided.writer) : slot.origin
+    let decided = fields.decided(id)
+    guard decided.hasValue else { return nil }
+    return fields.isDecided(id) ? origin(ofWriter: decided.writer) : fields[id].origin
   }
 }

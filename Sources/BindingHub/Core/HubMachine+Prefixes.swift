@@ -11,6 +11,7 @@ extension HubMachine {
         session, record.connection, isFatal: false, &output)
     }
     sessions.with(session) { $0.prefixes[join.name] = join.request }
+    sessions.withPrefixes.insert(session)
     let matching = models.filter { $0.version > 0 && $0.ephemeral == nil && $0.id.hasPrefix(join.name) }.sorted {
       $0.id < $1.id
     }
@@ -39,7 +40,7 @@ extension HubMachine {
     let model = models[index]
     guard !model.wasAnnounced, model.version > 0, model.ephemeral == nil else { return }
     model.wasAnnounced = true
-    for session in sessions.inOrder where !session.prefixes.isEmpty {
+    for session in sessions.withPrefixes.sorted().compactMap({ sessions[$0] }) {
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {
         announce([model], to: session.id, request, isComplete: false, &output)
       }

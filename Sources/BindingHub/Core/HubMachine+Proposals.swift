@@ -243,7 +243,7 @@ extension HubMachine {
     for (field, version) in hand.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
-    for (field, point) in hand.rescuedFields { model.fields[field].rescuedFrom = point }
+    for (field, point) in hand.rescuedFields { model.fields.setRescued(field, from: point) }
     forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
     _ = consume hand
     model.clearHand()

@@ -15,6 +15,7 @@ public struct HubMachine {
   var sessions = Sessions()
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
+  private let spareCommits = SpareCommits()
   /// The places of the ephemeral lines among them, which are looked at with each beat.
   var ephemeralLines: [Int] = []
   /// Stands where a model was that nobody wrote.
@@ -24,6 +25,10 @@ public struct HubMachine {
   var isTouched: [Bool] = []
   /// Models whose head is to be told with the next beats.
   var recentlyChanged: Set<Int> = []
+  /// Those of them whose head this beat has still to tell, how many of them at once, and when the next.
+  var headsDue: ArraySlice<Int> = []
+  var headsAtOnce = 0
+  var nextHeads = UInt64.max
   var withOutcomes: [SessionID] = []
   /// Models of which a request connection was not told all, for it was behind.
   var behind: [ConnectionID: Set<Topic>] = [:]
@@ -83,7 +88,7 @@ public struct HubMachine {
 
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
-    var deadline = min(nextBeat, sessions.nextExpiry, barriers.nextDeadline)
+    var deadline = min(nextBeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }
     for index in touched {
@@ -245,7 +250,8 @@ public struct HubMachine {
 
   mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil) -> Int {
     let index = models.count
-    models.append(ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral))
+    models.append(
+      ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral, spare: spareCommits))
     modelIndex[id] = index
     isTouched.append(false)
     return index

@@ -9,14 +9,24 @@ struct RulesInForce {
   var version: Version = 0
 }
 
+/// Where a field's rule stands among the model's rules of that turn, -1: it is free.
+struct RulePlace {
+  var place: Int32 = -1
+  var turn: UInt32 = 0
+}
+
 extension ModelLog {
   /// What the description asks of a field, looked up by name once while the same rules are in force.
   func rule(of id: FieldID) -> FieldRule? {
-    if fields[id].rulesTurn != rules.turn {
-      fields[id].rulesTurn = rules.turn
-      fields[id].rulePlace = rules.rules.place(of: fields[id].name).map { Int32($0) } ?? -1
+    let index = Int(id)
+    if index >= rulePlaces.count {
+      rulePlaces += repeatElement(RulePlace(), count: fields.count - rulePlaces.count)
     }
-    let place = Int(fields[id].rulePlace)
+    if rulePlaces[index].turn != rules.turn {
+      rulePlaces[index].turn = rules.turn
+      rulePlaces[index].place = rules.rules.place(of: fields[id].name).map { Int32($0) } ?? -1
+    }
+    let place = Int(rulePlaces[index].place)
     return place < 0 ? nil : rules.rules[place]
   }
 
@@ -39,12 +49,12 @@ extension ModelLog {
   /// The rules of the description as it is decided, where it did not come through a proposal.
   func takeDecidedRules() {
     let id = fields.descriptionID
-    guard Int(id) < fields.count, rules.version != fields[id].decided.version else { return }
+    guard Int(id) < fields.count, rules.version != fields.decidedVersion(id) else { return }
     let slot = fields[id]
-    let value = slot.isDecided ? decidedValue(slot) : slot.fieldValue
+    let value = fields.isDecided(id) ? decidedValue(id) : slot.fieldValue
     // A malformed one, which an older hub may have let through, binds nobody.
     let rules = value.flatMap { value in value.bytes.withUnsafeBytes { try? ModelRules(describedBy: $0) } }
-    describe(rules ?? ModelRules(), at: slot.decided.version)
+    describe(rules ?? ModelRules(), at: fields.decidedVersion(id))
   }
 
   /// After a batch was taken in: nothing is decided beyond what is stored. Our own batch's description has been read

@@ -38,6 +38,7 @@ final class ModelLog {
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
 
+  private let spare: SpareCommits
   @exclusivity(unchecked) var hand = Hand()
   @exclusivity(unchecked) var isAppending = false
   /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
@@ -53,12 +54,16 @@ final class ModelLog {
   /// Those before the last commit that changed the description.
   @exclusivity(unchecked) var rulesBefore = RulesInForce()
   @exclusivity(unchecked) var lastRulesTurn: UInt32 = 0
+  /// By field, as far as rules were looked for.
+  @exclusivity(unchecked) var rulePlaces: [RulePlace] = []
 
   /// The fields that the last commits touched.
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
   @exclusivity(unchecked) private var recentSince: Version = 0
 
-  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil) {
+  /// - Parameter spare: where the writers of bodies lie that no hand needs now; models of one hub share it.
+  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil, spare: SpareCommits = SpareCommits()) {
+    self.spare = spare
     self.id = id
     self.topic = topic
     self.ephemeral = ephemeral
@@ -69,61 +74,6 @@ final class ModelLog {
 
   /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
   var isBusy: Bool { isAppending || judging != nil }
-
-  /// What was decided since the last batch left, and what follows once it is stored.
-  struct Hand {
-    var commits = CommitsWriter()
-    var isOpen = false
-    var decisions: [Decision] = []
-    var answers: [Answer] = []
-    /// What the answers say that are no commits.
-    var others: [Answer.Other] = []
-    var touchedFields: [FieldID] = []
-    var touchedWriters: [Int] = []
-    /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
-    var weakFields: [(field: FieldID, version: Version)] = []
-    var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
-    /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
-    var rescue: Rescue?
-    /// What a field had been decided to be before the commit that is being decided.
-    var before: [(field: FieldID, decided: FieldSlot.Decided)] = []
-    /// The fields that existed when the hand was opened.
-    var fieldsBefore = 0
-  }
-
-  /// A proposal that cannot be decided yet: the frame that it came in, and where in it it stands.
-  struct Waiting {
-    let session: SessionID
-    let frame: [UInt8]
-    let index: Int
-  }
-
-  /// An outcome to be told, once its decision is stored.
-  struct Answer {
-    enum Other {
-      case outcome(WireOutcome.Rest)
-      /// The conflicting field is looked up when the answer leaves: by then its value is stored.
-      case conflict(FieldID)
-    }
-    var session: SessionID
-    var number: ProposalNumber
-    /// The version that it made, unless `place` points at what it says instead.
-    var version: Version
-    var place: Int?
-
-    /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
-    /// other; 65,535 at most.
-    static func commits(in answers: ArraySlice<Answer>, from first: Int) -> Int {
-      var (last, count) = (answers[first], 1)
-      while first + count < answers.endIndex, count < Int(UInt16.max) {
-        let next = answers[first + count]
-        guard next.place == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
-        last = next
-        count += 1
-      }
-      return count
-    }
-  }
 
   /// Whether something was decided that has not left as a batch yet.
   var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
@@ -165,6 +115,8 @@ final class ModelLog {
 
   func openHand(epoch: Epoch, time: UInt64) {
     guard !hand.isOpen else { return }
+    if !hand.hasBorrowed { hand.commits = spare.take() }
+    hand.hasBorrowed = true
     hand.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
     hand.fieldsBefore = fields.count
     hand.isOpen = true
@@ -172,23 +124,25 @@ final class ModelLog {
 
   /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
   func note(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
-    hand.before.append((id, fields[id].decided))
-    fields[id].decided = .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer)
+    hand.before.append((id, fields.decided(id)))
+    fields.decide(id, .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer))
     hand.touchedFields.append(id)
   }
 
   /// The value that the batch in hand gives a field.
-  func decidedValue(_ slot: FieldSlot) -> FieldValue? {
-    slot.decided.hasValue ? FieldValue(bytes: hand.commits.value(at: slot.decided.value)) : nil
+  func decidedValue(_ id: FieldID) -> FieldValue? {
+    let decided = fields.decided(id)
+    return decided.hasValue ? FieldValue(bytes: hand.commits.value(at: decided.value)) : nil
   }
 
   /// The field as it stands, what is decided of it included, for who lost a comparison on it.
   func conflict(on field: FieldID, now: UInt64) -> Conflict {
     let slot = fields[field]
-    if slot.isDecided {
+    if fields.isDecided(field) {
+      let decided = fields.decided(field)
       return Conflict(
-        field: slot.name, version: slot.decided.version, origin: writers[slot.decided.writer].origin,
-        ageMilliseconds: 0, value: decidedValue(slot))
+        field: slot.name, version: decided.version, origin: writers[decided.writer].origin,
+        ageMilliseconds: 0, value: decidedValue(field))
     }
     return Conflict(
       field: slot.name, version: slot.version, origin: slot.origin,
@@ -211,7 +165,7 @@ final class ModelLog {
       if Mutant.isOn(.keepDropped) { return clearHand() }
     #endif
     let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
-    for field in hand.touchedFields where Int(field) < namesStored { fields[field].forgetDecision() }
+    for field in hand.touchedFields where Int(field) < namesStored { fields.forgetDecision(field) }
     fields.truncate(to: namesStored)
     for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
     rules = storedRules
@@ -220,15 +174,19 @@ final class ModelLog {
 
   func clearHand() {
     hand.isOpen = false
-    hand.decisions.removeAll(keepingCapacity: true)
-    hand.answers.removeAll(keepingCapacity: true)
-    hand.others.removeAll(keepingCapacity: true)
-    hand.touchedFields.removeAll(keepingCapacity: true)
-    hand.touchedWriters.removeAll(keepingCapacity: true)
-    hand.weakFields.removeAll(keepingCapacity: true)
-    hand.rescuedFields.removeAll(keepingCapacity: true)
+    if hand.hasBorrowed { spare.giveBack(&hand.commits) }
+    hand.hasBorrowed = false
+    fields.endDecisions()
+    let keeps = hand.touchedFields.count <= ModelLog.roomKept && hand.answers.count <= ModelLog.roomKept
+    hand.decisions.removeAll(keepingCapacity: keeps)
+    hand.answers.removeAll(keepingCapacity: keeps)
+    hand.others.removeAll(keepingCapacity: keeps)
+    hand.touchedFields.removeAll(keepingCapacity: keeps)
+    hand.touchedWriters.removeAll(keepingCapacity: keeps)
+    hand.weakFields.removeAll(keepingCapacity: keeps)
+    hand.rescuedFields.removeAll(keepingCapacity: keeps)
     hand.rescue = nil
-    hand.before.removeAll(keepingCapacity: true)
+    hand.before.removeAll(keepingCapacity: hand.before.count <= 64)
   }
 
   // MARK: Stored state
@@ -254,20 +212,20 @@ final class ModelLog {
       let name = String(decoding: names.name, as: UTF8.self)
       if fields.id(of: name) == nil { _ = fields.add(name) }
     }
-    var origins: [Origin] = []
+    var sources: [FieldSource] = []
     var writerOfOrigin: [Int] = []
     var list = cursor.origins
     while (try? list.next()) == true {
-      origins.append(list.origin)
+      sources.append(fields.source(of: list.origin, in: cursor.epoch))
       writerOfOrigin.append(writer(for: list.origin))
     }
     while (try? cursor.next()) == true {
-      let origin = origins[Int(cursor.origin)]
+      let source = sources[Int(cursor.origin)]
       var changes = cursor.changes
       while (try? changes.next()) == true {
         fields.store(
-          changes.value, in: changes.field, epoch: cursor.epoch, version: cursor.version, origin: origin,
-          number: cursor.number, time: cursor.time)
+          changes.value, in: changes.field, from: source, version: cursor.version, number: cursor.number,
+          time: cursor.time)
         recent.append((cursor.version, changes.field))
       }
       version = cursor.version
@@ -278,8 +236,10 @@ final class ModelLog {
     }
     lastTime = cursor.time
     takeStoredRules()
-    if recent.count > 2 * recentLimit {
-      let dropped = recent.count - recentLimit
+    // With few fields it is as quick to look at all of them.
+    let limit = min(recentLimit, max(fields.count, 16))
+    if recent.count > 2 * limit {
+      let dropped = recent.count - limit
       recentSince = recent[dropped - 1].version
       recent.removeFirst(dropped)
     }

@@ -121,7 +121,7 @@ extension ModelLog {
   ) -> (count: Int, isComplete: Bool) {
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
-      guard slot.hasValue, !slot.isDecided, !names.contains(slot.name) else { return false }
+      guard slot.hasValue, !fields.isDecided(id), !names.contains(slot.name) else { return false }
       return slot.oldPoint(in: epoch).map { $0 < best.point } ?? false
     }
     guard !stale.isEmpty else { return (0, true) }
@@ -145,7 +145,7 @@ extension ModelLog {
   private func mayRescue(_ offered: OfferedField, from point: RescuePoint, _ epoch: Epoch) -> Bool {
     guard let id = fields.id(of: offered.name) else { return true }
     let slot = fields[id]
-    if slot.isDecided { return false }
+    if fields.isDecided(id) { return false }
     if slot.version == 0 || slot.isWeak { return true }
     if let from = slot.rescuedFrom { return from < point }
     return slot.oldPoint(in: epoch).map { $0 < RescuePoint(epoch: point.epoch, version: offered.version) } ?? false
@@ -156,7 +156,7 @@ extension ModelLog {
     guard let id = fields.id(of: field.name), fields[id].version > 0, fields[id].number == field.number,
       fields[id].origin.tag == field.origin.tag
     else { return false }
-    fields[id].rescuedFrom = point
+    fields.setRescued(id, from: point)
     return true
   }
 

@@ -19,7 +19,7 @@ extension Sequencer {
         throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
       }
       if verb == .clear {
-        for id in 0..<FieldID(model.fields.count) where model.fields[id].decided.hasValue {
+        for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
           if model.ephemeral != nil, model.holder(of: id)?.tag != model.origin(ofWriter: writer).tag { continue }
           try decide(nil, for: id, version, writer, in: model)
           changed += 1
@@ -33,18 +33,18 @@ extension Sequencer {
       let known = try field(operations.id, operations.name, in: model)
       if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
       if let known {
-        guard model.fields[known].namedBy != ordinal, model.fields[known].decided.version != version else {
+        guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
           throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
         }
         model.fields[known].namedBy = ordinal
       }
       if verb == .delete {
-        guard let known, model.fields[known].decided.hasValue else { continue }
+        guard let known, model.fields.decided(known).hasValue else { continue }
         try decide(nil, for: known, version, writer, in: model)
         changed += 1
         continue
       }
-      if verb == .whenUnset, let known, model.fields[known].decided.version > 0 { continue }
+      if verb == .whenUnset, let known, model.fields.decidedVersion(known) > 0 { continue }
       guard let operand = operations.value else { continue }
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes {
@@ -107,7 +107,7 @@ extension Sequencer {
   /// Holds everything that the commit in hand writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.hand.before where id != model.fields.descriptionID {
-      guard let value = model.decidedValue(model.fields[id]) else { continue }
+      guard let value = model.decidedValue(id) else { continue }
       var misfit: String?
       try check(value, for: id, 0, &misfit, in: model)
       if let misfit { throw .refused(.doesNotFit, misfit) }
@@ -120,7 +120,7 @@ extension Sequencer {
     _ misfit: inout String?, in model: ModelLog
   ) throws(Verdict) {
     let slot = model.fields[id]
-    let present = slot.isDecided ? model.decidedValue(slot) : slot.fieldValue
+    let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
     guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
       throw verb == .union
         ? .refused(.malformedValue, "\(slot.name): union takes a list and a field that holds one")
@@ -235,7 +235,7 @@ extension Sequencer {
       let joined = Names.model(ofEphemeral: model.id)
       throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and this line too")
     }
-    guard model.fields[id].decided.version != version else {
+    guard model.fields.decidedVersion(id) != version else {
       throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")
     }
     if let value, !JSON.isValid(value) { throw .refused(.malformedValue, "\(Names.me) is no JSON text") }
@@ -254,7 +254,8 @@ extension ModelLog {
   /// Whether a field has that very value.
   func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
     let slot = fields[id]
-    guard slot.decided.hasValue else { return false }
-    return slot.isDecided ? decidedValue(slot)?.bytes.elementsEqual(value) ?? false : slot.value.elementsEqual(value)
+    guard fields.decided(id).hasValue else { return false }
+    return fields.isDecided(id)
+      ? decidedValue(id)?.bytes.elementsEqual(value) ?? false : slot.value.elementsEqual(value)
   }
 }

@@ -180,7 +180,7 @@ struct Sequencer {
       model.hand.commits.rollbackCommit()
       model.takeBackRules(of: version)
       for (field, decided) in model.hand.before.reversed() where Int(field) < fieldsBefore {
-        model.fields[field].decided = decided
+        model.fields.decide(field, decided)
       }
       model.hand.touchedFields.removeSubrange(touchedBefore...)
       model.hand.weakFields.removeSubrange(weakBefore...)
@@ -198,7 +198,7 @@ struct Sequencer {
     case .givenFor(let fields): agreed = fields
     }
     let fields = model.hand.before.map { id, _ in
-      JudgedField(name: model.fields[id].name, value: model.decidedValue(model.fields[id]))
+      JudgedField(name: model.fields[id].name, value: model.decidedValue(id))
     }
     if fields != agreed { throw .judge(fields) }
   }
@@ -222,7 +222,7 @@ struct Sequencer {
         }
         continue
       }
-      let decided = model.fields[field].decided.version
+      let decided = model.fields.decidedVersion(field)
       if conditions.version == 0 {
         if decided > 0 { throw .conflict(field, name: "") }
       } else if conditions.epoch != epoch {

@@ -80,6 +80,11 @@ struct Sessions {
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]
   private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
+  /// Sessions that joined a prefix.
+  var withPrefixes: Set<SessionID> = []
+  /// No lease ends before then. It is asked for with each drain, so it is not looked for among all: leases only grow
+  /// longer, and `expired` finds out when the first does end.
+  private(set) var nextExpiry = UInt64.max
   /// The session that was changed last, and its place among the records: messages of one come in runs.
   private var latest: (id: SessionID, place: Dictionary<SessionID, SessionRecord>.Index)?
 
@@ -93,12 +98,14 @@ struct Sessions {
   mutating func add(_ record: SessionRecord) {
     latest = nil
     records[record.id] = record
+    nextExpiry = min(nextExpiry, record.expiresAt)
     byConnection[record.connection, default: []].insert(record.id)
   }
 
   mutating func remove(_ id: SessionID) -> SessionRecord? {
     latest = nil
     guard let record = records.removeValue(forKey: id) else { return nil }
+    withPrefixes.remove(id)
     byConnection[record.connection]?.remove(id)
     if byConnection[record.connection]?.isEmpty == true { byConnection[record.connection] = nil }
     return record
@@ -129,14 +136,16 @@ struct Sessions {
     for id in records.keys { renew(id, now: now) }
   }
 
-  func expired(now: UInt64) -> [SessionID] {
-    records.values.filter { $0.expiresAt <= now }.map(\.id).sorted()
-  }
-
-  var nextExpiry: UInt64 {
-    var next = UInt64.max
+  /// The sessions whose lease has ended.
+  mutating func expired(now: UInt64) -> [SessionID] {
+    guard nextExpiry <= now else { return [] }
+    nextExpiry = .max
+    var ended: [SessionID] = []
     // By their places: going over the records themselves would copy each.
-    for place in records.indices { next = min(next, records.values[place].expiresAt) }
-    return next
+    for place in records.indices {
+      let expiresAt = records.values[place].expiresAt
+      if expiresAt <= now { ended.append(records.keys[place]) } else { nextExpiry = min(nextExpiry, expiresAt) }
+    }
+    return ended.sorted()
   }
 }

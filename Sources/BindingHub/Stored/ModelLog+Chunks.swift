@@ -164,7 +164,8 @@ extension ModelLog {
       }
       let value = flags & ModelLog.hasValue == 0 ? nil : try reader.valueBytes("value")
       fields.store(
-        value, in: field, epoch: epoch, version: version, origin: origins[origin], number: number, time: time)
+        value, in: field, from: fields.source(of: origins[origin], in: epoch), version: version, number: number,
+        time: time)
     }
     takeStoredRules()
   }

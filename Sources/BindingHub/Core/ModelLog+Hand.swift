@@ -1,0 +1,63 @@
+import BindingWire
+
+extension ModelLog {
+  /// What was decided since the last batch left, and what follows once it is stored.
+  struct Hand {
+    /// Borrowed while something is decided.
+    var commits = SpareCommits.none
+    var hasBorrowed = false
+    var isOpen = false
+    var decisions: [Decision] = []
+    var answers: [Answer] = []
+    /// What the answers say that are no commits.
+    var others: [Answer.Other] = []
+    var touchedFields: [FieldID] = []
+    var touchedWriters: [Int] = []
+    /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
+    var weakFields: [(field: FieldID, version: Version)] = []
+    var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
+    /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
+    var rescue: Rescue?
+    /// What a field had been decided to be before the commit that is being decided.
+    var before: [(field: FieldID, decided: FieldSlot.Decided)] = []
+    /// The fields that existed when the hand was opened.
+    var fieldsBefore = 0
+  }
+
+  /// A proposal that cannot be decided yet: the frame that it came in, and where in it it stands.
+  struct Waiting {
+    let session: SessionID
+    let frame: [UInt8]
+    let index: Int
+  }
+
+  /// An outcome to be told, once its decision is stored.
+  struct Answer {
+    enum Other {
+      case outcome(WireOutcome.Rest)
+      /// The conflicting field is looked up when the answer leaves: by then its value is stored.
+      case conflict(FieldID)
+    }
+    var session: SessionID
+    var number: ProposalNumber
+    /// The version that it made, unless `place` points at what it says instead.
+    var version: Version
+    var place: Int?
+
+    /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
+    /// other; 65,535 at most.
+    static func commits(in answers: ArraySlice<Answer>, from first: Int) -> Int {
+      var (last, count) = (answers[first], 1)
+      while first + count < answers.endIndex, count < Int(UInt16.max) {
+        let next = answers[first + count]
+        guard next.place == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
+        last = next
+        count += 1
+      }
+      return count
+    }
+  }
+
+  /// Entries for which a list of the hand keeps its room.
+  static let roomKept = 2_048
+}

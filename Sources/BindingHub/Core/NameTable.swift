@@ -1,0 +1,70 @@
+import BindingWire
+
+/// Finds field ids by their names, which lie elsewhere: four bytes a place, at most three quarters of them taken.
+///
+/// Ids are added in their order and taken back in the reverse order, so no search ever has to pass a place that was
+/// emptied.
+struct NameTable {
+  /// An id and one more; 0: free. Their number is a power of two.
+  private var places: [UInt32] = []
+  private var count = 0
+
+  /// - Parameter isMeant: whether the id's name is that one.
+  func find(_ name: UnsafeRawBufferPointer, isMeant: (FieldID) -> Bool) -> FieldID? {
+    guard !places.isEmpty else { return nil }
+    let mask = places.count - 1
+    var place = NameTable.hash(name) & mask
+    while places[place] != 0 {
+      let id = places[place] - 1
+      if isMeant(id) { return id }
+      place = (place + 1) & mask
+    }
+    return nil
+  }
+
+  /// Adds the next id; its name is not in here.
+  mutating func add(_ id: FieldID, hash: (FieldID) -> Int) {
+    if 4 * (count + 1) > 3 * places.count {
+      places = [UInt32](repeating: 0, count: max(8, 2 * places.count))
+      for old in 0..<UInt32(count) { put(old, hash: hash(old)) }
+    }
+    put(id, hash: hash(id))
+    count += 1
+  }
+
+  /// Takes back the id that was added last.
+  mutating func removeLast(_ id: FieldID, hash: Int) {
+    let mask = places.count - 1
+    var place = hash & mask
+    while places[place] != id + 1 { place = (place + 1) & mask }
+    places[place] = 0
+    count -= 1
+  }
+
+  private mutating func put(_ id: FieldID, hash: Int) {
+    let mask = places.count - 1
+    var place = hash & mask
+    while places[place] != 0 { place = (place + 1) & mask }
+    places[place] = id + 1
+  }
+
+  /// Differs from process to process: nobody can choose names that fall together.
+  fileprivate static func hash(_ name: UnsafeRawBufferPointer) -> Int {
+    var hasher = Hasher()
+    hasher.combine(bytes: name)
+    return hasher.finalize()
+  }
+}
+
+extension String {
+  /// The place of this name in every `NameTable`.
+  var nameHash: Int {
+    var name = self
+    return name.withUTF8 { NameTable.hash(UnsafeRawBufferPointer($0)) }
+  }
+
+  func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var text = self
+    return text.withUTF8 { $0.count == bytes.count && UnsafeRawBufferPointer($0).elementsEqual(bytes) }
+  }
+}

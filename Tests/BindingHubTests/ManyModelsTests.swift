@@ -1,0 +1,107 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// Many models and many sessions at one hub do not get in each other's way.
+@Suite struct ManyModelsTests {
+  var bench = HubBench()
+
+  /// Ann joins so many models; their topics.
+  mutating func join(_ count: Int) -> [Topic] {
+    let topics = (0..<count).map { HubBench.lamp + Topic($0) }
+    bench.hello(.ann)
+    for (number, topic) in topics.enumerated() {
+      bench.join(.ann, Join(request: UInt32(number + 1), model: "m\(number)"), topic: topic)
+    }
+    return topics
+  }
+
+  @Test("what is decided of many models in one drain is stored and published apart")
+  mutating func apart() {
+    let topics = join(200)
+    for number in 1...2 as ClosedRange<ProposalNumber> {
+      let heard = bench.say(
+        .ann, .propose(topics.map { .of(number, [.set("f", "\(number)\($0 % 1_000)")], topic: $0) }))
+      #expect(heard.commits().map(\.version) == topics.map { _ in Version(number) })
+      #expect(topics.allSatisfy { heard.outcomes(.ann, topic: $0)[number] == .committed(Version(number)) })
+    }
+    for (number, topic) in topics.enumerated() {
+      #expect(bench.read("m\(number)", topic: topic).values == ["f": "2\(topic % 1_000)"])
+    }
+  }
+
+  @Test("what was decided of one model and not stored does not turn up in another")
+  mutating func dropped() {
+    let topics = join(2)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("gone", "1")], topic: topics[0])]))
+    bench.settle(.full)
+    bench.wait(1_000)
+    bench.settling = .atOnce
+    bench.say(.ann, .propose([.of(1, [.set("kept", "2")], topic: topics[1])]))
+    #expect(bench.read("m0", topic: topics[0]).values.isEmpty)
+    #expect(bench.read("m1", topic: topics[1]).values == ["kept": "2"])
+  }
+
+  @Test("a delta of a model with few fields reaches back behind many commits")
+  mutating func longDelta() throws {
+    let topic = join(1)[0]
+    bench.say(.ann, .propose([.of(1, [.set("a", "0"), .set("b", "0"), .set("c", "0")], topic: topic)]))
+    for number in 2...200 as ClosedRange<ProposalNumber> {
+      bench.say(.ann, .propose([.of(number, [.set("a", "\(number)")], confirmed: number - 1, topic: topic)]))
+    }
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "m0", epoch: HubBench.epoch, version: 2, namesKnown: 3)
+    let heard = bench.join(.ben, join, topic: topic)
+    #expect(heard.joined(.ben).map(\.follows) == [.delta])
+    #expect(try #require(heard.chunks(.ben).first).entries.map(\.version) == [200])
+  }
+
+  @Test("the heads of many models leave a few at a time, within half a beat, with each of three beats")
+  mutating func heads() {
+    let topics = join(600)
+    for first in stride(from: 0, to: 600, by: 200) {
+      bench.say(.ann, .propose(topics[first..<first + 200].map { .of(1, [.set("f", "1")], topic: $0) }))
+    }
+    for _ in 0..<3 {
+      var heard = bench.wait(bench.machine.nextDeadline - bench.now)
+      let began = bench.now
+      #expect(heard.frames.count { $0.message.kind == .beat } == 1)
+      var told = [heard.heads().count]
+      while bench.machine.nextDeadline < began + 1_000 {
+        heard = bench.wait(bench.machine.nextDeadline - bench.now)
+        told.append(heard.heads().count)
+        #expect(bench.now <= began + 500)
+      }
+      #expect(told.allSatisfy { $0 <= 128 } && told.reduce(0, +) == 600)
+    }
+    #expect(bench.wait(1_000).heads().isEmpty)
+  }
+
+  @Test("a lease that was renewed is looked at again when it would have ended")
+  mutating func deadlines() {
+    bench = HubBench { $0.beatMilliseconds = 5_000 }
+    bench.hello(.ann, lease: 1_000)
+    bench.hello(.ben, lease: 3_000)
+    bench.now += 500
+    bench.say(.ann, .ping(Ping(token: 1)))
+    bench.wait(500)
+    #expect(bench.counters.expiredLeases == 0)
+    #expect(bench.machine.nextDeadline == bench.now + 500)
+    bench.wait(500)
+    #expect(bench.counters.expiredLeases == 1)
+    #expect(bench.machine.nextDeadline == bench.now + 1_500)
+  }
+
+  @Test("a session that joined a prefix and has ended is told of no new model")
+  mutating func goneFromPrefix() {
+    bench.hello(.ben)
+    bench.hello(.cat)
+    for speaker in [Speaker.ben, .cat] { bench.say(speaker, .join([Join(request: 1, prefix: "")])) }
+    bench.say(.ben, .leave(Leave()))
+    let topic = join(1)[0]
+    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
+    #expect(heard.messages(to: .ben).isEmpty)
+    #expect(heard.messages(to: .cat).map(\.kind) == [.announce])
+  }
+}
