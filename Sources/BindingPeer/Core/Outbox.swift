@@ -7,7 +7,7 @@ struct Outbox: Sendable {
   private var pending = Keyed<WriteID, Pending>()
   private var byNumber: [ProposalNumber: WriteID] = [:]
   /// The writes over each field, oldest first.
-  private var over: [String: [WriteID]] = [:]
+  private var over = Keyed<String, [WriteID]>()
   private(set) var lastNumber: ProposalNumber = 0
   private(set) var bytes = 0
   /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
@@ -98,8 +98,9 @@ struct Outbox: Sendable {
     order.removeAll { $0 == id }
     let fields = write.overlay.map(\.field)
     for field in fields {
-      over[field]?.removeAll { $0 == id }
-      if over[field]?.isEmpty == true { over[field] = nil }
+      guard let place = over.place(of: field) else { continue }
+      over[at: place].removeAll { $0 == id }
+      if over[at: place].isEmpty { over[field] = nil }
     }
     return fields
   }
@@ -146,6 +147,11 @@ struct Outbox: Sendable {
     }
   }
 
+  /// The hub may lack all of it.
+  mutating func sendAllAgain() {
+    for id in order { update(id) { $0.needsSending = true } }
+  }
+
   /// Sends again what two beats have brought no outcome for (R15).
   mutating func sendAgain(sentBefore beat: UInt64) {
     for id in byNumber.values { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
@@ -153,19 +159,24 @@ struct Outbox: Sendable {
 
   /// Whether the write makes what lies below it in a field invisible.
   private func covers(_ write: Int, _ field: String) -> Bool {
-    !pending[at: write].isHidden && pending[at: write].rules[field] != .text
-      && pending[at: write].overlay.contains { $0.field == field && ($0.verb == .set || !$0.verb.takesValue) }
+    guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
+    return pending[at: write].overlay.indices.contains { place in
+      let verb = pending[at: write].overlay[place].verb
+      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[place].field == field
+    }
   }
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
-    guard let writes = over[field] else { return committed }
+    guard let writes = over.place(of: field) else { return committed }
     var value = committed
     // Of many writes over one field only the last set and what follows it counts.
-    let from = writes.lastIndex { pending.place(of: $0).map { covers($0, field) } ?? false } ?? 0
-    for id in writes[from...] {
+    var from = over[at: writes].count - 1
+    while from > 0, pending.place(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
+    for id in over[at: writes][from...] {
       guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
-      for operation in pending[at: place].overlay where operation.field == field {
+      for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
+        let operation = pending[at: place].overlay[number]
         switch operation.verb {
         case .set:
           if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
@@ -192,7 +203,7 @@ struct Outbox: Sendable {
   }
 
   /// The fields that writes lie over, in no order.
-  var fields: some Collection<String> { over.keys }
+  var fields: ContiguousArray<String> { over.keys }
 
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }

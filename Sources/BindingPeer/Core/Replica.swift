@@ -35,6 +35,15 @@ struct Replica: Sendable {
 
   func place(of name: String) -> Int? { index[name] }
 
+  /// What is known of a field; nil if it has never been heard of.
+  func field(_ name: String) -> Field? { place(of: name).map { fields[$0] } }
+
+  /// What a writer sees of a field now.
+  mutating func sight(of name: String) -> Pending.Seen {
+    let place = placeMade(for: name)
+    return .init(value: .value(fields[place].value), epoch: epoch, version: fields[place].version)
+  }
+
   mutating func placeMade(for name: String) -> Int {
     if let place = index[name] { return place }
     index[name] = fields.count
@@ -81,6 +90,18 @@ struct Replica: Sendable {
       }
     }
     return true
+  }
+
+  /// The same for a catch-up, whose entries have to name who wrote them besides.
+  func knowsFields(of chunks: [CatchupChunk]) -> Bool {
+    var known = places.count
+    for chunk in chunks where !chunk.names.names.isEmpty {
+      guard Int(chunk.names.first) <= known else { return false }
+      known = max(known, Int(chunk.names.first) + chunk.names.names.count)
+    }
+    return chunks.allSatisfy { chunk in
+      chunk.entries.allSatisfy { Int($0.field) < known && Int($0.origin) < chunk.origins.count }
+    }
   }
 
   mutating func touch(_ place: Int) {
@@ -155,9 +176,9 @@ struct Replica: Sendable {
   }
 
   mutating func takeTouched() -> [Int] {
-    let places = touched.sorted()
-    for place in places { fields[place].isTouched = false }
-    touched.removeAll(keepingCapacity: true)
-    return places
+    if touched.count > 1 { touched.sort() }
+    for place in touched { fields[place].isTouched = false }
+    defer { touched = [] }
+    return touched
   }
 }
