@@ -132,7 +132,8 @@ extension World {
     guard let write = peer.undecided.remove(id) else {
       throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
-    let what = "write \(id.rawValue) of p\(peer.index)"
+    // Words are made only when they are needed: that is never.
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
     switch outcome {
     case .committed(let epoch, let version):
       return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
@@ -161,18 +162,20 @@ extension World {
   }
 
   /// What took its place sets all that it set; words and numbers stand in it besides.
-  private func checkFolded(_ write: SimulatedPeer.Write, _ what: String, _ peer: SimulatedPeer) throws(Broken) {
+  private func checkFolded(
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
+  ) throws(Broken) {
     guard let writing, write.isPlain,
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
-    else { throw broken(.folding, "\(what) was replaced by one that does not set all of its fields") }
+    else { throw broken(.folding, "\(what()) was replaced by one that does not set all of its fields") }
     peer.undecided[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(
     _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Ledger.Place
   ) throws(Broken) {
-    let what = "write \(id.rawValue) of p\(peer.index)"
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
     counts[.committed] += 1
     let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
@@ -207,10 +210,10 @@ extension World {
 
   /// A compare-and-set won only if nobody had written the field since.
   private func check(
-    _ condition: Condition, of what: String, _ place: Ledger.Place, _ entry: Ledger.Entry
+    _ condition: Condition, of what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
   ) throws(Broken) {
     if condition.version > 0, condition.epoch != entry.epoch {
-      throw broken(.comparison, "\(what) compared with another epoch and was carried out")
+      throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
     for version in condition.version + 1..<place.version {
@@ -218,7 +221,7 @@ extension World {
       if between?.change(of: field) != nil {
         throw broken(
           .comparison,
-          "\(what) at version \(place.version) compared \(condition.field) with version \(condition.version), "
+          "\(what()) at version \(place.version) compared \(condition.field) with version \(condition.version), "
             + "but version \(version) changed it")
       }
     }

@@ -32,10 +32,8 @@ extension Glimpse {
       committed = Array(repeating: nil, count: count)
       shown = committed
     } else {
-      for place in 0..<count {
-        committed[place] = nil
-        shown[place] = nil
-      }
+      committed.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
+      shown.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
     }
     laidOver.removeAll(keepingCapacity: true)
   }

@@ -14,6 +14,8 @@ struct Outbox: Sendable {
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
   private var lastConditional: WriteID?
+  /// Whether something may have to be sent: seen without looking at each write.
+  private(set) var mayBeDue = false
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
@@ -43,6 +45,7 @@ struct Outbox: Sendable {
 
   mutating func append(_ write: Pending) {
     order.append(write.id)
+    mayBeDue = true
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
     pending[write.id] = write
@@ -57,6 +60,7 @@ struct Outbox: Sendable {
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
     guard let place = pending.place(of: id) else { return }
     body(&pending[at: place])
+    if pending[at: place].needsSending { mayBeDue = true }
     #if MUTANTS
       if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
     #endif
@@ -137,14 +141,16 @@ struct Outbox: Sendable {
   #endif
 
   /// What is to be sent with the next drain, oldest first.
-  var toSend: [WriteID] {
-    // Most often there is nothing: that is seen without looking each up in its order.
-    guard pending.indices.contains(where: { pending[at: $0].needsSending && pending[at: $0].isUndecided }) else {
-      return []
+  mutating func toSend() -> [WriteID] {
+    var due: [WriteID] = []
+    for id in order {
+      guard let place = pending.place(of: id), pending[at: place].needsSending, pending[at: place].isUndecided else {
+        continue
+      }
+      due.append(id)
     }
-    return order.filter { id in
-      pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
-    }
+    mayBeDue = !due.isEmpty
+    return due
   }
 
   /// The hub may lack all of it.

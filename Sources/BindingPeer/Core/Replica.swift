@@ -17,6 +17,16 @@ struct Replica: Sendable {
     var digest: UInt64 = 0
     var isDigestStale = false
     var isTouched = false
+
+    mutating func commit(
+      _ value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
+    ) {
+      self.value = value
+      self.version = version
+      self.origin = origin
+      self.number = number
+      self.time = time
+    }
   }
 
   private(set) var epoch: Epoch = 0
@@ -113,11 +123,7 @@ struct Replica: Sendable {
   mutating func commit(
     _ value: FieldValue?, at place: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
   ) {
-    fields[place].value = value
-    fields[place].version = version
-    fields[place].origin = origin
-    fields[place].number = number
-    fields[place].time = time
+    fields[place].commit(value, version: version, origin: origin, number: number, time: time)
     touch(place)
     guard !fields[place].isDigestStale else { return }
     fields[place].isDigestStale = true

@@ -208,10 +208,8 @@ extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
     if isKeepingBehind { return entries }
-    for id in models.keys.sorted() {
-      guard let place = models.place(of: id), let topic = models[at: place].topic, models[at: place].isCurrent else {
-        continue
-      }
+    for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
+      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
       let (confirmed, version) = (models[at: place].outbox.lowestUndecided - 1, models[at: place].replica.version)
       guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
       models[at: place].toldConfirmed = confirmed
@@ -233,7 +231,11 @@ extension Session {
     }
     for id in due {
       guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      writes: for write in models[at: place].outbox.toSend {
+      guard models[at: place].outbox.mayBeDue else {
+        models[at: place].sendsFrom = 0
+        continue
+      }
+      writes: for write in models[at: place].outbox.toSend() {
         let earlier = models[at: place].outbox.number(of: write)
         if earlier == nil {
           guard inFlight < limits.maxUndecided else { break }
