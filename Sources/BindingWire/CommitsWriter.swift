@@ -4,38 +4,43 @@
 /// `rollbackCommit`; last `finish`.
 public struct CommitsWriter: Sendable {
   private var head = WireWriter()
-  private var originBytes = WireWriter()
-  private var nameBytes = WireWriter()
+  @usableFromInline var originBytes = WireWriter()
+  @usableFromInline var nameBytes = WireWriter()
   @usableFromInline var commits = WireWriter(reserving: 4_096)
-  private var tags: [UInt64] = []
+  @usableFromInline var tags: [UInt64] = []
   private var firstName: FieldID = 0
-  private var nameCount: UInt32 = 0
-
-  /// Commits that were ended.
-  public private(set) var count = 0
+  @usableFromInline var nameCount: UInt32 = 0
+  @usableFromInline var ended = 0
   /// Changes of the commit that was begun.
   @usableFromInline var changes = 0
-  private var saved = Saved()
+  @usableFromInline var saved = Saved()
 
   /// Where everything stood when the commit was begun.
-  private struct Saved {
-    var commits = 0
-    var origins = 0
-    var tags = 0
-    var names = 0
-    var nameCount: UInt32 = 0
+  @usableFromInline
+  struct Saved: Sendable {
+    @usableFromInline var commits = 0
+    @usableFromInline var origins = 0
+    @usableFromInline var tags = 0
+    @usableFromInline var names = 0
+    @usableFromInline var nameCount: UInt32 = 0
+
+    @inlinable
+    init() {}
   }
 
   public init() {}
 
+  /// Commits that were ended.
+  @inlinable public var count: Int { ended }
+
   public private(set) var previous: Version = 0
   /// The version that the last ended commit makes.
-  public var version: Version { previous + Version(count) }
-  public var isEmpty: Bool { count == 0 }
+  public var version: Version { previous + Version(ended) }
+  @inlinable public var isEmpty: Bool { ended == 0 }
   /// Changes of the commit that was begun.
   @inlinable public var changeCount: Int { changes }
   /// No further commit fits into one message.
-  public var isFull: Bool { count == Int(UInt16.max) || tags.count == Int(UInt16.max) }
+  @inlinable public var isFull: Bool { ended == Int(UInt16.max) || tags.count == Int(UInt16.max) }
   /// Bytes of the body so far.
   public var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
   /// The id that the next new name would get.
@@ -54,15 +59,21 @@ public struct CommitsWriter: Sendable {
     self.previous = previous
     firstName = namesKnown
     nameCount = 0
-    count = 0
+    ended = 0
     changes = 0
     saved = Saved()
   }
 
   /// The position of an origin in the table; it is added at first sight. Call it only while `isFull` is false.
+  @inlinable
   public mutating func origin(_ origin: Origin) -> UInt16 {
     let tag = origin.tag.rawValue
-    if let last = tags.last, last == tag { return UInt16(truncatingIfNeeded: tags.count - 1) }
+    if let last = tags.last, last == tag { return UInt16(truncatingIfNeeded: tags.count &- 1) }
+    return otherOrigin(origin, tag)
+  }
+
+  @usableFromInline
+  mutating func otherOrigin(_ origin: Origin, _ tag: UInt64) -> UInt16 {
     if let known = tags.firstIndex(of: tag) { return UInt16(truncatingIfNeeded: known) }
     tags.append(tag)
     originBytes.origin(origin)
@@ -82,10 +93,13 @@ public struct CommitsWriter: Sendable {
     return name.withUTF8 { introduce(UnsafeRawBufferPointer($0)) }
   }
 
+  @inlinable
   public mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
-    saved = Saved(
-      commits: commits.count, origins: originBytes.count, tags: tags.count, names: nameBytes.count,
-      nameCount: nameCount)
+    saved.commits = commits.count
+    saved.origins = originBytes.count
+    saved.tags = tags.count
+    saved.names = nameBytes.count
+    saved.nameCount = nameCount
     commits.commitHeader(origin, number, hops)
     changes = 0
   }
@@ -126,9 +140,10 @@ public struct CommitsWriter: Sendable {
   }
 
   /// Ends the commit; its version is the new `version`.
+  @inlinable
   public mutating func endCommit() {
-    commits.patch16(at: saved.commits + 7, UInt16(truncatingIfNeeded: changes))
-    count += 1
+    commits.patch16(at: saved.commits &+ 7, UInt16(truncatingIfNeeded: changes))
+    ended &+= 1
   }
 
   /// Undoes everything since `beginCommit`: the changes, and the origins and names that came with them.
@@ -150,7 +165,7 @@ public struct CommitsWriter: Sendable {
     writer.u32(firstName)
     writer.u32(nameCount)
     nameBytes.withUnsafeBytes { writer.raw($0) }
-    writer.u16(UInt16(truncatingIfNeeded: count))
+    writer.u16(UInt16(truncatingIfNeeded: ended))
     commits.withUnsafeBytes { writer.raw($0) }
   }
 
@@ -158,6 +173,6 @@ public struct CommitsWriter: Sendable {
   public func finish() -> [UInt8] {
     var writer = WireWriter(reserving: byteCount)
     finish(into: &writer)
-    return writer.bytes
+    return writer.takeBytes()
   }
 }

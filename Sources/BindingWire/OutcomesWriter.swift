@@ -25,17 +25,17 @@ public struct OutcomesWriter: Sendable {
     run = nil
   }
 
-  /// The proposal `number` became `version`.
-  public mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version) {
-    if var run, run.topic == topic, run.count < UInt16.max, run.number &+ UInt32(run.count) == number,
+  /// The proposals from `number` on became the versions from `version` on.
+  public mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version, count: UInt16 = 1) {
+    if var run, run.topic == topic, run.count <= UInt16.max - count, run.number &+ UInt32(run.count) == number,
       run.version &+ UInt64(run.count) == version
     {
-      run.count += 1
+      run.count += count
       self.run = run
       return
     }
     flush()
-    run = Run(topic: topic, number: number, version: version, count: 1)
+    run = Run(topic: topic, number: number, version: version, count: count)
   }
 
   /// Any outcome.

@@ -18,6 +18,13 @@ public struct WireWriter: Sendable {
   /// A copy of what was written.
   public var bytes: [UInt8] { Array(storage[0..<end]) }
 
+  /// What was written, without a copy; this begins anew, without room.
+  mutating func takeBytes() -> [UInt8] {
+    storage.removeLast(storage.count - end)
+    defer { (storage, end) = ([], 0) }
+    return storage
+  }
+
   /// What was written, in place, for the duration of `body`.
   @inlinable
   public func withUnsafeBytes<Result, Failure: Error>(

@@ -22,6 +22,10 @@ public struct Readiness: OptionSet, Hashable, Sendable {
 /// One wait for many sockets and file descriptors. Belongs to the thread of its sockets.
 ///
 /// A socket that closes while it is here is not polled any more. File descriptors must be removed before they close.
+///
+/// It does what `zmq_poll` does with fewer system calls, for each look at a socket's state is two of them: a socket is
+/// asked once before the wait, since its own use may have taken the signal of something new, and after the wait only if
+/// it was signalled. Events are read to their end by contract, so they are never asked before.
 public struct Poller: ~Copyable {
   /// Where something is in its poller. Of no use after ``remove(_:)``: it then reads as not ready.
   public struct Slot: Hashable, Sendable {
@@ -30,41 +34,54 @@ public struct Poller: ~Copyable {
   }
 
   private struct Entry {
+    /// nil: a file descriptor of its own, or a place without anything.
     var core: SocketCore?
-    var generation: UInt32
-    var isUsed: Bool
+    var interest: Readiness = []
+    var found: Readiness = []
+    /// Its signal is only ever taken by reading it to its end.
+    var isReadToEnd = false
+    var generation: UInt32 = 0
+    var isUsed = false
   }
 
-  private var items: [zmq_pollitem_t] = []
+  private var signals: [pollfd] = []
   private var entries: [Entry] = []
 
   public init() {}
 
   public mutating func add(_ socket: borrowing Socket, for interest: Readiness = .readable) -> Slot {
-    insert(zmq_pollitem_t(socket: socket.handle, fd: 0, events: interest.rawValue, revents: 0), socket.core)
+    // A socket without one ended with its context: asking it in `wait` tells that.
+    insert((try? socket.fileDescriptor()) ?? -1, interest, socket.core)
   }
 
   public mutating func add(fileDescriptor: Int32, for interest: Readiness = .readable) -> Slot {
-    insert(zmq_pollitem_t(socket: nil, fd: fileDescriptor, events: interest.rawValue, revents: 0), nil)
+    insert(fileDescriptor, interest, nil)
   }
 
   /// Ready means: call ``Wakeup/clear()``, then look at what the other thread left.
   public mutating func add(_ wakeup: Wakeup) -> Slot { add(fileDescriptor: wakeup.fileDescriptor) }
 
-  /// Ready means: call ``SocketEvents/next()`` until it gives nothing.
-  public mutating func add(_ events: borrowing SocketEvents) -> Slot { add(events.reader) }
+  /// Ready means: call ``SocketEvents/next()`` until it gives nothing; what is left over is not told again.
+  public mutating func add(_ events: borrowing SocketEvents) -> Slot {
+    let slot = add(events.reader)
+    entries[slot.index].isReadToEnd = true
+    // What came before this is told by the first wait.
+    entries[slot.index].found = .readable
+    return slot
+  }
 
   /// Changes what is waited for; nothing at all is allowed.
   public mutating func change(_ slot: Slot, to interest: Readiness) {
     guard isCurrent(slot) else { return }
-    items[slot.index].events = interest.rawValue
-    items[slot.index].revents = 0
+    entries[slot.index].interest = interest
+    entries[slot.index].found = []
+    if entries[slot.index].core == nil { signals[slot.index].events = interest.systemEvents }
   }
 
   public mutating func remove(_ slot: Slot) {
     guard isCurrent(slot) else { return }
-    entries[slot.index] = Entry(core: nil, generation: slot.generation &+ 1, isUsed: false)
-    vacate(slot.index)
+    entries[slot.index] = Entry(generation: slot.generation &+ 1)
+    signals[slot.index].fd = -1
   }
 
   /// Waits until something is ready or the time is over; signals do not cut it short.
@@ -73,47 +90,93 @@ public struct Poller: ~Copyable {
   /// - Returns: how many slots are ready.
   /// - Throws: `ETERM` after ``Context/shutdown()``, `EBADF`… for what was closed without being removed.
   public mutating func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
+    var ready = 0
     for index in entries.indices {
-      if let core = entries[index].core {
-        assert(core.isOnItsThread || !core.isOpen)
-        if !core.isOpen {
-          entries[index].core = nil
-          vacate(index)
-        }
+      guard let core = entries[index].core else { continue }
+      assert(core.isOnItsThread || !core.isOpen)
+      guard core.isOpen else {
+        entries[index].core = nil
+        entries[index].found = []
+        signals[index].fd = -1
+        continue
       }
+      if !entries[index].isReadToEnd || entries[index].found != [] { ready += try ask(core, at: index) }
     }
-    return try pollToDeadline(&items, timeoutMilliseconds: timeoutMilliseconds)
+    let start = timeoutMilliseconds > 0 ? monotonicMilliseconds() : 0
+    var left = ready > 0 ? 0 : timeoutMilliseconds
+    while true {
+      ready += try waitForSignals(milliseconds: left)
+      if ready > 0 || left == 0 { return ready }
+      // A socket was signalled for something that makes it neither readable nor writable.
+      if timeoutMilliseconds > 0 { left = max(0, timeoutMilliseconds - (monotonicMilliseconds() - start)) }
+    }
   }
 
   /// What the last ``wait(timeoutMilliseconds:)`` found.
-  public func readiness(of slot: Slot) -> Readiness {
-    isCurrent(slot) ? Readiness(rawValue: items[slot.index].revents) : []
-  }
+  public func readiness(of slot: Slot) -> Readiness { isCurrent(slot) ? entries[slot.index].found : [] }
 
   public func isReadable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.readable) }
 
   public func isWritable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.writable) }
+
+  /// - Returns: how many became ready that were not.
+  private mutating func waitForSignals(milliseconds: Int) throws(ZeroMQError) -> Int {
+    let count = poll(&signals, nfds_t(signals.count), Int32(clamping: milliseconds))
+    if count < 0 {
+      let code = zmq_errno()
+      // The caller counts what is left of the time.
+      if code == ErrorName.interrupted { return 0 }
+      throw ZeroMQError(code: code, call: "poll")
+    }
+    var ready = 0
+    for index in entries.indices {
+      let told = count > 0 ? Readiness(systemEvents: signals[index].revents) : []
+      if let core = entries[index].core {
+        if told != [], entries[index].found == [] { ready += try ask(core, at: index) }
+      } else {
+        entries[index].found = entries[index].isUsed ? told : []
+        if entries[index].found != [] { ready += 1 }
+      }
+    }
+    return ready
+  }
+
+  /// Notes what a socket is ready for. - Returns: 1 if that is anything.
+  private mutating func ask(_ core: SocketCore, at index: Int) throws(ZeroMQError) -> Int {
+    entries[index].found = try core.events().intersection(entries[index].interest)
+    return entries[index].found == [] ? 0 : 1
+  }
 
   private func isCurrent(_ slot: Slot) -> Bool {
     entries.indices.contains(slot.index) && entries[slot.index].isUsed
       && entries[slot.index].generation == slot.generation
   }
 
-  private mutating func insert(_ item: zmq_pollitem_t, _ core: SocketCore?) -> Slot {
-    if let free = entries.firstIndex(where: { !$0.isUsed }) {
-      entries[free].core = core
-      entries[free].isUsed = true
-      items[free] = item
-      return Slot(index: free, generation: entries[free].generation)
+  private mutating func insert(_ fileDescriptor: Int32, _ interest: Readiness, _ core: SocketCore?) -> Slot {
+    // A socket's descriptor becomes readable whatever it is that the socket is ready for.
+    let events = core == nil ? interest.systemEvents : Readiness.readable.systemEvents
+    let signal = pollfd(fd: fileDescriptor, events: events, revents: 0)
+    let free = entries.firstIndex { !$0.isUsed } ?? entries.count
+    if free == entries.count {
+      entries.append(Entry())
+      signals.append(signal)
     }
-    entries.append(Entry(core: core, generation: 0, isUsed: true))
-    items.append(item)
-    return Slot(index: items.count - 1, generation: 0)
+    entries[free] = Entry(core: core, interest: interest, generation: entries[free].generation, isUsed: true)
+    signals[free] = signal
+    return Slot(index: free, generation: entries[free].generation)
+  }
+}
+
+extension Readiness {
+  init(systemEvents: Int16) {
+    self = []
+    if systemEvents & Int16(POLLIN) != 0 { insert(.readable) }
+    if systemEvents & Int16(POLLOUT) != 0 { insert(.writable) }
+    if systemEvents & ~Int16(POLLIN | POLLOUT) != 0 { insert(.failed) }
   }
 
-  /// A negative file descriptor is passed over by the system's poll.
-  private mutating func vacate(_ index: Int) {
-    items[index] = zmq_pollitem_t(socket: nil, fd: -1, events: 0, revents: 0)
+  var systemEvents: Int16 {
+    (contains(.readable) ? Int16(POLLIN) : 0) | (contains(.writable) ? Int16(POLLOUT) : 0)
   }
 }
 

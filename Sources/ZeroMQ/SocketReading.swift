@@ -57,9 +57,7 @@ extension Socket {
   public borrowing func fileDescriptor() throws(ZeroMQError) -> Int32 { try value(ZMQ_FD, Int32(-1), "fileDescriptor") }
 
   /// Whether a receive or a send would succeed now.
-  public borrowing func events() throws(ZeroMQError) -> Readiness {
-    Readiness(rawValue: Int16(truncatingIfNeeded: try value(ZMQ_EVENTS, Int32(0), "events")))
-  }
+  public borrowing func events() throws(ZeroMQError) -> Readiness { try core.events() }
 
   /// libzmq's own number of the kind, as the library tells it.
   public borrowing func type() throws(ZeroMQError) -> Int32 { try value(ZMQ_TYPE, Int32(-1), "type") }
@@ -85,5 +83,17 @@ extension Socket {
       return zmq_getsockopt(handle, number, &buffer, &size)
     }
     return Array(buffer.prefix(size))
+  }
+}
+
+extension SocketCore {
+  func events() throws(ZeroMQError) -> Readiness {
+    assert(isOnItsThread)
+    var events: Int32 = 0
+    try retryingInterruptions("zmq_getsockopt", "events") {
+      var size = MemoryLayout<Int32>.size
+      return zmq_getsockopt(handle, ZMQ_EVENTS, &events, &size)
+    }
+    return Readiness(rawValue: Int16(truncatingIfNeeded: events))
   }
 }

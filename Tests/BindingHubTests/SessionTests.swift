@@ -202,6 +202,33 @@ import Testing
     #expect(bench.live(again).joined(again).map(\.mark) == [0])
   }
 
+  @Test("when an earlier writer is forgotten, who wrote after it goes on with its own numbers")
+  mutating func writesAfterOneWasForgotten() {
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.live(.cat)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.write(.ben, 1, .set("a", "2"))
+    bench.write(.cat, 1, .set("a", "3"))
+    bench.write(.cat, 2, .set("a", "4"))
+    bench.say(
+      .ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])), .leave(Leave()))
+    #expect(bench.write(.ben, 2, .set("a", "5")) == .committed(5))
+    #expect(bench.write(.cat, 3, .set("a", "6")) == .committed(6))
+    #expect(bench.counters.forgottenIdentities == 1)
+  }
+
+  @Test("a session that left a model it was writing to, and joined it again, is refused between the two")
+  mutating func leavesAndComesBack() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    let heard = bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
+    bench.join(.ann, Join(request: 2, model: "lamp"))
+    #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
+  }
+
   @Test("a hub that starts with its log knows who has numbers in it")
   mutating func knownFromTheLog() throws {
     let store = LogStore()

@@ -121,6 +121,24 @@ struct PollerTests {
     bell.clear()
   }
 
+  @Test("what came while the socket was in use is told, though nothing comes after it")
+  func cameMeanwhile() throws {
+    let left = try Socket.listening(.pair, in: context, at: "inproc://b")
+    let right = try Socket.connected(.pair, in: context, to: "inproc://b")
+    var poller = Poller()
+    let slot = poller.add(left)
+    for round in 0..<100 {
+      try right.send([1])
+      try right.send([2])
+      // Reading the first takes the signal of both.
+      try eventually("the first came") { try left.receiveBytes() == [1] }
+      #expect(try poller.wait(timeoutMilliseconds: patienceMilliseconds) == 1, "round \(round)")
+      #expect(poller.isReadable(slot) == true)
+      #expect(try left.receiveBytes() == [2])
+      #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
+    }
+  }
+
   @Test("an empty poller keeps its time")
   func emptyPoller() throws {
     var poller = Poller()

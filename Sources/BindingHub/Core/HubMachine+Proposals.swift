@@ -6,19 +6,26 @@ extension HubMachine {
     _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = sessions.with(session) {
-      (origin: $0.identity.origin, connection: $0.connection, undecided: $0.undecided)
+      (origin: $0.identity.origin, connection: $0.connection, undecided: $0.undecided, seat: $0.seat)
     }
-    guard let (origin, connection, before) = speaker else { return }
+    guard let (origin, connection, before, seatBefore) = speaker else { return }
     var proposals = proposals
     var index = -1
     var copy: [UInt8]?
     var undecided = before
-    defer { sessions.with(session) { $0.undecided = undecided } }
-    // Most frames are about one model.
-    var (lastModel, lastWriter) = (-1, -1)
+    // Most frames are about one model, and most sessions write to one for long.
+    var seat = seatBefore
+    defer {
+      sessions.with(session) { record in
+        record.undecided = undecided
+        record.seat = seat
+      }
+    }
     while try proposals.next() {
       index += 1
-      guard let model = self.index(of: proposals.topic), models[model].sessions.contains(session) else {
+      guard let model = self.index(of: proposals.topic),
+        isSeated(seat, in: model) || models[model].sessions.contains(session)
+      else {
         error(
           .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
         continue
@@ -40,8 +47,14 @@ extension HubMachine {
         }
         continue
       }
-      if model != lastModel { (lastModel, lastWriter) = (model, writer(origin, in: model)) }
-      switch decide(proposals, origin, lastWriter, session, model, time) {
+      let writer: Int
+      if let seat, isSeated(seat, in: model) {
+        writer = seat.writer
+      } else {
+        writer = self.writer(origin, in: model)
+        seat = Seat(model: model, writer: writer, seating: models[model].seating)
+      }
+      switch decide(proposals, origin, writer, session, model, time) {
       case .answered: break
       case .waits: undecided += 1
       case .judged(let fields):
@@ -52,6 +65,10 @@ extension HubMachine {
         undecided += 1
       }
     }
+  }
+
+  private func isSeated(_ seat: Seat?, in model: Int) -> Bool {
+    seat?.model == model && seat?.seating == models[model].seating
   }
 
   private mutating func hold(
@@ -221,16 +238,18 @@ extension HubMachine {
     sequencer.counters.batches += 1
     sequencer.counters.commits += batch.version - batch.previous
     sequencer.counters.changes += UInt64(model.hand.touchedFields.count)
-    let (answers, others) = (model.hand.answers, model.hand.others)
-    let (weak, rescued) = (model.hand.weakFields, model.hand.rescuedFields)
     model.apply(batch, recentLimit: configuration.recentCommits)
-    for (field, version) in weak where model.fields[field].version == version { model.fields[field].isWeak = true }
-    for (field, point) in rescued { model.fields[field].rescuedFrom = point }
+    let hand = model.hand
+    for (field, version) in hand.weakFields where model.fields[field].version == version {
+      model.fields[field].isWeak = true
+    }
+    for (field, point) in hand.rescuedFields { model.fields[field].rescuedFrom = point }
+    forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
+    _ = consume hand
     model.clearHand()
     model.isAppending = false
     model.forgetWriters()
     publish(batch, index, &output)
-    forEachRun(answers) { machine, run in machine.tell(run, others, of: model, wall: time.wall) }
   }
 
   /// Undoes the hand; its proposers are asked to send again.

@@ -110,15 +110,23 @@ extension HubMachine {
     let (limit, topic) = (outcomesLimit, model.topic)
     let isFirst = sessions.with(session) { record -> Bool in
       record.undecided = max(record.undecided - answers.count, 0)
-      for answer in answers {
+      var next = answers.startIndex
+      while next < answers.endIndex {
+        let answer = answers[next]
         record.makeRoom(limitBytes: limit)
-        switch answer.place.map({ others[$0] }) {
-        case nil: record.outcomes.committed(topic, answer.number, version: answer.version)
+        guard let place = answer.place else {
+          let count = ModelLog.Answer.commits(in: answers, from: next)
+          record.outcomes.committed(topic, answer.number, version: answer.version, count: UInt16(count))
+          next += count
+          continue
+        }
+        switch others[place] {
         case .outcome(let rest): record.outcomes.append(WireOutcome(topic: topic, number: answer.number, rest))
         case .conflict(let field):
           let conflict = model.conflict(on: field, now: wall)
           record.outcomes.append(WireOutcome(topic: topic, number: answer.number, .conflict(conflict)))
         }
+        next += 1
       }
       defer { record.hasOutcomes = true }
       return !record.hasOutcomes

@@ -28,8 +28,10 @@ final class ModelLog {
   @exclusivity(unchecked) private var forgetting: Set<Tag> = []
 
   /// Sessions that joined, and those among them that are served on the request connection.
-  @exclusivity(unchecked) var sessions: Set<SessionID> = []
+  @exclusivity(unchecked) var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
   @exclusivity(unchecked) var routed: Set<SessionID> = []
+  /// Counts what may give a session another place here, or none.
+  @exclusivity(unchecked) private(set) var seating: UInt64 = 0
   /// Sessions whose join waits for a subscription, a rescue or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
   /// Beats in which the head is still to be told (R7).
@@ -108,6 +110,19 @@ final class ModelLog {
     /// The version that it made, unless `place` points at what it says instead.
     var version: Version
     var place: Int?
+
+    /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
+    /// other; 65,535 at most.
+    static func commits(in answers: ArraySlice<Answer>, from first: Int) -> Int {
+      var (last, count) = (answers[first], 1)
+      while first + count < answers.endIndex, count < Int(UInt16.max) {
+        let next = answers[first + count]
+        guard next.place == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
+        last = next
+        count += 1
+      }
+      return count
+    }
   }
 
   /// Whether something was decided that has not left as a batch yet.
@@ -132,6 +147,7 @@ final class ModelLog {
 
   /// Forgets writers: at once, or when the batch in hand has ended, which holds places among them.
   func forget(_ tags: Set<Tag>) {
+    seating &+= 1
     forgetting.formUnion(tags)
     forgetWriters()
   }
@@ -141,6 +157,7 @@ final class ModelLog {
     let tags = forgetting
     forgetting.removeAll()
     guard writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
+    seating &+= 1
     writers.removeAll { tags.contains($0.origin.tag) }
     writerIndex.removeAll(keepingCapacity: true)
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }

@@ -20,6 +20,8 @@ struct SessionRecord {
   var hasOutcomes = false
   /// Proposals that wait for a decision or for the store.
   var undecided = 0
+  /// The model that it wrote to last.
+  var seat: Seat?
 
   /// Makes room for one more outcome.
   mutating func makeRoom(limitBytes: Int) {
@@ -27,6 +29,15 @@ struct SessionRecord {
     full.append(outcomes)
     outcomes = OutcomesWriter()
   }
+}
+
+/// Where a session stands in a model that it has joined: found once, good until the model says that it may have changed.
+struct Seat {
+  var model: Int
+  /// The place of its identity among the model's writers.
+  var writer: Int
+  /// The model's `seating` when it was found.
+  var seating: UInt64
 }
 
 /// A session's membership in a model, and the join that is still to be answered, if there is one.
@@ -69,6 +80,8 @@ struct Sessions {
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]
   private(set) var byConnection: [ConnectionID: Set<SessionID>] = [:]
+  /// The session that was changed last, and its place among the records: messages of one come in runs.
+  private var latest: (id: SessionID, place: Dictionary<SessionID, SessionRecord>.Index)?
 
   subscript(id: SessionID) -> SessionRecord? { records[id] }
 
@@ -78,11 +91,13 @@ struct Sessions {
   var inOrder: [SessionRecord] { records.values.sorted { $0.id < $1.id } }
 
   mutating func add(_ record: SessionRecord) {
+    latest = nil
     records[record.id] = record
     byConnection[record.connection, default: []].insert(record.id)
   }
 
   mutating func remove(_ id: SessionID) -> SessionRecord? {
+    latest = nil
     guard let record = records.removeValue(forKey: id) else { return nil }
     byConnection[record.connection]?.remove(id)
     if byConnection[record.connection]?.isEmpty == true { byConnection[record.connection] = nil }
@@ -92,7 +107,9 @@ struct Sessions {
   /// Changes a session in place; nothing happens if it has ended.
   @discardableResult
   mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
+    if let latest, latest.id == id { return body(&records.values[latest.place]) }
     guard let place = records.index(forKey: id) else { return nil }
+    latest = (id, place)
     return body(&records.values[place])
   }
 

@@ -16,6 +16,7 @@ struct ConnectionQuota: ~Copyable {
   private var request: SocketEvents
   private var publish: SocketEvents
   private var open: Set<Int32> = []
+  private var slots: [Poller.Slot] = []
   /// Connections that are let live.
   let limit: Int
   /// Connections that were cut off because there were too many.
@@ -31,13 +32,11 @@ struct ConnectionQuota: ~Copyable {
     limit = min(wanted, max((ConnectionQuota.fileDescriptors - 64) / 2, 16))
   }
 
-  func add(to poller: inout Poller) {
-    _ = poller.add(request)
-    _ = poller.add(publish)
-  }
+  mutating func add(to poller: inout Poller) { slots = [poller.add(request), poller.add(publish)] }
 
-  /// Looks at who has come and who has gone.
-  mutating func look() {
+  /// Looks at who has come and who has gone, if the poller has seen anybody do so.
+  mutating func look(after poller: borrowing Poller) {
+    guard poller.isReadable(slots[0]) || poller.isReadable(slots[1]) else { return }
     while let event = try? request.next() { take(event.change) }
     while let event = try? publish.next() { take(event.change) }
   }

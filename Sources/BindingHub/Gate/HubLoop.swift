@@ -5,7 +5,8 @@ import Logging
 import ZeroMQ
 
 /// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets
-/// the machine publish and acknowledge only what the store has taken (R1).
+/// the machine publish and acknowledge only what the store has taken (R1). What every message passes through is marked
+/// `@exclusivity(unchecked)`: one thread uses it.
 final class HubLoop {
   private let options: HubOptions
   private let mailbox: HubMailbox
@@ -14,8 +15,9 @@ final class HubLoop {
   private var guests = InProcessGate()
   private let logFile: LogFile?
   private let desk: StoreDesk
-  private var machine: HubMachine
-  private var output = HubOutput()
+  @exclusivity(unchecked) private var machine: HubMachine
+  @exclusivity(unchecked) private var output = HubOutput()
+  @exclusivity(unchecked) private var poller = Poller()
   private var isStopping = false
   private var failure: StoreError?
 
@@ -108,16 +110,20 @@ final class HubLoop {
   }
 
   func run() -> Ending {
+    let letters = poller.add(mailbox.wakeup)
+    gate.add(to: &poller)
     while !isStopping {
       wait()
-      mailbox.wakeup.clear()
       let time = HubLoop.time
-      for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
-        isStopping = true
+      if poller.isReadable(letters) {
+        mailbox.wakeup.clear()
+        for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
+          isStopping = true
+        }
       }
       machine.gate = gate.counters
       machine.store = desk.status
-      gate.drain(&machine, time: time, into: &output)
+      gate.drain(&machine, after: poller, time: time, into: &output)
       if gate.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
@@ -147,9 +153,6 @@ final class HubLoop {
   }
 
   private func wait() {
-    var poller = Poller()
-    _ = poller.add(mailbox.wakeup)
-    gate.add(to: &poller)
     let now = HubLoop.time.monotonic
     var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
     if gate.mayHaveMore { limit = 0 }

@@ -5,7 +5,8 @@ import ZeroMQ
 /// descriptors.
 ///
 /// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's
-/// thread only.
+/// thread only, so its properties are marked `@exclusivity(unchecked)`: checks at run time would cost a part of every
+/// message.
 final class ZeroMQGate {
   /// Frames that wait for a connection whose pipe is full. Past half of `routedQueueBytes` it gets no more news, only
   /// answers, until all of it has left; past the whole it is given up. So it costs the others nothing.
@@ -31,27 +32,29 @@ final class ZeroMQGate {
   }
 
   private let context: Context
-  private var quota: ConnectionQuota
+  @exclusivity(unchecked) private var quota: ConnectionQuota
   let router: Socket
   let xpub: Socket
-  var locks: [LockedPlace] = []
-  var bound: [Way] = []
-  var addresses: [HubAddress] = []
+  @exclusivity(unchecked) var locks: [LockedPlace] = []
+  @exclusivity(unchecked) var bound: [Way] = []
+  @exclusivity(unchecked) var addresses: [HubAddress] = []
 
-  private var routing = RoutingID.random()
-  private var message = Message()
-  private var connections: [RoutingID: ConnectionID] = [:]
-  private var routes: [ConnectionID: RoutingID] = [:]
-  private var lastNumber: UInt64 = 0
-  private var backlogs: [ConnectionID: Backlog] = [:]
-  private var subscribers: [Int32: Subscriber] = [:]
-  private var descriptors: [SubscriberID: Int32] = [:]
-  private var bySessionTopic: [[UInt8]: Int32] = [:]
+  @exclusivity(unchecked) private var routing = RoutingID.random()
+  @exclusivity(unchecked) private var message = Message()
+  @exclusivity(unchecked) private var connections: [RoutingID: ConnectionID] = [:]
+  @exclusivity(unchecked) private var routes: [ConnectionID: RoutingID] = [:]
+  /// Who spoke last.
+  @exclusivity(unchecked) private var latest: (route: RoutingID, id: ConnectionID)?
+  @exclusivity(unchecked) private var lastNumber: UInt64 = 0
+  @exclusivity(unchecked) private var backlogs: [ConnectionID: Backlog] = [:]
+  @exclusivity(unchecked) private var subscribers: [Int32: Subscriber] = [:]
+  @exclusivity(unchecked) private var descriptors: [SubscriberID: Int32] = [:]
+  @exclusivity(unchecked) private var bySessionTopic: [[UInt8]: Int32] = [:]
   private let limits: Limits
-  private(set) var counters = GateCounters()
+  @exclusivity(unchecked) private(set) var counters = GateCounters()
 
   /// Connections remembered before those without a session are forgotten.
-  private var connectionQuota: Int
+  @exclusivity(unchecked) private var connectionQuota: Int
   /// Subscriptions that one connection may hold: its models, and room for session topics and the beat.
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
@@ -91,13 +94,13 @@ final class ZeroMQGate {
   }
 
   /// Whether something may be left in the sockets after a drain that took all it was allowed to.
-  private(set) var mayHaveMore = false
+  @exclusivity(unchecked) private(set) var mayHaveMore = false
 
   /// Feeds the machine what waits in both sockets. Subscriptions first: a join that came with one is answered in the
   /// same drain.
-  func drain(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
+  func drain(_ machine: inout HubMachine, after poller: borrowing Poller, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
-    quota.look()
+    quota.look(after: poller)
     counters.refusedConnections = quota.refused
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
@@ -115,10 +118,16 @@ final class ZeroMQGate {
   }
 
   private func connection() -> ConnectionID {
-    if let known = connections[routing] { return known }
+    // Messages of one connection come in runs.
+    if let latest, latest.route == routing { return latest.id }
+    if let known = connections[routing] {
+      latest = (routing, known)
+      return known
+    }
     lastNumber += 1
     connections[routing] = lastNumber
     routes[lastNumber] = routing
+    latest = (routing, lastNumber)
     return lastNumber
   }
 
@@ -286,6 +295,7 @@ final class ZeroMQGate {
   /// Forgets a connection; what it still sends comes from a new one.
   func drop(_ connection: ConnectionID) {
     backlogs[connection] = nil
+    if latest?.id == connection { latest = nil }
     if let route = routes.removeValue(forKey: connection) { connections[route] = nil }
   }
 }

@@ -93,8 +93,12 @@ private final class PeerSocketLoop {
   private let wakeup: Wakeup
   private let context: Context
   private var message = Message()
-  private var request: Request?
-  private var publish: Publish?
+  private var request: Request? { didSet { isPollerStale = true } }
+  private var publish: Publish? { didSet { isPollerStale = true } }
+  private var poller = Poller()
+  private var isPollerStale = true
+  private var wakeups: Poller.Slot?
+  private var news: Poller.Slot?
   private var next = 0
   private var current = 0
   private var opensAt: UInt64?
@@ -114,7 +118,7 @@ private final class PeerSocketLoop {
       carryOut(runtime.takeLinkActions())
       if isEnded { break }
       try wait()
-      wakeup.clear()
+      if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
       openIfDue()
       followConnection()
       drain()
@@ -122,18 +126,24 @@ private final class PeerSocketLoop {
   }
 
   private func wait() throws(ZeroMQError) {
-    var poller = Poller()
-    _ = poller.add(wakeup)
-    if let request {
-      _ = poller.add(request.socket)
-      _ = poller.add(request.events)
-    }
-    if let publish { _ = poller.add(publish.socket) }
+    if isPollerStale { fillPoller() }
     let now = PeerRuntime.now
     var deadline = runtime.state.withLock { $0.session.nextDeadline }
     if let opensAt { deadline = min(deadline, opensAt) }
     if let request, !request.isOpen { deadline = min(deadline, request.givesUpAt) }
     _ = try poller.wait(timeoutMilliseconds: deadline <= now ? 0 : Int(min(deadline - now, 60_000)))
+  }
+
+  private func fillPoller() {
+    poller = Poller()
+    isPollerStale = false
+    wakeups = poller.add(wakeup)
+    news = nil
+    if let request {
+      _ = poller.add(request.socket)
+      news = poller.add(request.events)
+    }
+    if let publish { _ = poller.add(publish.socket) }
   }
 
   private func carryOut(_ actions: [PeerAction]) {
@@ -193,7 +203,7 @@ private final class PeerSocketLoop {
   /// Looks what became of the connection: `opened` once the handshake is done, `lost` when it fails or ends.
   private func followConnection() {
     guard let request else { return }
-    while let event = try? request.events.next() {
+    while let news, poller.isReadable(news), let event = try? request.events.next() {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true
