@@ -200,7 +200,7 @@ extension World {
       model: model, fields: sets, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
       gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
-    peer.undecided[id] = write
+    peer.undecided.add(write, as: id)
     for operation in proposal.operations {
       guard let field = SimulatedField.place(of: operation.field) else { continue }
       let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)

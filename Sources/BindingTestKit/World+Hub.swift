@@ -12,6 +12,12 @@ extension World {
     hub == nil ? nil : look(&hub!)
   }
 
+  /// Goes through the hub's frames in place; `body` may not put others beside them.
+  func forEachFrame(_ body: (HubOutput.Destination, UnsafeRawBufferPointer) -> Void) {
+    func look(_ output: inout HubOutput) { output.forEachFrame(body) }
+    look(&hubOutput)
+  }
+
   /// Whether the hub has a session on the connection that it knows the peer by.
   func hasSession(_ peer: SimulatedPeer) -> Bool {
     read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
@@ -152,7 +158,7 @@ extension World {
     } while try store()
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
     // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
-    hubOutput.forEachFrame { destination, bytes in
+    forEachFrame { destination, bytes in
       let frame = Array(bytes)
       switch destination {
       case .connection(let connection):

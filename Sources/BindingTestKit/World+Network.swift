@@ -108,7 +108,7 @@ extension World {
       var output = PeerOutput()
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
-      for action in output.actions { try carryOut(action, of: peer) }
+      for place in output.actions.indices { try carryOut(output.actions[place], of: peer) }
       if peer.heir != nil { try tellHeir(output.actions, of: index) }
       output.removeAll()
       swap(&output, &emptyOutput)

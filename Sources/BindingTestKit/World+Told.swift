@@ -6,9 +6,10 @@ import BindingWire
 extension World {
   /// R1, R2: whatever leaves speaks of what is stored.
   func checkTold() throws(Broken) {
+    guard hubOutput.frameCount > checkedFrames else { return }
     var problem: Broken?
     var number = 0
-    hubOutput.forEachFrame { destination, bytes in
+    forEachFrame { destination, bytes in
       number += 1
       guard number > checkedFrames, problem == nil, bytes.count > 4 else { return }
       do throws(Broken) { try check(bytes, to: destination) } catch { problem = error }

@@ -22,7 +22,8 @@ public final class World {
     case goOn(peer: Int, life: Int)
     case hubGoesOn(hubLife: Int)
     case answer(peer: Int, life: Int, model: Int, hops: UInt8)
-    case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
+    /// Apart, so that it does not make all others as large.
+    indirect case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
     case withdraw(peer: Int, life: Int, WriteID)
     case endMute(peer: Int, generation: Int)
     case endQuiet
@@ -33,7 +34,7 @@ public final class World {
   // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
   @exclusivity(unchecked) var chance: Chance
   @exclusivity(unchecked) var now: UInt64 = 1_000
-  @exclusivity(unchecked) var agenda = Agenda<Event>()
+  @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
   @exclusivity(unchecked) var isChaos = true
   @exclusivity(unchecked) public internal(set) var counts = Counts()
   @exclusivity(unchecked) public internal(set) var trace: [String] = []
@@ -74,8 +75,6 @@ public final class World {
   @exclusivity(unchecked) var gatheredCount = 0
   /// Room for what a peer wants done: that of the last which wanted something.
   @exclusivity(unchecked) var emptyOutput = PeerOutput()
-  /// What the peer shows that is looked at.
-  @exclusivity(unchecked) var glimpse = Glimpse()
   /// The kind of message that a peer is reading.
   @exclusivity(unchecked) var delivering: HubMessageKind?
 
@@ -123,9 +122,9 @@ public final class World {
   }
 
   func run(until end: UInt64) throws(Broken) {
-    while let next = agenda.nextTime, next <= end, let (time, entry) = agenda.take() {
-      now = time
-      try handle(entry)
+    while let event = agenda.take(upTo: end) {
+      now = agenda.time
+      try handle(event)
     }
     now = end
   }

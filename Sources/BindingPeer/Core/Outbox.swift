@@ -7,13 +7,15 @@ struct Outbox: Sendable {
   private var pending = Keyed<WriteID, Pending>()
   private var byNumber: [ProposalNumber: WriteID] = [:]
   /// The writes over each field, oldest first.
-  private var over: [String: [WriteID]] = [:]
+  private var over = Keyed<String, [WriteID]>()
   private(set) var lastNumber: ProposalNumber = 0
   private(set) var bytes = 0
   /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
   private var lastConditional: WriteID?
+  /// Whether something may have to be sent: seen without looking at each write.
+  private(set) var mayBeDue = false
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
@@ -43,6 +45,7 @@ struct Outbox: Sendable {
 
   mutating func append(_ write: Pending) {
     order.append(write.id)
+    mayBeDue = true
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
     pending[write.id] = write
@@ -57,6 +60,7 @@ struct Outbox: Sendable {
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
     guard let place = pending.place(of: id) else { return }
     body(&pending[at: place])
+    if pending[at: place].needsSending { mayBeDue = true }
     #if MUTANTS
       if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
     #endif
@@ -98,8 +102,9 @@ struct Outbox: Sendable {
     order.removeAll { $0 == id }
     let fields = write.overlay.map(\.field)
     for field in fields {
-      over[field]?.removeAll { $0 == id }
-      if over[field]?.isEmpty == true { over[field] = nil }
+      guard let place = over.place(of: field) else { continue }
+      over[at: place].removeAll { $0 == id }
+      if over[at: place].isEmpty { over[field] = nil }
     }
     return fields
   }
@@ -136,14 +141,21 @@ struct Outbox: Sendable {
   #endif
 
   /// What is to be sent with the next drain, oldest first.
-  var toSend: [WriteID] {
-    // Most often there is nothing: that is seen without looking each up in its order.
-    guard pending.indices.contains(where: { pending[at: $0].needsSending && pending[at: $0].isUndecided }) else {
-      return []
+  mutating func toSend() -> [WriteID] {
+    var due: [WriteID] = []
+    for id in order {
+      guard let place = pending.place(of: id), pending[at: place].needsSending, pending[at: place].isUndecided else {
+        continue
+      }
+      due.append(id)
     }
-    return order.filter { id in
-      pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
-    }
+    mayBeDue = !due.isEmpty
+    return due
+  }
+
+  /// The hub may lack all of it.
+  mutating func sendAllAgain() {
+    for id in order { update(id) { $0.needsSending = true } }
   }
 
   /// Sends again what two beats have brought no outcome for (R15).
@@ -153,19 +165,24 @@ struct Outbox: Sendable {
 
   /// Whether the write makes what lies below it in a field invisible.
   private func covers(_ write: Int, _ field: String) -> Bool {
-    !pending[at: write].isHidden && pending[at: write].rules[field] != .text
-      && pending[at: write].overlay.contains { $0.field == field && ($0.verb == .set || !$0.verb.takesValue) }
+    guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
+    return pending[at: write].overlay.indices.contains { place in
+      let verb = pending[at: write].overlay[place].verb
+      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[place].field == field
+    }
   }
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
-    guard let writes = over[field] else { return committed }
+    guard let writes = over.place(of: field) else { return committed }
     var value = committed
     // Of many writes over one field only the last set and what follows it counts.
-    let from = writes.lastIndex { pending.place(of: $0).map { covers($0, field) } ?? false } ?? 0
-    for id in writes[from...] {
+    var from = over[at: writes].count - 1
+    while from > 0, pending.place(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
+    for id in over[at: writes][from...] {
       guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
-      for operation in pending[at: place].overlay where operation.field == field {
+      for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
+        let operation = pending[at: place].overlay[number]
         switch operation.verb {
         case .set:
           if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
@@ -192,7 +209,7 @@ struct Outbox: Sendable {
   }
 
   /// The fields that writes lie over, in no order.
-  var fields: some Collection<String> { over.keys }
+  var fields: ContiguousArray<String> { over.keys }
 
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }

@@ -7,7 +7,9 @@ extension Session {
 
   /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
   /// long as the hub's process.
-  func life(of line: String, in epoch: Epoch) -> Epoch { models[line]?.isEphemeral == true ? Epoch(start) : epoch }
+  func life(of line: String, in epoch: Epoch) -> Epoch {
+    models.place(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
+  }
 
   /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
   /// Where it has not, nothing happens there.
