@@ -166,7 +166,7 @@ final class ModelLog {
     #endif
     let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
     for field in hand.touchedFields where Int(field) < namesStored { fields.forgetDecision(field) }
-    fields.truncate(to: namesStored)
+    takeBackNames(from: namesStored)
     for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
     rules = storedRules
     clearHand()

@@ -184,7 +184,7 @@ struct Sequencer {
       }
       model.hand.touchedFields.removeSubrange(touchedBefore...)
       model.hand.weakFields.removeSubrange(weakBefore...)
-      model.fields.truncate(to: fieldsBefore)
+      model.takeBackNames(from: fieldsBefore)
       throw error
     }
   }
