@@ -39,6 +39,7 @@ extension HubMachine {
         }
       }
       // What it wrote in ephemeral lines stays: it speaks on.
+      awaitReturn(of: tag, after: earlier)
       end(earlier, time: time, forgetting: false, releasing: false)
     }
     guard sessions.count < configuration.limits.maxSessions else {

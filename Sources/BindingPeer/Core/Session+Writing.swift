@@ -165,9 +165,10 @@ extension Session {
 
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, in model: inout PeerModel) {
-    if model.isEphemeral, outcome != .kept { model.disclaim(write) }
+    let undone = model.isEphemeral && outcome != .kept ? model.outbox[write] : nil
     settled.append((write, model.id, outcome))
     release(write, in: &model)
+    if let undone { model.claimBelow(undone, as: identity.tag) }
     model.note(.outcome)
   }
 
