@@ -159,7 +159,12 @@ extension Session {
         owingReports.remove(id)
         continue
       }
-      let version = model.replica.version
+      #if MUTANTS
+        let told = Mutant.isOn(.reportUnapplied) ? model.asked.max() ?? 0 : 0
+        let version = max(model.replica.version, told)
+      #else
+        let version = model.replica.version
+      #endif
       guard model.isCurrent, let topic = model.topic, model.asked.contains(where: { $0 <= version }) else { continue }
       model.asked.removeAll { $0 <= version }
       if model.asked.isEmpty { owingReports.remove(id) }
