@@ -52,7 +52,7 @@ struct Ownership {
 
   /// Uses a question up that allows what is looked for.
   mutating func use(where isMeant: (Question) -> Bool) -> Question? {
-    guard let place = questions.firstIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
+    guard let place = questions.lastIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
     questions[place].isUsed = true
     return questions[place]
   }

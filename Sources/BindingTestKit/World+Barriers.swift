@@ -22,7 +22,7 @@ extension World {
     let heardAt: UInt64
     let within: UInt64
     /// Who had been told before that it has joined the model, and in which session.
-    let served: [Tag: SessionID]
+    let served: [Tag: Heard.Membership]
   }
 
   /// How late an end may be told: the hub's word is waited for, and a peer looks after its time now and then.
@@ -94,8 +94,8 @@ extension World {
           + "and \(barrier.count == 0 ? "all" : "\(barrier.count)") were waited for")
     }
     guard barrier.count == 0 else { return }
-    for (tag, session) in barrier.served.sorted(by: { $0.key < $1.key })
-    where heard.served[tag] == session && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
+    for (tag, membership) in barrier.served.sorted(by: { $0.key < $1.key })
+    where heard.served[tag] == membership && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
       throw broken(
         .barrier, "the hub says that all have version \(barrier.version) of \(modelNames[0]); \(tag.short) has it not")
     }

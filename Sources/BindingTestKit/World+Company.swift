@@ -20,11 +20,16 @@ extension World {
     var session: [Tag: SessionID] = [:]
     /// When it said hello again, of who was in the model until then.
     var comingBack: [Tag: UInt64] = [:]
-    /// Who has joined the model, or its ephemeral line, since its last hello.
-    var inModel: Swift.Set<Tag> = []
+    /// Since when who has joined the model since its last hello is in it; who has joined its ephemeral line.
+    var inModel: [Tag: UInt64] = [:]
     var inLine: Swift.Set<Tag> = []
-    /// The session in which it was told that it has joined the model.
-    var served: [Tag: SessionID] = [:]
+    /// The session in which it was told that it has joined the model, and how often it had left it before.
+    struct Membership: Equatable {
+      let session: SessionID
+      let leaves: Int
+    }
+    var served: [Tag: Membership] = [:]
+    var leaves: [Tag: Int] = [:]
     /// Who is leaving now.
     var leaving: Tag?
   }
@@ -61,6 +66,8 @@ extension World {
   /// Looks at a frame before the hub does.
   func hear(_ frame: [UInt8], of peer: SimulatedPeer) {
     let tag = peer.session.identity.tag
+    // If its session has ended meanwhile, nothing that it says before another hello counts.
+    if !isLiving(tag) { forget(tag) }
     heard.last[tag] = now
     guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
     switch kind {
@@ -73,11 +80,11 @@ extension World {
       if line?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInLine] += 1 }
       heard.hello[tag] = now
       heard.session[tag] = header.session
-      if heard.inModel.contains(tag) { heard.comingBack[tag] = now }
+      if heard.inModel[tag] != nil { heard.comingBack[tag] = now }
       forget(tag)
-    case .join(let joins):
+    case .join(let joins) where hasSession(peer):
       for join in joins where join.form == .model {
-        if join.name == modelNames[0] { heard.inModel.insert(tag) }
+        if join.name == modelNames[0] { heard.inModel[tag] = heard.inModel[tag] ?? now }
         if join.name == line?.name { heard.inLine.insert(tag) }
       }
     case .leave(let leave):
@@ -86,9 +93,10 @@ extension World {
       for topic in leave.topics {
         let name = read { $0.modelID(at: Int(topic) - Int(Topics.firstModel)) } ?? nil
         if name == modelNames[0] {
-          heard.inModel.remove(tag)
+          heard.inModel[tag] = nil
           heard.comingBack[tag] = nil
           heard.served[tag] = nil
+          heard.leaves[tag, default: 0] += 1
         }
         if name == line?.name { heard.inLine.remove(tag) }
       }
@@ -99,7 +107,7 @@ extension World {
   }
 
   private func forget(_ tag: Tag) {
-    heard.inModel.remove(tag)
+    heard.inModel[tag] = nil
     heard.inLine.remove(tag)
     heard.served[tag] = nil
   }
@@ -129,7 +137,8 @@ extension World {
       guard joined.model == modelNames[0], case .connection(let connection) = destination,
         let peer = peers.first(where: { $0.hubSide == Int(connection) })
       else { return }
-      heard.served[peer.session.identity.tag] = joined.session
+      let tag = peer.session.identity.tag
+      heard.served[tag] = .init(session: joined.session, leaves: heard.leaves[tag] ?? 0)
     case .judge(let judge): try look(judge)
     case .awaited(let awaited): try look(awaited)
     default: break
@@ -146,8 +155,9 @@ extension World {
     if climate.hasOwner, peers.contains(where: { !$0.undecided.isEmpty }) { return true }
     guard let line, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
-    return line.present.values.contains { held in
-      held.tag != .none && !peers.contains { $0.session.identity.tag == held.tag && !$0.isOver }
+    return line.present.contains { field, held in
+      let tag = field.hasPrefix(Names.presencePrefix) ? LineLedger.place(held) : held.tag
+      return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
     }
   }
 }

@@ -86,9 +86,15 @@ extension World {
   func comeBack(_ index: Int) throws(Broken) {
     guard let line, let member = peers[index].member, member.isAway else { return }
     let peer = peers[index]
+    guard !peer.isPaused else {
+      return agenda.add(.besides(.comeBack(peer: index, life: peer.life)), at: now + 100)
+    }
     note("p\(index) joins \(line.name) again")
     // It had left wholly: nothing of what it said there is its own any more.
-    if !peer.read({ $0.knows(line.name) }) { peer.member = LineMember() }
+    if !peer.read({ $0.knows(line.name) }) {
+      peer.member = LineMember()
+      peer.member?.mayHaveMore = line.present.values.contains { $0.tag == peer.session.identity.tag }
+    }
     peer.member?.isAway = false
     peer.session.join(line.name, now: peerNow(index), into: &peer.output)
     try settle(index)
@@ -126,7 +132,9 @@ extension World {
   /// Whether somebody looks at who is present, and this one is, or has only lost its connection.
   private func mustBeThere(_ tag: Tag) -> Bool {
     guard isLiving(tag), heard.leaving != tag, heard.inLine.contains(where: isLiving) else { return false }
-    return heard.inModel.contains(tag) || heard.comingBack[tag].map { now < $0 + 3_000 } == true
+    // Whom it had taken for gone it may tell of only when somebody comes.
+    if let since = heard.inModel[tag] { return since < now }
+    return heard.comingBack[tag].map { now < $0 + 3_000 } == true
   }
 
   // MARK: What peers show and are told

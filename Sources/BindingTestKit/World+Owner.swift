@@ -57,7 +57,8 @@ extension World {
   }
 
   func breakOff(_ index: Int, crashes: Bool) throws(Broken) {
-    guard isChaos, !isQuiet else { return }
+    // Who only sends what an earlier life left has no process of its own.
+    guard isChaos, !isQuiet, peers[index].heir == nil else { return }
     if crashes { return try crash(index) }
     note("cut p\(index), which was asked")
     breakConnection(index)
