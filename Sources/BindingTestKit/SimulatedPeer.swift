@@ -89,6 +89,9 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var heardAt: UInt64 = 0
   @exclusivity(unchecked) var steps = 0
   @exclusivity(unchecked) var answers = 0
+  /// What it said in an ephemeral line, if it is in one.
+  @exclusivity(unchecked) var member: LineMember?
+  @exclusivity(unchecked) var barriers: [BarrierID: World.Barrier] = [:]
 
   /// The file of its outbox, if it has one, and the life in it that this session is.
   @exclusivity(unchecked) var book: OutboxBook?

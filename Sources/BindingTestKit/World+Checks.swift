@@ -6,7 +6,7 @@ import BindingWire
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
   func check(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: reveal.model) else { return }
+    guard let model = modelNames.firstIndex(of: reveal.model) else { return try checkLine(reveal, of: peer) }
     let before = peer.seen[model]
     if before.epoch == reveal.epoch, reveal.version < before.version {
       throw broken(
@@ -16,6 +16,7 @@ extension World {
       throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(reveal.model)")
     }
     peer.seen[model] = (reveal.epoch, reveal.version)
+    if model == 0 { noteReached(reveal, peer) }
     for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
       throw broken(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
@@ -155,7 +156,9 @@ extension World {
       if !write.isWithdrawn { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
     case .refused(let refusal):
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
-      if !write.mayBeRefused { throw broken(.oneOutcome, "\(what) was refused: \(refusal)") }
+      if !write.mayBeRefused, !isRefusedByOwner(refusal, in: write.model) {
+        throw broken(.oneOutcome, "\(what) was refused: \(refusal)")
+      }
     }
     try checkNotCarriedOut(peer.index, id, write)
     notCarriedOut.append((peer.index, id, write))

@@ -36,6 +36,7 @@ extension World {
       }
     }
     for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
+    if climate.isInCompany { try checkCompanyHealed() }
     if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
   }
 }

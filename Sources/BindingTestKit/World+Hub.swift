@@ -56,8 +56,10 @@ extension World {
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
     }
+    if climate.isInCompany { hear(frame, of: peers[peer]) }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     try settleHub()
+    heard.leaving = nil
   }
 
   private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
@@ -111,6 +113,7 @@ extension World {
       }
     }
     self.hub = hub
+    beginCompanyAtHub()
     hubOutput.removeAll()
     checkedFrames = 0
     agenda.add(.tickHub(hubLife), at: now + 1)
@@ -156,6 +159,7 @@ extension World {
       beginNewLife()
       try checkTold()
     } while try store()
+    ownership.settled = line?.owner
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
     // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
     forEachFrame { destination, bytes in

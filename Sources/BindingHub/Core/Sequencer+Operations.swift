@@ -19,11 +19,7 @@ extension Sequencer {
         throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
       }
       if verb == .clear {
-        for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
-          if model.ephemeral != nil, model.holder(of: id)?.tag != model.origin(ofWriter: writer).tag { continue }
-          try decide(nil, for: id, version, writer, in: model)
-          changed += 1
-        }
+        changed += try clear(to: version, by: writer, in: model)
         continue
       }
       if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
@@ -69,6 +65,24 @@ extension Sequencer {
       try checkAll(in: model)
     } else if let misfit {
       throw .refused(.doesNotFit, misfit)
+    }
+    return changed
+  }
+
+  /// Deletes all fields; of an ephemeral line those of who proposes.
+  private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
+    var changed = 0
+    for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
+      if model.ephemeral != nil {
+        guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
+        // A place is the hub's: only what is said there goes.
+        if model.fields[id].name.hasPrefix(Names.presencePrefix) {
+          changed += try say(nil, .delete, version, writer, in: model)
+          continue
+        }
+      }
+      try decide(nil, for: id, version, writer, in: model)
+      changed += 1
     }
     return changed
   }
@@ -206,6 +220,9 @@ extension Sequencer {
   private func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
     let name = model.fields[id].name
     if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
+    #if MUTANTS
+      if Mutant.isOn(.anyHolder) { return }
+    #endif
     guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
     let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")

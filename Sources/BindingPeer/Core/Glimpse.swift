@@ -16,6 +16,9 @@ package struct Glimpse {
 }
 
 extension Session {
+  /// Whether a line is joined, or was left and something that was written to it has no outcome.
+  package func knows(_ id: String) -> Bool { models.place(of: id) != nil }
+
   /// Fills a glimpse with what is here of a model; with nothing if it is not joined. What shows is looked at for the
   /// fields that are `meant`; the others show as they are committed.
   package func look(at id: String, _ fields: [String], meant: [Bool], into glimpse: inout Glimpse) {

@@ -51,7 +51,13 @@ extension Session {
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .judge(let judge):
-      if let id = topics[judge.topic] { output.add(.judge(model: id, judge)) }
+      guard let id = topics[judge.topic] else { return }
+      // The process that owned the model is no more; only what it left is still sent under its name.
+      if isResumed {
+        answer(judge, refusing: nil, now: now, into: &output)
+      } else {
+        output.add(.judge(model: id, judge))
+      }
     case .awaited(let awaited): take(awaited, &output)
     case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
     case .welcome, .error, .commits, .statusReport: break

@@ -161,9 +161,10 @@ extension Session {
 
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
-    if models[at: place].isEphemeral, outcome != .kept { models[at: place].disclaim(write) }
+    let undone = models[at: place].isEphemeral && outcome != .kept ? models[at: place].outbox[write] : nil
     settled.append((write, models[at: place].id, outcome))
     release(write, at: place)
+    if let undone { models[at: place].claimBelow(undone, as: identity.tag) }
     models[at: place].note(.outcome)
   }
 
