@@ -66,10 +66,10 @@ ALL = [
     *[Case(GROWTH, RELAYS, subscribers) for subscribers in (2, 4, 16, 32)],
     *[Case(KEPT, STORED, subscribers, batch) for subscribers in (1, 8) for batch in (1, 16)],
     Case(SUSTAINED, LASTING, 1, 16, fields=MANY_FIELDS, seconds=60, rounds=1),
-    Case(SUSTAINED, HUB_AND_REDIS, fields=MANY_FIELDS, seconds=60, rounds=1),
+    Case(SUSTAINED, HUB_AND_REDIS, fields=MANY_FIELDS, seconds=30, rounds=1),
     Case(PACED, HUB_AND_REDIS, rate=20_000, fields=MANY_FIELDS, seconds=20, rounds=1),
     Case(FULL, ("bindhub, Peer to Peer", "Redis")),
-    Case(SNAPSHOT, LARGE, rate=1_000, fields=1_000_000, seconds=12, rounds=3),
+    Case(SNAPSHOT, LARGE, rate=1_000, fields=1_000_000, seconds=10, rounds=2),
     Case(PACED, QUICK, 8, rate=20_000),
     Case(PACED, RELAYS + STORED, 8, rate=2_000),
 ]

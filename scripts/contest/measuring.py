@@ -117,10 +117,10 @@ def _large(
 
 def _taken(taker: Child, seconds: float) -> dict[str, Any]:
     """Has it taken, a while after others have begun to write."""
-    begun = time.monotonic()
-    time.sleep(seconds / 8)
+    head_start = seconds / 8
+    time.sleep(head_start)
     taker.say("go")
     taken = json.loads(taker.line(60))
-    if time.monotonic() - begun > seconds:
+    if head_start + taken["snapshot"] / 1_000 > seconds:
         raise Trouble(f"taker: it took {taken['snapshot']:,.0f} ms, longer than the others wrote")
     return taken
