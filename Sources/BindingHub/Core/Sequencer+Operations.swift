@@ -120,7 +120,7 @@ extension Sequencer {
 
   /// Holds everything that the commit in hand writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
-    for (id, _) in model.hand.before where id != model.fields.descriptionID {
+    for (id, _) in model.hand.touched[model.hand.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
       var misfit: String?
       try check(value, for: id, 0, &misfit, in: model)

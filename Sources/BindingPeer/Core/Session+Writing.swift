@@ -236,7 +236,7 @@ extension Session {
         models[at: place].sendsFrom = 0
         continue
       }
-      writes: for write in models[at: place].outbox.toSend() {
+      writes: for write in models[at: place].outbox.toSend(room: limits.maxUndecided) {
         let earlier = models[at: place].outbox.number(of: write)
         if earlier == nil {
           guard inFlight < limits.maxUndecided else { break }
