@@ -151,9 +151,9 @@ extension World {
     member.seen = (reveal.epoch, reveal.version)
     // It may have left in the same breath.
     guard peer.read({ $0.knows(line.name) }) else { return }
-    peer.read { $0.look(at: line.name, [], meant: [], into: &glimpse) }
-    for field in member.fields where field != Names.me && !glimpse.laidOver.isEmpty {
-      guard let pending = member.pending(field), glimpse.laidOver.contains(pending.id), let value = pending.value,
+    peer.read { $0.look(at: line.name, [], meant: [], into: &peer.glimpse) }
+    for field in member.fields where field != Names.me && !peer.glimpse.laidOver.isEmpty {
+      guard let pending = member.pending(field), peer.glimpse.laidOver.contains(pending.id), let value = pending.value,
         case let shown = peer.read({ $0.shown(line.name, field) }), shown != value
       else { continue }
       throw broken(
