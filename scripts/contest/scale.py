@@ -255,6 +255,7 @@ def start(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
                     done = one.fill(1, 1, "--name", f"scale/{ending}")["doneAt"]
                     # The clients' clock is this one, in nanoseconds and sixteen digits.
                     figures[ending] = done / 1e9 - 1e6 - one.begun % 1e6
+                    figures[ending + "Processor"] = one.server.processor_seconds()
             rounds.append(figures)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
