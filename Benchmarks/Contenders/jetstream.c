@@ -39,13 +39,11 @@ static jsCtx *open_context(bool is_prompt) {
 // The writer.
 
 static jsCtx *writing;
-static char subjects[FIELDS][32];
+static const char *const *subjects;
 static uint64_t given;
 
 static void connect_writer(void) {
-  for (int field = 0; field < FIELDS; field++) {
-    snprintf(subjects[field], sizeof subjects[field], "$KV.%s.%s", bucket, field_names[field]);
-  }
+  subjects = names_after("$KV.bench.");
   writing = open_context(options.rate > 0);
   kvConfig shape;
   kvConfig_Init(&shape);

@@ -17,15 +17,12 @@
 #include <unistd.h>
 
 struct options options = {
-    .host = "127.0.0.1", .grade = "", .bytes = 32, .batch = 1, .seconds = 1, .window = 1024, .count = 1};
-const char *const field_names[FIELDS] = {"f0", "f1", "f2",  "f3",  "f4",  "f5",  "f6",  "f7",
-                                         "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15"};
+    .host = "127.0.0.1", .grade = "", .bytes = 32, .fields = 16, .batch = 1, .seconds = 1, .window = 1024, .count = 1};
 
 // A value is a JSON string, the same for every contender: a quote, 16 digits of time, 10 of the change's number,
 // 'e' if it is the last one, filler, a quote.
 enum { TIME_AT = 1, TIME_DIGITS = 16, NUMBER_AT = 17, NUMBER_DIGITS = 10, MARK_AT = 27, LEAST_BYTES = 32 };
-// Of so many changes the time of one is taken where only their number counts.
-enum { CLOCKED = 16 };
+enum { CLOCKED = 16 };  // of so many changes the time of one is taken where only their number counts
 static const uint64_t offset = 1000000000000000;
 // Nothing came for so long after something did: whoever still waits has missed the last change.
 static const uint64_t silence = 3000000000;
@@ -40,8 +37,8 @@ _Noreturn void give_up(const char *format, ...) {
   _exit(1);
 }
 
-// Nanoseconds of the clock that all processes of this machine share, in 16 digits.
-static uint64_t now(void) {
+// In 16 digits.
+uint64_t now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return offset + ((uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec) % offset;
@@ -64,6 +61,18 @@ static uint64_t read_digits(const char *place, int digits) {
   return number;
 }
 
+const char *const *names_after(const char *text) {
+  size_t room = strlen(text) + 12;
+  char *places = malloc(options.fields * room);
+  const char **names = malloc(options.fields * sizeof *names);
+  if (!places || !names) give_up("no memory");
+  for (unsigned field = 0; field < options.fields; field++) {
+    snprintf(places + field * room, room, "%sf%u", text, field);
+    names[field] = places + field * room;
+  }
+  return names;
+}
+
 // The writer.
 
 static char *value;
@@ -73,7 +82,7 @@ static void put(const struct writer *writer, uint64_t time, bool is_last) {
   write_digits(value + TIME_AT, TIME_DIGITS, time);
   write_digits(value + NUMBER_AT, NUMBER_DIGITS, ++sent);
   value[MARK_AT] = is_last ? 'e' : 'x';
-  writer->put((unsigned)(sent % FIELDS), value, options.bytes);
+  writer->put((unsigned)(sent % options.fields), value, options.bytes);
 }
 
 static void write_in_time(const struct writer *writer, uint64_t start) {
@@ -256,16 +265,17 @@ int connect_tcp(void) {
 // The command line.
 
 static const char usage[] =
-    "usage: publish|subscribe --port N [--host A] [--grade TEXT] [--bytes N] [--batch N] [--seconds S] [--rate R]\n"
-    "       [--window N] [--count N]\n";
+    "usage: publish|subscribe --port N [--host A] [--grade TEXT] [--bytes N] [--fields N] [--batch N] [--seconds S]\n"
+    "       [--rate R] [--window N] [--count N]\n";
 
-static void read_options(int argc, char **argv) {
+void read_options(int argc, char **argv) {
   for (int at = 2; at + 1 < argc; at += 2) {
     const char *name = argv[at], *text = argv[at + 1];
     if (!strcmp(name, "--host")) options.host = text;
     else if (!strcmp(name, "--port")) options.port = atoi(text);
     else if (!strcmp(name, "--grade")) options.grade = text;
     else if (!strcmp(name, "--bytes")) options.bytes = (size_t)atol(text);
+    else if (!strcmp(name, "--fields")) options.fields = (unsigned)atol(text);
     else if (!strcmp(name, "--batch")) options.batch = atoi(text);
     else if (!strcmp(name, "--seconds")) options.seconds = atof(text);
     else if (!strcmp(name, "--rate")) options.rate = atof(text);
@@ -273,8 +283,8 @@ static void read_options(int argc, char **argv) {
     else if (!strcmp(name, "--count")) options.count = atoi(text);
     else give_up("unknown option %s\n%s", name, usage);
   }
-  if (options.port <= 0 || options.bytes < LEAST_BYTES || options.batch < 1 || options.count < 1 ||
-      options.count > MOST_SUBSCRIBERS)
+  if (options.port <= 0 || options.bytes < LEAST_BYTES || options.fields < 1 || options.batch < 1 ||
+      options.count < 1 || options.count > MOST_SUBSCRIBERS)
     give_up("%s", usage);
 }
 

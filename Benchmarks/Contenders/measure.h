@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Changes go to this many keys in turn.
-enum { FIELDS = 16, MOST_SUBSCRIBERS = 256 };
+enum { MOST_SUBSCRIBERS = 256 };
 
 struct options {
   const char *host;
@@ -16,6 +15,8 @@ struct options {
   const char *grade;
   // Bytes of a value, at least 32.
   size_t bytes;
+  // Changes go to this many keys in turn.
+  unsigned fields;
   // Changes that are handed over together.
   int batch;
   double seconds;
@@ -28,7 +29,9 @@ struct options {
 };
 
 extern struct options options;
-extern const char *const field_names[FIELDS];
+
+// The names of all keys, "f0" and so on, each after this text; they stay until the program ends.
+const char *const *names_after(const char *text);
 
 // How a writer reaches its server. Each function ends the program with a word when the server does not answer.
 struct writer {
@@ -50,6 +53,11 @@ struct listener {
 
 // Connection `index` has got this value. Calls for one index come from one thread at a time.
 void saw(int index, const char *value, size_t length);
+
+// Reads the command line from its third word on.
+void read_options(int argc, char **argv);
+// Nanoseconds of the clock that all processes of this machine share.
+uint64_t now(void);
 
 int run(int argc, char **argv, const struct writer *writer, const struct listener *listener);
 

@@ -1,7 +1,6 @@
 // Mosquitto: each change is published retained, so that it is kept, with the quality of service that the grade names.
 #include <mosquitto.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "measure.h"
@@ -31,7 +30,7 @@ static void turn(struct mosquitto *client, int milliseconds) {
 static struct mosquitto *writing;
 static bool is_connected;
 static uint64_t acknowledged;
-static char topics[FIELDS][16];
+static const char *const *topics;
 
 static void connected(struct mosquitto *client, void *about, int code) {
   (void)client, (void)about;
@@ -45,9 +44,7 @@ static void published(struct mosquitto *client, void *about, int number) {
 }
 
 static void connect_writer(void) {
-  for (int field = 0; field < FIELDS; field++) {
-    snprintf(topics[field], sizeof topics[field], "bench/%s", field_names[field]);
-  }
+  topics = names_after("bench/");
   writing = open_connection(NULL);
   mosquitto_connect_callback_set(writing, connected);
   mosquitto_publish_callback_set(writing, published);

@@ -30,7 +30,7 @@ static natsConnection *open_connection(bool is_prompt) {
 
 static natsConnection *writing;
 static atomic_uint_fast64_t given, taken;
-static char subjects[FIELDS][16];
+static const char *const *subjects;
 
 static void *ask(void *nothing) {
   while (true) {
@@ -47,9 +47,7 @@ static void *ask(void *nothing) {
 }
 
 static void connect_writer(void) {
-  for (int field = 0; field < FIELDS; field++) {
-    snprintf(subjects[field], sizeof subjects[field], "bench.%s", field_names[field]);
-  }
+  subjects = names_after("bench.");
   writing = open_connection(options.rate > 0);
   pthread_t thread;
   if (options.rate == 0) pthread_create(&thread, NULL, ask, NULL);

@@ -1,6 +1,8 @@
 // Redis: each change is SET, so that it is kept, and PUBLISH on a channel of the key's name, both in one pipeline.
 #include <hiredis/hiredis.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "measure.h"
@@ -23,12 +25,16 @@ static void write_all(redisContext *context) {
 // The writer.
 
 static redisContext *writing;
+static const char *const *names;
 static uint64_t answers;
 
-static void connect_writer(void) { writing = open_connection(); }
+static void connect_writer(void) {
+  names = names_after("");
+  writing = open_connection();
+}
 
 static void put(unsigned field, const char *value, size_t length) {
-  const char *name = field_names[field];
+  const char *name = names[field];
   size_t lengths[] = {3, strlen(name), length};
   redisAppendCommandArgv(writing, 3, (const char *[]){"SET", name, value}, lengths);
   lengths[0] = 7;
@@ -54,16 +60,18 @@ static uint64_t hear(int milliseconds) {
 
 static redisContext *listening[MOST_SUBSCRIBERS];
 static struct pollfd entries[MOST_SUBSCRIBERS];
-static int confirmed;
+static uint64_t confirmed;
 
 static void read_from(int index) {
   if (redisBufferRead(listening[index]) != REDIS_OK) give_up("redis: %s", listening[index]->errstr);
   void *any = NULL;
   while (redisGetReplyFromReader(listening[index], &any) == REDIS_OK && any) {
     redisReply *reply = any;
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3) {
-      if (reply->element[0]->str[0] == 'm') {
-        saw(index, reply->element[2]->str, (size_t)reply->element[2]->len);
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements >= 3) {
+      const redisReply *last = reply->element[reply->elements - 1];
+      // "message" or "pmessage"; what confirms a subscription ends with a number.
+      if (last->type == REDIS_REPLY_STRING) {
+        saw(index, last->str, (size_t)last->len);
       } else {
         confirmed++;
       }
@@ -80,18 +88,81 @@ static void listen(int milliseconds) {
 }
 
 static void connect_listeners(void) {
-  const char *words[FIELDS + 1] = {"SUBSCRIBE"};
-  for (int field = 0; field < FIELDS; field++) words[field + 1] = field_names[field];
+  // Past so many channels one pattern for all of them is less work for Redis.
+  enum { MOST_CHANNELS = 1000 };
+  bool is_pattern = options.fields > MOST_CHANNELS;
+  unsigned count = is_pattern ? 1 : options.fields;
+  const char *words[MOST_CHANNELS + 1] = {is_pattern ? "PSUBSCRIBE" : "SUBSCRIBE", "f*"};
+  if (!is_pattern) memcpy(words + 1, names_after(""), count * sizeof *words);
   for (int index = 0; index < options.count; index++) {
     listening[index] = open_connection();
     entries[index] = (struct pollfd){listening[index]->fd, POLLIN, 0};
-    redisAppendCommandArgv(listening[index], FIELDS + 1, words, NULL);
+    redisAppendCommandArgv(listening[index], (int)count + 1, words, NULL);
     write_all(listening[index]);
   }
-  while (confirmed < options.count * FIELDS) listen(1000);
+  while (confirmed < (uint64_t)options.count * count) listen(1000);
+}
+
+// One hash with many fields, and how long it takes until all of it is here, from before the connection on.
+
+static redisContext *open_blocking(void) {
+  redisContext *context = redisConnect(options.host, options.port);
+  if (!context || context->err) give_up("redis: cannot connect");
+  return context;
+}
+
+static redisReply *reply_of(redisContext *context) {
+  void *reply = NULL;
+  if (redisGetReply(context, &reply) != REDIS_OK) give_up("redis: %s", context->errstr);
+  if (((redisReply *)reply)->type == REDIS_REPLY_ERROR) give_up("redis: %s", ((redisReply *)reply)->str);
+  return reply;
+}
+
+static int fill(void) {
+  // So many fields are set by one command.
+  enum { STEP = 500 };
+  const char *words[2 + 2 * STEP] = {"HSET", "large"};
+  size_t lengths[2 + 2 * STEP] = {4, 5};
+  char *value = malloc(options.bytes);
+  memset(value, 'x', options.bytes);
+  value[0] = value[options.bytes - 1] = '"';
+  redisContext *context = open_blocking();
+  names = names_after("");
+  for (unsigned first = 0; first < options.fields; first += STEP) {
+    unsigned count = options.fields - first < STEP ? options.fields - first : STEP;
+    for (unsigned at = 0; at < count; at++) {
+      words[2 + 2 * at] = names[first + at];
+      lengths[2 + 2 * at] = strlen(names[first + at]);
+      words[3 + 2 * at] = value;
+      lengths[3 + 2 * at] = options.bytes;
+    }
+    redisAppendCommandArgv(context, (int)(2 + 2 * count), words, lengths);
+    freeReplyObject(reply_of(context));
+  }
+  puts("ready");
+  return 0;
+}
+
+static int snapshot(void) {
+  puts("ready");
+  fflush(stdout);
+  if (getchar() == EOF) return 1;
+  uint64_t start = now();
+  redisContext *context = open_blocking();
+  redisAppendCommand(context, "HGETALL large");
+  redisReply *all = reply_of(context);
+  double milliseconds = (double)(now() - start) / 1e6;
+  if (all->elements / 2 != options.fields) give_up("redis: %zu fields came", all->elements / 2);
+  printf("{\"snapshot\":%.3f,\"fields\":%zu}\n", milliseconds, all->elements / 2);
+  return 0;
 }
 
 int main(int argc, char **argv) {
+  bool fills = argc > 1 && !strcmp(argv[1], "fill");
+  if (fills || (argc > 1 && !strcmp(argv[1], "snapshot"))) {
+    read_options(argc, argv);
+    return fills ? fill() : snapshot();
+  }
   const struct writer writer = {connect_writer, put, flush, hear};
   const struct listener listener = {connect_listeners, listen};
   return run(argc, argv, &writer, &listener);

@@ -2,52 +2,70 @@
 struct Agenda<Entry> {
   /// The heap moves these, not the entries themselves.
   private struct Place {
-    let time: UInt64
-    let number: UInt32
-    let slot: Int32
+    /// The time, and below it the number of the entry: in one, for it is compared more often than anything else.
+    let moment: UInt64
+    let slot: Int
 
-    func isBefore(_ other: Place) -> Bool { time == other.time ? number < other.number : time < other.time }
+    init(time: UInt64, number: UInt32, slot: Int) {
+      moment = time << 32 | UInt64(number)
+      self.slot = slot
+    }
+
+    var time: UInt64 { moment >> 32 }
   }
   private var heap: [Place] = []
-  private var slots: [Entry?] = []
-  private var free: [Int32] = []
+  private var slots: [Entry] = []
+  private var free: [Int] = []
   private var entered: UInt32 = 0
+  /// Stands in a slot that is free: with an optional the compiler copies where it could move.
+  private let blank: Entry
+  /// That of the entry that was taken last.
+  private(set) var time: UInt64 = 0
 
-  var nextTime: UInt64? { heap.first?.time }
+  /// - Parameter blank: any entry that holds nothing.
+  init(blank: Entry) { self.blank = blank }
 
   mutating func add(_ entry: Entry, at time: UInt64) {
     entered += 1
-    let slot: Int32
+    let slot: Int
     if let last = free.popLast() {
       slot = last
-      slots[Int(slot)] = entry
+      slots[slot] = entry
     } else {
-      slot = Int32(slots.count)
+      slot = slots.count
       slots.append(entry)
     }
     let place = Place(time: time, number: entered, slot: slot)
     heap.append(place)
-    var child = heap.count - 1
-    while child > 0, case let parent = (child - 1) / 2, place.isBefore(heap[parent]) {
-      heap[child] = heap[parent]
-      child = parent
+    heap.withUnsafeMutableBufferPointer { heap in
+      var child = heap.count - 1
+      while child > 0, case let parent = (child - 1) / 2, place.moment < heap[parent].moment {
+        heap[child] = heap[parent]
+        child = parent
+      }
+      heap[child] = place
     }
-    heap[child] = place
   }
 
-  mutating func take() -> (time: UInt64, entry: Entry)? {
-    guard let first = heap.first, let entry = slots[Int(first.slot)].take() else { return nil }
-    free.append(first.slot)
+  /// What comes next; nil if nothing does up to that time.
+  mutating func take(upTo end: UInt64) -> Entry? {
+    guard let first = heap.first, first.time <= end else { return nil }
+    time = first.time
     let last = heap.removeLast()
-    guard !heap.isEmpty else { return (first.time, entry) }
-    var parent = 0
-    while case var child = 2 * parent + 1, child < heap.count {
-      if child + 1 < heap.count, heap[child + 1].isBefore(heap[child]) { child += 1 }
-      guard heap[child].isBefore(last) else { break }
-      heap[parent] = heap[child]
-      parent = child
+    heap.withUnsafeMutableBufferPointer { heap in
+      guard !heap.isEmpty else { return }
+      var parent = 0
+      while case var child = 2 * parent + 1, child < heap.count {
+        if child + 1 < heap.count, heap[child + 1].moment < heap[child].moment { child += 1 }
+        guard heap[child].moment < last.moment else { break }
+        heap[parent] = heap[child]
+        parent = child
+      }
+      heap[parent] = last
     }
-    heap[parent] = last
-    return (first.time, entry)
+    free.append(first.slot)
+    var entry = blank
+    swap(&entry, &slots[first.slot])
+    return entry
   }
 }

@@ -63,6 +63,13 @@ public struct Climate: Sendable {
   /// In a thousand writes: it puts one word or number into a field that gathers them, so many in a history at most.
   public var gatherings = 0
   public var mostGathered = 40
+  /// So many peers write in the ephemeral line of the first model.
+  public var lineWriters = 0
+  /// Whether the last peer owns that model now and then, and what it is like then.
+  public var hasOwner = false
+  public var temper = Temper.willing
+  /// In a thousand steps of an application: it waits for others to have a version of that model.
+  public var barriers = 0
 
   public init() {}
 

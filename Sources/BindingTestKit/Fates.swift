@@ -35,6 +35,8 @@ struct Fates {
   }
   private let models: Int
   private var places: [Tag: Int] = [:]
+  /// Whom it was asked about last: it is about one of them several times in turn.
+  private var last: (tag: Tag, place: Int)?
   private var writers: [Writer] = []
 
   init(models: Int) { self.models = models }
@@ -68,7 +70,11 @@ struct Fates {
   }
 
   private mutating func placeMade(for tag: Tag) -> Int {
-    if let place = places[tag] { return place }
+    if let last, last.tag == tag { return last.place }
+    if let place = places[tag] {
+      last = (tag, place)
+      return place
+    }
     places[tag] = writers.count
     writers.append(contentsOf: repeatElement(Writer(), count: models))
     return writers.count - models

@@ -42,6 +42,14 @@ public enum Invariant: String, Sendable, CaseIterable {
   case lossless = "nothing merged away"
   /// A write is asked about no more often than others wrote to its field (§5).
   case boundedMerges = "bounded merges"
+  /// An ephemeral field is written by who holds it, and by nobody else (§9).
+  case holder = "one holder"
+  /// An ephemeral line has what the living say, as long as they live (§9).
+  case living = "with the living"
+  /// Nothing is carried out that the model's owner did not allow, and nothing refused in its name that it did (§9.3).
+  case leave = "the owner's leave"
+  /// What is told as applied by others is (§5.3).
+  case barrier = "applied where told"
 }
 
 /// An invariant that does not hold, in a sentence.

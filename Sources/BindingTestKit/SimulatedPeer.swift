@@ -70,7 +70,7 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var upLine: UInt64 = 0
   @exclusivity(unchecked) var subscriptionLine: UInt64 = 0
 
-  @exclusivity(unchecked) var undecided: [WriteID: Write] = [:]
+  @exclusivity(unchecked) var undecided = WriteBook()
   /// By model and field.
   @exclusivity(unchecked) var lastPlain: [[Plain?]]
   /// Where the last plain write of a field was acknowledged, as long as the replica has not reached it.
@@ -89,6 +89,9 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var heardAt: UInt64 = 0
   @exclusivity(unchecked) var steps = 0
   @exclusivity(unchecked) var answers = 0
+  /// What it said in an ephemeral line, if it is in one.
+  @exclusivity(unchecked) var member: LineMember?
+  @exclusivity(unchecked) var barriers: [BarrierID: World.Barrier] = [:]
 
   /// The file of its outbox, if it has one, and the life in it that this session is.
   @exclusivity(unchecked) var book: OutboxBook?
@@ -100,6 +103,8 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var heir: Int?
   @exclusivity(unchecked) var heirIDs: [WriteID: WriteID] = [:]
   @exclusivity(unchecked) var isOver = false
+  /// What it shows, when that is looked at.
+  @exclusivity(unchecked) var glimpse = Glimpse()
 
   /// Looks at the session without making a copy of it.
   func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }

@@ -62,6 +62,22 @@ public enum Situation: String, CaseIterable, Sendable {
   case loadedFolded = "model loaded from folded batches"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
+  case saidInLine = "write in an ephemeral line"
+  case notOwner = "write of another's ephemeral field refused"
+  case keptInLine = "ephemeral fields kept over a reconnect"
+  case goneFromLine = "ephemeral field gone with its writer"
+  case leftLine = "ephemeral line left"
+  case claimedAgain = "ephemeral field claimed again"
+  case lostInLine = "ephemeral field claimed again and another's by then"
+  case ownerAsked = "owner asked"
+  case allowedByOwner = "write allowed by the owner"
+  case refusedByOwner = "write refused by the owner"
+  case ownerSilent = "write refused for the owner's silence"
+  case ownerGone = "owner gone while it was asked"
+  case barrierMet = "wait for others met"
+  case barrierMissed = "wait for others out of time"
+  case barrierOfOldEpoch = "wait for others ended by a new epoch"
+  case barrierUnanswered = "wait for others without an answer"
 }
 
 extension Situation {

@@ -26,6 +26,7 @@ extension World {
     var output = PeerOutput()
     for model in modelNames { session.join(model, now: now + offset, into: &output) }
     if climate.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
+    let member = joinLine(index, &session, &output, now: now + offset)
     let peer = SimulatedPeer(
       index: index, session: session, output: output,
       generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
@@ -33,6 +34,7 @@ extension World {
     peer.book = book
     peer.bookLife = bookLife
     peer.earlier = earlier
+    peer.member = member
     return peer
   }
 
@@ -67,10 +69,11 @@ extension World {
       if peers[peer].session.version(of: model).version == 0 { peers[peer].seen[place] = (0, 0) }
       return try settle(peer)
     }
+    if climate.barriers > 0 { try awaitSometimes(peer) }
     try writeSomething(peer)
   }
 
-  private func crash(_ peer: Int) throws(Broken) {
+  func crash(_ peer: Int) throws(Broken) {
     note("p\(peer) crashes")
     counts[.peerCrash] += 1
     breakConnection(peer)
@@ -200,7 +203,7 @@ extension World {
       model: model, fields: sets, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
       gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
-    peer.undecided[id] = write
+    peer.undecided.add(write, as: id)
     for operation in proposal.operations {
       guard let field = SimulatedField.place(of: operation.field) else { continue }
       let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)

@@ -6,7 +6,7 @@ import BindingWire
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
   func check(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: reveal.model) else { return }
+    guard let model = modelNames.firstIndex(of: reveal.model) else { return try checkLine(reveal, of: peer) }
     let before = peer.seen[model]
     if before.epoch == reveal.epoch, reveal.version < before.version {
       throw broken(
@@ -16,11 +16,12 @@ extension World {
       throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(reveal.model)")
     }
     peer.seen[model] = (reveal.epoch, reveal.version)
+    if model == 0 { noteReached(reveal, peer) }
     for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
       throw broken(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
     }
-    peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &glimpse) }
+    peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
     guard reveal.version > 0, reveal.cause != .local else { return }
@@ -30,7 +31,7 @@ extension World {
         "p\(peer.index) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
     }
     for field in 0..<SimulatedField.count {
-      let mine = glimpse.committed[field]
+      let mine = peer.glimpse.committed[field]
       if mine != truth[field] {
         throw broken(
           .trueReplica,
@@ -44,13 +45,13 @@ extension World {
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   private func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
-    if glimpse.laidOver.isEmpty { return }
+    if peer.glimpse.laidOver.isEmpty { return }
     // The last of its own writes that the committed values hold.
     var base = WriteID?.none
     for field in 0..<SimulatedField.count where field < SimulatedField.plain || field == SimulatedField.description {
-      if let value = glimpse.committed[field], let id = peer.writers[value] { base = max(base ?? id, id) }
+      if let value = peer.glimpse.committed[field], let id = peer.writers[value] { base = max(base ?? id, id) }
     }
-    for id in glimpse.laidOver {
+    for id in peer.glimpse.laidOver {
       guard let write = peer.undecided[id] else { continue }
       for (field, value) in write.fields {
         guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
@@ -74,26 +75,28 @@ extension World {
   /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
   /// put in.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
-    for id in glimpse.laidOver {
+    for id in peer.glimpse.laidOver {
       guard let write = peer.undecided[id] else { continue }
       for (field, value) in write.fields {
-        guard let last = peer.lastPlain[model][field], last.id == id, last.value != glimpse.shown[field] else {
+        guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.glimpse.shown[field] else {
           continue
         }
         throw broken(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(glimpse.shown[field])) over its own "
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])) over its own "
             + "pending "
             + "\(value)")
       }
       for (field, element) in write.gathered {
         // Two lists are made one by their application, when the first of them is committed; until then the last shows.
-        if field == SimulatedField.list, id != glimpse.laidOver.last(where: { isOver($0, field, peer) }) { continue }
-        let count = SimulatedField.elements(of: glimpse.shown[field]).count { $0 == element }
+        if field == SimulatedField.list, id != peer.glimpse.laidOver.last(where: { isOver($0, field, peer) }) {
+          continue
+        }
+        let count = SimulatedField.elements(of: peer.glimpse.shown[field]).count { $0 == element }
         guard count != 1 else { continue }
         throw broken(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(glimpse.shown[field])), "
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])), "
             + "with \(count) of its own pending \(element)")
       }
     }
@@ -127,10 +130,11 @@ extension World {
   /// G6: one outcome each, and a true one.
   func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
     note("p\(peer.index) write \(id.rawValue): \(outcome)")
-    guard let write = peer.undecided.removeValue(forKey: id) else {
+    guard let write = peer.undecided.remove(id) else {
       throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
-    let what = "write \(id.rawValue) of p\(peer.index)"
+    // Words are made only when they are needed: that is never.
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
     switch outcome {
     case .committed(let epoch, let version):
       return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
@@ -152,25 +156,29 @@ extension World {
       if !write.isWithdrawn { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
     case .refused(let refusal):
       counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
-      if !write.mayBeRefused { throw broken(.oneOutcome, "\(what) was refused: \(refusal)") }
+      if !write.mayBeRefused, !isRefusedByOwner(refusal, in: write.model) {
+        throw broken(.oneOutcome, "\(what) was refused: \(refusal)")
+      }
     }
     try checkNotCarriedOut(peer.index, id, write)
     notCarriedOut.append((peer.index, id, write))
   }
 
   /// What took its place sets all that it set; words and numbers stand in it besides.
-  private func checkFolded(_ write: SimulatedPeer.Write, _ what: String, _ peer: SimulatedPeer) throws(Broken) {
+  private func checkFolded(
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
+  ) throws(Broken) {
     guard let writing, write.isPlain,
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
-    else { throw broken(.folding, "\(what) was replaced by one that does not set all of its fields") }
+    else { throw broken(.folding, "\(what()) was replaced by one that does not set all of its fields") }
     peer.undecided[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(
     _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Ledger.Place
   ) throws(Broken) {
-    let what = "write \(id.rawValue) of p\(peer.index)"
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
     counts[.committed] += 1
     let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
@@ -205,10 +213,10 @@ extension World {
 
   /// A compare-and-set won only if nobody had written the field since.
   private func check(
-    _ condition: Condition, of what: String, _ place: Ledger.Place, _ entry: Ledger.Entry
+    _ condition: Condition, of what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
   ) throws(Broken) {
     if condition.version > 0, condition.epoch != entry.epoch {
-      throw broken(.comparison, "\(what) compared with another epoch and was carried out")
+      throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
     for version in condition.version + 1..<place.version {
@@ -216,7 +224,7 @@ extension World {
       if between?.change(of: field) != nil {
         throw broken(
           .comparison,
-          "\(what) at version \(place.version) compared \(condition.field) with version \(condition.version), "
+          "\(what()) at version \(place.version) compared \(condition.field) with version \(condition.version), "
             + "but version \(version) changed it")
       }
     }

@@ -9,7 +9,7 @@ extension World {
       guard peer.session.phase == .live else {
         throw broken(.convergence, "p\(peer.index) is \(peer.session.phase) after all has healed")
       }
-      if let (id, write) = peer.undecided.min(by: { $0.key < $1.key }) {
+      if let (id, write) = peer.undecided.first {
         throw broken(
           .convergence,
           "write \(id.rawValue) of p\(peer.index) to \(modelNames[write.model]) has no outcome after all has healed")
@@ -36,6 +36,7 @@ extension World {
       }
     }
     for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
+    if climate.isInCompany { try checkCompanyHealed() }
     if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
   }
 }

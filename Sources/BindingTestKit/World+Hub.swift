@@ -12,6 +12,12 @@ extension World {
     hub == nil ? nil : look(&hub!)
   }
 
+  /// Goes through the hub's frames in place; `body` may not put others beside them.
+  func forEachFrame(_ body: (HubOutput.Destination, UnsafeRawBufferPointer) -> Void) {
+    func look(_ output: inout HubOutput) { output.forEachFrame(body) }
+    look(&hubOutput)
+  }
+
   /// Whether the hub has a session on the connection that it knows the peer by.
   func hasSession(_ peer: SimulatedPeer) -> Bool {
     read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
@@ -50,8 +56,10 @@ extension World {
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
     }
+    if climate.isInCompany { hear(frame, of: peers[peer]) }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     try settleHub()
+    heard.leaving = nil
   }
 
   private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
@@ -105,6 +113,7 @@ extension World {
       }
     }
     self.hub = hub
+    beginCompanyAtHub()
     hubOutput.removeAll()
     checkedFrames = 0
     agenda.add(.tickHub(hubLife), at: now + 1)
@@ -150,9 +159,10 @@ extension World {
       beginNewLife()
       try checkTold()
     } while try store()
+    ownership.settled = line?.owner
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
     // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
-    hubOutput.forEachFrame { destination, bytes in
+    forEachFrame { destination, bytes in
       let frame = Array(bytes)
       switch destination {
       case .connection(let connection):

@@ -108,7 +108,7 @@ extension World {
       var output = PeerOutput()
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
-      for action in output.actions { try carryOut(action, of: peer) }
+      for place in output.actions.indices { try carryOut(output.actions[place], of: peer) }
       if peer.heir != nil { try tellHeir(output.actions, of: index) }
       output.removeAll()
       swap(&output, &emptyOutput)
@@ -127,6 +127,7 @@ extension World {
       guard peer.isConnected else { return }
       peer.sessionOnTheWire = PeerHeader.session(
         ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
+      if climate.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
       if now < peer.muteUntil { return }
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):
@@ -138,17 +139,18 @@ extension World {
       try check(reveal, of: peer)
       // Who sends what an earlier life left writes nothing of its own.
       if peer.heir == nil { answer(reveal, of: peer.index) }
-    case .settled(let id, _, let outcome): try check(outcome, of: id, peer)
+    case .settled(let id, let model, let outcome):
+      if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)
     case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
-    case .judge(_, let judge):
-      peer.session.answer(judge, refusing: nil, now: now + peer.clockOffset, into: &peer.output)
+    case .judge(_, let judge): ask(judge, peer)
+    case .awaited(let id, let end): try ended(id, end, peer)
     case .keep(let note): keep(note, of: peer.index)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let place = modelNames.firstIndex(of: model) { peer.announced[place] = true }
-    case .listed, .phase, .pong, .close, .awaited: break
+    case .listed, .phase, .pong, .close: break
     }
   }
 

@@ -17,12 +17,12 @@ extension World {
     if let carrier = peers[peer].carrier { end(carrier) }
     // In a quiet time nobody writes, and what is torn off late enough is sent.
     if !isQuiet, chance.perMille(500) { tear(peer) }
-    let undecided = peers[peer].undecided.keys
+    let undecided = peers[peer].undecided.ids
     guard let lives = peers[peer].book?.reopen() else {
       throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
     }
     let own = lives.first { $0.number == peers[peer].bookLife }
-    for id in undecided.sorted() where own?.writes.contains(where: { $0.id == id }) != true {
+    for id in undecided where own?.writes.contains(where: { $0.id == id }) != true {
       throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
     counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
@@ -42,7 +42,7 @@ extension World {
     let before = peers[peer].book?.count ?? 0
     for case .keep(let note) in output.actions { keep(note, of: peer) }
     // It may have taken the place of others.
-    for case .settled(let id, _, _) in output.actions { peers[peer].undecided[id] = nil }
+    for case .settled(let id, _, _) in output.actions { peers[peer].undecided.remove(id) }
     let torn = (peers[peer].book?.count ?? 0) - before
     peers[peer].book?.cut(to: before + chance.below(torn + 1))
   }
@@ -62,9 +62,10 @@ extension World {
     for (write, id) in zip(life.writes, ids) {
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }
-      carrier.undecided[write.id] = .init(
+      let mine = SimulatedPeer.Write(
         model: model, fields: World.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
+      carrier.undecided.add(mine, as: write.id)
       carrier.heirIDs[write.id] = id
     }
     peers.append(carrier)

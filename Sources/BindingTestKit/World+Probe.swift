@@ -44,7 +44,13 @@ extension World {
       beats: losesBeat ? 1 : 0)
     note("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
-    try run(until: now + 5_000)
+    if climate.barriers > 0, model == 0 {
+      // Until all have that change, which takes as long as the one that hears nothing of it.
+      let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
+      try awaitApplied(version, 0, within: 10_000, by: writer)
+    }
+    // Its owner may have to be asked first.
+    try run(until: now + (climate.hasOwner ? 6_000 : 5_000))
     guard probe?.hasDropped == true else { return }
     let (mine, head) = (
       peers[victim].session.version(of: modelNames[model]).version, hub?.head(of: modelNames[model])?.version ?? 0
@@ -55,5 +61,10 @@ extension World {
     }
     counts[losesBeat ? .tailAsked : .tailHealed] += 1
     probe = nil
+    guard let barrier = peers[writer].barriers.values.first else { return }
+    try run(until: now + 1_500)
+    guard peers[writer].barriers.isEmpty else {
+      throw broken(.barrier, "p\(writer) still waits for version \(barrier.version), which all have")
+    }
   }
 }

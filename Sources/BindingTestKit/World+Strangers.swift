@@ -13,7 +13,7 @@ extension World {
     let tag = peers[peer].session.identity.tag
     let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
     var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
-    if let model = peers[peer].session.joinedModels.first,
+    if let model = peers[peer].session.joinedModels.first(where: { !Names.isEphemeral($0) }),
       let place = modelNames.firstIndex(of: model), let topic = topic(of: place)
     {
       let proposal = NumberedProposal(

@@ -6,9 +6,10 @@ import BindingWire
 extension World {
   /// R1, R2: whatever leaves speaks of what is stored.
   func checkTold() throws(Broken) {
+    guard hubOutput.frameCount > checkedFrames else { return }
     var problem: Broken?
     var number = 0
-    hubOutput.forEachFrame { destination, bytes in
+    forEachFrame { destination, bytes in
       number += 1
       guard number > checkedFrames, problem == nil, bytes.count > 4 else { return }
       do throws(Broken) { try check(bytes, to: destination) } catch { problem = error }
@@ -19,6 +20,7 @@ extension World {
 
   private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
     guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
+    if climate.isInCompany { try look(frame, kind, to: destination) }
     switch kind {
     case .commits:
       var reader = WireReader(frame)

@@ -22,10 +22,12 @@ public final class World {
     case goOn(peer: Int, life: Int)
     case hubGoesOn(hubLife: Int)
     case answer(peer: Int, life: Int, model: Int, hops: UInt8)
-    case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
+    /// Apart, so that it does not make all others as large.
+    indirect case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
     case withdraw(peer: Int, life: Int, WriteID)
     case endMute(peer: Int, generation: Int)
     case endQuiet
+    case besides(Besides)
   }
 
   public let seed: UInt64
@@ -33,7 +35,7 @@ public final class World {
   // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
   @exclusivity(unchecked) var chance: Chance
   @exclusivity(unchecked) var now: UInt64 = 1_000
-  @exclusivity(unchecked) var agenda = Agenda<Event>()
+  @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
   @exclusivity(unchecked) var isChaos = true
   @exclusivity(unchecked) public internal(set) var counts = Counts()
   @exclusivity(unchecked) public internal(set) var trace: [String] = []
@@ -74,20 +76,31 @@ public final class World {
   @exclusivity(unchecked) var gatheredCount = 0
   /// Room for what a peer wants done: that of the last which wanted something.
   @exclusivity(unchecked) var emptyOutput = PeerOutput()
-  /// What the peer shows that is looked at.
-  @exclusivity(unchecked) var glimpse = Glimpse()
   /// The kind of message that a peer is reading.
   @exclusivity(unchecked) var delivering: HubMessageKind?
+  /// Chance for all that is between peers.
+  @exclusivity(unchecked) var company: Chance
+  @exclusivity(unchecked) var heard = Heard()
+  /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
+  @exclusivity(unchecked) var line: LineLedger?
+  @exclusivity(unchecked) var ownership = Ownership()
+  /// Waits that the hub has heard of, and what each identity has come to have of the first model, by life of the log.
+  @exclusivity(unchecked) var asked: [AskedBarrier] = []
+  @exclusivity(unchecked) var reached: [Tag: [Epoch: Version]] = [:]
 
   public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
     self.seed = seed
     self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
-    let drawn = climate ?? Climate(drawnFrom: &chance)
+    var company = Chance(seed: seed ^ 0x5EED_C0DE)
+    var drawn = climate ?? Climate(drawnFrom: &chance)
+    if climate == nil { drawn.drawCompany(from: &company) }
     self.climate = drawn
+    self.company = company
     modelNames = (0..<drawn.models).map { "m\($0)" }
     ledger = Ledger(modelNames: modelNames)
     self.chance = chance
+    if drawn.hasLine { line = LineLedger(of: modelNames[0]) }
     for index in 0..<drawn.peers {
       peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
     }
@@ -102,11 +115,13 @@ public final class World {
       agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(0...50))
       agenda.add(.act(peer: index), at: now + chance.within(20...400))
     }
+    beginCompany()
     let chaosEnds = now + climate.chaosMilliseconds
     try run(until: chaosEnds)
     isChaos = false
     note("healing")
     if hub == nil { try startHub() }
+    try endOwnership()
     // Long enough for leases, back-offs, two beats of resending and a rescue.
     try run(until: chaosEnds + 15_000)
     // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
@@ -114,6 +129,7 @@ public final class World {
     for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.undecided.isEmpty }) {
       try run(until: now + 10_000)
     }
+    for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
     try checkHealed()
     try probeTail()
     try checkHealed()
@@ -123,9 +139,9 @@ public final class World {
   }
 
   func run(until end: UInt64) throws(Broken) {
-    while let next = agenda.nextTime, next <= end, let (time, entry) = agenda.take() {
-      now = time
-      try handle(entry)
+    while let event = agenda.take(upTo: end) {
+      now = agenda.time
+      try handle(event)
     }
     now = end
   }
@@ -151,6 +167,7 @@ public final class World {
     case .withdraw(let peer, let life, let id): if peers[peer].life == life { try withdraw(id, of: peer) }
     case .endMute(let peer, let generation): try endMute(peer, generation)
     case .endQuiet: isQuiet = false
+    case .besides(let event): try handle(event)
     }
   }
 

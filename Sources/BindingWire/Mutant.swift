@@ -48,6 +48,14 @@
     case resendAsAnother
     case numberUnkept
     case writeUnkept
+    case outliveLease
+    case anyHolder
+    case goneAtReconnect
+    case neverClaim
+    case ignoreOwner
+    case silenceIsLeave
+    case endWaitsAtOnce
+    case reportUnapplied
 
     /// The rule that it breaks, and how.
     public var rule: String {
@@ -98,6 +106,14 @@
       case .resendAsAnother: "R10 what an outbox held is sent under another identity"
       case .numberUnkept: "R3 the outbox does not note the number before the write leaves"
       case .writeUnkept: "G2 the outbox does not note a write"
+      case .outliveLease: "§9 what a peer wrote in an ephemeral line outlives its lease"
+      case .anyHolder: "§9 an ephemeral field is anybody's to write"
+      case .goneAtReconnect: "§9 a peer that says hello again is taken for gone"
+      case .neverClaim: "§9 after a welcome nothing ephemeral is claimed again"
+      case .ignoreOwner: "§9 what the owner refuses is carried out"
+      case .silenceIsLeave: "§9 an owner that says nothing has agreed"
+      case .endWaitsAtOnce: "§5.3 a wait for others is answered at once"
+      case .reportUnapplied: "§5.3 a peer reports a version that has not come"
       }
     }
 

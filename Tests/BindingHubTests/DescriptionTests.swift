@@ -48,6 +48,13 @@ import Testing
     #expect(bench.read().values[field] == value)
   }
 
+  @Test("a refused write leaves its new field's rule to no other field")
+  mutating func ruleOfATakenBackName() {
+    #expect(words(write(.set("count", "\"many\""))) != nil)
+    #expect(write(.set("free", "\"many\"")) == .committed(2))
+    #expect(words(write(.set("count", "\"many\""))) != nil)
+  }
+
   @Test(
     "what lies past the limit is refused, and the words name field, value and limit",
     arguments: [

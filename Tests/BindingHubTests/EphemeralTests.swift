@@ -135,6 +135,22 @@ struct EphemeralTests {
     #expect(room.values() == ["cursor": "7"])
   }
 
+  @Test("what a peer has in a line that it left while it was away goes 3 s after it came back")
+  mutating func leftWhileAway() {
+    room.write(.ann, 1, .set("cursor", "7"))
+    room.write(.ben, 1, .set("pen", "8"))
+    room.hub.hello(Speaker.ann.again(11))
+    let ben = Speaker.ben.again(12)
+    room.hub.hello(ben)
+    room.hub.join(ben, Join(request: 1, model: Room.name), topic: Room.line)
+    room.hub.wait(1_000)
+    room.hub.wait(1_000)
+    #expect(room.values() == ["cursor": "7", "pen": "8"])
+    room.hub.wait(1_000)
+    room.hub.wait(1_000)
+    #expect(room.values() == ["pen": "8"])
+  }
+
   @Test("leaving the line releases what was written in it, and nothing else")
   mutating func leavesLine() {
     room.write(.ann, 1, .set("cursor", "7"))

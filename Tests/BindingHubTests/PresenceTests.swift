@@ -70,6 +70,22 @@ struct PresenceTests {
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
 
+  @Test("clear takes back what its writer says, not its place")
+  mutating func clearKeepsPlace() throws {
+    room.write(.ann, 1, .set("@me", "1"))
+    room.write(.ann, 2, WireOperation(verb: .clear, field: .id(0), value: nil))
+    #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
+    #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
+  }
+
+  @Test("who leaves the line alone is still in the model, and says nothing any more")
+  mutating func leavesLineAlone() throws {
+    room.write(.ann, 1, .set("@me", "1"))
+    room.hub.say(.ann, .leave(Leave(topics: [Room.line])))
+    #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
+    #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
+  }
+
   @Test("who is not in the model cannot say anything in it")
   mutating func notPresent() {
     room.hub.hello(.cat)

@@ -69,6 +69,27 @@ struct SimulationTests {
     }
   }
 
+  @Test("peers that hold fields, own a model and wait for each other do so through all faults")
+  func company() {
+    var climate = Climate()
+    climate.peers = 6
+    climate.lineWriters = 3
+    climate.hasOwner = true
+    climate.barriers = 100
+    climate.cuts = 20
+    climate.peerCrashes = 10
+    climate.hubCrashes = 6
+    climate.leaseMilliseconds = 1_500
+    var all = Counts()
+    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, climate)) }
+    for situation in [
+      Situation.notOwner, .keptInLine, .goneFromLine, .leftLine, .claimedAgain, .allowedByOwner, .refusedByOwner,
+      .ownerGone, .barrierMet, .barrierMissed,
+    ] {
+      #expect(all[situation] > 0, "\(situation.rawValue)")
+    }
+  }
+
   @Test("eight peers that write the same fields end with one value everywhere")
   func eightPeersAgree() {
     var climate = Climate()

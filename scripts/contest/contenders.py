@@ -43,8 +43,10 @@ class Contender:
     grade: str = ""
     # Changes that a writer may have unacknowledged.
     window: int = 1024
-    # Of our own: what the writer and the subscribers have to do with, "hub" or "forwarder".
+    # Of our own: what the writer and the subscribers have to do with, "hub" or "forwarder"; or "peer": both are peers.
     kind: str = ""
+    # Whether what is large is taken by a peer.
+    has_replica: bool = False
 
     def missing_program(self) -> str:
         if not self.program or shutil.which(self.program, path=SYSTEM_PATH):
@@ -52,6 +54,8 @@ class Contender:
         return f"{self.program} is missing (package {self.packages[0]})"
 
     def writer(self, programs: Programs, running: Running, options: list[str]) -> list[str]:
+        if self.kind == "peer":
+            return [programs.bindbench, "peer-writes", "--request", running.request, *options]
         if self.kind:
             to = ["--request", running.request] + (["--publish", running.publish] if running.publish else [])
             return [programs.bindbench, "publish", "--kind", self.kind, *to, *options]
@@ -59,10 +63,19 @@ class Contender:
 
     def listener(self, programs: Programs, running: Running, ready: list[str], options: list[str]) -> list[str]:
         """`ready`: the words with which the writer said that it is."""
+        if self.kind == "peer":
+            return [programs.bindbench, "peer-sees", "--request", running.request, *options]
         if self.kind:
             where = ["--to", ready[1], "--topic", ready[2]]
             return [programs.bindbench, "listen", "--kind", self.kind, *where, *options]
         return [*self._client(programs, "subscribe", running), *options]
+
+    def large(self, programs: Programs, running: Running, role: str, options: list[str]) -> list[str]:
+        """Who fills something large, or takes all of it: in the role of "fill" or "snapshot"."""
+        if not self.kind:
+            return [*self._client(programs, role, running), *options]
+        shown = ["--peer"] if self.has_replica and role == "snapshot" else []
+        return [programs.bindbench, role, "--request", running.request, *shown, *options]
 
     def _client(self, programs: Programs, role: str, running: Running) -> list[str]:
         return [str(programs.clients / self.client), role, "--port", str(running.port), "--grade", self.grade or "-"]
@@ -83,6 +96,17 @@ def _hub(transport: str, *store: str) -> Callable[[Programs, Path], Running]:
         return Running(child, request=words[1])
 
     return start
+
+
+def _roomy_hub(programs: Programs, folder: Path) -> Running:
+    """A hub in a program of ours: `bindhub serve` allows a model 100,000 fields."""
+    command = [programs.bindbench, "serve-hub", "--listen", "tcp://127.0.0.1:0", "--max-fields", "1000000"]
+    child = Child("serve-hub", command, folder)
+    try:
+        return Running(child, request=child.line(10).split()[0])
+    except Trouble:
+        child.end()
+        raise
 
 
 def _forwarder(programs: Programs, folder: Path) -> Running:
@@ -109,12 +133,13 @@ def _server(program: str, arguments: Callable[[int, Path], list[str]]) -> Callab
     return start
 
 
-def _redis(*durability: str) -> Callable[[Programs, Path], Running]:
-    # A slow subscriber may be behind by more than Redis allows by itself, and no log is rewritten during a measurement.
+def _redis(*durability: str, rewrites: bool = False) -> Callable[[Programs, Path], Running]:
+    # A slow subscriber may be behind by more than Redis allows by itself. Only a lasting measurement has its log
+    # rewritten, as by itself: whenever it has doubled, from 64 MB on.
     return _server("redis-server", lambda port, folder: [
         "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", "--daemonize", "no",
-        "--client-output-buffer-limit", "pubsub", "512mb", "256mb", "60", "--auto-aof-rewrite-percentage", "0",
-        *durability])
+        "--client-output-buffer-limit", "pubsub", "512mb", "256mb", "60",
+        "--auto-aof-rewrite-percentage", "100" if rewrites else "0", *durability])
 
 
 def _nats(*more: str) -> Callable[[Programs, Path], Running]:
@@ -152,6 +177,9 @@ ALL = [
     Contender("bindhub", _hub("tcp", "memory"), kind="hub"),
     # Nothing tells its writer how far the subscribers are, and asking costs a round trip: it may run further ahead.
     Contender("NATS core", _nats(), client="nats", window=8192, **_NATS),
+    Contender("bindhub, Peer to Peer", _hub("tcp", "memory"), kind="peer"),
+    Contender("hub, to a connection", _roomy_hub, kind="hub"),
+    Contender("hub, to a Peer", _roomy_hub, kind="hub", has_replica=True),
     Contender("Redis", _redis("--appendonly", "no"), **_REDIS),
     Contender("mosquitto QoS 0", grade="qos0", **_MOSQUITTO),
     Contender("mosquitto QoS 1", grade="qos1", **_MOSQUITTO),
@@ -161,6 +189,9 @@ ALL = [
     Contender("JetStream KV, file", _nats("-js", "-sd", "FOLDER"), client="jetstream", grade="file", **_NATS),
     Contender("bindhub, disk", _hub("tcp", "PATH", "--durability", "disk"), kind="hub"),
     Contender("Redis always", _redis("--appendonly", "yes", "--appendfsync", "always"), **_REDIS),
+    *[Contender(f"Redis {grade}, rewriting",
+                _redis("--appendonly", "yes", "--appendfsync", grade, rewrites=True), **_REDIS)
+      for grade in ("everysec", "always")],
     Contender("etcd", _server("etcd", _etcd_arguments), "etcd", ("etcd-server", "libnghttp2-dev"), client="etcd"),
 ]
 BY_NAME = {contender.name: contender for contender in ALL}

@@ -25,11 +25,12 @@ def drawings(results: Results, cases: list[Case]) -> dict[str, str]:
                      for contender in growing[0].contenders]
             files[name] = plot(f"{title}: single changes of 32 bytes", "subscribers", vertical, places, lines)
     for case in cases:
-        if case.rate:
+        if case.rate and not case.is_snapshot:
             lines = [Line(contender, [_point(results, case, contender, part) for part in DELAYS])
                      for contender in case.contenders]
-            files[f"latency-{case.rate}.svg"] = plot(
-                f"Latency at {case.rate:,} changes a second, {case.subscribers} subscribers",
+            many = f"-{case.fields}-fields" if case.fields != 16 else ""
+            files[f"latency-{case.rate}{many}.svg"] = plot(
+                f"Latency: {case.name.replace('/s', ' changes a second')}",
                 "percentile of all changes",
                 "microseconds from when a change was due until a subscriber had it", list(DELAYS), lines)
     return {name: text for name, text in files.items() if text}

@@ -6,12 +6,14 @@ import json
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from cases import Case
 from children import Child, Trouble
-from contenders import Contender, Programs
+from contenders import Contender, Programs, Running
+from sizes import Sizes
 
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra"]
 LIBRARIES = {"redis": "hiredis", "nats": "nats", "jetstream": "nats", "mosquitto": "mosquitto", "etcd": "nghttp2"}
@@ -55,32 +57,70 @@ def measure(contender: Contender, case: Case, seconds: float, programs: Programs
     missed    the share of all changes that it did not get
     p50 …     microseconds from when a change was due until a subscriber had it, all subscribers together
     cost      microseconds of processor time that the server used for one change
+    snapshot  milliseconds until all fields of something large had come; the delays are those of others meanwhile
+    and, in a case with a time of its own, those of its files (sizes.py)
     """
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     children: list[Child] = []
+    sizes: Sizes | None = None
     size, pace = ["--bytes", str(case.bytes)], ["--rate", str(case.rate)]
+    many = ["--fields", str(case.fields)]
+    what = [] if contender.kind == "forwarder" or case.is_snapshot else many
     try:
         running = contender.start(programs, folder)
         children.append(running.child)
-        how = [*size, *pace, "--batch", str(case.batch), "--seconds", str(seconds)]
+        taker = _large(contender, programs, running, many, folder, children) if case.is_snapshot else None
+        how = [*size, *what, *pace, "--batch", str(case.batch), "--seconds", str(seconds)]
         writer = Child("writer", contender.writer(programs, running, how), folder, keeps_time=True)
         children.append(writer)
-        ready = writer.line(15).split()
-        who = ["--count", str(case.subscribers), *pace]
+        ready = writer.line(60).split()
+        who = ["--count", str(case.subscribers), *pace, *([] if contender.kind else what)]
         listener = Child("listener", contender.listener(programs, running, ready, who), folder)
         children.append(listener)
-        listener.line(15)
+        listener.line(60)
         used = running.child.processor_seconds()
         writer.say("go")
+        if case.seconds and not taker:
+            sizes = Sizes(folder)
+        taken = _taken(taker, seconds) if taker else {}
         written = json.loads(writer.line(seconds + 70))
         figures = json.loads(listener.line(seconds + 70))
         used = running.child.processor_seconds() - used
+        if sizes:
+            figures.update(sizes.figures(seconds))
     finally:
+        if sizes:
+            sizes.stop()
         for child in reversed(children):
             child.end()
         shutil.rmtree(folder, ignore_errors=True)
     sent = written["sent"]
+    figures.update(taken)
     figures["sent"] = sent
     figures["missed"] = max(sent - figures["least"], 0) / sent
     figures["cost"] = used / sent * 1e6
     return figures
+
+
+def _large(
+    contender: Contender, programs: Programs, running: Running, many: list[str], folder: Path, children: list[Child]
+) -> Child:
+    """Fills something large; who will take all of it."""
+    filler = Child("filler", contender.large(programs, running, "fill", many), folder)
+    children.append(filler)
+    filler.line(60)
+    taker = Child("taker", contender.large(programs, running, "snapshot", many), folder)
+    children.append(taker)
+    taker.line(15)
+    return taker
+
+
+def _taken(taker: Child, seconds: float) -> dict[str, Any]:
+    """Has it taken, a while after others have begun to write."""
+    head_start = seconds / 8
+    time.sleep(head_start)
+    taker.say("go")
+    taken = json.loads(taker.line(60))
+    if head_start + taken["snapshot"] / 1_000 > seconds:
+        raise Trouble(f"taker: it took {taken['snapshot']:,.0f} ms, longer than the others wrote")
+    return taken

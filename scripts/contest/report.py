@@ -10,6 +10,8 @@ from typing import Any, Iterator
 from cases import Aim, Case
 
 DELAYS = ("p50", "p90", "p99", "p99.9", "max")
+_NAMES = {"rate": "throughput", "snapshot": "time of a snapshot", "max": "longest delay of others",
+          "growth": "growth of the files"}
 
 
 class Results:
@@ -36,14 +38,14 @@ class Results:
         return median(values) if values else None
 
     def ratios(self, aim: Aim, case: Case) -> list[float]:
-        """Ours by the best of the others, round by round."""
+        """Ours by the best of the others, or ours alone if there are none, round by round."""
         ratios = []
         others = [self.rounds(case, other) for other in aim.others if other not in self.skipped]
         for index, ours in enumerate(self.rounds(case, aim.ours)):
             against = [rounds[index] for rounds in others if index < len(rounds)]
             values = [figures[aim.measure] for figures in against if figures and figures.get(aim.measure)]
-            if ours and aim.measure in ours and values:
-                ratios.append(ours[aim.measure] / (max(values) if aim.wants_more else min(values)))
+            if ours and aim.measure in ours and (values or not aim.others):
+                ratios.append(ours[aim.measure] / (max(values) if aim.wants_more else min(values, default=1)))
         return ratios
 
 
@@ -63,7 +65,8 @@ def as_json(results: Results, cases: list[Case], aims: list[Aim], about: dict[st
         **about,
         "results": [
             {"group": case.group, "case": case.name, "subscribers": case.subscribers, "batch": case.batch,
-             "bytes": case.bytes, "offeredRate": case.rate, "contender": contender,
+             "bytes": case.bytes, "offeredRate": case.rate, "fields": case.fields,
+             **({"seconds": case.seconds} if case.seconds else {}), "contender": contender,
              "rounds": results.rounds(case, contender)}
             for case in cases for contender in case.contenders if results.rounds(case, contender)],
         "aims": [
@@ -100,11 +103,17 @@ def as_markdown(results: Results, cases: list[Case], aims: list[Aim], about: dic
     ]
     for group in dict.fromkeys(case.group for case in cases):
         own = [case for case in cases if case.group == group]
-        if own[0].rate:
+        if own[0].is_snapshot:
+            for case in own:
+                lines += ["", f"## {group}: {case.name}", "", *_snapshots(results, case)]
+        elif own[0].rate:
             for case in own:
                 lines += ["", f"## {group}: {case.name}, microseconds", "", *_delays(results, case)]
+                lines += _files(results, case)
         else:
             lines += ["", f"## {group}, thousands of changes a second", "", *_rates(results, own)]
+            for case in own:
+                lines += _files(results, case)
     lines += _aims(results, cases, aims)
     if results.skipped:
         lines += ["", "## Skipped", "", *(f"- {name}: {why}" for name, why in results.skipped.items())]
@@ -148,6 +157,29 @@ def _rates(results: Results, cases: list[Case]) -> list[str]:
     return _table(["", *(case.column for case in cases)], rows)
 
 
+def _snapshots(results: Results, case: Case) -> list[str]:
+    heads = ["", "all of it there, ms", *(f"others: {part}, µs" for part in DELAYS)]
+    rows = []
+    for contender in case.contenders:
+        cells = [_spread(results.values(case, contender, measure)) for measure in ("snapshot", *DELAYS)]
+        rows.append([contender, *(["skipped"] * len(cells) if contender in results.skipped else cells)])
+    return _table(heads, rows)
+
+
+def _files(results: Results, case: Case) -> list[str]:
+    rows = []
+    for contender in case.contenders:
+        for figures in results.rounds(case, contender):
+            if figures and "peaks" in figures:
+                sizes = [f"{size / 1e6:,.1f}" for size in figures["peaks"]]
+                log = f"{max(figures['logs']) / 1e6:,.1f}" if "logs" in figures else ""
+                rows.append([contender, *sizes, log, _short(figures["growth"]) if "growth" in figures else ""])
+    if not rows:
+        return []
+    heads = ["", "1st quarter", "2nd", "3rd", "4th", "write-ahead log", "4th by 3rd"]
+    return ["", f"The most that the files had in each quarter of the time, MB: {case.name}", "", *_table(heads, rows)]
+
+
 def _delays(results: Results, case: Case) -> list[str]:
     rows = []
     for contender in case.contenders:
@@ -164,8 +196,8 @@ def _aims(results: Results, cases: list[Case], aims: list[Aim]) -> list[str]:
     rows = []
     for aim, case, ratios in judged(results, cases, aims):
         verdict = {None: "skipped", True: "met", False: "not met"}[is_met(aim, ratios)]
-        sign, what = ("≥", "throughput") if aim.wants_more else ("≤", aim.measure)
-        others = " or ".join(aim.others)
-        rows.append([f"{what}: {aim.ours} by {others}", case.name, _spread(ratios) if ratios else "–",
+        sign, what = "≥" if aim.wants_more else "≤", _NAMES.get(aim.measure, aim.measure)
+        others = f" by {' or '.join(aim.others)}" if aim.others else ""
+        rows.append([f"{what}: {aim.ours}{others}", case.name, _spread(ratios) if ratios else "–",
                      f"{sign} {aim.limit:g}", verdict])
     return ["", "## Aims", "", *_table(["ratio", "case", "median", "aim", ""], rows)] if rows else []

@@ -2,14 +2,11 @@ import BindingWire
 
 /// The frames that both sides carry, and how to count what is in them.
 enum Frames {
-  /// Changes go to this many fields in turn.
-  static let fields: FieldID = 16
-
-  /// A `propose` of `count` proposals with one change each, the value being the present time in 16 digits or what is
-  /// given: how many bytes it has, and who writes so many.
+  /// A `propose` of `count` proposals with one change each, to `fields` fields in turn, the value being the present
+  /// time in 16 digits or what is given: how many bytes it has, and who writes so many.
   static func proposals(
     _ count: Int, from first: ProposalNumber, confirmed: ProposalNumber, session: SessionID, start: StartNumber,
-    topic: Topic, into writer: inout WireWriter, bytes: Int = 16,
+    topic: Topic, fields: FieldID, into writer: inout WireWriter, bytes: Int = 16,
     value: (inout WireWriter) -> Void = { digits(now(), into: &$0) }
   ) {
     writer.removeAll()

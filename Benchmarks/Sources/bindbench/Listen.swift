@@ -26,22 +26,32 @@ struct Listen: ParsableCommand {
     usleep(400_000)
     tell("ready")
     var seen = (0..<count).map { _ in Seen(isTimed: rate > 0) }
-    let begun = now()
-    while seen.contains(where: { $0.expected == 0 }) {
-      try sockets.drain(timeoutMilliseconds: 100) { index, frame in
-        if kind == Contender.hub.rawValue {
-          Frames.values(inCommits: frame) { seen[index].take($0) }
-        } else {
-          Frames.values(inProposal: frame) { seen[index].take($0) }
+    let all = try Self.waiting(
+      for: { seen },
+      listen: {
+        try sockets.drain(timeoutMilliseconds: 100) { index, frame in
+          if kind == Contender.hub.rawValue {
+            Frames.values(inCommits: frame) { seen[index].take($0) }
+          } else {
+            Frames.values(inProposal: frame) { seen[index].take($0) }
+          }
         }
-      }
-      let latest = seen.map(\.last).max() ?? 0
-      if latest > 0 ? now() > latest + Self.silence : now() > begun + Self.patience { break }
-    }
-    tell(Self.figures(of: seen))
+      })
+    tell(Self.figures(of: all))
   }
 
-  private static func figures(of seen: [Seen]) -> String {
+  /// Listens until all have the last change, or nothing has come for long.
+  static func waiting(for seen: () -> [Seen], listen: () throws -> Void) rethrows -> [Seen] {
+    let begun = now()
+    while case let all = seen(), all.contains(where: { $0.expected == 0 }) {
+      try listen()
+      let latest = all.map(\.last).max() ?? 0
+      if latest > 0 ? now() > latest + silence : now() > begun + patience { break }
+    }
+    return seen()
+  }
+
+  static func figures(of seen: [Seen]) -> String {
     guard let least = seen.min(by: { $0.count < $1.count }) else { return "{}" }
     let expected = seen.map(\.expected).max() ?? 0
     let rate = least.last > least.first ? Double(least.countAtLast - 1) / (Double(least.last - least.first) / 1e9) : 0
@@ -57,7 +67,7 @@ struct Listen: ParsableCommand {
 }
 
 /// What one subscriber has seen.
-private struct Seen {
+struct Seen {
   private static let clocked = 16
   let isTimed: Bool
   private(set) var count = 0
@@ -72,12 +82,13 @@ private struct Seen {
 
   init(isTimed: Bool) { self.isTimed = isTimed }
 
-  mutating func take(_ value: UnsafeRawBufferPointer) {
-    guard value.count >= Stamp.leastBytes else { return }
+  mutating func take(_ value: UnsafeRawBufferPointer, withoutQuotes: Bool = false) {
+    let missing = withoutQuotes ? 1 : 0
+    guard value.count + 2 * missing >= Stamp.leastBytes else { return }
     count += 1
     // The last change is outside the pace and not measured.
-    if Stamp.isLast(value) {
-      expected = Stamp.digits(value, Stamp.numberPlaces)
+    if Stamp.isLast(value, from: missing) {
+      expected = Stamp.digits(value, Stamp.numberPlaces, from: missing)
       return
     }
     // Where only their number counts, the clock is read for one of so many: it must not be what is measured.
@@ -86,7 +97,7 @@ private struct Seen {
     if first == 0 { first = last }
     countAtLast = count
     guard isTimed else { return }
-    let written = Stamp.digits(value, Stamp.timePlaces)
+    let written = Stamp.digits(value, Stamp.timePlaces, from: missing)
     delays.append(UInt32(clamping: last > written ? last - written : 0))
   }
 }

@@ -18,8 +18,8 @@ struct PeerLatency {
     defer { between.end() }
     let watcher = try Child(["watch-peer", "--hub", between.request, "--samples", "\(samples)"])
     defer { watcher.end() }
-    let shared = try Shared(between.request)
-    let moment = try shared.moment
+    let shared = try Shared<Moment>(between.request)
+    let moment = try shared.model
     _ = try watcher.line()
     for _ in 0..<samples + 50 {
       moment.at = Int(now())
@@ -30,28 +30,28 @@ struct PeerLatency {
 }
 
 /// A model shared from a thread that is nobody's task.
-final class Shared: @unchecked Sendable {  // SAFETY: set once, before the semaphore lets anybody read it
-  private var found: Moment?
+final class Shared<Kind: Model>: @unchecked Sendable {  // SAFETY: set once, before the semaphore lets anybody read it
+  private var found: Kind?
   private let peer: Peer
 
-  var moment: Moment {
-    get throws { try found ?? { throw Missing() }() }
+  var model: Kind {
+    get throws { try found ?? { throw NothingShared() }() }
   }
 
   init(_ hub: String) throws {
     peer = try Peer(name: "bench", hubs: [HubAddress(hub)])
     let ready = DispatchSemaphore(value: 0)
     Task.detached { [self] in
-      found = try? await peer.share(Moment.self, id: "bench", on: .direct)
+      found = try? await peer.share(Kind.self, id: "bench", on: .direct)
       _ = await peer.whenLive(within: .seconds(5))
       ready.signal()
     }
     ready.wait()
-    _ = try moment
+    _ = try model
   }
-
-  struct Missing: Error {}
 }
+
+struct NothingShared: Error {}
 
 /// The observing side.
 struct WatchPeer: ParsableCommand {
@@ -60,10 +60,10 @@ struct WatchPeer: ParsableCommand {
   @Option var samples: Int
 
   func run() throws {
-    let shared = try Shared(hub)
+    let shared = try Shared<Moment>(hub)
     let (wanted, done) = (samples, DispatchSemaphore(value: 0))
     let delays = Gathered()
-    let token = try shared.moment.$at.observe { at in
+    let token = try shared.model.$at.observe { at in
       guard at > 0 else { return }
       if delays.add(now() - UInt64(at)) == wanted { done.signal() }
     }

@@ -11,18 +11,22 @@ struct Publish: ParsableCommand {
   /// Where a forwarder publishes; a hub tells it.
   @Option var publish = ""
   @Option var bytes = 32
+  @Option var fields: FieldID = 16
   @Option var batch = 1
   @Option var seconds = 1.0
   @Option var rate = 0.0
 
   func validate() throws {
-    guard Contender(rawValue: kind) != nil, bytes >= Stamp.leastBytes, (1...256).contains(batch), seconds > 0 else {
-      throw ValidationError("--kind takes hub or forwarder, --bytes 32 or more, --batch 1 to 256")
+    guard Contender(rawValue: kind) != nil, bytes >= Stamp.leastBytes, fields > 0, (1...256).contains(batch),
+      seconds > 0
+    else {
+      throw ValidationError("--kind takes hub or forwarder, --bytes 32 or more, --fields 1 or more, --batch 1 to 256")
     }
   }
 
   func run() throws {
-    let writer = try Writer(Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4)
+    let writer = try Writer(
+      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, fields: fields)
     tell("ready \(writer.publish) \(writer.prefix.map(String.init).joined(separator: ","))")
     guard readLine() != nil else { return }
     let start = now()

@@ -10,11 +10,14 @@ struct Stamp {
   static let numberPlaces = 17..<27
   static let markPlace = 27
 
-  static func isLast(_ value: UnsafeRawBufferPointer) -> Bool { value[markPlace] == UInt8(ascii: "e") }
+  /// Of a value of which the first so many bytes were taken off.
+  static func isLast(_ value: UnsafeRawBufferPointer, from first: Int = 0) -> Bool {
+    value[markPlace - first] == UInt8(ascii: "e")
+  }
 
-  static func digits(_ value: UnsafeRawBufferPointer, _ places: Range<Int>) -> UInt64 {
+  static func digits(_ value: UnsafeRawBufferPointer, _ places: Range<Int>, from first: Int = 0) -> UInt64 {
     var number: UInt64 = 0
-    for place in places { number = number &* 10 &+ UInt64(value[place] &- 48) }
+    for place in places { number = number &* 10 &+ UInt64(value[place - first] &- 48) }
     return number
   }
 }

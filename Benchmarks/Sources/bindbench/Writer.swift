@@ -23,27 +23,25 @@ final class Writer {
   private var writer = WireWriter()
   /// Undecided changes of a session: what a hub allows.
   private let window = 256
+  /// Changes go to this many fields in turn.
+  private let fields: FieldID
   /// The session that took the last offer.
   private var turn = 0
 
-  init(_ kind: Contender, request: String, publish: String, sessions count: Int) throws {
-    self.kind = kind
+  init(_ kind: Contender, request: String, publish: String, sessions count: Int, fields: FieldID = 16) throws {
+    (self.kind, self.fields) = (kind, fields)
     context = try Context()
-    dealer = try Socket(.dealer, in: context)
-    try dealer.set([.immediate(true), .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0)])
-    try dealer.connect(request)
-    _ = try dealer.wait(for: .writable, timeoutMilliseconds: 5_000)
+    dealer = try Sockets.dealer(to: request, in: context)
     for _ in 0..<count { sessions.append(Session()) }
     guard kind == .hub else {
       (self.publish, topic) = (publish, Topics.firstModel)
       return
     }
     var joined = try HubSessions(in: context)
-    (self.publish, topic, start) = try joined.join(
-      sessions.map(\.id), over: dealer, request: request, fields: Frames.fields)
+    (self.publish, topic, start) = try joined.join(sessions.map(\.id), over: dealer, request: request)
+    let last = try joined.name(fields, of: topic, session: sessions[0].id, start, over: dealer)
     hubSessions = consume joined
-    sessions[0].sent = ProposalNumber(Frames.fields)
-    sessions[0].acknowledged = ProposalNumber(Frames.fields)
+    (sessions[0].sent, sessions[0].acknowledged) = (last, last)
   }
 
   /// What a subscriber asks for, so that it gets what this writer's changes become.
@@ -103,7 +101,7 @@ final class Writer {
   ) throws {
     Frames.proposals(
       count, from: session.sent + 1, confirmed: session.acknowledged, session: session.id, start: start, topic: topic,
-      into: &writer, bytes: bytes, value: value)
+      fields: fields, into: &writer, bytes: bytes, value: value)
     try writer.withUnsafeBytes { _ = try dealer.send($0) }
     session.sent += ProposalNumber(count)
   }

@@ -51,6 +51,28 @@ struct FieldSlot {
   /// The stored value; nil if there is none.
   var fieldValue: FieldValue? { hasValue ? FieldValue(bytes: value) : nil }
 
+  /// - Returns: whether the digest was that of the value before, until now.
+  fileprivate mutating func store(
+    _ newValue: UnsafeRawBufferPointer?, from source: FieldSource, version: Version, number: ProposalNumber,
+    time: UInt64
+  ) -> Bool {
+    if let newValue, newValue.count == value.count {
+      value.withUnsafeMutableBytes { $0.copyMemory(from: newValue) }
+    } else {
+      value.removeAll(keepingCapacity: newValue != nil)
+      if let newValue { value.append(contentsOf: newValue) }
+    }
+    hasValue = newValue != nil
+    self.version = version
+    self.number = number
+    self.time = time
+    if self.source !== source { self.source = source }
+    isWeak = false
+    decision = -1
+    defer { isDigestStale = true }
+    return !isDigestStale
+  }
+
   fileprivate func currentDigest() -> UInt64 {
     guard hasValue else { return 0 }
     var name = name
@@ -129,18 +151,7 @@ struct FieldSlots {
   ) {
     let index = Int(id)
     if slots[index].hasValue != (value != nil) { valueCount += value == nil ? -1 : 1 }
-    slots[index].value.removeAll(keepingCapacity: value != nil)
-    if let value { slots[index].value.append(contentsOf: value) }
-    slots[index].hasValue = value != nil
-    slots[index].version = version
-    slots[index].number = number
-    slots[index].time = time
-    if slots[index].source !== source { slots[index].source = source }
-    slots[index].isWeak = false
-    slots[index].decision = -1
-    guard !slots[index].isDigestStale else { return }
-    slots[index].isDigestStale = true
-    stale.append(id)
+    if slots[index].store(value, from: source, version: version, number: number, time: time) { stale.append(id) }
   }
 
   /// Notes from which old life the stored value was rescued.

@@ -14,6 +14,7 @@ extension HubMachine {
       nextBeat = max(nextBeat + beat, time.monotonic + 1)
       self.beat(time, &output)
       tellPresences(time)
+      if !returning.isEmpty { endReturns(time) }
       if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
     }
     if time.monotonic >= nextHeads { tellHeads(time, &output) }

@@ -38,12 +38,38 @@ extension HubMachine {
     let fields = line.fields.slots.indices.lazy.map(FieldID.init).filter { id in
       line.holder(of: id)?.tag == tag
     }
-    change(index, fields.map { (line.fields[$0].name, nil) }, time)
+    // A place is the hub's: of who is still in the model only what it says goes.
+    let place = line.ephemeral?.place(of: tag)
+    let changes: [(name: String, value: FieldValue?)] = fields.map { id in
+      let name = line.fields[id].name
+      return (name, name.hasPrefix(Names.presencePrefix) ? place?.value(saying: nil) : nil)
+    }
+    change(index, changes, time)
   }
 
   /// Deletes what a peer wrote in all ephemeral lines: its session has ended.
   mutating func release(_ tag: Tag, _ time: HubTime) {
     for index in sessions.identities[tag]?.models.sorted() ?? [] { release(tag, in: index, time) }
+  }
+
+  /// A peer says hello again: what it has in the ephemeral lines that it was in waits for it to join them.
+  mutating func awaitReturn(of tag: Tag, after session: SessionID) {
+    for topic in sessions[session]?.joins.keys.sorted() ?? [] {
+      guard let index = index(of: topic), models[index].ephemeral != nil else { continue }
+      returning.insert(Returning(tag: tag, line: index))
+    }
+  }
+
+  /// Deletes what those have in a line who came back and have not joined it: they left it while they were away.
+  mutating func endReturns(_ time: HubTime) {
+    for entry in returning.sorted() {
+      let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
+      if let session, session.joins[models[entry.line].topic] == nil {
+        guard time.monotonic >= session.welcomedAt + HubMachine.placeKeptMilliseconds else { continue }
+        release(entry.tag, in: entry.line, time)
+      }
+      returning.remove(entry)
+    }
   }
 
   // MARK: Who is present
@@ -111,6 +137,14 @@ extension HubMachine {
     }
     if !changes.isEmpty { touch(index) }
   }
+}
+
+/// A peer that has said hello again, and a line that it was in before.
+struct Returning: Hashable, Comparable {
+  let tag: Tag
+  let line: Int
+
+  static func < (left: Returning, right: Returning) -> Bool { (left.tag, left.line) < (right.tag, right.line) }
 }
 
 extension ModelLog {

@@ -49,8 +49,13 @@ extension HubMachine {
       judging.token == judged.token, judging.leave == nil
     else { return }
     let name = sessions[session]?.identity.name ?? ""
+    #if MUTANTS
+      let isAccepted = judged.isAccepted || Mutant.isOn(.ignoreOwner)
+    #else
+      let isAccepted = judged.isAccepted
+    #endif
     models[index].judging?.leave =
-      judged.isAccepted
+      isAccepted
       ? .givenFor(judging.fields)
       : .denied(Refusal(.refusedByOwner, "\(models[index].id): \(name) says: \(judged.text)"))
     goOn(index, time, &output)
@@ -75,6 +80,9 @@ extension HubMachine {
       let limit = configuration.judgingMilliseconds
       models[index].judging?.leave = .denied(
         Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
+      #if MUTANTS
+        if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }
+      #endif
       goOn(index, time, &output)
     }
   }

@@ -237,7 +237,7 @@ extension HubMachine {
     let model = models[index]
     sequencer.counters.batches += 1
     sequencer.counters.commits += batch.version - batch.previous
-    sequencer.counters.changes += UInt64(model.hand.touchedFields.count)
+    sequencer.counters.changes += UInt64(model.hand.touched.count)
     model.apply(batch, recentLimit: configuration.recentCommits)
     let hand = model.hand
     for (field, version) in hand.weakFields where model.fields[field].version == version {

@@ -39,7 +39,12 @@ extension HubMachine {
         }
       }
       // What it wrote in ephemeral lines stays: it speaks on.
-      end(earlier, time: time, forgetting: false, releasing: false)
+      awaitReturn(of: tag, after: earlier)
+      #if MUTANTS
+        end(earlier, time: time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect))
+      #else
+        end(earlier, time: time, forgetting: false, releasing: false)
+      #endif
     }
     guard sessions.count < configuration.limits.maxSessions else {
       sequencer.counters.sessionsRefused += 1
@@ -73,7 +78,11 @@ extension HubMachine {
   /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
-    if releasing { release(session.identity.tag, time) }
+    #if MUTANTS
+      if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }
+    #else
+      if releasing { release(session.identity.tag, time) }
+    #endif
     if !hasSession(on: session.connection) { behind[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }

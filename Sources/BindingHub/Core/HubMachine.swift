@@ -18,6 +18,7 @@ public struct HubMachine {
   private let spareCommits = SpareCommits()
   /// The places of the ephemeral lines among them, which are looked at with each beat.
   var ephemeralLines: [Int] = []
+  var returning: Set<Returning> = []
   /// Stands where a model was that nobody wrote.
   private let retired = ModelLog(id: "", topic: Topics.none)
   /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.

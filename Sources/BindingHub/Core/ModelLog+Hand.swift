@@ -11,15 +11,16 @@ extension ModelLog {
     var answers: [Answer] = []
     /// What the answers say that are no commits.
     var others: [Answer.Other] = []
-    var touchedFields: [FieldID] = []
+    /// Fields that were decided, in order, each with what it had been decided to be before.
+    var touched: [(field: FieldID, before: FieldSlot.Decided)] = []
+    /// Where those of the commit that is being decided begin.
+    var begun = 0
     var touchedWriters: [Int] = []
     /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
     var weakFields: [(field: FieldID, version: Version)] = []
     var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
     /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
     var rescue: Rescue?
-    /// What a field had been decided to be before the commit that is being decided.
-    var before: [(field: FieldID, decided: FieldSlot.Decided)] = []
     /// The fields that existed when the hand was opened.
     var fieldsBefore = 0
   }

@@ -30,6 +30,12 @@ extension ModelLog {
     return place < 0 ? nil : rules.rules[place]
   }
 
+  /// Takes back the names from this id on: the next of that id is another field, with another rule.
+  func takeBackNames(from id: Int) {
+    fields.truncate(to: id)
+    if rulePlaces.count > id { rulePlaces.removeSubrange(id...) }
+  }
+
   /// Whether a value of this field needs a closer look than any other's.
   @inline(__always)
   func isRuled(_ id: FieldID) -> Bool { rules.turn != 0 || id == fields.descriptionID }

@@ -124,9 +124,8 @@ final class ModelLog {
 
   /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
   func note(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
-    hand.before.append((id, fields.decided(id)))
+    hand.touched.append((id, fields.decided(id)))
     fields.decide(id, .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer))
-    hand.touchedFields.append(id)
   }
 
   /// The value that the batch in hand gives a field.
@@ -165,8 +164,8 @@ final class ModelLog {
       if Mutant.isOn(.keepDropped) { return clearHand() }
     #endif
     let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
-    for field in hand.touchedFields where Int(field) < namesStored { fields.forgetDecision(field) }
-    fields.truncate(to: namesStored)
+    for (field, _) in hand.touched where Int(field) < namesStored { fields.forgetDecision(field) }
+    takeBackNames(from: namesStored)
     for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
     rules = storedRules
     clearHand()
@@ -177,16 +176,15 @@ final class ModelLog {
     if hand.hasBorrowed { spare.giveBack(&hand.commits) }
     hand.hasBorrowed = false
     fields.endDecisions()
-    let keeps = hand.touchedFields.count <= ModelLog.roomKept && hand.answers.count <= ModelLog.roomKept
+    let keeps = hand.touched.count <= ModelLog.roomKept && hand.answers.count <= ModelLog.roomKept
     hand.decisions.removeAll(keepingCapacity: keeps)
     hand.answers.removeAll(keepingCapacity: keeps)
     hand.others.removeAll(keepingCapacity: keeps)
-    hand.touchedFields.removeAll(keepingCapacity: keeps)
+    hand.touched.removeAll(keepingCapacity: keeps)
     hand.touchedWriters.removeAll(keepingCapacity: keeps)
     hand.weakFields.removeAll(keepingCapacity: keeps)
     hand.rescuedFields.removeAll(keepingCapacity: keeps)
     hand.rescue = nil
-    hand.before.removeAll(keepingCapacity: hand.before.count <= 64)
   }
 
   // MARK: Stored state

@@ -19,11 +19,7 @@ extension Sequencer {
         throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
       }
       if verb == .clear {
-        for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
-          if model.ephemeral != nil, model.holder(of: id)?.tag != model.origin(ofWriter: writer).tag { continue }
-          try decide(nil, for: id, version, writer, in: model)
-          changed += 1
-        }
+        changed += try clear(to: version, by: writer, in: model)
         continue
       }
       if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
@@ -73,6 +69,24 @@ extension Sequencer {
     return changed
   }
 
+  /// Deletes all fields; of an ephemeral line those of who proposes.
+  private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
+    var changed = 0
+    for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
+      if model.ephemeral != nil {
+        guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
+        // A place is the hub's: only what is said there goes.
+        if model.fields[id].name.hasPrefix(Names.presencePrefix) {
+          changed += try say(nil, .delete, version, writer, in: model)
+          continue
+        }
+      }
+      try decide(nil, for: id, version, writer, in: model)
+      changed += 1
+    }
+    return changed
+  }
+
   /// Holds a value that is decided against the description, or takes it in as the new description. `misfit` becomes why
   /// it does not fit, if that is the first.
   @inline(never)
@@ -106,7 +120,7 @@ extension Sequencer {
 
   /// Holds everything that the commit in hand writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
-    for (id, _) in model.hand.before where id != model.fields.descriptionID {
+    for (id, _) in model.hand.touched[model.hand.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
       var misfit: String?
       try check(value, for: id, 0, &misfit, in: model)
@@ -206,6 +220,9 @@ extension Sequencer {
   private func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
     let name = model.fields[id].name
     if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
+    #if MUTANTS
+      if Mutant.isOn(.anyHolder) { return }
+    #endif
     guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
     let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")

@@ -165,9 +165,9 @@ struct Sequencer {
     model.openHand(epoch: model.life(in: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
-    let touchedBefore = model.hand.touchedFields.count
+    let begun = model.hand.touched.count
     let weakBefore = model.hand.weakFields.count
-    model.hand.before.removeAll(keepingCapacity: true)
+    model.hand.begun = begun
     model.hand.commits.beginCommit(
       origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
@@ -179,12 +179,12 @@ struct Sequencer {
     } catch {
       model.hand.commits.rollbackCommit()
       model.takeBackRules(of: version)
-      for (field, decided) in model.hand.before.reversed() where Int(field) < fieldsBefore {
-        model.fields.decide(field, decided)
+      for (field, before) in model.hand.touched[begun...].reversed() where Int(field) < fieldsBefore {
+        model.fields.decide(field, before)
       }
-      model.hand.touchedFields.removeSubrange(touchedBefore...)
+      model.hand.touched.removeSubrange(begun...)
       model.hand.weakFields.removeSubrange(weakBefore...)
-      model.fields.truncate(to: fieldsBefore)
+      model.takeBackNames(from: fieldsBefore)
       throw error
     }
   }
@@ -197,7 +197,7 @@ struct Sequencer {
     case .toBeAsked: agreed = []
     case .givenFor(let fields): agreed = fields
     }
-    let fields = model.hand.before.map { id, _ in
+    let fields = model.hand.touched[model.hand.begun...].map { id, _ in
       JudgedField(name: model.fields[id].name, value: model.decidedValue(id))
     }
     if fields != agreed { throw .judge(fields) }

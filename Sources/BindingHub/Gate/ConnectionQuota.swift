@@ -36,7 +36,9 @@ struct ConnectionQuota: ~Copyable {
 
   /// Looks at who has come and who has gone, if the poller has seen anybody do so.
   mutating func look(after poller: borrowing Poller) {
-    guard poller.isReadable(slots[0]) || poller.isReadable(slots[1]) else { return }
+    var hasNews = false
+    for slot in slots where poller.isReadable(slot) { hasNews = true }
+    guard hasNews else { return }
     while let event = try? request.next() { take(event.change) }
     while let event = try? publish.next() { take(event.change) }
   }

@@ -9,32 +9,53 @@ package struct Glimpse {
   package var shown: [FieldValue?] = []
   /// Writes that still lie over the committed values, oldest first.
   package var laidOver: [WriteID] = []
+  /// By the replica's fields: which of those asked for each was the last time; it is looked there first.
+  fileprivate var guesses: [Int] = []
 
   package init() {}
 }
 
 extension Session {
+  /// Whether a line is joined, or was left and something that was written to it has no outcome.
+  package func knows(_ id: String) -> Bool { models.place(of: id) != nil }
+
   /// Fills a glimpse with what is here of a model; with nothing if it is not joined. What shows is looked at for the
   /// fields that are `meant`; the others show as they are committed.
   package func look(at id: String, _ fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
-    glimpse.committed.removeAll(keepingCapacity: true)
-    glimpse.shown.removeAll(keepingCapacity: true)
-    glimpse.laidOver.removeAll(keepingCapacity: true)
+    glimpse.clear(fields.count)
     (glimpse.epoch, glimpse.version) = (0, 0)
     guard let place = models.place(of: id) else { return }
     models[at: place].look(at: fields, meant: meant, into: &glimpse)
   }
 }
 
+extension Glimpse {
+  fileprivate mutating func clear(_ count: Int) {
+    if committed.count != count {
+      committed = Array(repeating: nil, count: count)
+      shown = committed
+    } else {
+      committed.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
+      shown.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
+    }
+    laidOver.removeAll(keepingCapacity: true)
+  }
+
+  /// Which of the fields a name is, the one at that place of a replica.
+  fileprivate mutating func place(of name: String, at place: Int, in fields: [String]) -> Int? {
+    if place < guesses.count, guesses[place] < fields.count, fields[guesses[place]] == name { return guesses[place] }
+    guard let found = fields.firstIndex(of: name) else { return nil }
+    while guesses.count <= place { guesses.append(0) }
+    guesses[place] = found
+    return found
+  }
+}
+
 extension PeerModel {
   fileprivate func look(at fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
     (glimpse.epoch, glimpse.version) = (replica.epoch, replica.version)
-    for _ in fields {
-      glimpse.committed.append(nil)
-      glimpse.shown.append(nil)
-    }
     for place in replica.fields.indices {
-      guard let field = fields.firstIndex(of: replica.fields[place].name) else { continue }
+      guard let field = glimpse.place(of: replica.fields[place].name, at: place, in: fields) else { continue }
       glimpse.committed[field] = replica.fields[place].value
       glimpse.shown[field] = replica.fields[place].value
     }

@@ -3,22 +3,39 @@ import BindingWire
 /// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values,
 /// pending laid over again).
 struct Outbox: Sendable {
+  /// Writes are numbered when they are made, so this rises.
   private(set) var order: [WriteID] = []
-  private var pending = Keyed<WriteID, Pending>()
+  private(set) var pending = Keyed<WriteID, Pending>()
   private var byNumber: [ProposalNumber: WriteID] = [:]
   /// The writes over each field, oldest first.
-  private var over: [String: [WriteID]] = [:]
+  private(set) var over = Keyed<String, [WriteID]>()
+  /// What may be of use soon, so that with many pending writes not all are looked at for each: numbers without an
+  /// outcome, the first of which has none; writes that may have to be sent; numbered ones that may lie over a value.
+  private var openNumbers = Rising<ProposalNumber>()
+  private var due = Rising<WriteID>()
+  private var laid = Rising<Laid>()
+  /// Writes that are committed and wait for the replica.
+  private var arriving: [WriteID] = []
+  private var undecidedCount = 0
   private(set) var lastNumber: ProposalNumber = 0
   private(set) var bytes = 0
   /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
   private var lastConditional: WriteID?
+  private struct Laid: Hashable, Comparable, Sendable {
+    let number: ProposalNumber
+    let write: WriteID
+    static func < (left: Laid, right: Laid) -> Bool { left.number < right.number }
+  }
+
+  /// Whether something may have to be sent: seen without looking at each write.
+  var mayBeDue: Bool { due.first != nil }
   var count: Int { pending.count }
 
   var isEmpty: Bool { pending.isEmpty }
   /// Writes of this life without an outcome.
-  var undecided: Int { pending.indices.count { pending[at: $0].isUndecided } - carried.count }
+  var undecided: Int { undecidedCount - carried.count }
   var inFlight: Int { byNumber.count }
 
   subscript(id: WriteID) -> Pending? { pending[id] }
@@ -32,7 +49,7 @@ struct Outbox: Sendable {
     #if MUTANTS
       if Mutant.isOn(.confirmTooFar) { return (byNumber.keys.min() ?? lastNumber) + 1 }
     #endif
-    return byNumber.keys.min() ?? lastNumber + 1
+    return openNumbers.first ?? lastNumber + 1
   }
 
   /// Whether there is a number for each write that has none yet, and for one more.
@@ -43,6 +60,8 @@ struct Outbox: Sendable {
 
   mutating func append(_ write: Pending) {
     order.append(write.id)
+    if write.isUndecided { undecidedCount += 1 } else { arriving.append(write.id) }
+    due.enter(write.id)
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
     pending[write.id] = write
@@ -50,13 +69,26 @@ struct Outbox: Sendable {
     if let number = write.number {
       byNumber[number] = write.id
       lastNumber = max(lastNumber, number)
+      openNumbers.enter(number)
+      openNumbers.sort()
+      laid.enter(Laid(number: number, write: write.id))
     }
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
   }
 
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
     guard let place = pending.place(of: id) else { return }
+    let wasUndecided = pending[at: place].isUndecided
+    let wasLaid = !pending[at: place].isHidden && pending[at: place].number != nil
     body(&pending[at: place])
+    if wasUndecided, !pending[at: place].isUndecided {
+      undecidedCount -= 1
+      arriving.append(id)
+    }
+    if pending[at: place].needsSending { due.enter(id) }
+    if !wasLaid, !pending[at: place].isHidden, let number = pending[at: place].number {
+      laid.enter(Laid(number: number, write: id))
+    }
     #if MUTANTS
       if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
     #endif
@@ -66,6 +98,7 @@ struct Outbox: Sendable {
   mutating func number(_ id: WriteID) -> ProposalNumber {
     lastNumber += 1
     byNumber[lastNumber] = id
+    openNumbers.enter(lastNumber)
     let number = lastNumber
     update(id) { $0.number = number }
     return number
@@ -74,7 +107,7 @@ struct Outbox: Sendable {
   /// The hub has forgotten our numbers, or the write was converted: it is as if never sent.
   mutating func unnumber(_ id: WriteID) {
     guard let number = number(of: id) else { return }
-    byNumber[number] = nil
+    close(number)
     update(id) {
       $0.number = nil
       $0.needsSending = true
@@ -83,9 +116,15 @@ struct Outbox: Sendable {
 
   /// The outcome is known; the write may still lie over the committed value.
   mutating func decide(_ id: WriteID, at version: Version) {
-    if let number = number(of: id) { byNumber[number] = nil }
+    if let number = number(of: id) { close(number) }
     carried.remove(id)
     update(id) { $0.committedAt = version }
+  }
+
+  /// The number has its outcome, or is nobody's any more.
+  private mutating func close(_ number: ProposalNumber) {
+    byNumber[number] = nil
+    while let first = openNumbers.first, byNumber[first] == nil { openNumbers.removeFirst() }
   }
 
   /// Takes the write out. Returns the fields that it lay over.
@@ -94,12 +133,14 @@ struct Outbox: Sendable {
     guard let write = pending.removeValue(forKey: id) else { return [] }
     bytes -= write.bytes
     carried.remove(id)
-    if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
-    order.removeAll { $0 == id }
+    if write.isUndecided { undecidedCount -= 1 }
+    if let number = write.number, byNumber[number] == id { close(number) }
+    if let place = order.firstIndex(of: id) { order.remove(at: place) }
     let fields = write.overlay.map(\.field)
     for field in fields {
-      over[field]?.removeAll { $0 == id }
-      if over[field]?.isEmpty == true { over[field] = nil }
+      guard let place = over.place(of: field) else { continue }
+      if let first = over[at: place].firstIndex(of: id) { over[at: place].remove(at: first) }
+      if over[at: place].isEmpty { over[field] = nil }
     }
     return fields
   }
@@ -135,86 +176,34 @@ struct Outbox: Sendable {
     }
   #endif
 
-  /// What is to be sent with the next drain, oldest first.
-  var toSend: [WriteID] {
-    // Most often there is nothing: that is seen without looking each up in its order.
-    guard pending.indices.contains(where: { pending[at: $0].needsSending && pending[at: $0].isUndecided }) else {
-      return []
+  /// What is to be sent with the next drain, oldest first, as far as there is `room` for writes that have no number yet.
+  mutating func toSend(room: Int) -> [WriteID] {
+    due.sort()
+    while let first = due.first, !isDue(first) { due.removeFirst() }
+    var (sent, room) = ([WriteID](), room)
+    for id in due.all where isDue(id) {
+      if number(of: id) == nil {
+        guard room > 0 else { break }
+        room -= 1
+      }
+      sent.append(id)
     }
-    return order.filter { id in
-      pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
-    }
+    return sent
+  }
+
+  private func isDue(_ id: WriteID) -> Bool {
+    pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
+  }
+
+  /// The hub may lack all of it.
+  mutating func sendAllAgain() {
+    for id in order { update(id) { $0.needsSending = true } }
   }
 
   /// Sends again what two beats have brought no outcome for (R15).
   mutating func sendAgain(sentBefore beat: UInt64) {
     for id in byNumber.values { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
   }
-
-  /// Whether the write makes what lies below it in a field invisible.
-  private func covers(_ write: Int, _ field: String) -> Bool {
-    !pending[at: write].isHidden && pending[at: write].rules[field] != .text
-      && pending[at: write].overlay.contains { $0.field == field && ($0.verb == .set || !$0.verb.takesValue) }
-  }
-
-  /// The value that shows: the committed one with what is pending laid over, oldest first.
-  func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
-    guard let writes = over[field] else { return committed }
-    var value = committed
-    // Of many writes over one field only the last set and what follows it counts.
-    let from = writes.lastIndex { pending.place(of: $0).map { covers($0, field) } ?? false } ?? 0
-    for id in writes[from...] {
-      guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
-      for operation in pending[at: place].overlay where operation.field == field {
-        switch operation.verb {
-        case .set:
-          if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
-            !seen.value.isSame(as: value)
-          {
-            value =
-              FieldValue.mergedText(base: seen.base, first: value, second: operation.value) ?? operation.value
-          } else {
-            value = operation.value
-          }
-        case .delete, .clear: value = nil
-        case .whenUnset: value = value ?? operation.value
-        case .add, .max, .min, .union:
-          if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
-        }
-      }
-    }
-    return value
-  }
-
-  /// The writes that show, oldest first.
-  var laidOver: [WriteID] {
-    order.filter { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false }
-  }
-
-  /// The fields that writes lie over, in no order.
-  var fields: some Collection<String> { over.keys }
-
-  /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
-  func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
-
-  /// The writes over a field, oldest first.
-  func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
-
-  /// Whether a write of ours lies over the field.
-  func isPending(_ field: String) -> Bool {
-    over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
-  }
-
-  /// Whether the write has no outcome; false if it is not here.
-  func isUndecided(_ id: WriteID) -> Bool { pending.place(of: id).map { pending[at: $0].isUndecided } ?? false }
-
-  /// The number that the write has got; nil if it was never sent.
-  func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
-
-  /// Whether a write of ours on the field has no outcome.
-  func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
-
-  func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
 
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
   /// is hidden again by its mark. Returns the fields that may show another value now.
@@ -233,11 +222,13 @@ struct Outbox: Sendable {
   /// Hides what the committed values hold already. Returns the fields that may show another value now.
   mutating func hide(upTo mark: ProposalNumber) -> [String] {
     var fields: [String] = []
-    for id in order {
-      guard let place = pending.place(of: id), let number = pending[at: place].number, number <= mark,
+    laid.sort()
+    while let next = laid.first, next.number <= mark {
+      laid.removeFirst()
+      guard let place = pending.place(of: next.write), pending[at: place].number == next.number,
         !pending[at: place].isHidden
       else { continue }
-      update(id) { $0.isHidden = true }
+      update(next.write) { $0.isHidden = true }
       fields += pending[at: place].overlay.map(\.field)
     }
     return fields
@@ -258,12 +249,14 @@ struct Outbox: Sendable {
 
   /// Takes out what the replica has reached. Returns the fields concerned.
   mutating func drop(reached version: Version) -> [String] {
-    // Most often there is nothing: that is seen without looking each up in its order.
-    guard pending.indices.contains(where: { place in pending[at: place].committedAt.map { $0 <= version } ?? false })
-    else { return [] }
-    let done = order.filter { id in
-      pending.place(of: id).flatMap { pending[at: $0].committedAt }.map { $0 <= version } ?? false
+    guard !arriving.isEmpty else { return [] }
+    var done: [WriteID] = []
+    arriving.removeAll { id in
+      guard let place = pending.place(of: id), let committed = pending[at: place].committedAt else { return true }
+      guard committed <= version else { return false }
+      done.append(id)
+      return true
     }
-    return done.flatMap { remove($0) }
+    return done.sorted().flatMap { remove($0) }
   }
 }

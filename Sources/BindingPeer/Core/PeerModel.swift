@@ -52,9 +52,6 @@ struct PeerModel: Sendable {
   /// Left by the program; kept until all that was written has its outcome.
   var isLeft = false
 
-  /// Stands where a model was lent.
-  static let lent = PeerModel(id: "")
-
   init(id: String) {
     self.id = id
     isEphemeral = Names.isEphemeral(id)

@@ -17,6 +17,16 @@ struct Replica: Sendable {
     var digest: UInt64 = 0
     var isDigestStale = false
     var isTouched = false
+
+    mutating func commit(
+      _ value: FieldValue?, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
+    ) {
+      self.value = value
+      self.version = version
+      self.origin = origin
+      self.number = number
+      self.time = time
+    }
   }
 
   private(set) var epoch: Epoch = 0
@@ -34,6 +44,15 @@ struct Replica: Sendable {
   var namesKnown: Int { places.count }
 
   func place(of name: String) -> Int? { index[name] }
+
+  /// What is known of a field; nil if it has never been heard of.
+  func field(_ name: String) -> Field? { place(of: name).map { fields[$0] } }
+
+  /// What a writer sees of a field now.
+  mutating func sight(of name: String) -> Pending.Seen {
+    let place = placeMade(for: name)
+    return .init(value: .value(fields[place].value), epoch: epoch, version: fields[place].version)
+  }
 
   mutating func placeMade(for name: String) -> Int {
     if let place = index[name] { return place }
@@ -83,6 +102,18 @@ struct Replica: Sendable {
     return true
   }
 
+  /// The same for a catch-up, whose entries have to name who wrote them besides.
+  func knowsFields(of chunks: [CatchupChunk]) -> Bool {
+    var known = places.count
+    for chunk in chunks where !chunk.names.names.isEmpty {
+      guard Int(chunk.names.first) <= known else { return false }
+      known = max(known, Int(chunk.names.first) + chunk.names.names.count)
+    }
+    return chunks.allSatisfy { chunk in
+      chunk.entries.allSatisfy { Int($0.field) < known && Int($0.origin) < chunk.origins.count }
+    }
+  }
+
   mutating func touch(_ place: Int) {
     guard !fields[place].isTouched else { return }
     fields[place].isTouched = true
@@ -92,11 +123,7 @@ struct Replica: Sendable {
   mutating func commit(
     _ value: FieldValue?, at place: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
   ) {
-    fields[place].value = value
-    fields[place].version = version
-    fields[place].origin = origin
-    fields[place].number = number
-    fields[place].time = time
+    fields[place].commit(value, version: version, origin: origin, number: number, time: time)
     touch(place)
     guard !fields[place].isDigestStale else { return }
     fields[place].isDigestStale = true
@@ -155,9 +182,9 @@ struct Replica: Sendable {
   }
 
   mutating func takeTouched() -> [Int] {
-    let places = touched.sorted()
-    for place in places { fields[place].isTouched = false }
-    touched.removeAll(keepingCapacity: true)
-    return places
+    if touched.count > 1 { touched.sort() }
+    for place in touched { fields[place].isTouched = false }
+    defer { touched = [] }
+    return touched
   }
 }

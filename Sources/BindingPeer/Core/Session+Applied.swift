@@ -136,38 +136,44 @@ extension Session {
 
   /// The hub wants to know when a model has this version.
   mutating func asked(_ id: String, for version: Version) {
-    guard models[id]?.asked.contains(version) == false else { return }
+    guard let place = models.place(of: id), !models[at: place].asked.contains(version) else { return }
     // Past it the hub's next beat asks again.
-    if models[id]?.asked.count == PeerModel.maxAsked { models[id]?.asked.removeLast() }
-    models[id]?.asked.append(version)
+    if models[at: place].asked.count == PeerModel.maxAsked { models[at: place].asked.removeLast() }
+    models[at: place].asked.append(version)
     owingReports.insert(id)
   }
 
   /// The model has been taken anew, since it was another than the hub's.
-  mutating func noteHealed(_ id: String) {
-    guard models[id]?.isHealing == true else { return }
-    models[id]?.isHealing = false
-    models[id]?.healed += 1
-    if hubAsks { asked(id, for: 0) }
+  mutating func noteHealed(at place: Int) {
+    guard models[at: place].isHealing else { return }
+    models[at: place].isHealing = false
+    models[at: place].healed += 1
+    if hubAsks { asked(models.keys[place], for: 0) }
   }
 
   /// Tells the hub which versions are here, of the models that it asked for and that have what it asked.
   mutating func report(now: UInt64, _ output: inout PeerOutput) {
     var entries: [AppliedEntry] = []
     for id in owingReports.sorted() {
-      guard var model = models[id] else {
+      guard let place = models.place(of: id) else {
         owingReports.remove(id)
         continue
       }
-      let version = model.replica.version
-      guard model.isCurrent, let topic = model.topic, model.asked.contains(where: { $0 <= version }) else { continue }
-      model.asked.removeAll { $0 <= version }
-      if model.asked.isEmpty { owingReports.remove(id) }
+      #if MUTANTS
+        let told = Mutant.isOn(.reportUnapplied) ? models[at: place].asked.max() ?? 0 : 0
+        let version = max(models[at: place].replica.version, told)
+      #else
+        let version = models[at: place].replica.version
+      #endif
+      guard models[at: place].isCurrent, let topic = models[at: place].topic,
+        models[at: place].asked.contains(where: { $0 <= version })
+      else { continue }
+      models[at: place].asked.removeAll { $0 <= version }
+      if models[at: place].asked.isEmpty { owingReports.remove(id) }
       entries.append(
         AppliedEntry(
-          topic: topic, epoch: model.replica.epoch, version: version, digest: model.replica.digest(),
-          healed: model.healed))
-      models[id] = model
+          topic: topic, epoch: models[at: place].replica.epoch, version: version,
+          digest: models[at: place].replica.digest(), healed: models[at: place].healed))
       if entries.count == 1_000 {
         say(.report(entries), now: now, &output)
         entries.removeAll()

@@ -5,33 +5,34 @@ extension Session {
   mutating func commits(
     _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
   ) throws(WireError) {
-    guard let id = topics[topic], let index = models.place(of: id) else {
+    guard let id = topics[topic], let place = models.place(of: id) else {
       counters.otherTopic += 1
       return
     }
     var cursor = try CommitCursor(reader)
-    guard models[at: index].isCurrent else { return buffer(frame, id) }
-    guard fits(cursor, index, frame, now: now, &output) else { return }
+    guard models[at: place].isCurrent else { return buffer(frame, at: place) }
+    guard fits(cursor, place, frame, now: now, &output) else { return }
     // A name is missing that a complete peer would know: what is here is not complete, and nothing is taken in.
-    guard try models[at: index].replica.knowsFields(of: cursor), var model = lend(id) else {
-      models[id]?.replica.forgetIDs()
+    guard try models[at: place].replica.knowsFields(of: cursor) else {
+      models[at: place].replica.forgetIDs()
       return rejoin(id, now: now, &output)
     }
-    defer { giveBack(&model) }
     var names = cursor.names
-    while try names.next() { _ = model.replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id) }
+    while try names.next() {
+      _ = models[at: place].replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id)
+    }
     var origins: [Origin] = []
     var list = cursor.origins
     while try list.next() { origins.append(list.origin) }
     while try cursor.next() {
       let origin = origins[Int(cursor.origin)]
       let isOwn = origin.tag == identity.tag
-      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, in: &model) }
-      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, in: &model) }
+      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
+      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
       #if MUTANTS
-        let isRepeat = cursor.version <= model.replica.version && !Mutant.isOn(.applyRepeats)
+        let isRepeat = cursor.version <= models[at: place].replica.version && !Mutant.isOn(.applyRepeats)
       #else
-        let isRepeat = cursor.version <= model.replica.version
+        let isRepeat = cursor.version <= models[at: place].replica.version
       #endif
       if isRepeat {
         counters.repeats += 1
@@ -40,34 +41,34 @@ extension Session {
       var listed: [FieldChange] = []
       var changes = cursor.changes
       while try changes.next() {
-        guard let place = model.replica.place(ofID: changes.field) else { continue }
+        guard let field = models[at: place].replica.place(ofID: changes.field) else { continue }
         let value = changes.value.map { FieldValue(bytes: Array($0)) }
-        model.replica.commit(
-          value, at: place, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
-        listed.append(FieldChange(field: model.replica.fields[place].name, value: value))
+        models[at: place].replica.commit(
+          value, at: field, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
+        listed.append(FieldChange(field: models[at: place].replica.fields[field].name, value: value))
       }
-      model.replica.reach(cursor.version, epoch: cursor.epoch)
+      models[at: place].replica.reach(cursor.version, epoch: cursor.epoch)
       counters.commitsApplied += 1
-      if !isOwn { model.hops = max(model.hops, cursor.hops) }
-      if model.commits.count < options.maxListedCommits {
-        model.commits.append(
+      if !isOwn { models[at: place].hops = max(models[at: place].hops, cursor.hops) }
+      if models[at: place].commits.count < options.maxListedCommits {
+        models[at: place].commits.append(
           CommitInfo(
             version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
             changes: listed, own: isOwn))
       } else {
-        model.folded += 1
+        models[at: place].folded += 1
       }
     }
-    model.touch(model.outbox.drop(reached: model.replica.version))
-    model.note(.commits)
+    models[at: place].touch(models[at: place].outbox.drop(reached: models[at: place].replica.version))
+    models[at: place].note(.commits)
   }
 
   /// Whether commits follow what is here; if not, asks to be caught up with.
   private mutating func fits(
-    _ cursor: CommitCursor, _ index: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
+    _ cursor: CommitCursor, _ place: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
     _ output: inout PeerOutput
   ) -> Bool {
-    let (id, epoch, version) = (models.keys[index], models[at: index].replica.epoch, models[at: index].replica.version)
+    let (id, epoch, version) = (models.keys[place], models[at: place].replica.epoch, models[at: place].replica.version)
     let isOther = cursor.epoch != epoch
     #if MUTANTS
       let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)
@@ -79,30 +80,30 @@ extension Session {
       output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
     }
     if isOther || isPastGap { rejoin(id, now: now, &output) }
-    if isPastGap, !isOther { buffer(frame, id) }
+    if isPastGap, !isOther { buffer(frame, at: place) }
     return !isOther && !isPastGap
   }
 
-  private mutating func buffer(_ frame: UnsafeRawBufferPointer, _ id: String) {
-    guard let bytes = models[id]?.bufferedBytes, bytes + frame.count <= options.maxBufferedBytes else {
+  private mutating func buffer(_ frame: UnsafeRawBufferPointer, at place: Int) {
+    guard models[at: place].bufferedBytes + frame.count <= options.maxBufferedBytes else {
       counters.unbuffered += 1
       return
     }
-    models[id]?.buffered.append(Array(frame))
-    models[id]?.bufferedBytes = bytes + frame.count
+    models[at: place].buffered.append(Array(frame))
+    models[at: place].bufferedBytes += frame.count
   }
 
   /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
   /// committed values.
-  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, in model: inout PeerModel) {
-    if let id = model.outbox.id(of: number), model.outbox.isUndecided(id) {
-      settled.append((id, model.id, .committed(epoch: epoch, version: version)))
-      release(id, in: &model)
+  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at place: Int) {
+    if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(id) {
+      settled.append((id, models[at: place].id, .committed(epoch: epoch, version: version)))
+      release(id, at: place)
     }
     #if MUTANTS
       if Mutant.isOn(.overlayLowerOwn) { return }
     #endif
-    model.touch(model.outbox.hide(upTo: number))
+    models[at: place].touch(models[at: place].outbox.hide(upTo: number))
   }
 
   // MARK: Rescue

@@ -7,78 +7,80 @@ extension Session {
   /// Brings a write that was never sent, or was refused as a conflict, up to what is committed now, and lays down on
   /// what it depends.
   mutating func prepare(
-    _ write: WriteID, now: UInt64, in model: inout PeerModel, _ output: inout PeerOutput
+    _ write: WriteID, now: UInt64, at place: Int, _ output: inout PeerOutput
   ) -> Preparation {
-    guard let pending = model.outbox[write] else { return .ended }
+    guard let pending = models[at: place].outbox[write] else { return .ended }
     guard !pending.rules.isEmpty else {
       // An earlier life wrote it over a write of its own that never was committed: what it saw never was.
-      if isResumed, let field = pending.fieldSeenAlone(in: model.replica) {
-        end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
+      if isResumed, let field = pending.fieldSeenAlone(in: models[at: place].replica) {
+        end(write, as: .conflict(conflict(about: field, at: place)), at: place)
         return .ended
       }
-      return applyOfflineRule(write, now: now, in: &model)
+      return applyOfflineRule(write, now: now, at: place)
     }
-    guard !pending.isAsking, pending.hasArrived(in: model.replica) else { return .waits }
+    guard !pending.isAsking, pending.hasArrived(in: models[at: place].replica) else { return .waits }
     var conditions: [Condition] = []
     for (field, rule) in pending.ruledFields {
       // What it was written on is a write of ours that is still under way: then on what that becomes.
-      guard model.outbox.isFirst(write, over: field) else { return .waits }
-      guard let place = model.replica.place(of: field), let mine = pending.value(of: field) else { continue }
-      let now = model.replica.fields[place]
+      guard models[at: place].outbox.isFirst(write, over: field) else { return .waits }
+      guard let now = models[at: place].replica.field(field), let mine = pending.value(of: field) else { continue }
       let (seen, base) = (pending.seen[field]?.value.known, pending.seen[field]?.base)
       // Where nobody ever wrote, its writer saw the declared default, or a write of ours that came to nothing.
       let isUntouched = now.value == nil && now.version == 0 && pending.seen[field]?.isOwn != true
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
         switch rule {
         case .compareAndSet:
-          end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
+          end(write, as: .conflict(conflict(about: field, at: place)), at: place)
           return .ended
         case .text:
           if let merged = FieldValue.mergedText(base: base, first: now.value, second: mine) {
-            model.outbox.update(write) { $0.replace(field, by: merged) }
+            models[at: place].outbox.update(write) { $0.replace(field, by: merged) }
           }
         case .asked:
           // Others may write faster than it can be answered: then it is never sent, and would be asked for ever.
           guard pending.askings < options.maxMergeAttempts else {
-            end(write, as: .conflict(conflict(about: field, in: model)), in: &model)
+            end(write, as: .conflict(conflict(about: field, at: place)), at: place)
             return .ended
           }
-          model.outbox.update(write) {
+          models[at: place].outbox.update(write) {
             $0.isAsking = true
             $0.askings += 1
           }
           output.add(
-            .merge(write, model: model.id, MergeQuestion(field: field, base: base, mine: mine, theirs: now.value)))
+            .merge(
+              write, model: models[at: place].id, MergeQuestion(field: field, base: base, mine: mine, theirs: now.value)
+            ))
           return .waits
         }
       }
-      model.outbox.update(write) {
+      let epoch = models[at: place].replica.epoch
+      models[at: place].outbox.update(write) {
         $0.seen[field] = .init(
-          value: .value(now.value), epoch: model.replica.epoch, version: now.version, ground: isUntouched ? base : nil)
+          value: .value(now.value), epoch: epoch, version: now.version, ground: isUntouched ? base : nil)
       }
-      conditions.append(Condition(field: field, epoch: model.replica.epoch, version: now.version))
+      conditions.append(Condition(field: field, epoch: epoch, version: now.version))
     }
     #if MUTANTS
       if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }
     #endif
-    model.outbox.update(write) { $0.proposal.conditions = conditions }
+    models[at: place].outbox.update(write) { $0.proposal.conditions = conditions }
     // What is kept must be what is sent.
-    if keeps(model), let sent = model.outbox[write], sent.isRewritten || sent.attempts > 0 {
-      output.add(.keep(.written(sent.kept(in: model.id))))
+    if keeps(modelAt: place), let sent = models[at: place].outbox[write], sent.isRewritten || sent.attempts > 0 {
+      output.add(.keep(.written(sent.kept(in: models[at: place].id))))
       if sent.isVoid { output.add(.keep(.withdrawn(write))) }
-      model.outbox.update(write) { $0.isRewritten = false }
+      models[at: place].outbox.update(write) { $0.isRewritten = false }
     }
     return .ready
   }
 
   /// The answer to `PeerAction.merge`: what the two values become, or nil to give the write up as a conflict.
   public mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
-    for id in models.keys {
-      guard var model = models[id], let pending = model.outbox[write], pending.isAsking else { continue }
+    for place in models.indices {
+      guard let pending = models[at: place].outbox[write], pending.isAsking else { continue }
       if let value {
-        let epoch = model.replica.epoch
-        let version = model.replica.place(of: question.field).map { model.replica.fields[$0].version } ?? 0
-        model.outbox.update(write) {
+        let epoch = models[at: place].replica.epoch
+        let version = models[at: place].replica.field(question.field)?.version ?? 0
+        models[at: place].outbox.update(write) {
           $0.isAsking = false
           $0.replace(question.field, by: value)
           #if MUTANTS
@@ -89,44 +91,44 @@ extension Session {
         }
         #if MUTANTS
           if Mutant.isOn(.trustStaleMerge) {
-            let now = model.replica.place(of: question.field).flatMap { model.replica.fields[$0].value }
-            model.outbox.update(write) {
+            let now = models[at: place].replica.field(question.field)?.value
+            models[at: place].outbox.update(write) {
               $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
             }
           }
         #endif
-        model.touch([question.field])
-        model.note(.local)
+        models[at: place].touch([question.field])
+        models[at: place].note(.local)
       } else {
-        end(write, as: .conflict(conflict(about: question.field, in: model)), in: &model)
+        end(write, as: .conflict(conflict(about: question.field, at: place)), at: place)
       }
-      models[id] = model
       return
     }
   }
 
   /// Whether a write that was refused as a conflict is tried again. Its number is used up; it gets another.
   mutating func triesAgain(
-    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, in model: inout PeerModel, _ output: inout PeerOutput
+    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, at place: Int, _ output: inout PeerOutput
   ) -> Bool {
-    guard let pending = model.outbox[write], pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
+    guard let pending = models[at: place].outbox[write],
+      pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
       pending.attempts < options.maxMergeAttempts, !pending.isVoid
     else { return false }
     counters.merged += 1
-    model.outbox.unnumber(write)
-    model.outbox.update(write) {
+    models[at: place].outbox.unnumber(write)
+    models[at: place].outbox.update(write) {
       $0.attempts += 1
       $0.proposal.conditions = []
       $0.waitsFor = (epoch, conflict.version)
       // A later write of ours may have hidden it, as something that the hub had taken.
       $0.isHidden = false
     }
-    noteUnnumbered(write, in: model, &output)
+    noteUnnumbered(write, at: place, &output)
     return true
   }
 
-  private func conflict(about field: String, in model: PeerModel) -> Conflict {
-    let known = model.replica.place(of: field).map { model.replica.fields[$0] }
+  private func conflict(about field: String, at place: Int) -> Conflict {
+    let known = models[at: place].replica.field(field)
     return Conflict(
       field: field, version: known?.version ?? 0, origin: known?.origin ?? .none, ageMilliseconds: 0,
       value: known?.value)
@@ -134,25 +136,25 @@ extension Session {
 
   /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
   /// as compare-and-set on what its writer saw (DESIGN §5).
-  private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, in model: inout PeerModel) -> Preparation {
-    guard let pending = model.outbox[write], pending.proposal.isPlainSet, !model.isEphemeral,
+  private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at place: Int) -> Preparation {
+    guard let pending = models[at: place].outbox[write], pending.proposal.isPlainSet, !models[at: place].isEphemeral,
       pending.isOld || now >= pending.writtenAt + options.offlineMilliseconds
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
-      guard let seen = pending.seen[name], let place = model.replica.place(of: name) else { return false }
-      let field = model.replica.fields[place]
+      guard let seen = pending.seen[name], let field = models[at: place].replica.field(name) else { return false }
       // What we ourselves, or our earlier lives, committed meanwhile was written before this.
       guard field.origin.tag != identity.tag, !earlierTags.contains(field.origin.tag) else { return false }
-      return seen.epoch == model.replica.epoch ? field.version > seen.version : !seen.value.isSame(as: field.value)
+      return seen.epoch == models[at: place].replica.epoch
+        ? field.version > seen.version : !seen.value.isSame(as: field.value)
     }
     if changed.contains(where: { pending.offline[$0] == .drops }) {
-      end(write, as: .expired, in: &model)
+      end(write, as: .expired, at: place)
       return .ended
     }
     // One field that others changed decides for the whole proposal.
     if let field = changed.first(where: { pending.offline[$0] != .wins }), let seen = pending.seen[field] {
       let condition = Condition(field: field, epoch: seen.epoch, version: seen.version)
-      model.outbox.update(write) { $0.proposal.conditions = [condition] }
+      models[at: place].outbox.update(write) { $0.proposal.conditions = [condition] }
     }
     return .ready
   }

@@ -7,7 +7,9 @@ extension Session {
 
   /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
   /// long as the hub's process.
-  func life(of line: String, in epoch: Epoch) -> Epoch { models[line]?.isEphemeral == true ? Epoch(start) : epoch }
+  func life(of line: String, in epoch: Epoch) -> Epoch {
+    models.place(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
+  }
 
   /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
   /// Where it has not, nothing happens there.
@@ -29,6 +31,9 @@ extension Session {
     in id: String, now: UInt64, _ output: inout PeerOutput, where isMissing: (String, FieldValue) -> Bool
   ) {
     guard let model = models[id] else { return }
+    #if MUTANTS
+      if Mutant.isOn(.neverClaim) { return }
+    #endif
     for (field, value) in model.claims.sorted(by: { $0.key < $1.key })
     where !model.outbox.isUndecided(field) && isMissing(field, value) {
       // Nobody waits for its outcome. Where there is no room for it now, there is later.
@@ -58,10 +63,13 @@ extension PeerModel {
     }
   }
 
-  /// A write came to nothing: what it claimed is somebody else's, or nobody's.
-  mutating func disclaim(_ write: WriteID) {
-    for operation in outbox[write]?.proposal.operations ?? [] where claims[operation.field] == operation.value {
-      claims[operation.field] = nil
+  /// A write came to nothing and is taken out: of its fields this peer claims what it wrote there besides, or has.
+  mutating func claimBelow(_ write: Pending, as tag: Tag) {
+    let isClear = write.proposal.operations.contains { $0.verb == .clear }
+    for field in write.overlay.map(\.field) + (isClear ? [Names.me] : [])
+    where !field.hasPrefix(Names.presencePrefix) {
+      let own = replica.value(of: field, ifOf: tag)
+      claims[field] = outbox.isPending(field) ? outbox.shown(field, over: own) : own
     }
   }
 }
@@ -69,12 +77,18 @@ extension PeerModel {
 extension Replica {
   /// Whether a field of an ephemeral line has the value that its peer claims.
   func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
+    let own = self.value(of: field, ifOf: tag)
+    return field == Names.me ? own?.jsonIfValid == value.jsonIfValid : own == value
+  }
+
+  /// What a peer has in a field of an ephemeral line; nil: nothing, or it is another's.
+  func value(of field: String, ifOf tag: Tag) -> FieldValue? {
     guard field == Names.me else {
-      return place(of: field).map { fields[$0].origin.tag == tag && fields[$0].value == value } ?? false
+      return place(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
     }
     // What a peer says stands in the field of its place.
-    let own = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
+    let place = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
       .first { $0["tag"] == .string(tag.description) }
-    return own?["says"] == value.jsonIfValid
+    return place?["says"].map { FieldValue(json: $0) }
   }
 }

@@ -14,7 +14,7 @@ struct CarriedWrite: Sendable {
 
 extension Session {
   /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
-  func keeps(_ model: PeerModel) -> Bool { keepsOutbox && !model.isEphemeral }
+  func keeps(modelAt place: Int) -> Bool { keepsOutbox && !models[at: place].isEphemeral }
 
   mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
     guard keepsOutbox else { return }
@@ -29,21 +29,21 @@ extension Session {
   }
 
   /// Gives the write the next number, and has that noted before it leaves (R3).
-  func number(_ write: WriteID, in model: inout PeerModel, _ output: inout PeerOutput) -> ProposalNumber {
-    let number = model.outbox.number(write)
-    noteNumber(of: write, in: model, &output)
+  mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
+    let number = models[at: place].outbox.number(write)
+    noteNumber(of: write, at: place, &output)
     return number
   }
 
   /// Its number is used up, and it goes again by its rules: a later life, which has none, sends it only on what its
   /// writer saw.
-  func noteUnnumbered(_ write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
-    guard keeps(model), let pending = model.outbox[write] else { return }
-    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: model.id).proposal.conditions)))
+  func noteUnnumbered(_ write: WriteID, at place: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
+    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: place].id).proposal.conditions)))
   }
 
-  func noteNumber(of write: WriteID, in model: PeerModel, _ output: inout PeerOutput) {
-    guard keeps(model), let pending = model.outbox[write] else { return }
+  func noteNumber(of write: WriteID, at place: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
     #if MUTANTS
       if Mutant.isOn(.numberUnkept) { return }
     #endif
@@ -89,16 +89,17 @@ extension Session {
   /// confirmed since: that such a write was decided is all that can still be known.
   mutating func endUnanswered() {
     for id in models.keys.sorted() {
-      guard var model = models[id], model.isCurrent,
-        beatsSeen >= model.currentSince + SessionOptions.beatsWithoutAnswer
+      guard let place = models.place(of: id), models[at: place].isCurrent,
+        beatsSeen >= models[at: place].currentSince + SessionOptions.beatsWithoutAnswer
       else { continue }
-      for write in model.outbox.order {
-        guard let pending = model.outbox[write], pending.number != nil, pending.isHidden, pending.isUndecided else {
+      for write in models[at: place].outbox.order {
+        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isHidden,
+          pending.isUndecided
+        else {
           continue
         }
-        end(write, as: .unknown("it was decided, and its outcome told to another process"), in: &model)
+        end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)
       }
-      models[id] = model
     }
   }
 
@@ -129,16 +130,15 @@ extension Session {
   public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
-    guard var model = models[id], model.outbox[write] != nil else { return }
+    guard let place = models.place(of: id), models[at: place].outbox[write] != nil else { return }
     if case .committed(let epoch, let version) = outcome,
-      epoch != model.replica.epoch || version > model.replica.version
+      epoch != models[at: place].replica.epoch || version > models[at: place].replica.version
     {
-      model.outbox.decide(write, at: version)
+      models[at: place].outbox.decide(write, at: version)
     } else {
-      release(write, in: &model)
+      release(write, at: place)
     }
-    model.note(.outcome)
-    models[id] = model
+    models[at: place].note(.outcome)
   }
 
   mutating func layCarried(over id: String) {
@@ -151,8 +151,8 @@ extension Session {
   }
 
   /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
-  func noteEarlier(_ tag: Tag, _ number: ProposalNumber, in model: inout PeerModel) {
-    model.touch(model.outbox.hide(carriedBy: tag, upTo: number))
+  mutating func noteEarlier(_ tag: Tag, _ number: ProposalNumber, at place: Int) {
+    models[at: place].touch(models[at: place].outbox.hide(carriedBy: tag, upTo: number))
   }
 
   /// Whether it waited so long that it yields to what others wrote. Without a time, or with one that lies ahead: yes.

@@ -41,16 +41,16 @@ extension Session {
     lastBeat = 0
     owingReports.removeAll()
     for id in barriers.keys { barriers[id]?.request = nil }
-    for id in models.keys {
-      if models[id]?.isCurrent == true { models[id]?.staleSince = lastHeard }
-      models[id]?.joining = .idle
-      models[id]?.asked.removeAll()
-      models[id]?.healed = 0
-      models[id]?.topic = nil
-      models[id]?.chunks.removeAll()
-      models[id]?.buffered.removeAll()
-      models[id]?.bufferedBytes = 0
-      models[id]?.sendsFrom = 0
+    for place in models.indices {
+      if models[at: place].isCurrent { models[at: place].staleSince = lastHeard }
+      models[at: place].joining = .idle
+      models[at: place].asked.removeAll()
+      models[at: place].healed = 0
+      models[at: place].topic = nil
+      models[at: place].chunks.removeAll()
+      models[at: place].buffered.removeAll()
+      models[at: place].bufferedBytes = 0
+      models[at: place].sendsFrom = 0
     }
   }
 
@@ -87,13 +87,12 @@ extension Session {
   }
 
   mutating func settleAll(in id: String, as outcome: Outcome) {
-    guard var model = models[id] else { return }
-    for write in model.outbox.order where model.outbox[write]?.carried == nil {
-      if model.outbox.isUndecided(write) { settled.append((write, id, outcome)) }
-      model.touch(model.outbox.remove(write))
+    guard let place = models.place(of: id) else { return }
+    for write in models[at: place].outbox.order where models[at: place].outbox[write]?.carried == nil {
+      if models[at: place].outbox.isUndecided(write) { settled.append((write, id, outcome)) }
+      models[at: place].touch(models[at: place].outbox.remove(write))
     }
-    model.note(.detached)
-    models[id] = model
+    models[at: place].note(.detached)
   }
 
   // MARK: Welcome
@@ -115,11 +114,9 @@ extension Session {
     }
     epoch = welcome.epoch
     wasWelcomed = true
-    for id in models.keys {
-      models[id]?.replica.forgetIDs()
-      if let order = models[id]?.outbox.order {
-        for write in order { models[id]?.outbox.update(write) { $0.needsSending = true } }
-      }
+    for place in models.indices {
+      models[at: place].replica.forgetIDs()
+      models[at: place].outbox.sendAllAgain()
     }
     claimAgain(now: now, &output)
     move(to: .live, &output)
@@ -136,10 +133,9 @@ extension Session {
     epoch = nil
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
       settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
-      guard var model = models[id] else { continue }
-      model.turn(from: old, to: new)
-      model.note(.detached)
-      models[id] = model
+      guard let place = models.place(of: id) else { continue }
+      models[at: place].turn(from: old, to: new)
+      models[at: place].note(.detached)
     }
   }
 
@@ -148,22 +144,23 @@ extension Session {
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
     output.add(.notice(.unknownIdentity))
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
-      guard var model = models[id] else { continue }
-      for write in model.outbox.order {
-        guard let pending = model.outbox[write], pending.number != nil, pending.isUndecided else { continue }
+      guard let place = models.place(of: id) else { continue }
+      for write in models[at: place].outbox.order {
+        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
+          continue
+        }
         if pending.isRepeatable {
-          model.outbox.unnumber(write)
-          model.outbox.update(write) { $0.proposal.conditions = [] }
-          noteUnnumbered(write, in: model, &output)
+          models[at: place].outbox.unnumber(write)
+          models[at: place].outbox.update(write) { $0.proposal.conditions = [] }
+          noteUnnumbered(write, at: place, &output)
         } else if pending.proposal.isPlainSet {
-          model.outbox.unnumber(write)
-          model.outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
-          noteNumber(of: write, in: model, &output)
+          models[at: place].outbox.unnumber(write)
+          models[at: place].outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
+          noteNumber(of: write, at: place, &output)
         } else {
-          end(write, as: .unknown("the hub has forgotten this peer"), in: &model)
+          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
         }
       }
-      models[id] = model
     }
   }
 
@@ -177,7 +174,7 @@ extension Session {
 
   /// When `tick` is due.
   public var nextDeadline: UInt64 {
-    min(linkDeadline, barriers.values.lazy.map(\.endsAt).min() ?? .max)
+    barriers.isEmpty ? linkDeadline : barriers.values.reduce(linkDeadline) { min($0, $1.endsAt) }
   }
 
   private var linkDeadline: UInt64 {

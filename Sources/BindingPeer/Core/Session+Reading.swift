@@ -51,7 +51,13 @@ extension Session {
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .judge(let judge):
-      if let id = topics[judge.topic] { output.add(.judge(model: id, judge)) }
+      guard let id = topics[judge.topic] else { return }
+      // The process that owned the model is no more; only what it left is still sent under its name.
+      if isResumed {
+        answer(judge, refusing: nil, now: now, into: &output)
+      } else {
+        output.add(.judge(model: id, judge))
+      }
     case .awaited(let awaited): take(awaited, &output)
     case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
     case .welcome, .error, .commits, .statusReport: break
@@ -72,139 +78,130 @@ extension Session {
   // MARK: Joins
 
   private mutating func take(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
-    guard assigned.session == sessionID, let model = models[assigned.model] else { return }
-    guard model.topic != assigned.topic else { return }
-    if let old = model.topic {
+    guard assigned.session == sessionID, let place = models.place(of: assigned.model) else { return }
+    guard models[at: place].topic != assigned.topic else { return }
+    if let old = models[at: place].topic {
       topics[old] = nil
       output.add(.unsubscribe(old))
     }
-    models[assigned.model]?.topic = assigned.topic
+    models[at: place].topic = assigned.topic
     topics[assigned.topic] = assigned.model
     output.add(.subscribe(assigned.topic))
   }
 
   private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
-    guard joined.session == sessionID, var model = models[joined.model], model.request == joined.request else { return }
-    if !model.isEphemeral { epoch = joined.epoch }
+    guard joined.session == sessionID, let place = models.place(of: joined.model),
+      models[at: place].request == joined.request
+    else { return }
+    if !models[at: place].isEphemeral { epoch = joined.epoch }
     let isNothingMissing =
-      model.replica.version == joined.version && (joined.version == 0 || model.replica.epoch == joined.epoch)
+      models[at: place].replica.version == joined.version
+      && (joined.version == 0 || models[at: place].replica.epoch == joined.epoch)
     if joined.follows == .nothing, !isNothingMissing {
       // The hub believes that there is nothing to add to what we do not have: start from nothing.
-      model.replica.reach(0, epoch: 0)
-      models[joined.model] = model
+      models[at: place].replica.reach(0, epoch: 0)
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
-      if model.replica.epoch != joined.epoch { model.touch(model.outbox.unhide()) }
-      model.replica.reach(joined.version, epoch: joined.epoch)
-      model.touch(model.outbox.hide(upTo: joined.mark))
-      models[joined.model] = model
-      becomeCurrent(joined.model, now: now, &output)
+      if models[at: place].replica.epoch != joined.epoch { models[at: place].touch(models[at: place].outbox.unhide()) }
+      models[at: place].replica.reach(joined.version, epoch: joined.epoch)
+      models[at: place].touch(models[at: place].outbox.hide(upTo: joined.mark))
+      becomeCurrent(at: place, now: now, &output)
     } else {
-      model.joining = .catchingUp(request: joined.request, at: now)
-      model.chunks.removeAll()
-      models[joined.model] = model
+      models[at: place].joining = .catchingUp(request: joined.request, at: now)
+      models[at: place].chunks.removeAll()
     }
   }
 
   private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
     guard let place = models.indices.first(where: { models[at: $0].request == chunk.request }),
-      case let id = models.keys[place], chunk.session == sessionID,
-      var model = models[id], case .catchingUp = model.joining, chunk.chunk == UInt32(model.chunks.count)
+      chunk.session == sessionID, case .catchingUp = models[at: place].joining,
+      chunk.chunk == UInt32(models[at: place].chunks.count)
     else { return }
-    model.joining = .catchingUp(request: chunk.request, at: now)
-    model.chunks.append(chunk)
+    models[at: place].joining = .catchingUp(request: chunk.request, at: now)
+    models[at: place].chunks.append(chunk)
     #if MUTANTS
       if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
-        models[id] = model
-        return apply(model.chunks, to: id) ? becomeCurrent(id, now: now, &output) : ()
+        return apply(models[at: place].chunks, at: place) ? becomeCurrent(at: place, now: now, &output) : ()
       }
     #endif
-    guard chunk.isLast else {
-      models[id] = model
-      return
-    }
-    let chunks = model.chunks
-    model.chunks.removeAll()
-    let isRepair = model.replica.version > 0
-    models[id] = model
-    let settledBefore = settled.count
-    guard apply(chunks, to: id) else {
-      settled.removeLast(settled.count - settledBefore)
+    guard chunk.isLast else { return }
+    let chunks = models[at: place].chunks
+    models[at: place].chunks.removeAll()
+    let isRepair = models[at: place].replica.version > 0
+    guard apply(chunks, at: place) else {
       // It does not fit what is here: start from nothing.
-      models[id]?.replica.reach(0, epoch: 0)
-      models[id]?.replica.forgetIDs()
-      return askToJoin([id], now: now, &output)
+      models[at: place].replica.reach(0, epoch: 0)
+      models[at: place].replica.forgetIDs()
+      return askToJoin([models.keys[place]], now: now, &output)
     }
     if chunk.form == .delta { counters.deltas += 1 } else { counters.snapshots += 1 }
     if isRepair {
       let commits = chunk.version - min(chunk.version, chunk.previous)
-      output.add(.notice(.healed(model: id, form: chunk.form, commits: commits)))
+      output.add(.notice(.healed(model: models.keys[place], form: chunk.form, commits: commits)))
     }
-    becomeCurrent(id, now: now, &output)
+    becomeCurrent(at: place, now: now, &output)
   }
 
   /// Applies a whole catch-up. False if names are missing or a delta begins beyond what is here.
-  private mutating func apply(_ chunks: [CatchupChunk], to id: String) -> Bool {
-    guard var model = models[id], let last = chunks.last else { return false }
-    let from = model.replica.version
-    let isOtherLife = last.epoch != model.replica.epoch
+  private mutating func apply(_ chunks: [CatchupChunk], at place: Int) -> Bool {
+    guard let last = chunks.last else { return false }
+    let from = models[at: place].replica.version
+    let isOtherLife = last.epoch != models[at: place].replica.epoch
     if last.form == .delta {
-      guard last.epoch == model.replica.epoch, last.previous <= from else { return false }
+      guard last.epoch == models[at: place].replica.epoch, last.previous <= from else { return false }
     }
+    guard models[at: place].replica.knowsFields(of: chunks) else { return false }
     for chunk in chunks {
       for (offset, name) in chunk.names.names.enumerated() {
-        guard model.replica.learn(name, as: chunk.names.first + FieldID(offset)) else { return false }
+        _ = models[at: place].replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherLife { model.touch(model.outbox.unhide()) }
+    if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
     var named: Swift.Set<Int> = []
     for chunk in chunks {
       for entry in chunk.entries {
-        guard let place = model.replica.place(ofID: entry.field), Int(entry.origin) < chunk.origins.count else {
-          return false
-        }
-        named.insert(place)
+        guard let field = models[at: place].replica.place(ofID: entry.field) else { continue }
+        named.insert(field)
         let origin = chunk.origins[Int(entry.origin)]
-        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, in: &model) }
-        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, in: &model) }
+        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: place) }
+        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: place) }
         guard last.form == .snapshot || entry.version > from else { continue }
-        model.replica.commit(
-          entry.value, at: place, version: entry.version, origin: origin, number: entry.number, time: entry.time)
+        models[at: place].replica.commit(
+          entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
       }
     }
-    if last.form == .snapshot { model.replica.removeAll(but: named, version: last.version) }
-    model.replica.reach(last.version, epoch: last.epoch)
+    if last.form == .snapshot { models[at: place].replica.removeAll(but: named, version: last.version) }
+    models[at: place].replica.reach(last.version, epoch: last.epoch)
     #if MUTANTS
       let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark
     #else
       let mark = last.mark
     #endif
-    model.touch(model.outbox.hide(upTo: mark))
+    models[at: place].touch(models[at: place].outbox.hide(upTo: mark))
     // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
     let reached: Version = isOtherLife ? .max : last.version
-    model.touch(model.outbox.drop(reached: reached))
-    model.note(last.form == .delta ? .delta(from: from) : .snapshot)
-    model.folded += last.version - min(last.version, last.form == .delta ? from : 0)
-    models[id] = model
+    models[at: place].touch(models[at: place].outbox.drop(reached: reached))
+    models[at: place].note(last.form == .delta ? .delta(from: from) : .snapshot)
+    models[at: place].folded += last.version - min(last.version, last.form == .delta ? from : 0)
     return true
   }
 
   /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
-  private mutating func becomeCurrent(_ id: String, now: UInt64, _ output: inout PeerOutput) {
-    guard var model = models[id] else { return }
-    model.joining = .current
-    model.currentSince = beatsSeen
-    model.note(.outcome)
+  private mutating func becomeCurrent(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    models[at: place].joining = .current
+    models[at: place].currentSince = beatsSeen
+    models[at: place].note(.outcome)
     #if MUTANTS
-      if Mutant.isOn(.renumberResent) { for write in model.outbox.order { model.outbox.unnumber(write) } }
+      if Mutant.isOn(.renumberResent) {
+        for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
+      }
     #endif
-    let buffered = model.buffered
-    model.buffered.removeAll()
-    model.bufferedBytes = 0
-    for write in model.outbox.order { model.outbox.update(write) { $0.needsSending = true } }
-    models[id] = model
-    noteHealed(id)
-    guard let topic = model.topic else { return }
+    let buffered = models[at: place].buffered
+    models[at: place].buffered.removeAll()
+    models[at: place].bufferedBytes = 0
+    models[at: place].outbox.sendAllAgain()
+    noteHealed(at: place)
+    guard let topic = models[at: place].topic else { return }
     for frame in buffered {
       frame.withUnsafeBytes { bytes in
         var reader = WireReader(bytes)
@@ -216,7 +213,7 @@ extension Session {
 
   /// Asks to be caught up with from what is here.
   mutating func rejoin(_ id: String, now: UInt64, _ output: inout PeerOutput) {
-    guard models[id]?.isCurrent == true else { return }
+    guard let place = models.place(of: id), models[at: place].isCurrent else { return }
     askToJoin([id], now: now, &output)
   }
 
@@ -236,8 +233,8 @@ extension Session {
       guard mine != digest else { return }
       counters.divergences += 1
       output.add(.notice(.diverged(model: id, version: version)))
-      models[id]?.replica.reach(0, epoch: 0)
-      models[id]?.isHealing = true
+      models[at: index].replica.reach(0, epoch: 0)
+      models[at: index].isHealing = true
       rejoin(id, now: now, &output)
     }
   }

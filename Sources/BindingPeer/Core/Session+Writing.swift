@@ -17,76 +17,70 @@ extension Session {
     guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
       outboxBytes - freed + bytes <= options.maxOutboxBytes
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
-    guard var model = lend(id) else { throw .notJoined(model: id) }
     outboxWrites -= replacedWrites.count
     outboxBytes -= freed
-    let replacedPending = replacedWrites.compactMap { model.outbox[$0] }
+    let replacedPending = replacedWrites.compactMap { models[at: place].outbox[$0] }
     for replaced in replacedWrites {
       settled.append((replaced, id, .superseded))
-      release(replaced, in: &model)
+      release(replaced, at: place)
     }
     lastWrite += 1
     let write = WriteID(rawValue: lastWrite)
     var overlay: [FieldOperation] = []
     for operation in proposal.operations {
       if operation.verb == .clear {
-        overlay += model.replica.fields.map { FieldOperation(.delete, $0.name) }
+        overlay += models[at: place].replica.fields.map { FieldOperation(.delete, $0.name) }
       } else {
         overlay.append(operation)
       }
     }
     var seen: [String: Pending.Seen] = [:]
     for operation in overlay {
-      let place = model.replica.placeMade(for: operation.field)
-      let field = model.replica.fields[place]
-      seen[operation.field] = .init(value: .value(field.value), epoch: model.replica.epoch, version: field.version)
+      seen[operation.field] = models[at: place].replica.sight(of: operation.field)
     }
     var pending = Pending(
       id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
       rules: rules.mapValues(\.rule), offline: offline)
     for (field, ruled) in rules {
-      pending.stand(field, on: ruled, inPlaceOf: replacedPending, isOwn: model.outbox.isPending(field))
+      pending.stand(field, on: ruled, inPlaceOf: replacedPending, isOwn: models[at: place].outbox.isPending(field))
     }
-    model.outbox.append(pending)
+    models[at: place].outbox.append(pending)
     #if MUTANTS
-      let isKept = keeps(model) && !Mutant.isOn(.writeUnkept)
+      let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)
     #else
-      let isKept = keeps(model)
+      let isKept = keeps(modelAt: place)
     #endif
     if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
-    if model.isEphemeral { model.claim(proposal) }
+    if models[at: place].isEphemeral { models[at: place].claim(proposal) }
     outboxWrites += 1
     outboxBytes += bytes
-    model.touch(overlay.map(\.field))
-    model.note(.local)
-    model.localHops = max(model.localHops, proposal.hops)
-    giveBack(&model)
+    models[at: place].touch(overlay.map(\.field))
+    models[at: place].note(.local)
+    models[at: place].localHops = max(models[at: place].localHops, proposal.hops)
     return write
   }
 
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
-    for id in models.keys {
-      guard var model = models[id], let pending = model.outbox[write], pending.isUndecided, pending.carried == nil
-      else { continue }
+    for place in models.indices {
+      guard let pending = models[at: place].outbox[write], pending.isUndecided, pending.carried == nil else { continue }
       if pending.number == nil {
-        end(write, as: .expired, in: &model)
+        end(write, as: .expired, at: place)
       } else {
-        model.outbox.update(write) {
+        models[at: place].outbox.update(write) {
           $0.isVoid = true
           $0.needsSending = true
         }
-        if keeps(model) { output.add(.keep(.withdrawn(write))) }
+        if keeps(modelAt: place) { output.add(.keep(.withdrawn(write))) }
       }
-      models[id] = model
       return true
     }
     return false
   }
 
   /// Takes a write out of its outbox.
-  mutating func release(_ write: WriteID, in model: inout PeerModel) {
-    model.touch(model.outbox.remove(write))
+  mutating func release(_ write: WriteID, at place: Int) {
+    models[at: place].touch(models[at: place].outbox.remove(write))
   }
 
   // MARK: Outcomes
@@ -97,78 +91,81 @@ extension Session {
       return
     }
     for outcome in outcomes.outcomes {
-      guard let id = topics[outcome.topic] else { continue }
+      guard let id = topics[outcome.topic], let place = models.place(of: id) else { continue }
       let epoch = life(of: id, in: outcomes.epoch)
-      guard var model = lend(id) else { continue }
       switch outcome.rest {
       case .committed(let count, let version):
         for offset in 0..<UInt32(count) {
-          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, in: &model)
+          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: place)
         }
-      case .kept: end(outcome.number, as: .kept, in: &model)
-      case .refused(let refusal): end(outcome.number, as: .refused(refusal), in: &model)
+      case .kept: end(outcome.number, as: .kept, at: place)
+      case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
       case .conflict(let conflict):
-        if let write = model.outbox.id(of: outcome.number), model.outbox.isUndecided(write),
-          triesAgain(write, after: conflict, epoch, in: &model, &output)
+        if let write = models[at: place].outbox.id(of: outcome.number), models[at: place].outbox.isUndecided(write),
+          triesAgain(write, after: conflict, epoch, at: place, &output)
         {
           break
         }
-        end(outcome.number, as: .conflict(conflict), in: &model)
-      case .expired: end(outcome.number, as: .expired, in: &model)
-      case .unknown: end(outcome.number, as: .unknown("the hub no longer knows what became of it"), in: &model)
+        end(outcome.number, as: .conflict(conflict), at: place)
+      case .expired: end(outcome.number, as: .expired, at: place)
+      case .unknown: end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
       case .hold(let code, let pause):
         counters.holds += 1
-        model.sendsFrom = max(model.sendsFrom, now + UInt64(pause))
-        if let write = model.outbox.id(of: outcome.number) {
+        models[at: place].sendsFrom = max(models[at: place].sendsFrom, now + UInt64(pause))
+        if let write = models[at: place].outbox.id(of: outcome.number) {
           holds.append((write, id, code))
-          sendAgain(from: outcome.number, in: &model)
+          sendAgain(from: outcome.number, at: place)
         }
       case .expected(let next):
-        sendAgain(from: next, in: &model)
-        if model.outbox.id(of: next) == nil, model.outbox.inFlight > 0, model.isCurrent {
-          giveBack(&model)
+        sendAgain(from: next, at: place)
+        if models[at: place].outbox.id(of: next) == nil, models[at: place].outbox.inFlight > 0,
+          models[at: place].isCurrent
+        {
           rejoin(id, now: now, &output)
-          continue
         }
       }
-      giveBack(&model)
     }
   }
 
-  private func sendAgain(from number: ProposalNumber, in model: inout PeerModel) {
-    for write in model.outbox.order {
-      model.outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
+  private mutating func sendAgain(from number: ProposalNumber, at place: Int) {
+    for write in models[at: place].outbox.order {
+      models[at: place].outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
     }
   }
 
   /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
   private mutating func acknowledge(
-    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, in model: inout PeerModel
+    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at place: Int
   ) {
-    guard let write = model.outbox.id(of: number), model.outbox.isUndecided(write) else { return }
-    settled.append((write, model.id, .committed(epoch: epoch, version: version)))
-    #if MUTANTS
-      if Mutant.isOn(.dropAcknowledged) { release(write, in: &model) }
-    #endif
-    if epoch == model.replica.epoch && version <= model.replica.version {
-      release(write, in: &model)
-    } else {
-      model.outbox.decide(write, at: version)
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+      return
     }
-    model.note(.outcome)
+    settled.append((write, models[at: place].id, .committed(epoch: epoch, version: version)))
+    #if MUTANTS
+      if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }
+    #endif
+    if epoch == models[at: place].replica.epoch && version <= models[at: place].replica.version {
+      release(write, at: place)
+    } else {
+      models[at: place].outbox.decide(write, at: version)
+    }
+    models[at: place].note(.outcome)
   }
 
-  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, in model: inout PeerModel) {
-    guard let write = model.outbox.id(of: number), model.outbox.isUndecided(write) else { return }
-    end(write, as: outcome, in: &model)
+  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at place: Int) {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+      return
+    }
+    end(write, as: outcome, at: place)
   }
 
   /// The write has its outcome, and no longer lies over the committed values.
-  mutating func end(_ write: WriteID, as outcome: Outcome, in model: inout PeerModel) {
-    if model.isEphemeral, outcome != .kept { model.disclaim(write) }
-    settled.append((write, model.id, outcome))
-    release(write, in: &model)
-    model.note(.outcome)
+  mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
+    let undone = models[at: place].isEphemeral && outcome != .kept ? models[at: place].outbox[write] : nil
+    settled.append((write, models[at: place].id, outcome))
+    release(write, at: place)
+    if let undone { models[at: place].claimBelow(undone, as: identity.tag) }
+    models[at: place].note(.outcome)
   }
 
   // MARK: Ending a drain
@@ -212,10 +209,8 @@ extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
     if isKeepingBehind { return entries }
-    for id in models.keys.sorted() {
-      guard let place = models.place(of: id), let topic = models[at: place].topic, models[at: place].isCurrent else {
-        continue
-      }
+    for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
+      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
       let (confirmed, version) = (models[at: place].outbox.lowestUndecided - 1, models[at: place].replica.version)
       guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
       models[at: place].toldConfirmed = confirmed
@@ -237,16 +232,15 @@ extension Session {
     }
     for id in due {
       guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      let writes = models[at: place].outbox.toSend
-      guard !writes.isEmpty, var model = lend(id) else {
+      guard models[at: place].outbox.mayBeDue else {
         models[at: place].sendsFrom = 0
         continue
       }
-      writes: for write in writes {
-        let earlier = model.outbox.number(of: write)
+      writes: for write in models[at: place].outbox.toSend(room: limits.maxUndecided) {
+        let earlier = models[at: place].outbox.number(of: write)
         if earlier == nil {
           guard inFlight < limits.maxUndecided else { break }
-          switch prepare(write, now: now, in: &model, &output) {
+          switch prepare(write, now: now, at: place, &output) {
           case .ready: break
           case .ended: continue
           // What comes after it waits too: a peer's writes to a model arrive in their order.
@@ -256,28 +250,27 @@ extension Session {
         } else {
           counters.resent += 1
         }
-        let number = earlier ?? number(write, in: &model, &output)
-        model.outbox.update(write) {
+        let number = earlier ?? number(write, at: place, &output)
+        models[at: place].outbox.update(write) {
           $0.needsSending = false
           $0.sentAtBeat = beatsSeen
         }
-        guard let sent = model.outbox[write] else { continue }
+        guard let sent = models[at: place].outbox[write] else { continue }
         if bytes + sent.bytes > limits.maxProposalBytes || batch.count == 4_096 {
           say(.propose(batch), now: now, &output)
           batch.removeAll()
           bytes = 0
         }
-        batch.append(numbered(sent, number, topic, confirmed: model.outbox.lowestUndecided - 1, in: model))
+        batch.append(numbered(sent, number, topic, confirmed: models[at: place].outbox.lowestUndecided - 1, at: place))
         bytes += sent.bytes
       }
-      model.sendsFrom = 0
-      giveBack(&model)
+      models[at: place].sendsFrom = 0
     }
     if !batch.isEmpty { say(.propose(batch), now: now, &output) }
   }
 
   private func numbered(
-    _ write: Pending, _ number: ProposalNumber, _ topic: Topic, confirmed: ProposalNumber, in model: PeerModel
+    _ write: Pending, _ number: ProposalNumber, _ topic: Topic, confirmed: ProposalNumber, at place: Int
   ) -> NumberedProposal {
     NumberedProposal(
       topic: topic, number: number, confirmed: confirmed, isVoid: write.isVoid, hops: write.proposal.hops,
@@ -288,7 +281,8 @@ extension Session {
       operations: write.proposal.operations.map {
         WireOperation(
           verb: $0.verb,
-          field: $0.verb == .clear ? .id(0) : model.replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
+          field: $0.verb == .clear
+            ? .id(0) : models[at: place].replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
           value: $0.value)
       })
   }

@@ -201,21 +201,6 @@ public struct Session: Sendable {
     return ids
   }
 
-  /// Takes a model out to change it without copying it first; `giveBack` brings it back. Until then nothing else may
-  /// ask for it.
-  mutating func lend(_ id: String) -> PeerModel? {
-    guard let place = models.place(of: id) else { return nil }
-    var model = PeerModel.lent
-    swap(&model, &models[at: place])
-    return model
-  }
-
-  /// Brings a model back that was lent.
-  mutating func giveBack(_ model: inout PeerModel) {
-    guard let place = models.place(of: model.id) else { return }
-    swap(&model, &models[at: place])
-  }
-
   mutating func forget(_ id: String, _ output: inout PeerOutput) {
     guard let model = models.removeValue(forKey: id) else { return }
     endBarriers(of: id, &output)

@@ -62,7 +62,9 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     defer { lock.unlock() }
     isRunning = false
     switch result {
-    case .success(let frames): left = max(frames.walFrameCount - frames.checkpointedFrameCount, 0)
+    case .success(let frames):
+      // SQLite counts the log as it was when the checkpoint began; what came since is what was noted since.
+      left = max(frames.walFrameCount - frames.checkpointedFrameCount, 0) + waiting / 4_096
     case .failure(let error): if !Checkpoints.mayFail(error) { failure = error }
     }
   }

@@ -144,10 +144,10 @@ extension SQLiteStore {
 
   private func checkpoint() throws(StoreError) {
     if let failure = checkpoints.takeFailure() { throw StoreError(failure, in: path) }
-    checkpoints.start(after: limits.checkpointBytes)
     // What was written while one ran, another brings in; the last little is brought in here, where nothing is written
-    // meanwhile: then the log begins anew. Somebody who reads keeps it from that, so they are not many.
-    guard let left = checkpoints.takeLeft(), left > 0 else { return }
+    // meanwhile: then the log begins anew. Somebody who reads keeps it from that, so they are not many. None is begun
+    // before that: while one runs nothing can be brought in here, and the log would only grow.
+    guard let left = checkpoints.takeLeft(), left > 0 else { return checkpoints.start(after: limits.checkpointBytes) }
     upkeepWork.checkpoints = left < 512 ? 0 : upkeepWork.checkpoints + 1
     if upkeepWork.checkpoints == 1 { return checkpoints.start(after: 0) }
     upkeepWork.checkpoints = 0

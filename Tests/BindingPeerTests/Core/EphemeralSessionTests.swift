@@ -97,6 +97,22 @@ struct EphemeralSessionTests {
     #expect(bench.hub(bench.beat(2)).proposals.count == 1)
   }
 
+  @Test(
+    "what was there before a write that came to nothing is claimed as before",
+    arguments: [.expired, .refused(Refusal(.doesNotFit, "too much"))] as [WireOutcome.Rest])
+  func claimsBelow(end: WireOutcome.Rest) throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    _ = try say(&bench, "cursor", "8")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, end)))
+    bench.lose()
+    bench.open()
+    bench.start += 1
+    bench.welcome()
+    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+    #expect(bench.session.unconfirmed == 1)
+  }
+
   @Test("what it released is not claimed again")
   func released() throws {
     var bench = present()

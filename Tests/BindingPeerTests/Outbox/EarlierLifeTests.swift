@@ -109,6 +109,24 @@ struct EarlierLifeTests {
     #expect(end.notes.count == 2)
   }
 
+  @Test("an owner that is no more has nothing against what others write")
+  func ownsNoLonger() throws {
+    var bench = resumed(try sentAndUnsent())
+    bench.open()
+    let request = bench.welcome(knew: true).join.request
+    bench.catchUp(request, version: 5, lit)
+    let judge = Judge(
+      session: bench.sessionID, topic: PeerBench.lamp, token: 5, origin: PeerBench.other,
+      fields: [JudgedField(name: "on", value: json("true"))])
+    let drain = bench.hub(.judge(judge))
+    #expect(drain.judges.isEmpty)
+    guard case .judged(let judged)? = drain.sent.first else {
+      Issue.record("nothing was said")
+      return
+    }
+    #expect(judged.token == 5 && judged.isAccepted)
+  }
+
   @Test("numbers go on above those of writes that are over")
   func numbersGoOn() throws {
     var life = try sentAndUnsent()

@@ -1,0 +1,74 @@
+import BindingWire
+
+/// What shows of pending writes, and what is known of one of them or of those over a field.
+extension Outbox {
+  /// Whether the write makes what lies below it in a field invisible.
+  private func covers(_ write: Int, _ field: String) -> Bool {
+    guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
+    return pending[at: write].overlay.indices.contains { place in
+      let verb = pending[at: write].overlay[place].verb
+      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[place].field == field
+    }
+  }
+
+  /// The value that shows: the committed one with what is pending laid over, oldest first.
+  func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
+    guard let writes = over.place(of: field) else { return committed }
+    var value = committed
+    // Of many writes over one field only the last set and what follows it counts.
+    var from = over[at: writes].count - 1
+    while from > 0, pending.place(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
+    for id in over[at: writes][from...] {
+      guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
+      for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
+        let operation = pending[at: place].overlay[number]
+        switch operation.verb {
+        case .set:
+          if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
+            !seen.value.isSame(as: value)
+          {
+            value =
+              FieldValue.mergedText(base: seen.base, first: value, second: operation.value) ?? operation.value
+          } else {
+            value = operation.value
+          }
+        case .delete, .clear: value = nil
+        case .whenUnset: value = value ?? operation.value
+        case .add, .max, .min, .union:
+          if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
+        }
+      }
+    }
+    return value
+  }
+
+  /// The writes that show, oldest first.
+  var laidOver: [WriteID] {
+    order.filter { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false }
+  }
+
+  /// The fields that writes lie over, in no order.
+  var fields: ContiguousArray<String> { over.keys }
+
+  /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
+  func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
+
+  /// The writes over a field, oldest first.
+  func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
+
+  /// Whether a write of ours lies over the field.
+  func isPending(_ field: String) -> Bool {
+    over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
+  }
+
+  /// Whether the write has no outcome; false if it is not here.
+  func isUndecided(_ id: WriteID) -> Bool { pending.place(of: id).map { pending[at: $0].isUndecided } ?? false }
+
+  /// The number that the write has got; nil if it was never sent.
+  func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
+
+  /// Whether a write of ours on the field has no outcome.
+  func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
+
+  func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
+}
