@@ -23,14 +23,21 @@ public final class MemoryStore: Store {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
     for batch in batches {
-      let last = records[batch.model] ?? 0
+      let last = MemoryStore.count(batch, in: &records[batch.model, default: 0])
       guard last + 1 == batch.record else {
         throw StoreError("\(batch.model): record \(batch.record) was decided, the log has \(last)")
       }
-      records[batch.model] = batch.record
       results.append(.stored)
     }
     return results
+  }
+
+  /// Counts a batch that follows.
+  /// - Returns: the record before it.
+  private static func count(_ batch: Batch, in record: inout UInt64) -> UInt64 {
+    let last = record
+    if last + 1 == batch.record { record = batch.record }
+    return last
   }
 
   public func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}

@@ -140,8 +140,8 @@ def run(programs: Programs, is_quick: bool, say: Say) -> dict[str, Any]:
 
 def _written(one: Bench, writer: Child, readers: Child, rate: float, seconds: float) -> dict[str, float]:
     """Has changes written and read: how many a second, what each cost the server in microseconds, what was missed."""
-    used = one.server.processor_seconds()
     readers.say("count")
+    used = one.server.processor_seconds()
     writer.say(f"{rate} {seconds}")
     written = json.loads(writer.line(seconds + 70))
     used = one.server.processor_seconds() - used
@@ -212,7 +212,6 @@ def memory(programs: Programs, sizes: Sizes) -> dict[str, Any]:
              "model": slope(of_filled(16, 1), of_filled(max(sizes.models), 1), max(sizes.models) - 16)}
     with bench(programs) as one:
         peers = _room(max(sizes.peers))
-        one.fill(1, 16)
         crowd = one.crowd(peers)
         before = one.memory()
         crowd.say("join")
@@ -255,6 +254,7 @@ def start(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
                     done = one.fill(1, 1, "--name", f"scale/{ending}")["doneAt"]
                     # The clients' clock is this one, in nanoseconds and sixteen digits.
                     figures[ending] = done / 1e9 - 1e6 - one.begun % 1e6
+                    figures[ending + "Processor"] = one.server.processor_seconds()
             rounds.append(figures)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -79,6 +79,8 @@ def _rest(found: dict[str, Any]) -> list[str]:
     for one in found.get("start", []):
         rows.append([f"hub with {one['fields']:,} stored fields, start to first commit, s: killed before; ended before",
                      f"{one['killed']:.2f}; {one['ended']:.2f}"])
+        rows.append(["the same, the hub's processor time, s",
+                     f"{one['killedProcessor']:.2f}; {one['endedProcessor']:.2f}"])
     if "storm" in found:
         one = found["storm"]
         rows.append([f"{one['peers']:,} peers come back at once, s until the last has joined; the hub's processor, s",

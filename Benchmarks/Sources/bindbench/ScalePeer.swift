@@ -19,6 +19,8 @@ final class ScalePeer {
   private var (epoch, version, names): (Epoch, Version, UInt32) = (0, 0, 0)
   /// It has all of the model.
   private(set) var isCurrent = false
+  /// When its connections were last opened.
+  private(set) var openedAt: UInt64 = 0
   /// Changes that it heard.
   var changes = 0
 
@@ -36,6 +38,7 @@ final class ScalePeer {
 
   func open() throws {
     session = .random(in: 1 ... .max)
+    openedAt = now()
     let socket = try Socket(.dealer, in: context)
     try socket.set([
       .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .sendHighWaterMark(messages: 100_000),

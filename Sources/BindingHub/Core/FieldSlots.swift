@@ -108,13 +108,25 @@ struct FieldSlots {
   }
 
   func id(of name: UnsafeRawBufferPointer) -> FieldID? {
-    ids.find(name) { slots[Int($0)].name.hasBytes(name) }
+    find(name, NameTable.hash(name))
   }
 
-  mutating func add(_ name: String) -> FieldID {
+  private func find(_ name: UnsafeRawBufferPointer, _ hash: Int) -> FieldID? {
+    ids.find(hash) { slots[Int($0)].name.hasBytes(name) }
+  }
+
+  /// The id of a name, which gets the next one if it has none.
+  mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
+    let hash = NameTable.hash(name)
+    return find(name, hash) ?? add(String(decoding: name, as: UTF8.self), hash)
+  }
+
+  mutating func add(_ name: String) -> FieldID { add(name, name.nameHash) }
+
+  private mutating func add(_ name: String, _ hash: Int) -> FieldID {
     let id = FieldID(slots.count)
     slots.append(FieldSlot(name: name))
-    ids.add(id) { slots[Int($0)].name.nameHash }
+    ids.add(id, hash) { slots[Int($0)].name.nameHash }
     if name == Names.description { descriptionID = id }
     return id
   }

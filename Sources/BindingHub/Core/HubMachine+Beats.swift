@@ -47,8 +47,8 @@ extension HubMachine {
   /// Heads that are told at once whatever waits: fewer than the messages that may wait for a subscriber.
   static let fewHeads = 128
 
-  /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all would
-  /// lose some, and commits with them; but within half a beat.
+  /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all
+  /// would lose some, and commits with them; but within half a beat.
   private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
     for index in headsDue.prefix(headsAtOnce) {
       publishHead(index, &output)

@@ -206,10 +206,7 @@ final class ModelLog {
     // other bytes than it was given.
     guard var cursor = try? CommitCursor(WireReader(body, message: "commits")) else { return }
     var names = cursor.names
-    while (try? names.next()) == true {
-      let name = String(decoding: names.name, as: UTF8.self)
-      if fields.id(of: name) == nil { _ = fields.add(name) }
-    }
+    while (try? names.next()) == true { _ = fields.introduce(names.name) }
     var sources: [FieldSource] = []
     var writerOfOrigin: [Int] = []
     var list = cursor.origins

@@ -9,11 +9,13 @@ struct NameTable {
   private var places: [UInt32] = []
   private var count = 0
 
-  /// - Parameter isMeant: whether the id's name is that one.
-  func find(_ name: UnsafeRawBufferPointer, isMeant: (FieldID) -> Bool) -> FieldID? {
+  /// - Parameters:
+  ///   - hash: that of the name.
+  ///   - isMeant: whether the id's name is that one.
+  func find(_ hash: Int, isMeant: (FieldID) -> Bool) -> FieldID? {
     guard !places.isEmpty else { return nil }
     let mask = places.count - 1
-    var place = NameTable.hash(name) & mask
+    var place = hash & mask
     while places[place] != 0 {
       let id = places[place] - 1
       if isMeant(id) { return id }
@@ -23,12 +25,13 @@ struct NameTable {
   }
 
   /// Adds the next id; its name is not in here.
-  mutating func add(_ id: FieldID, hash: (FieldID) -> Int) {
+  /// - Parameter hashOfOther: that of the name of an id that was added before.
+  mutating func add(_ id: FieldID, _ hash: Int, hashOfOther: (FieldID) -> Int) {
     if 4 * (count + 1) > 3 * places.count {
       places = [UInt32](repeating: 0, count: max(8, 2 * places.count))
-      for old in 0..<UInt32(count) { put(old, hash: hash(old)) }
+      for old in 0..<UInt32(count) { put(old, hash: hashOfOther(old)) }
     }
-    put(id, hash: hash(id))
+    put(id, hash: hash)
     count += 1
   }
 
@@ -49,7 +52,7 @@ struct NameTable {
   }
 
   /// Differs from process to process: nobody can choose names that fall together.
-  fileprivate static func hash(_ name: UnsafeRawBufferPointer) -> Int {
+  static func hash(_ name: UnsafeRawBufferPointer) -> Int {
     var hasher = Hasher()
     hasher.combine(bytes: name)
     return hasher.finalize()

@@ -150,9 +150,8 @@ extension ModelLog {
     var origins: [Origin] = []
     for _ in 0..<(try reader.count16("origins", minimum: 9)) { origins.append(try reader.origin("origin")) }
     for _ in 0..<(try reader.count32("fields", minimum: 24)) {
-      let name = try reader.text8("name")
       // A model that is loaded again has most of them, under the same ids: it is the same log.
-      let field = fields.id(of: name) ?? fields.add(name)
+      let field = fields.introduce(try reader.text8Bytes("name"))
       let flags = try reader.u8("flags")
       let version = try reader.u64("version")
       let epoch = flags & ModelLog.hasEpoch == 0 ? lastEpoch : try reader.u64("epoch")
