@@ -220,9 +220,9 @@ struct JSONScanner {
 extension UnsafeRawBufferPointer {
   /// 8 if the next eight bytes all stand for themselves in a string; nil: one of them may not, or there are fewer.
   ///
-  /// Eight bytes at once, after "Bit Twiddling Hacks" of S. E. Anderson (a byte less than n, a zero byte): the top bit of
-  /// a byte is set where it is a control character, a quotation mark, a backslash or beyond ASCII, and perhaps in bytes
-  /// behind such a one.
+  /// Eight bytes at once, after "Bit Twiddling Hacks" of S. E. Anderson (a byte less than n, a zero byte): the top bit
+  /// of a byte is set where it is a control character, a quotation mark, a backslash or beyond ASCII, and perhaps in
+  /// bytes behind such a one.
   @inline(__always)
   fileprivate func plainText(at offset: Int) -> Int? {
     guard offset &+ 8 <= count else { return nil }

@@ -114,19 +114,6 @@ extension HubMachine {
     return log.hand.answers.count > answers ? .waits : .answered
   }
 
-  /// Neighbouring answers of one session, run by run.
-  private mutating func forEachRun(
-    _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void
-  ) {
-    var index = 0
-    while index < answers.count {
-      let session = answers[index].session
-      let end = answers[index...].firstIndex { $0.session != session } ?? answers.count
-      body(&self, answers[index..<end])
-      index = end
-    }
-  }
-
   /// Undoes what was decided on top of the stored state, and nobody was told of.
   mutating func dropHand(_ index: Int) {
     forEachRun(models[index].hand.answers) { machine, run in

@@ -103,6 +103,19 @@ extension HubMachine {
     if isFirst == true { withOutcomes.append(session) }
   }
 
+  /// Neighbouring answers of one session, run by run.
+  mutating func forEachRun(
+    _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void
+  ) {
+    var index = 0
+    while index < answers.count {
+      let session = answers[index].session
+      let end = answers[index...].firstIndex { $0.session != session } ?? answers.count
+      body(&self, answers[index..<end])
+      index = end
+    }
+  }
+
   /// Puts the answers of one session, whose decisions are stored now, into its next message.
   mutating func tell(
     _ answers: ArraySlice<ModelLog.Answer>, _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64

@@ -31,7 +31,8 @@ struct SessionRecord {
   }
 }
 
-/// Where a session stands in a model that it has joined: found once, good until the model says that it may have changed.
+/// Where a session stands in a model that it has joined: found once, good until the model says that it may have
+/// changed.
 struct Seat {
   var model: Int
   /// The place of its identity among the model's writers.

@@ -8,14 +8,6 @@ import ZeroMQ
 /// thread only, so its properties are marked `@exclusivity(unchecked)`: checks at run time would cost a part of every
 /// message.
 final class ZeroMQGate {
-  /// Frames that wait for a connection whose pipe is full. Past half of `routedQueueBytes` it gets no more news, only
-  /// answers, until all of it has left; past the whole it is given up. So it costs the others nothing.
-  private struct Backlog {
-    var frames: [[UInt8]] = []
-    var bytes = 0
-    /// News was left out: a later one would only show the gap.
-    var isBehind = false
-  }
   /// What became of a frame for a request connection.
   enum Sending: Equatable {
     case taken

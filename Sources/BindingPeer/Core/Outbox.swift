@@ -176,7 +176,7 @@ struct Outbox: Sendable {
     }
   #endif
 
-  /// What is to be sent with the next drain, oldest first, as far as there is `room` for writes that have no number yet.
+  /// What is to be sent with the next drain, oldest first, as far as there is `room` for writes without a number.
   mutating func toSend(room: Int) -> [WriteID] {
     due.sort()
     while let first = due.first, !isDue(first) { due.removeFirst() }
