@@ -67,7 +67,10 @@ extension World {
   func hear(_ frame: [UInt8], of peer: SimulatedPeer) {
     let tag = peer.session.identity.tag
     // If its session has ended meanwhile, nothing that it says before another hello counts.
-    if !isLiving(tag) { forget(tag) }
+    if !isLiving(tag) {
+      forget(tag)
+      heard.comingBack[tag] = nil
+    }
     heard.last[tag] = now
     guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
     switch kind {
