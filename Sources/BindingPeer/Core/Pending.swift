@@ -29,6 +29,8 @@ struct Pending: Sendable {
   /// To be sent, or sent again, with the next drain.
   var needsSending = true
   var sentAtBeat: UInt64 = 0
+  /// The beat at which it was first seen to be decided and without an outcome.
+  var unansweredSince: UInt64?
   /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
   var isHidden = false
   /// The hub has committed it; it lies over until the replica reaches that version (R6).

@@ -93,11 +93,17 @@ extension Session {
         beatsSeen >= models[at: place].currentSince + SessionOptions.beatsWithoutAnswer
       else { continue }
       for write in models[at: place].outbox.order {
-        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isHidden,
-          pending.isUndecided
-        else {
+        guard let pending = models[at: place].outbox[write] else { continue }
+        guard pending.number != nil, pending.isHidden, pending.isUndecided else {
+          if pending.unansweredSince != nil { models[at: place].outbox.update(write) { $0.unansweredSince = nil } }
           continue
         }
+        // Its outcome may be on its way: others' commits, and ours, come over the other connection.
+        guard let since = pending.unansweredSince else {
+          models[at: place].outbox.update(write) { $0.unansweredSince = beatsSeen }
+          continue
+        }
+        guard beatsSeen >= since + SessionOptions.beatsWithoutAnswer else { continue }
         end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)
       }
     }
