@@ -130,6 +130,8 @@ public final class World {
       try run(until: now + 10_000)
     }
     for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
+    // What the hub took back last is on its way.
+    if climate.isInCompany { try run(until: now + 1_000) }
     try checkHealed()
     try probeTail()
     try checkHealed()
