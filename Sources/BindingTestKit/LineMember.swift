@@ -12,7 +12,7 @@ final class LineMember {
   @exclusivity(unchecked) var mayHaveLost = false
   /// How often the session claimed something again that was another's by then.
   @exclusivity(unchecked) var refusedClaims = 0
-  /// What it was told is another's.
+  /// What it was told is another's, and what a write that came to nothing stood over when the hub had started again.
   @exclusivity(unchecked) var refused: Swift.Set<String> = []
   /// What it has come to show.
   @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)

@@ -217,6 +217,8 @@ extension World {
       }
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
     }
+    // What it had before may have gone with the line's old life: the write over it was all that the new one was told.
+    if member.mayHaveLost { member.refused.formUnion(fields) }
     member.takeBack(id)
   }
 }
