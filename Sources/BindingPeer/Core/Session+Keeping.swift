@@ -89,9 +89,7 @@ extension Session {
   /// confirmed since: that such a write was decided is all that can still be known.
   mutating func endUnanswered() {
     for id in models.keys.sorted() {
-      guard let place = models.place(of: id), models[at: place].isCurrent,
-        beatsSeen >= models[at: place].currentSince + SessionOptions.beatsWithoutAnswer
-      else { continue }
+      guard let place = models.place(of: id), models[at: place].isCurrent else { continue }
       for write in models[at: place].outbox.order {
         guard let pending = models[at: place].outbox[write] else { continue }
         guard pending.number != nil, pending.isHidden, pending.isUndecided else {
@@ -103,7 +101,9 @@ extension Session {
           models[at: place].outbox.update(write) { $0.unansweredSince = beatsSeen }
           continue
         }
-        guard beatsSeen >= since + SessionOptions.beatsWithoutAnswer else { continue }
+        guard beatsSeen >= max(since, models[at: place].currentSince) + SessionOptions.beatsWithoutAnswer else {
+          continue
+        }
         end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)
       }
     }
