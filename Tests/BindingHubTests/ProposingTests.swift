@@ -157,6 +157,15 @@ import Testing
     #expect(bench.waiting.isEmpty)
   }
 
+  @Test("a repeat of what is stored is answered at once, also while another batch is being stored")
+  mutating func repeatOfStoredWhileStoring() throws {
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "1")])])).outcomes(.ann) == [1: .committed(1)])
+    #expect(try bench.settleWithStore().outcomes(.ann) == [2: .committed(2)])
+  }
+
   @Test("proposals that come while a batch is being stored are decided on what it made")
   mutating func decidedAfterwards() throws {
     bench.settling = .later

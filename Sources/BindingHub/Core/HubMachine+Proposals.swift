@@ -31,6 +31,8 @@ extension HubMachine {
         continue
       }
       touch(model)
+      let mustWait = models[model].isBusy || undecided >= configuration.limits.maxUndecided
+      if mustWait, answerRepeat(proposals, origin, session, model) { continue }
       if undecided >= configuration.limits.maxUndecided {
         hold(proposals.topic, proposals.number, pause: 20, session)
         continue

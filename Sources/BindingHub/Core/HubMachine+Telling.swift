@@ -103,6 +103,19 @@ extension HubMachine {
     if isFirst == true { withOutcomes.append(session) }
   }
 
+  /// Tells again what was decided and stored, also while nothing can be decided: who asks may not wait for as long as
+  /// others keep an owner or a store busy.
+  /// - Returns: whether it was a repeat.
+  mutating func answerRepeat(
+    _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int
+  ) -> Bool {
+    guard let answer = sequencer.answerRepeat(proposal, of: origin, in: models[model]) else { return false }
+    if case .outcome(let outcome) = answer {
+      tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    }
+    return true
+  }
+
   /// Neighbouring answers of one session, run by run.
   mutating func forEachRun(
     _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void

@@ -111,6 +111,14 @@ struct Sequencer {
     }
   }
 
+  /// What was decided and stored is told again also while nothing can be decided; nil: this is not of that kind.
+  mutating func answerRepeat(_ proposal: ProposalCursor, of origin: Origin, in model: ModelLog) -> Immediate? {
+    guard let writer = model.knownWriter(origin.tag) else { return nil }
+    let record = model.withWriter(writer) { $0 }
+    guard proposal.number <= record.storedMark else { return nil }
+    return answerOutOfTurn(proposal.number, record)
+  }
+
   /// R3: repeats get the stored outcome, jumps the number that is expected.
   private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
     if number > record.decidedMark {
