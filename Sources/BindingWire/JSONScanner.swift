@@ -119,8 +119,8 @@ struct JSONScanner {
   mutating func scanString() -> Bool {
     offset += 1
     while offset < text.count {
-      if let plain = text.plainText(at: offset) {
-        offset += plain
+      if text.hasPlainText(at: offset) {
+        offset += 8
         continue
       }
       let next = text[offset]
@@ -218,19 +218,19 @@ struct JSONScanner {
 }
 
 extension UnsafeRawBufferPointer {
-  /// 8 if the next eight bytes all stand for themselves in a string; nil: one of them may not, or there are fewer.
+  /// Whether the next eight bytes all stand for themselves in a string; false also where there are fewer.
   ///
   /// Eight bytes at once, after "Bit Twiddling Hacks" of S. E. Anderson (a byte less than n, a zero byte): the top bit
   /// of a byte is set where it is a control character, a quotation mark, a backslash or beyond ASCII, and perhaps in
   /// bytes behind such a one.
   @inline(__always)
-  fileprivate func plainText(at offset: Int) -> Int? {
-    guard offset &+ 8 <= count else { return nil }
+  fileprivate func hasPlainText(at offset: Int) -> Bool {
+    guard offset &+ 8 <= count else { return false }
     let each: UInt64 = 0x0101_0101_0101_0101
     let bytes = little64(at: offset)
     let control = bytes &- each &* 0x20
     let quote = (bytes ^ each &* UInt64(UInt8(ascii: "\""))) &- each
     let backslash = (bytes ^ each &* UInt64(UInt8(ascii: "\\"))) &- each
-    return ((control | quote | backslash) & ~bytes | bytes) & (each &* 0x80) == 0 ? 8 : nil
+    return ((control | quote | backslash) & ~bytes | bytes) & (each &* 0x80) == 0
   }
 }

@@ -184,21 +184,9 @@ extension Socket {
   /// Waits for this socket alone; see ``Poller/wait(timeoutMilliseconds:)``. For tools and tests.
   public borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
-    var items = [zmq_pollitem_t(socket: handle, fd: 0, events: interest.rawValue, revents: 0)]
-    return try pollToDeadline(&items, timeoutMilliseconds: timeoutMilliseconds) > 0
-  }
-}
-
-/// Polls again after each signal, for what is left of the time.
-private func pollToDeadline(_ items: inout [zmq_pollitem_t], timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
-  let start = timeoutMilliseconds > 0 ? monotonicMilliseconds() : 0
-  var left = timeoutMilliseconds
-  while true {
-    let ready = zmq_poll(&items, Int32(items.count), left)
-    if ready >= 0 { return Int(ready) }
-    let code = zmq_errno()
-    if code != ErrorName.interrupted { throw ZeroMQError(code: code, call: "zmq_poll") }
-    if timeoutMilliseconds > 0 { left = max(0, timeoutMilliseconds - (monotonicMilliseconds() - start)) }
+    var poller = Poller()
+    _ = poller.add(self, for: interest)
+    return try poller.wait(timeoutMilliseconds: timeoutMilliseconds) > 0
   }
 }
 
