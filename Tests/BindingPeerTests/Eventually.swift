@@ -1,8 +1,10 @@
-/// Looks until `condition` holds, at most 20 s.
+/// Looks until `condition` holds, for 20 s, and 50 times at least: among many tests at once a pause may take seconds.
 func eventually(_ condition: () -> Bool) async -> Bool {
   let end = ContinuousClock.now + .seconds(20)
+  var looks = 0
   while !condition() {
-    if ContinuousClock.now > end { return false }
+    looks += 1
+    if looks > 50, ContinuousClock.now > end { return false }
     try? await Task.sleep(for: .milliseconds(2))
   }
   return true
