@@ -12,13 +12,11 @@ final class LineMember {
   @exclusivity(unchecked) var mayHaveLost = false
   /// How often the session claimed something again that was another's by then.
   @exclusivity(unchecked) var refusedClaims = 0
-  /// What it was told is another's, and what a write that came to nothing stood over when the hub had started again.
+  /// What it was told is another's.
   @exclusivity(unchecked) var refused: Swift.Set<String> = []
   /// What it has come to show.
   @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)
   @exclusivity(unchecked) var isAway = false
-  /// It came back before the hub had heard that it left: there may be more of it than it knows.
-  @exclusivity(unchecked) var mayHaveMore = false
 
   func note(_ id: WriteID, _ operations: [FieldOperation]) {
     undecided[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)

@@ -24,7 +24,7 @@ extension World {
       try checkHas(peer, member, line)
     }
     for (field, held) in line.present.sorted(by: { $0.key < $1.key }) where !field.hasPrefix(Names.presencePrefix) {
-      guard living[held.tag]?.has(field) != held.value, living[held.tag]?.mayHaveMore != true else { continue }
+      guard living[held.tag]?.has(field) != held.value else { continue }
       let words = living[held.tag].map { "has said \(describe($0.has(field)))" } ?? "is not there"
       throw broken(.living, "\(field) of \(line.name) is \(held.value) of \(held.tag.short), which \(words)")
     }
@@ -63,8 +63,6 @@ extension World {
       guard climate.leaves == 0, let member = living[tag], case let says = (try? place.json)?["says"],
         says != (try? member.has(Names.me)?.json)
       else { continue }
-      // What it said before the hub started again, or took it for gone, may have crossed with what it says since.
-      if member.mayHaveLost || member.mayHaveMore { continue }
       throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(place)")
     }
     if let (tag, _) = places.min(by: { $0.key < $1.key }) {

@@ -13,8 +13,10 @@ struct PeerModel: Sendable {
   /// The model's id; of an ephemeral line its name.
   let id: String
   let isEphemeral: Bool
-  /// In an ephemeral line: what this peer wrote and has not deleted. It is claimed again after each welcome.
-  var claims: [String: FieldValue] = [:]
+  /// In an ephemeral line: what this peer has there. It is claimed again after each welcome.
+  var claims = Claims()
+  /// It has not been current yet.
+  var isNew = true
   var replica = Replica()
   /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
   private(set) var aside: [LogID: Replica] = [:]

@@ -97,7 +97,7 @@ extension Session {
   /// committed values.
   mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at place: Int) {
     if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(id) {
-      settled.append((id, models[at: place].id, .committed(epoch: epoch, version: version)))
+      settle(id, as: .committed(epoch: epoch, version: version), at: place)
       release(id, at: place)
     }
     #if MUTANTS

@@ -21,9 +21,24 @@ extension Session {
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
     let ids = self.ids { models[at: $0].isEphemeral && models[at: $0].isCurrent && !models[at: $0].claims.isEmpty }
     for id in ids {
-      guard let model = models[id] else { continue }
+      guard let place = models.place(of: id), case let model = models[at: place] else { continue }
+      models[at: place].claims.forget(before: model.outbox.lowestUndecided)
       let tag = identity.tag
       claim(in: id, now: now, &output) { !model.replica.holds($1, in: $0, of: tag) }
+    }
+  }
+
+  /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
+  /// gone: nothing of what it had there was said by who joins now.
+  mutating func giveUpEarlier(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard models[at: place].isEphemeral, models[at: place].isNew else { return }
+    models[at: place].isNew = false
+    let (id, tag) = (models.keys[place], identity.tag)
+    let own = models[at: place].replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
+    let says = models[at: place].replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
+    for field in own.filter({ !$0.hasPrefix(Names.presencePrefix) }).sorted() + says
+    where !models[at: place].outbox.isUndecided(field) {
+      _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: id, now: now, into: &output)
     }
   }
 
@@ -34,8 +49,7 @@ extension Session {
     #if MUTANTS
       if Mutant.isOn(.neverClaim) { return }
     #endif
-    for (field, value) in model.claims.sorted(by: { $0.key < $1.key })
-    where !model.outbox.isUndecided(field) && isMissing(field, value) {
+    for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {
       // Nobody waits for its outcome. Where there is no room for it now, there is later.
       _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)
     }
@@ -53,23 +67,22 @@ extension Session {
 }
 
 extension PeerModel {
-  mutating func claim(_ proposal: Proposal) {
-    for operation in proposal.operations {
-      switch operation.verb {
-      case .set: claims[operation.field] = operation.value
-      case .clear: claims.removeAll()
-      default: claims[operation.field] = nil
+  /// A write of this ephemeral line has its outcome.
+  mutating func claim(_ write: Pending, after outcome: Outcome, as tag: Tag) {
+    switch outcome {
+    case .committed: claims.took(write, isKept: false)
+    case .kept: claims.took(write, isKept: true)
+    case .superseded, .expired: break
+    case .refused(let refusal):
+      guard refusal.code == .notOwner, let number = write.number else { return }
+      for field in write.overlay.map(\.field) where replica.isOthers(field, than: tag) {
+        claims.note(nil, in: field, by: number)
       }
-    }
-  }
-
-  /// A write came to nothing and is taken out: of its fields this peer claims what it wrote there besides, or has.
-  mutating func claimBelow(_ write: Pending, as tag: Tag) {
-    let isClear = write.proposal.operations.contains { $0.verb == .clear }
-    for field in write.overlay.map(\.field) + (isClear ? [Names.me] : [])
-    where !field.hasPrefix(Names.presencePrefix) {
-      let own = replica.value(of: field, ifOf: tag)
-      claims[field] = outbox.isPending(field) ? outbox.shown(field, over: own) : own
+    case .conflict, .unknown:
+      guard let number = write.number else { return }
+      for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
+        claims.note(replica.value(of: field, ifOf: tag), in: field, by: number)
+      }
     }
   }
 }
@@ -79,6 +92,11 @@ extension Replica {
   func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
     let own = self.value(of: field, ifOf: tag)
     return field == Names.me ? own?.jsonIfValid == value.jsonIfValid : own == value
+  }
+
+  /// Whether another peer has a field of an ephemeral line.
+  func isOthers(_ field: String, than tag: Tag) -> Bool {
+    place(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
   }
 
   /// What a peer has in a field of an ephemeral line; nil: nothing, or it is another's.

@@ -51,7 +51,6 @@ extension Session {
       let isKept = keeps(modelAt: place)
     #endif
     if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
-    if models[at: place].isEphemeral { models[at: place].claim(proposal) }
     outboxWrites += 1
     outboxBytes += bytes
     models[at: place].touch(overlay.map(\.field))
@@ -76,6 +75,13 @@ extension Session {
       return true
     }
     return false
+  }
+
+  /// Notes the outcome of a write that is still in its outbox.
+  mutating func settle(_ write: WriteID, as outcome: Outcome, at place: Int) {
+    settled.append((write, models[at: place].id, outcome))
+    guard models[at: place].isEphemeral, let pending = models[at: place].outbox[write] else { return }
+    models[at: place].claim(pending, after: outcome, as: identity.tag)
   }
 
   /// Takes a write out of its outbox.
@@ -140,7 +146,7 @@ extension Session {
     guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
       return
     }
-    settled.append((write, models[at: place].id, .committed(epoch: epoch, version: version)))
+    settle(write, as: .committed(epoch: epoch, version: version), at: place)
     #if MUTANTS
       if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }
     #endif
@@ -161,10 +167,8 @@ extension Session {
 
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
-    let undone = models[at: place].isEphemeral && outcome != .kept ? models[at: place].outbox[write] : nil
-    settled.append((write, models[at: place].id, outcome))
+    settle(write, as: outcome, at: place)
     release(write, at: place)
-    if let undone { models[at: place].claimBelow(undone, as: identity.tag) }
     models[at: place].note(.outcome)
   }
 

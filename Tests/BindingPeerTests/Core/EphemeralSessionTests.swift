@@ -8,19 +8,28 @@ struct EphemeralSessionTests {
 
   /// Joined, current, in the life of this start, with what the snapshot holds.
   private func present(keepsOutbox: Bool = false, _ fields: [Entry] = []) -> PeerBench {
-    var bench = PeerBench(keepsOutbox: keepsOutbox)
-    bench.capabilities = [Capability.ephemeral]
-    bench.join(Self.line)
-    bench.open()
+    var bench = opened(keepsOutbox: keepsOutbox)
     catchUp(&bench, bench.welcome().request, fields)
     return bench
   }
 
-  private func catchUp(_ bench: inout PeerBench, _ request: UInt32, _ fields: [Entry] = [], mark: ProposalNumber = 0) {
+  /// Before the welcome.
+  private func opened(keepsOutbox: Bool = false) -> PeerBench {
+    var bench = PeerBench(keepsOutbox: keepsOutbox)
+    bench.capabilities = [Capability.ephemeral]
+    bench.join(Self.line)
+    bench.open()
+    return bench
+  }
+
+  @discardableResult
+  private func catchUp(
+    _ bench: inout PeerBench, _ request: UInt32, _ fields: [Entry] = [], mark: ProposalNumber = 0
+  ) -> Drain {
     let (version, epoch) = (fields.map(\.version).max() ?? 0, bench.epoch)
     bench.epoch = Epoch(bench.start)
     defer { bench.epoch = epoch }
-    bench.hub(
+    return bench.hub(
       bench.assigned(request, model: Self.line),
       bench.joined(request, version: version, mark: mark, follows: .snapshot, model: Self.line),
       bench.chunk(request, version: version, fields, mark: mark))
@@ -111,6 +120,46 @@ struct EphemeralSessionTests {
     bench.welcome()
     #expect(bench.session.shown(Self.line, "cursor") == json("7"))
     #expect(bench.session.unconfirmed == 1)
+  }
+
+  @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
+  func claimsTakenAway() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
+    let epoch = Epoch(bench.start)
+    let names = NamesRun(first: 0, names: ["cursor"])
+    bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: epoch))
+    _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
+    bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: epoch))
+    bench.hub(bench.outcomes((2, .expired)))
+    let claimed = bench.hub(bench.beat(1)).proposals
+    #expect(claimed.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
+  }
+
+  @Test("the later of two writes is claimed, whichever outcome comes first")
+  func claimsLater() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    _ = try say(&bench, "cursor", "8")
+    bench.hub(bench.outcomes((2, .committed(count: 1, version: 2)), (1, .committed(count: 1, version: 1))))
+    bench.lose()
+    bench.open()
+    bench.start += 1
+    bench.welcome()
+    #expect(bench.session.shown(Self.line, "cursor") == json("8"))
+    #expect(bench.session.unconfirmed == 1)
+  }
+
+  @Test("what the hub still has of it from before it left is given up when it joins anew; others' fields stay")
+  func givesUpEarlier() {
+    var bench = opened()
+    let fields = [
+      Entry(name: "cursor", value: "7", version: 3, origin: PeerBench.me), Entry(name: "ben", value: "1", version: 4),
+    ]
+    let given = catchUp(&bench, bench.welcome().request, fields).proposals
+    #expect(given.flatMap(\.operations).map(\.verb) == [.delete])
+    #expect(bench.session.shown(Self.line, "cursor") == nil && bench.session.shown(Self.line, "ben") == json("1"))
   }
 
   @Test("what it released is not claimed again")
