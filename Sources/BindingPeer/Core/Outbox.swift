@@ -18,6 +18,9 @@ struct Outbox: Sendable {
   private var arriving: [WriteID] = []
   private var undecidedCount = 0
   private(set) var lastNumber: ProposalNumber = 0
+  /// The committed values hold what was decided of our numbers up to here. A copy of an outbox that lags behind its
+  /// original gives a write such a number only then.
+  private var mark: ProposalNumber = 0
   private(set) var bytes = 0
   /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
   private(set) var carried: Swift.Set<WriteID> = []
@@ -99,8 +102,11 @@ struct Outbox: Sendable {
     lastNumber += 1
     byNumber[lastNumber] = id
     openNumbers.enter(lastNumber)
-    let number = lastNumber
-    update(id) { $0.number = number }
+    let (number, isDecided) = (lastNumber, lastNumber <= mark)
+    update(id) {
+      $0.number = number
+      if isDecided { $0.isHidden = true }
+    }
     return number
   }
 
@@ -208,6 +214,7 @@ struct Outbox: Sendable {
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
   /// is hidden again by its mark. Returns the fields that may show another value now.
   mutating func unhide() -> [String] {
+    mark = 0
     var fields: [String] = []
     for id in order {
       guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUndecided else {
@@ -221,6 +228,7 @@ struct Outbox: Sendable {
 
   /// Hides what the committed values hold already. Returns the fields that may show another value now.
   mutating func hide(upTo mark: ProposalNumber) -> [String] {
+    self.mark = max(self.mark, mark)
     var fields: [String] = []
     laid.sort()
     while let next = laid.first, next.number <= mark {

@@ -31,6 +31,10 @@ extension Session {
   /// Gives the write the next number, and has that noted before it leaves (R3).
   mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
     let number = models[at: place].outbox.number(write)
+    if let numbered = models[at: place].outbox[write], numbered.isHidden {
+      models[at: place].touch(numbered.overlay.map(\.field))
+      models[at: place].note(.outcome)
+    }
     noteNumber(of: write, at: place, &output)
     return number
   }

@@ -152,8 +152,14 @@ struct EphemeralSessionTests {
   }
 
   @Test("what the hub still has of it from before it left is given up when it joins anew; others' fields stay")
-  func givesUpEarlier() {
-    var bench = opened()
+  func givesUpEarlier() throws {
+    var bench = present()
+    _ = try say(&bench, "cursor", "7")
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 3))))
+    bench.lose()
+    _ = bench.act { session, now, output in session.leave(Self.line, now: now, into: &output) }
+    bench.join(Self.line)
+    bench.open()
     let fields = [
       Entry(name: "cursor", value: "7", version: 3, origin: PeerBench.me), Entry(name: "ben", value: "1", version: 4),
     ]
