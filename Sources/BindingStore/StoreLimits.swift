@@ -9,7 +9,7 @@ public struct StoreLimits: Sendable, Hashable {
   /// A writer that was silent for so long, in seconds, is forgotten when its model is folded.
   public var silentSeconds = 7 * 24 * 3_600
   /// How long `upkeep` works before it returns, in microseconds; the last step may take it a little further.
-  public var upkeepMicroseconds = 2_000
+  public var upkeepMicroseconds = 500
   /// The write-ahead log is brought into the file when it has grown by so many bytes.
   public var checkpointBytes = 4 << 20
 
