@@ -51,8 +51,15 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   package var isOver: Bool { contents.withLock { $0.body == nil } || isOrphaned }
 
   /// Takes in what is to be told; calls nobody.
-  package func hear(_ raw: Raw, weight: Int = 1) {
-    contents.withLock { if $0.body != nil { $0.waiting.append(raw, weight: weight) } }
+  /// - Returns: whether nothing waited before it.
+  @discardableResult
+  package func hear(_ raw: Raw, weight: Int = 1) -> Bool {
+    contents.withLock { contents in
+      guard contents.body != nil else { return false }
+      let isFirst = contents.waiting.isEmpty
+      contents.waiting.append(raw, weight: weight)
+      return isFirst
+    }
   }
 
   /// Tells what is due: now if the caller is on the lane, else as soon as that gets to it.
@@ -101,7 +108,8 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     withExtendedLifetime(body) {}
   }
 
-  private var isOrphaned: Bool { owner.map { $0.object == nil } ?? false }
+  /// Whether its owner is gone.
+  package var isOrphaned: Bool { owner.map { $0.object == nil } ?? false }
 
   private func takeTurn(isFirst: Bool) -> Turn {
     let now = clock.now()

@@ -25,8 +25,10 @@ public struct ModelChange: Sendable, Equatable {
 
 extension ModelChange {
   init(_ step: RevealStep) {
+    var fields: [String: FieldValue?] = [:]
+    for change in step.changes { fields.updateValue(change.value, forKey: change.field) }
     self.init(
-      epoch: step.epoch, version: step.version, fields: step.fields, isBeginning: step.isBeginning, hops: step.hops)
+      epoch: step.epoch, version: step.version, fields: fields, isBeginning: step.isBeginning, hops: step.hops)
   }
 
   /// Takes a later change in.

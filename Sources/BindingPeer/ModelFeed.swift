@@ -1,10 +1,11 @@
 import BindingModel
 import BindingWire
 
-/// What hears every reveal of a model, and tells some of it at its own pace.
+/// What hears every state of a model, and tells some of it at its own pace.
 protocol RevealFeed: AnyObject, Sendable {
-  /// Takes in what was revealed; called under the runtime's lock, in order.
-  func hear(_ reveal: Reveal)
+  /// Takes in the states that a reveal leads through; called under the runtime's lock, in order.
+  /// - Returns: whether there is something to tell, which nobody was going to tell yet.
+  func hear(_ steps: [RevealStep]) -> Bool
   /// Tells what is due; called on the model's lane.
   func tell()
   var isOver: Bool { get }
@@ -16,7 +17,6 @@ final class ModelFeed<Raw: Sendable, Value: Sendable>: RevealFeed {
   typealias Part = @Sendable (RevealStep) -> (raw: Raw, weight: Int)?
 
   let delivery: PacedDelivery<Raw, Value>
-  private let steps = Protected(RevealSteps())
   private let part: Part
 
   init(_ delivery: PacedDelivery<Raw, Value>, part: @escaping Part) {
@@ -28,18 +28,13 @@ final class ModelFeed<Raw: Sendable, Value: Sendable>: RevealFeed {
 
   func tell() { delivery.tell() }
 
-  /// Begins with what is there, which is told unless the observer has heard it already.
-  func begin(with present: Reveal, isHeard: Bool) {
-    let step = steps.withLock { $0.begin(with: present) }
-    if !isHeard { hear(step) }
-  }
-
-  func hear(_ reveal: Reveal) {
-    for step in steps.withLock({ $0.steps(of: reveal) }) { hear(step) }
-  }
-
-  private func hear(_ step: RevealStep) {
-    if let (raw, weight) = part(step) { delivery.hear(raw, weight: weight) }
+  func hear(_ steps: [RevealStep]) -> Bool {
+    var isNews = false
+    for step in steps {
+      guard let (raw, weight) = part(step) else { continue }
+      if delivery.hear(raw, weight: weight) { isNews = true }
+    }
+    return isNews || delivery.isOrphaned
   }
 }
 
@@ -53,11 +48,15 @@ extension SharedModel {
   ) -> ObserverToken {
     let number = runtime.state.withLock { state in
       first?(state)
-      if let present = state.session.present(id) { feed.begin(with: present, isHeard: first != nil) }
+      let present = state.session.present(id)
       return staged.withLock { staged in
+        if let present {
+          let beginning = staged.steps.begin(with: present)
+          if first == nil { _ = feed.hear([beginning]) }
+        }
         staged.lastObserver += 1
-        staged.feeds[staged.lastObserver] = feed
-        staged.isFeedNews = true
+        staged.feeds.append((staged.lastObserver, feed))
+        staged.dueFeeds.append((staged.lastObserver, feed))
         return staged.lastObserver
       }
     }
@@ -69,8 +68,9 @@ extension SharedModel {
   }
 
   /// Tells what the feeds have; called on the lane.
-  func tell(_ feeds: [UInt64: any RevealFeed]) {
-    for (number, feed) in feeds.sorted(by: { $0.key < $1.key }) {
+  func tell(_ feeds: [(number: UInt64, feed: any RevealFeed)]) {
+    // In the order in which they began to observe.
+    for (number, feed) in feeds.count > 1 ? feeds.sorted(by: { $0.number < $1.number }) : feeds {
       feed.tell()
       if feed.isOver { drop(feed: number) }
     }
@@ -78,7 +78,9 @@ extension SharedModel {
 
   private func drop(feed number: UInt64) {
     // What it holds may be anybody's: it goes without the lock.
-    let gone = staged.withLock { $0.feeds.removeValue(forKey: number) }
+    let gone = staged.withLock { staged in
+      staged.feeds.firstIndex { $0.number == number }.map { staged.feeds.remove(at: $0) }
+    }
     withExtendedLifetime(gone) {}
   }
 }

@@ -177,18 +177,22 @@ extension PeerRuntime {
   /// repeated.
   @discardableResult
   func end() -> [String] {
-    let (left, restored, earlier, finished) = perform { state, now in
+    let (left, restored, earlier) = perform { state, now in
       let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
       let wasStopped = state.session.phase.isStopped
-      if !wasStopped { state.session.bye(now: now, into: &state.output) }
+      if !wasStopped {
+        // What the link has not got to goes before the good-bye.
+        state.session.finishDrain(now: now, into: &state.output)
+        state.session.bye(now: now, into: &state.output)
+      }
       let left = Array(state.writes.values)
       state.writes.removeAll()
       let restored = Array(state.restored.values)
       state.restored.removeAll()
-      return (left, restored, state.earlier.take(), isSettled && !wasStopped ? state.outbox : nil)
+      state.leavesOutbox = isSettled && !wasStopped
+      return (left, restored, state.earlier.take())
     }
     earlier?.end()
-    if let finished { finished.file.leave(finished.life) }
     let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
     outbox?.file.close()
     let reason =

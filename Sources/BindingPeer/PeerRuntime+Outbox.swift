@@ -21,6 +21,11 @@ extension PeerRuntime.State {
   /// that has returned is in the file.
   mutating func keepNotes() {
     guard let outbox else { return }
+    defer {
+      // Under the lock too: whoever closes the file afterwards finds this in it.
+      if leavesOutbox { outbox.file.leave(outbox.life) }
+      leavesOutbox = false
+    }
     var notes: [OutboxNote] = []
     for action in output.actions {
       if case .keep(let note) = action { notes.append(note) }

@@ -56,7 +56,7 @@ extension SharedField {
       form: { news in news.value.map(codec.decode) ?? declared },
       body: { news, value, changes in Delivery.answering(news.hops) { body(value, changes) } })
     let feed = ModelFeed(delivery) { step in
-      guard let value = step.fields[name] else { return nil }
+      guard let value = step[name] else { return nil }
       return (FieldNews(value: value, hops: step.hops), max(step.commits, 1))
     }
     let id = model.id

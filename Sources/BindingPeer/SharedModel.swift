@@ -30,8 +30,11 @@ public final class SharedModel: Sendable {
     var cells: [String: [WeakCell]] = [:]
     var observers: [UInt64: Observer] = [:]
     /// Paced observers, which keep what waits for them themselves.
-    var feeds: [UInt64: any RevealFeed] = [:]
-    var isFeedNews = false
+    var feeds: [(number: UInt64, feed: any RevealFeed)] = []
+    /// Those that have something to tell.
+    var dueFeeds: [(number: UInt64, feed: any RevealFeed)] = []
+    /// What all of them hear is taken apart once.
+    var steps = RevealSteps()
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
@@ -146,7 +149,7 @@ extension SharedModel {
     proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
     let pending = PendingWrite(fields: proposal.operations.map(\.field))
     let laidOver = proposal
-    let stamp = try runtime.perform { state, now throws(WriteError) in
+    let stamp = try runtime.perform(as: .writer) { state, now throws(WriteError) in
       let write = try state.session.write(
         laidOver, rules: policies.compactMapValues(\.ruled), offline: policies.mapValues(\.offline), to: id, now: now,
         into: &state.output)
@@ -209,8 +212,10 @@ extension SharedModel {
     staged.withLock { staged in
       for change in reveal.changes { staged.values[change.field] = (change.new, stamp) }
       staged.hops = max(staged.hops, reveal.proposalHops)
-      for feed in staged.feeds.values { feed.hear(reveal) }
-      staged.isFeedNews = !staged.feeds.isEmpty
+      if !staged.feeds.isEmpty {
+        let steps = staged.steps.steps(of: reveal)
+        for following in staged.feeds where following.feed.hear(steps) { staged.dueFeeds.append(following) }
+      }
       guard !staged.observers.isEmpty else { return }
       if staged.reveals.count >= SharedModel.maxWaitingReveals {
         staged.reveals.removeFirst()
@@ -252,7 +257,7 @@ extension SharedModel {
           }
         }
       }
-      tell(turn.feeds)
+      tell(turn.dueFeeds)
       staged.withLock { $0.isDelivering = false }
     }
   }
@@ -261,7 +266,7 @@ extension SharedModel {
     staged.withLock { staged in
       staged.isScheduled = false
       guard !staged.isDelivering,
-        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty || staged.isFeedNews
+        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty || !staged.dueFeeds.isEmpty
           || staged.isStatusDue
       else { return nil }
       let turn = staged
@@ -270,7 +275,7 @@ extension SharedModel {
       staged.reveals.removeAll()
       staged.beginnings.removeAll()
       staged.missedReveals = 0
-      staged.isFeedNews = false
+      staged.dueFeeds.removeAll()
       staged.hops = 0
       staged.isStatusDue = false
       return turn

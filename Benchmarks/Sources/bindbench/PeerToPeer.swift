@@ -52,6 +52,8 @@ struct PeerWrites: ParsableCommand {
     let shared = try Shared<Sixteen>(request)
     let model = try shared.model
     let all = model.all
+    // To find it takes a look at the model's fields.
+    guard let standing = model.shared else { throw NothingShared() }
     tell("ready")
     guard readLine() != nil else { return }
     let start = now()
@@ -66,11 +68,11 @@ struct PeerWrites: ParsableCommand {
     }
     while now() < end {
       for field in all { assign(to: field) }
-      try wait { model.status.unconfirmed <= min(model.status.inFlight, Self.most) }
+      try wait { standing.status.isSent(below: Self.most) }
     }
-    try wait { model.status.unconfirmed == 0 }
+    try wait { standing.status.unconfirmed == 0 }
     assign(to: all[0], isLast: true)
-    try wait { model.status.unconfirmed == 0 }
+    try wait { standing.status.unconfirmed == 0 }
     tell("{\"sent\":\(sent),\"seconds\":\(Double(now() - start) / 1e9)}")
   }
 
@@ -81,6 +83,11 @@ struct PeerWrites: ParsableCommand {
       usleep(20)
     }
   }
+}
+
+extension ModelStatus {
+  /// Whether all that was written is on its way, and not more of it than that.
+  fileprivate func isSent(below most: Int) -> Bool { unconfirmed <= min(inFlight, most) }
 }
 
 /// The observers of the full stack: one of each field, told every commit.

@@ -194,6 +194,13 @@ extension Session {
     for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.undecided == 0 }) { forget(id, &output) }
   }
 
+  /// Tells what a write has changed and sends nothing: the next `finishDrain` does.
+  /// - Returns: whether that has something to send.
+  public mutating func finishWriting(into output: inout PeerOutput) -> Bool {
+    tell(&output)
+    return phase == .live
+  }
+
   private mutating func tell(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain: those are put in order, not all.
     for id in ids(where: { models[at: $0].cause != nil }) {

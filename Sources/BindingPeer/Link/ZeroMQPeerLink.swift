@@ -112,10 +112,11 @@ private final class PeerSocketLoop {
   }
 
   func run() throws(ZeroMQError) {
-    runtime.perform { state, now in state.session.tick(now: now, into: &state.output) }
+    runtime.perform(as: .link) { state, now in state.session.tick(now: now, into: &state.output) }
     while !isEnded {
       runtime.tidyUp()
-      carryOut(runtime.takeLinkActions())
+      // To lose a connection on the way leads to more of them.
+      while case let actions = runtime.takeLinkActions(), !actions.isEmpty { carryOut(actions) }
       if isEnded { break }
       try wait()
       if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
@@ -207,7 +208,7 @@ private final class PeerSocketLoop {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true
-        runtime.perform { state, now in state.session.opened(now: now, into: &state.output) }
+        runtime.perform(as: .link) { state, now in state.session.opened(now: now, into: &state.output) }
         carryOut(runtime.takeLinkActions())
       case .disconnected, .closed, .handshakeFailed: return lose()
       default: break
@@ -220,7 +221,7 @@ private final class PeerSocketLoop {
   private func lose() {
     closeBoth()
     next = (current + 1) % addresses.count
-    runtime.perform { state, now in state.session.lost(now: now, into: &state.output) }
+    runtime.perform(as: .link) { state, now in state.session.lost(now: now, into: &state.output) }
   }
 
   private func closeBoth() {
@@ -230,7 +231,7 @@ private final class PeerSocketLoop {
 
   /// Feeds the session everything that waits, as one drain: one reveal a model.
   private func drain() {
-    runtime.perform { state, now in
+    runtime.perform(as: .link) { state, now in
       if let request { receive(from: request.socket, now, &state) }
       if let publish { receive(from: publish.socket, now, &state) }
       state.session.tick(now: now, into: &state.output)

@@ -9,7 +9,7 @@ struct RevealStepsTests {
   /// The versions, the commits and the fields of each step.
   private func told(_ steps: [RevealStep]) -> [String] {
     steps.map { step in
-      let fields = step.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value?.description ?? "-")" }
+      let fields = step.changes.sorted { $0.field < $1.field }.map { "\($0.field)=\($0.value?.description ?? "-")" }
       return "\(step.version) +\(step.commits) \(fields.joined(separator: " "))"
     }
   }
