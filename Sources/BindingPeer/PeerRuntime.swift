@@ -87,9 +87,9 @@ final class PeerRuntime: Sendable {
   /// Who speaks to the session, and so what it is to do at the end.
   enum Speaker {
     case program
-    /// What was written is sent by the link, which gathers what comes meanwhile: many assignments are one frame, and
-    /// none of them waits for its making.
-    case writer
+    /// What was written to this model is sent by the link, which gathers what comes meanwhile: many assignments are one
+    /// frame, and none of them waits for its making.
+    case writer(of: String)
     /// It does what it is to do without being woken.
     case link
   }
@@ -103,17 +103,18 @@ final class PeerRuntime: Sendable {
     let result = try state.withLock { state throws(Failure) in
       let now = PeerRuntime.now
       state.session.isKeepingBehind = state.outboxProblem != nil
-      if speaker == .link { state.isLinkCalled = false }
+      let isLink = if case .link = speaker { true } else { false }
+      if isLink { state.isLinkCalled = false }
       let result = try body(&state, now)
-      if speaker == .writer {
-        errands.concernsLink = state.session.finishWriting(into: &state.output)
+      if case .writer(let model) = speaker {
+        errands.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.output)
       } else {
         state.session.finishDrain(now: now, into: &state.output)
       }
       state.keepNotes()
       if hears != nil { errands.heard = state.output.actions }
       state.sort(into: &errands)
-      guard errands.concernsLink, speaker != .link, !state.isLinkCalled else {
+      guard errands.concernsLink, !isLink, !state.isLinkCalled else {
         errands.concernsLink = false
         return result
       }

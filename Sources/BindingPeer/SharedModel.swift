@@ -149,7 +149,7 @@ extension SharedModel {
     proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
     let pending = PendingWrite(fields: proposal.operations.map(\.field))
     let laidOver = proposal
-    let stamp = try runtime.perform(as: .writer) { state, now throws(WriteError) in
+    let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       let write = try state.session.write(
         laidOver, rules: policies.compactMapValues(\.ruled), offline: policies.mapValues(\.offline), to: id, now: now,
         into: &state.output)

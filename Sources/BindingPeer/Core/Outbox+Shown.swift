@@ -67,6 +67,12 @@ extension Outbox {
   /// The number that the write has got; nil if it was never sent.
   func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
 
+  /// The last write, if it has no number and all before it have one.
+  var lastUnnumbered: WriteID? {
+    guard let last = order.last, number(of: last) == nil, isUndecided(last) else { return nil }
+    return order.count == 1 || number(of: order[order.count - 2]) != nil ? last : nil
+  }
+
   /// Whether a write of ours on the field has no outcome.
   func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
 

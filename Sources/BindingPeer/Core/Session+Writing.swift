@@ -194,11 +194,18 @@ extension Session {
     for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.undecided == 0 }) { forget(id, &output) }
   }
 
-  /// Tells what a write has changed and sends nothing: the next `finishDrain` does.
+  /// Tells what the last write to a model has changed, and gives it its number if it can be sent now, so that no later
+  /// one takes its place. Sends nothing: the next `finishDrain` does.
   /// - Returns: whether that has something to send.
-  public mutating func finishWriting(into output: inout PeerOutput) -> Bool {
+  public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
     tell(&output)
-    return phase == .live
+    guard phase == .live, let place = models.place(of: id), maySend(at: place, now),
+      let write = models[at: place].outbox.lastUnnumbered
+    else { return phase == .live }
+    var inFlight = writesInFlight
+    _ = numberIfReady(write, &inFlight, now: now, at: place, &output)
+    if !settled.isEmpty { tell(&output) }
+    return true
   }
 
   private mutating func tell(_ output: inout PeerOutput) {
@@ -215,86 +222,5 @@ extension Session {
     outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
     outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
     holds.removeAll(keepingCapacity: true)
-  }
-
-  mutating func aliveEntries() -> [AliveEntry] {
-    var entries: [AliveEntry] = []
-    if isKeepingBehind { return entries }
-    for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
-      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      let (confirmed, version) = (models[at: place].outbox.lowestUndecided - 1, models[at: place].replica.version)
-      guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
-      models[at: place].toldConfirmed = confirmed
-      models[at: place].toldApplied = version
-      entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: version))
-      if entries.count == Int(UInt16.max) { break }
-    }
-    return entries
-  }
-
-  /// Sends what is new, numbering it now (R3), and what has to be sent again; many proposals a frame.
-  private mutating func send(now: UInt64, _ output: inout PeerOutput) {
-    var inFlight = models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight }
-    var batch: [NumberedProposal] = []
-    var bytes = 0
-    let due = ids { place in
-      !models[at: place].outbox.isEmpty && models[at: place].isCurrent && models[at: place].sendsFrom <= now
-        && models[at: place].outbox.carried.isEmpty
-    }
-    for id in due {
-      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      guard models[at: place].outbox.mayBeDue else {
-        models[at: place].sendsFrom = 0
-        continue
-      }
-      writes: for write in models[at: place].outbox.toSend(room: limits.maxUndecided) {
-        let earlier = models[at: place].outbox.number(of: write)
-        if earlier == nil {
-          guard inFlight < limits.maxUndecided else { break }
-          switch prepare(write, now: now, at: place, &output) {
-          case .ready: break
-          case .ended: continue
-          // What comes after it waits too: a peer's writes to a model arrive in their order.
-          case .waits: break writes
-          }
-          inFlight += 1
-        } else {
-          counters.resent += 1
-        }
-        let number = earlier ?? number(write, at: place, &output)
-        models[at: place].outbox.update(write) {
-          $0.needsSending = false
-          $0.sentAtBeat = beatsSeen
-        }
-        guard let sent = models[at: place].outbox[write] else { continue }
-        if bytes + sent.bytes > limits.maxProposalBytes || batch.count == 4_096 {
-          say(.propose(batch), now: now, &output)
-          batch.removeAll()
-          bytes = 0
-        }
-        batch.append(numbered(sent, number, topic, confirmed: models[at: place].outbox.lowestUndecided - 1, at: place))
-        bytes += sent.bytes
-      }
-      models[at: place].sendsFrom = 0
-    }
-    if !batch.isEmpty { say(.propose(batch), now: now, &output) }
-  }
-
-  private func numbered(
-    _ write: Pending, _ number: ProposalNumber, _ topic: Topic, confirmed: ProposalNumber, at place: Int
-  ) -> NumberedProposal {
-    NumberedProposal(
-      topic: topic, number: number, confirmed: confirmed, isVoid: write.isVoid, hops: write.proposal.hops,
-      metadata: write.proposal.metadata,
-      conditions: write.proposal.conditions.map {
-        WireCondition(epoch: $0.epoch, version: $0.version, field: .name($0.field))
-      },
-      operations: write.proposal.operations.map {
-        WireOperation(
-          verb: $0.verb,
-          field: $0.verb == .clear
-            ? .id(0) : models[at: place].replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
-          value: $0.value)
-      })
   }
 }

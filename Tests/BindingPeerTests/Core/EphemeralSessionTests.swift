@@ -93,16 +93,25 @@ struct EphemeralSessionTests {
     #expect(bench.session.shown(Self.line, "cursor") == json("7"))
   }
 
-  @Test("what it wrote and the hub has no more is claimed with the next beat")
-  func claimsLost() throws {
+  /// What it wrote is committed, and here.
+  private func withCursor() throws -> PeerBench {
     var bench = present()
     _ = try say(&bench, "cursor", "7")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
-    let epoch = Epoch(bench.start)
     let names = NamesRun(first: 0, names: ["cursor"])
-    bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: epoch))
+    bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: Epoch(bench.start)))
+    return bench
+  }
+
+  private func takeCursorAway(_ bench: inout PeerBench) {
+    bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: Epoch(bench.start)))
+  }
+
+  @Test("what it wrote and the hub has no more is claimed with the next beat")
+  func claimsLost() throws {
+    var bench = try withCursor()
     #expect(bench.hub(bench.beat(1)).proposals.isEmpty)
-    bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: epoch))
+    takeCursorAway(&bench)
     #expect(bench.hub(bench.beat(2)).proposals.count == 1)
   }
 
@@ -124,14 +133,9 @@ struct EphemeralSessionTests {
 
   @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
   func claimsTakenAway() throws {
-    var bench = present()
-    _ = try say(&bench, "cursor", "7")
-    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
-    let epoch = Epoch(bench.start)
-    let names = NamesRun(first: 0, names: ["cursor"])
-    bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: epoch))
+    var bench = try withCursor()
     _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
-    bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: epoch))
+    takeCursorAway(&bench)
     bench.hub(bench.outcomes((2, .expired)))
     let claimed = bench.hub(bench.beat(1)).proposals
     #expect(claimed.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
