@@ -56,9 +56,15 @@ final class HistoryStore: Store {
     try store.load { model throws(StoreError) in
       names[model.model] = try Dictionary(
         uniqueKeysWithValues: ModelFold(model).names.enumerated().map { (FieldID($0), $1) })
+      // A hub that was killed between the store and the history left out what was stored last.
+      for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try note(batch, again: true) }
       try each(model)
     }
+    try flush()
   }
+
+  /// Of each model; more than one append takes of it.
+  private static let repeatedBatches = 256
 
   func load(_ model: String) throws(StoreError) -> StoredModel? { try store.load(model) }
 
@@ -74,7 +80,7 @@ final class HistoryStore: Store {
 
   func close() throws(StoreError) { try store.close() }
 
-  private func note(_ batch: Batch) throws(StoreError) {
+  private func note(_ batch: Batch, again: Bool = false) throws(StoreError) {
     guard let group = try learn(batch) else { return }
     var version = group.previous
     for commit in group.commits {
@@ -84,12 +90,13 @@ final class HistoryStore: Store {
         let name = names[batch.model]?[change.field] ?? "?\(change.field)"
         return JSON.Member(name, change.value.flatMap { try? $0.json } ?? .null)
       }
-      note([
+      let members: [JSON.Member] = [
         .init("e", "commit"), .init("m", .string(batch.model)), .init("epoch", .unsigned(group.epoch)),
         .init("version", .unsigned(version)), .init("tag", .string("\(origin.tag)")),
         .init("name", .string(origin.name)), .init("number", .unsigned(UInt64(commit.number))),
         .init("changes", .object(changes)),
-      ])
+      ]
+      note(again ? members + [.init("again", .bool(true))] : members)
     }
   }
 

@@ -58,6 +58,20 @@ struct HistoryTests {
     #expect(scribe.findings.isEmpty)
   }
 
+  @Test("what the next hub found in its store is passed over where it is known, else counts")
+  mutating func killedBeforeHistory() {
+    scribe.hub(1, durability: "process")
+    for number in 1...2 { scribe.submit("a", number, "[\"set\",\"x\",\"a\(number)\"]") }
+    scribe.commit(1, by: "a", 1, #""x":"a1""#)
+    scribe.told("a", 1, 1)
+    scribe.hub(1, durability: "process")
+    scribe.commit(1, by: "a", 1, #""x":"a1""#, again: true)
+    scribe.commit(2, by: "a", 2, #""x":"a2""#, again: true)
+    scribe.told("a", 2, 2)
+    scribe.final("a", 2, #""x":"a2""#)
+    #expect(scribe.findings.isEmpty)
+  }
+
   @Test("what a hub that keeps nothing had acknowledged and nobody had shown is counted, and is no finding")
   mutating func lostWithHub() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
@@ -86,6 +100,14 @@ struct HistoryTests {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.set("x", "a2", by: "a", 2, at: 3)
     #expect(scribe.findings.contains("gapped hub:3"))
+  }
+
+  @Test("twice: what the next hub found is another commit than the one before wrote down")
+  mutating func otherAgain() {
+    scribe.set("x", "a1", by: "a", 1, at: 1)
+    scribe.hub(1, durability: "process")
+    scribe.commit(1, by: "a", 1, #""x":"other""#, again: true)
+    #expect(scribe.findings.contains("twice hub:4"))
   }
 
   @Test("phantom: a commit that nobody asked for")

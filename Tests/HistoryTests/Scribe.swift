@@ -18,13 +18,14 @@ struct Scribe {
   }
 
   mutating func commit(
-    _ version: Int, by peer: String, _ number: Int, _ changes: String, epoch: Int = 1, model: String = "m"
+    _ version: Int, by peer: String, _ number: Int, _ changes: String, epoch: Int = 1, model: String = "m",
+    again: Bool = false
   ) {
     line(
       "hub",
       """
       "e":"commit","m":"\(model)","epoch":\(epoch),"version":\(version),"tag":"\(peer)1","number":\(number),\
-      "changes":{\(changes)}
+      "changes":{\(changes)}\(again ? ",\"again\":true" : "")
       """)
   }
 

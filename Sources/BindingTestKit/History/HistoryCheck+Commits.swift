@@ -17,6 +17,11 @@ extension HistoryCheck {
     var entry = HubLog.Entry(place: place, content: commit)
     let proposal = HubLog.ProposalName(model: commit.model, tag: commit.tag, number: commit.number)
     let name = CommitName(model: commit.model, epoch: commit.epoch, version: commit.version)
+    if commit.isAgain, let known = log.entry(name)?.content, known.tag == commit.tag, known.number == commit.number,
+      known.changes == commit.changes
+    {
+      return
+    }
     if commit.tag.allSatisfy({ $0 == "0" }) {
       entry.isRescued = true
       figures.rescued += 1

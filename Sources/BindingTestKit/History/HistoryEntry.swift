@@ -42,6 +42,8 @@ public struct HistoryCommit: Sendable {
   public var tag: String
   public var number: Int
   public var changes: [String: JSON]
+  /// A hub that begins found it in its store: the one before may have been killed before it wrote this down.
+  public var isAgain = false
 }
 
 /// A write as it was asked for.
@@ -145,6 +147,7 @@ extension HistoryCommit {
       let tag = json["tag"]?.string, let number = json.number("number"), let changes = json.fields("changes")
     else { return nil }
     self.init(model: model, epoch: epoch, version: version, tag: tag, number: number, changes: changes)
+    isAgain = json["again"]?.boolean ?? false
   }
 }
 
