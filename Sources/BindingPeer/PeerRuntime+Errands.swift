@@ -29,7 +29,9 @@ struct Errands {
   var watched: [SharedModel] = []
   var concernsPeer = false
   var heard: [PeerAction] = []
+  /// There is something for the link, and it has to be woken for that.
   var concernsLink = false
+  var wakesLink = false
 }
 
 extension PeerRuntime.State {

@@ -114,14 +114,11 @@ final class PeerRuntime: Sendable {
       state.keepNotes()
       if hears != nil { errands.heard = state.output.actions }
       state.sort(into: &errands)
-      guard errands.concernsLink, !isLink, !state.isLinkCalled else {
-        errands.concernsLink = false
-        return result
-      }
-      state.isLinkCalled = true
+      errands.wakesLink = errands.concernsLink && !isLink && !state.isLinkCalled
+      if errands.wakesLink { state.isLinkCalled = true }
       return result
     }
-    if errands.concernsLink { link.wake() }
+    if errands.wakesLink { link.wake() }
     carryOut(errands)
     return result
   }

@@ -17,8 +17,6 @@ final class LineMember {
   /// What it has come to show.
   @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)
   @exclusivity(unchecked) var isAway = false
-  /// It came back before the hub had heard that it left: there may be more of it than it knows.
-  @exclusivity(unchecked) var mayHaveMore = false
 
   func note(_ id: WriteID, _ operations: [FieldOperation]) {
     undecided[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)

@@ -91,10 +91,7 @@ extension World {
     }
     note("p\(index) joins \(line.name) again")
     // It had left wholly: nothing of what it said there is its own any more.
-    if !peer.read({ $0.knows(line.name) }) {
-      peer.member = LineMember()
-      peer.member?.mayHaveMore = line.present.values.contains { $0.tag == peer.session.identity.tag }
-    }
+    if !peer.read({ $0.knows(line.name) }) { peer.member = LineMember() }
     peer.member?.isAway = false
     peer.session.join(line.name, now: peerNow(index), into: &peer.output)
     try settle(index)

@@ -24,7 +24,7 @@ extension World {
       try checkHas(peer, member, line)
     }
     for (field, held) in line.present.sorted(by: { $0.key < $1.key }) where !field.hasPrefix(Names.presencePrefix) {
-      guard living[held.tag]?.has(field) != held.value, living[held.tag]?.mayHaveMore != true else { continue }
+      guard living[held.tag]?.has(field) != held.value else { continue }
       let words = living[held.tag].map { "has said \(describe($0.has(field)))" } ?? "is not there"
       throw broken(.living, "\(field) of \(line.name) is \(held.value) of \(held.tag.short), which \(words)")
     }

@@ -19,6 +19,8 @@ struct Claims: Sendable {
     fields.compactMap { name, claim in claim.value.map { (name, $0) } }.sorted { $0.field < $1.field }
   }
 
+  func has(_ field: String) -> Bool { fields[field]?.value != nil }
+
   var isEmpty: Bool { fields.values.allSatisfy { $0.value == nil } }
 
   /// The hub has carried the write out, or found nothing to do.
@@ -41,7 +43,7 @@ struct Claims: Sendable {
     fields = fields.filter { $0.value.value != nil || $0.value.number >= number }
   }
 
-  /// The field was another's, or nobody can say what became of the write.
+  /// Of two writes of a field the later one counts, whichever outcome comes first.
   mutating func note(_ value: FieldValue?, in field: String, by number: ProposalNumber) {
     guard number > clearedBy, fields[field].map({ $0.number <= number }) ?? true else { return }
     fields[field] = Claim(value: value, number: number)

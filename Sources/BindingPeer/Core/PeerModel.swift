@@ -15,8 +15,9 @@ struct PeerModel: Sendable {
   let isEphemeral: Bool
   /// In an ephemeral line: what this peer has there. It is claimed again after each welcome.
   var claims = Claims()
-  /// It has not been current yet.
-  var isNew = true
+  /// In an ephemeral line: what this peer still had there from before it joined, to be given up; nil: it has not been
+  /// current yet.
+  var leftovers: [String]?
   var replica = Replica()
   /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
   private(set) var aside: [LogID: Replica] = [:]

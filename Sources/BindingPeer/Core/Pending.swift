@@ -28,6 +28,7 @@ struct Pending: Sendable {
   var isVoid = false
   /// To be sent, or sent again, with the next drain.
   var needsSending = true
+  /// It has left once, here or in an earlier life.
   var wasSent = false
   var sentAtBeat: UInt64 = 0
   /// The beat at which it was first seen to be decided and without an outcome.

@@ -18,27 +18,37 @@ extension Session {
   }
 
   /// The same for what is not there though nothing is under way: its write was decided before the hub took us for gone.
+  /// What it should not have any more is given up, if that has not been done.
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
-    let ids = self.ids { models[at: $0].isEphemeral && models[at: $0].isCurrent && !models[at: $0].claims.isEmpty }
-    for id in ids {
-      guard let place = models.place(of: id), case let model = models[at: place] else { continue }
-      models[at: place].claims.forget(before: model.outbox.lowestUndecided)
-      let tag = identity.tag
-      claim(in: id, now: now, &output) { !model.replica.holds($1, in: $0, of: tag) }
+    for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].isCurrent }) {
+      guard let place = models.place(of: id) else { continue }
+      giveUpLeftovers(at: place, now: now, &output)
+      guard !models[at: place].claims.isEmpty else { continue }
+      models[at: place].claims.forget(before: models[at: place].outbox.lowestUndecided)
+      let (replica, tag) = (models[at: place].replica, identity.tag)
+      claim(in: id, now: now, &output) { !replica.holds($1, in: $0, of: tag) }
     }
   }
 
   /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
   /// gone: nothing of what it had there was said by who joins now.
-  mutating func giveUpEarlier(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    guard models[at: place].isEphemeral, models[at: place].isNew else { return }
-    models[at: place].isNew = false
-    let (id, tag) = (models.keys[place], identity.tag)
-    let own = models[at: place].replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
-    let says = models[at: place].replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
-    for field in own.filter({ !$0.hasPrefix(Names.presencePrefix) }).sorted() + says
-    where !models[at: place].outbox.isUndecided(field) {
-      _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: id, now: now, into: &output)
+  mutating func findLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard models[at: place].isEphemeral, models[at: place].leftovers == nil else { return }
+    let (replica, tag) = (models[at: place].replica, identity.tag)
+    let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
+    let says = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
+    models[at: place].leftovers = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
+    giveUpLeftovers(at: place, now: now, &output)
+  }
+
+  /// Deletes them, what cannot be written now with a later beat, but for what the program has said there meanwhile.
+  private mutating func giveUpLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard let found = models[at: place].leftovers, !found.isEmpty else { return }
+    let (model, tag) = (models[at: place], identity.tag)
+    let left = found.filter { model.replica.value(of: $0, ifOf: tag) != nil && !model.claims.has($0) }
+    models[at: place].leftovers = left
+    for field in left where !model.outbox.isUndecided(field) {
+      _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: model.id, now: now, into: &output)
     }
   }
 

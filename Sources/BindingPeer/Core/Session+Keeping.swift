@@ -185,8 +185,7 @@ extension Session {
     return Pending(
       id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
       seen: Dictionary(seen, uniquingKeysWith: { first, _ in first }), number: number, isVoid: write.isWithdrawn,
-      wasSent: number != nil,
-      isOld: isOld)
+      wasSent: number != nil, isOld: isOld)
   }
 }
 

@@ -14,8 +14,10 @@ struct EphemeralSessionTests {
   }
 
   /// Before the welcome.
-  private func opened(keepsOutbox: Bool = false) -> PeerBench {
-    var bench = PeerBench(keepsOutbox: keepsOutbox)
+  private func opened(maxOutboxWrites: Int = 100, keepsOutbox: Bool = false) -> PeerBench {
+    var options = SessionOptions()
+    options.maxOutboxWrites = maxOutboxWrites
+    var bench = PeerBench(options: options, keepsOutbox: keepsOutbox)
     bench.capabilities = [Capability.ephemeral]
     bench.join(Self.line)
     bench.open()
@@ -37,6 +39,16 @@ struct EphemeralSessionTests {
 
   private func say(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
     try bench.write(.set([field: value]), to: Self.line).drain
+  }
+
+  /// The hub starts again: one write is under way then, which makes the field show this.
+  private func expectClaim(of cursor: String, _ bench: inout PeerBench) {
+    bench.lose()
+    bench.open()
+    bench.start += 1
+    bench.welcome()
+    #expect(bench.session.shown(Self.line, "cursor") == json(cursor))
+    #expect(bench.session.unconfirmed == 1)
   }
 
   @Test("a hub that does not know ephemeral lines is not asked for one")
@@ -123,12 +135,7 @@ struct EphemeralSessionTests {
     _ = try say(&bench, "cursor", "7")
     _ = try say(&bench, "cursor", "8")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, end)))
-    bench.lose()
-    bench.open()
-    bench.start += 1
-    bench.welcome()
-    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
-    #expect(bench.session.unconfirmed == 1)
+    expectClaim(of: "7", &bench)
   }
 
   @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
@@ -147,29 +154,61 @@ struct EphemeralSessionTests {
     _ = try say(&bench, "cursor", "7")
     _ = try say(&bench, "cursor", "8")
     bench.hub(bench.outcomes((2, .committed(count: 1, version: 2)), (1, .committed(count: 1, version: 1))))
-    bench.lose()
-    bench.open()
-    bench.start += 1
-    bench.welcome()
-    #expect(bench.session.shown(Self.line, "cursor") == json("8"))
-    #expect(bench.session.unconfirmed == 1)
+    expectClaim(of: "8", &bench)
   }
 
-  @Test("what the hub still has of it from before it left is given up when it joins anew; others' fields stay")
-  func givesUpEarlier() throws {
-    var bench = present()
-    _ = try say(&bench, "cursor", "7")
-    bench.hub(bench.outcomes((1, .committed(count: 1, version: 3))))
+  /// It has said two things, left the line without the hub hearing of it, and joined it anew, with room for so many
+  /// writes.
+  private func returned(maxOutboxWrites: Int = 100) throws -> (bench: PeerBench, given: [Verb]) {
+    var bench = opened(maxOutboxWrites: maxOutboxWrites)
+    catchUp(&bench, bench.welcome().request)
+    try bench.write(.set(["cursor": "7", "pen": "7"]), to: Self.line)
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     bench.lose()
     _ = bench.act { session, now, output in session.leave(Self.line, now: now, into: &output) }
     bench.join(Self.line)
     bench.open()
     let fields = [
-      Entry(name: "cursor", value: "7", version: 3, origin: PeerBench.me), Entry(name: "ben", value: "1", version: 4),
+      Entry(name: "cursor", value: "7", version: 1, origin: PeerBench.me, number: 1),
+      Entry(name: "pen", value: "7", version: 1, origin: PeerBench.me, number: 1),
+      Entry(name: "ben", value: "1", version: 2),
     ]
-    let given = catchUp(&bench, bench.welcome().request, fields).proposals
-    #expect(given.flatMap(\.operations).map(\.verb) == [.delete])
-    #expect(bench.session.shown(Self.line, "cursor") == nil && bench.session.shown(Self.line, "ben") == json("1"))
+    let given = catchUp(&bench, bench.welcome().request, fields, mark: 1).proposals
+    return (bench, given.flatMap(\.operations).map(\.verb))
+  }
+
+  /// The commit of this peer's write of that number.
+  private func change(
+    _ bench: inout PeerBench, after version: Version, _ fields: [FieldID: String?], number: ProposalNumber
+  ) {
+    let names = NamesRun(first: 3)
+    bench.hub(bench.commits(after: version, [fields], own: [0: number], names: names, epoch: Epoch(bench.start)))
+  }
+
+  @Test("what the hub still has of it from before it left is given up when it joins anew; others' fields stay")
+  func givesUpEarlier() throws {
+    let (bench, given) = try returned()
+    #expect(given == [.delete, .delete])
+    #expect(["cursor", "pen", "ben"].map { bench.session.shown(Self.line, $0) } == [nil, nil, json("1")])
+  }
+
+  @Test("what it cannot give up yet, its outbox being full, it gives up with a later beat")
+  func givesUpLater() throws {
+    var (bench, given) = try returned(maxOutboxWrites: 1)
+    #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == json("7"))
+    change(&bench, after: 2, [0: nil], number: 2)
+    given = bench.hub(bench.beat(1)).proposals.flatMap(\.operations).map(\.verb)
+    #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == nil)
+  }
+
+  @Test("what it says before it could give up what was there from before it left stays")
+  func saysMeanwhile() throws {
+    var (bench, _) = try returned(maxOutboxWrites: 1)
+    change(&bench, after: 2, [0: nil], number: 2)
+    _ = try say(&bench, "pen", "8")
+    change(&bench, after: 3, [1: "8"], number: 3)
+    let given = bench.hub(bench.beat(1)).proposals
+    #expect(given.isEmpty && bench.session.shown(Self.line, "pen") == json("8"))
   }
 
   @Test("what it released is not claimed again")
