@@ -176,7 +176,8 @@ extension World {
   static func words(ofPeerFrame frame: [UInt8]) -> String {
     guard let (_, message) = try? PeerMessage.decode(frame) else { return "garbage" }
     if case .propose(let proposals) = message {
-      return "propose " + proposals.map { "#\($0.number) \($0.operations.map(\.verb))" }.joined(separator: " ")
+      return "propose "
+        + proposals.map { "\($0.topic)#\($0.number) \($0.operations.map(\.verb))" }.joined(separator: " ")
     }
     if case .join(let joins) = message {
       return "join "
@@ -185,13 +186,19 @@ extension World {
     return "\(message.kind)"
   }
 
+  private static func words(of outcome: WireOutcome) -> String {
+    if case .expected(let next) = outcome.rest { "expected \(next)" } else { "\(outcome.kind)" }
+  }
+
   static func words(ofHubFrame frame: [UInt8]) -> String {
     guard let (_, message) = try? HubMessage.decode(frame) else { return "garbage" }
     switch message {
     case .outcomes(let outcomes):
-      return "outcomes " + outcomes.outcomes.map { "#\($0.number) \($0.kind)" }.joined(separator: " ")
+      return "outcomes "
+        + outcomes.outcomes.map { "\($0.topic)#\($0.number) \(words(of: $0))" }.joined(separator: " ")
     case .commits(let group): return "commits \(group.previous)…\(group.version)"
-    case .joined(let joined): return "joined \(joined.version) mark \(joined.mark) follows \(joined.follows)"
+    case .joined(let joined):
+      return "joined \(joined.model) \(joined.version) mark \(joined.mark) follows \(joined.follows)"
     case .catchup(let chunk): return "catchup \(chunk.form) \(chunk.previous)…\(chunk.version) mark \(chunk.mark)"
     case .error(let error): return "error \(error.code) \(error.text)"
     case .head(let head): return "head \(head.version)"

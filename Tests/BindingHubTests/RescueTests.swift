@@ -212,6 +212,20 @@ import Testing
     #expect(bench.read().values == ["n": "5"])
   }
 
+  @Test("a write that ended as a conflict before its old commit was offered does not come back by it; others' do")
+  mutating func decidedBefore() {
+    bench.wait(2_000)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    let lost = NumberedProposal.of(
+      1, [.set("a", "9")], conditions: [.unchanged("a", since: 4, epoch: HubBench.oldEpoch)])
+    #expect(bench.propose(.ann, lost)[1]?.conflict != nil)
+    _ = joinAhead(.ben, 7)
+    _ = offer(
+      .ben, 7, Self.field("a", "9", version: 6, origin: Speaker.ann.origin), Self.field("b", "5", version: 7))
+    bench.wait(400)
+    #expect(bench.read().values == ["b": "5"])
+  }
+
   @Test("a peer that does not answer is given up at the deadline")
   mutating func deadline() {
     _ = joinAhead(.ann, 7)

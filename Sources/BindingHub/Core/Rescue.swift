@@ -141,8 +141,12 @@ extension ModelLog {
     return (count, count == stale.count)
   }
 
-  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it.
+  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
+  /// writer has sent again and this hub has decided has another outcome by now.
   private func mayRescue(_ offered: OfferedField, from point: RescuePoint, _ epoch: Epoch) -> Bool {
+    if let writer = knownWriter(offered.origin.tag), withWriter(writer, { $0.hasDecided(offered.number) }) {
+      return false
+    }
     guard let id = fields.id(of: offered.name) else { return true }
     let slot = fields[id]
     if fields.isDecided(id) { return false }

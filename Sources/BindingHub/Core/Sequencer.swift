@@ -67,8 +67,7 @@ struct Sequencer {
     }
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
-    // A mark never goes back, whatever is decided.
-    model.withWriter(writer) { $0.decidedMark = max($0.decidedMark, proposal.number) }
+    model.withWriter(writer) { $0.decide(proposal.number) }
     if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
       #if MUTANTS

@@ -9,6 +9,8 @@ struct WriterRecord {
   var storedMark: ProposalNumber = 0
   /// When its last commit was made, by the wall clock of the hub; 0: it has made none.
   var decidedAt: UInt64 = 0
+  /// The first number that was decided in this start of the hub, and not only known to be; 0: none.
+  private(set) var firstDecided: ProposalNumber = 0
   /// The peer has seen all outcomes up to here.
   private(set) var confirmed: ProposalNumber = 0
   /// Outcomes that it has not confirmed.
@@ -29,6 +31,17 @@ struct WriterRecord {
   }
 
   init(origin: Origin) { self.origin = origin }
+
+  /// Decides the proposal of that number, the next one. A mark never goes back, whatever is decided.
+  mutating func decide(_ number: ProposalNumber) {
+    decidedMark = max(decidedMark, number)
+    if firstDecided == 0 { firstDecided = number }
+  }
+
+  /// Whether this start of the hub has decided that number: whatever another life of the log made of it.
+  func hasDecided(_ number: ProposalNumber) -> Bool {
+    firstDecided > 0 && number >= firstDecided && number <= decidedMark
+  }
 
   /// The proposal of that number made a version.
   mutating func rememberCommit(_ number: ProposalNumber, _ version: Version) {

@@ -21,6 +21,8 @@ struct Claims: Sendable {
 
   func has(_ field: String) -> Bool { fields[field]?.value != nil }
 
+  func claims(_ value: FieldValue?, in field: String) -> Bool { value != nil && fields[field]?.value == value }
+
   var isEmpty: Bool { fields.values.allSatisfy { $0.value == nil } }
 
   /// The hub has carried the write out, or found nothing to do.

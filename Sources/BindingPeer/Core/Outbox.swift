@@ -18,6 +18,8 @@ struct Outbox: Sendable {
   private var arriving: [WriteID] = []
   private var undecidedCount = 0
   private(set) var lastNumber: ProposalNumber = 0
+  /// No later write has a number.
+  private var lastNumbered = WriteID(rawValue: 0)
   /// The committed values hold what was decided of our numbers up to here. A copy of an outbox that lags behind its
   /// original gives a write such a number only then.
   private var mark: ProposalNumber = 0
@@ -72,6 +74,7 @@ struct Outbox: Sendable {
     if let number = write.number {
       byNumber[number] = write.id
       lastNumber = max(lastNumber, number)
+      lastNumbered = max(lastNumbered, write.id)
       openNumbers.enter(number)
       openNumbers.sort()
       laid.enter(Laid(number: number, write: write.id))
@@ -101,6 +104,7 @@ struct Outbox: Sendable {
   mutating func number(_ id: WriteID) -> ProposalNumber {
     lastNumber += 1
     byNumber[lastNumber] = id
+    lastNumbered = max(lastNumbered, id)
     openNumbers.enter(lastNumber)
     let (number, isDecided) = (lastNumber, lastNumber <= mark)
     update(id) {
@@ -182,19 +186,27 @@ struct Outbox: Sendable {
     }
   #endif
 
-  /// What is to be sent with the next drain, oldest first, as far as there is `room` for writes without a number.
+  /// What is to be sent with the next drain: what has a number, in that order, for the hub decides nothing after one
+  /// that is missing; then the oldest of the others, as far as there is `room` for them.
   mutating func toSend(room: Int) -> [WriteID] {
     due.sort()
     while let first = due.first, !isDue(first) { due.removeFirst() }
-    var (sent, room) = ([WriteID](), room)
+    var numbered: [(number: ProposalNumber, write: WriteID)] = []
+    var others: [WriteID] = []
     for id in due.all where isDue(id) {
-      if number(of: id) == nil {
-        guard room > 0 else { break }
-        room -= 1
+      if let number = number(of: id) {
+        numbered.append((number, id))
+      } else if others.count < room {
+        others.append(id)
+      } else if id > lastNumbered {
+        break
       }
-      sent.append(id)
     }
-    return sent
+    // A write that lost a comparison and tries again has a later number than younger ones: rarely out of order.
+    if !zip(numbered, numbered.dropFirst()).allSatisfy({ $0.number < $1.number }) {
+      numbered.sort { $0.number < $1.number }
+    }
+    return numbered.map(\.write) + others
   }
 
   private func isDue(_ id: WriteID) -> Bool {

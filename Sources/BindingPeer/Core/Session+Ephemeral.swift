@@ -84,9 +84,13 @@ extension PeerModel {
     case .kept: claims.took(write, isKept: true)
     case .superseded, .expired: break
     case .refused(let refusal):
-      guard refusal.code == .notOwner, let number = write.number else { return }
-      for field in write.overlay.map(\.field) where replica.isOthers(field, than: tag) {
-        claims.note(nil, in: field, by: number)
+      guard let number = write.number else { return }
+      for operation in write.overlay {
+        // It is another's by now, or the hub does not take any more what it took once: a description came between.
+        let isLost =
+          refusal.code == .notOwner
+          ? replica.isOthers(operation.field, than: tag) : claims.claims(operation.value, in: operation.field)
+        if isLost { claims.note(nil, in: operation.field, by: number) }
       }
     case .conflict, .unknown:
       guard let number = write.number else { return }

@@ -127,6 +127,16 @@ struct EphemeralSessionTests {
     #expect(bench.hub(bench.beat(2)).proposals.count == 1)
   }
 
+  @Test("what the hub does not take any more is not claimed again")
+  func fitsNoMore() throws {
+    var bench = try withCursor()
+    takeCursorAway(&bench)
+    #expect(bench.hub(bench.beat(1)).proposals.count == 1)
+    bench.hub(bench.outcomes((2, .refused(Refusal(.doesNotFit, "7 is not in 0...1")))))
+    let claimed = bench.hub(bench.beat(2)).proposals
+    #expect(claimed.isEmpty && bench.session.unconfirmed == 0)
+  }
+
   @Test(
     "what was there before a write that came to nothing is claimed as before",
     arguments: [.expired, .refused(Refusal(.doesNotFit, "too much"))] as [WireOutcome.Rest])

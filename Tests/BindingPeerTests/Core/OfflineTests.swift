@@ -181,4 +181,32 @@ struct OfflineTests {
     let end = bench.hub(bench.outcomes((2, .committed(count: 1, version: 7))))
     #expect(end.settled.map(\.id) == [write])
   }
+
+  @Test("a younger write that has its number goes again though an older one waits for what it conflicted with")
+  func conflictsBeforeAHold() throws {
+    var (bench, _) = try offline(
+      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    _ = back(&bench, after: Self.soon)
+    #expect(try bench.write(.one(.add, "n", "1")).drain.numbers == [2])
+    let conflict = Conflict(
+      field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
+    let held = bench.hub(bench.outcomes((1, .conflict(conflict)), (2, .hold(.busy, pauseMilliseconds: 5))))
+    #expect(held.numbers.isEmpty)
+    #expect(bench.wait(5).numbers == [2])
+  }
+
+  @Test("what tries again under a later number goes after younger writes that have theirs already")
+  func conflictsInOrder() throws {
+    var (bench, _) = try offline(
+      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    _ = back(&bench, after: Self.soon)
+    try bench.write(.one(.add, "n", "1"))
+    let conflict = Conflict(
+      field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
+    bench.hub(bench.outcomes((1, .conflict(conflict))))
+    let names = NamesRun(first: 0, names: lit.map(\.name))
+    #expect(bench.hub(bench.commits(after: 5, [[2: "\"a cat\""]], names: names)).numbers == [3])
+    #expect(bench.hub(bench.outcomes((2, .hold(.busy, pauseMilliseconds: 5)))).numbers.isEmpty)
+    #expect(bench.wait(5).numbers == [2, 3])
+  }
 }
