@@ -83,6 +83,8 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var wasForgotten = false
   /// The lowest undecided number that each of its joins told.
   @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
+  /// The version of the answer that each of them got.
+  @exclusivity(unchecked) var answered: [UInt32: Version] = [:]
   /// By model.
   @exclusivity(unchecked) var announced: [Bool]
   /// When the hub last heard of it.

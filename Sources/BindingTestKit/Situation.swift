@@ -31,6 +31,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case deltaServed = "delta served"
   case snapshotServed = "snapshot served"
   case snapshotInChunks = "catch-up in several messages"
+  case catchupMovedOn = "catch-up that was overtaken by commits while it was told"
   case snapshotOlder = "snapshot older than the replica"
   case tailHealed = "tail loss healed by the heads of the beats"
   case tailAsked = "last message and its heads lost, healed by asking after a missed beat"

@@ -35,11 +35,17 @@ extension World {
     switch message {
     case .catchup(let chunk):
       if chunk.chunk > 0 { counts[.snapshotInChunks] += 1 }
+      if chunk.isLast, let answered = peer.flatMap({ peers[$0].answered[chunk.request] }), chunk.version > answered {
+        counts[.catchupMovedOn] += 1
+      }
       try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
     case .head(let head): try check(header.topic, head.epoch, head.version, "a head")
     case .joined(let joined):
       try check(joined.topic, joined.epoch, joined.version, "the answer to a join")
-      if let peer { try check(joined, to: peer) }
+      if let peer {
+        peers[peer].answered[joined.request] = joined.version
+        try check(joined, to: peer)
+      }
     case .outcomes(let outcomes):
       guard let peer else { return }
       for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }

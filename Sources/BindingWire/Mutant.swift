@@ -14,6 +14,7 @@
     case expireDecided
     case overlayLowerOwn
     case catchUpWithoutMark
+    case forgetToldAgain
     case ignoreMark
     case dropAcknowledged
     case noHeads
@@ -72,6 +73,7 @@
       case .expireDecided: "R3 a void proposal that was carried out is answered as expired"
       case .overlayLowerOwn: "R4 own lower writes stay over an own commit"
       case .catchUpWithoutMark: "R5 catch-ups carry no mark"
+      case .forgetToldAgain: "R5 a catch-up does not tell again what changed while it was told"
       case .ignoreMark: "R5 the mark of a catch-up hides nothing"
       case .dropAcknowledged: "R6 an acknowledged write leaves the overlay at once"
       case .noHeads: "R7 no heads go out with the beats"

@@ -23,6 +23,8 @@ struct HubBench {
   var settling = Settling.atOnce
   /// Batches that left and whose end the machine has not been told.
   private(set) var waiting: [Batch] = []
+  /// Whether catch-ups are told to their end, and not a share of them.
+  var tellsAll = true
   var now: UInt64 = 1_000
   private var readers: UInt64 = 0
 
@@ -63,6 +65,7 @@ struct HubBench {
         Issue.record("the store failed: \(error)")
       }
     }
+    while tellsAll, machine.isTelling { machine.finishDrain(time: time, into: &output) }
     return Heard(output)
   }
 

@@ -105,6 +105,7 @@ struct GatewayStage {
         hub.appended(try store.append(batches), of: batches, time: time, into: &output)
       } catch { Issue.record("\(error)") }
     }
+    while hub.isTelling { hub.finishDrain(time: time, into: &output) }
     var frames: [[UInt8]] = []
     let (subscribed, loses) = (topics, losesCommits)
     output.forEachFrame { destination, frame in

@@ -13,6 +13,7 @@ extension HubMachine {
 
   /// What had waited for a connection has left.
   public mutating func hasRoom(_ connection: ConnectionID, into output: inout HubOutput) {
+    crowded.remove(connection)
     guard let topics = behind.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.way != nil }) {

@@ -35,6 +35,7 @@ extension HubMachine {
     }
     sessions.identities[record.identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
+    endCatchup(of: session, in: model)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
     send(
       .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
@@ -211,7 +212,7 @@ extension HubMachine {
   /// Answers the joins that can be answered: subscribed or out of time, and nothing decided that is not stored.
   mutating func answerJoins(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
-    guard !model.waitingJoins.isEmpty, model.rescue == nil, !model.hasHand, !model.isAppending else { return }
+    guard !model.waitingJoins.isEmpty, model.isSettled else { return }
     var still: [SessionID] = []
     for id in model.waitingJoins {
       guard let session = sessions[id], let record = session.joins[model.topic], let join = record.open else {
@@ -245,13 +246,8 @@ extension HubMachine {
   private mutating func answer(
     _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
   ) {
-    #if MUTANTS
-      let mark = Mutant.isOn(.catchUpWithoutMark) ? 0 : model.mark(of: tag)
-    #else
-      let mark = model.mark(of: tag)
-    #endif
     let life = model.life(in: epoch)
-    let catchup = Catchup(of: model, for: join, epoch: life, mark: mark, session: id)
+    let catchup = Catchup(of: model, for: join, epoch: life, session: id)
     switch catchup.follows {
     case .nothing: break
     case .delta:
@@ -261,11 +257,10 @@ extension HubMachine {
     }
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: life, version: model.version,
-      digest: model.fields.digest(), mark: mark, way: way, follows: catchup.follows, model: model.id)
+      digest: model.fields.digest(), mark: toldMark(of: tag, in: model), way: way, follows: catchup.follows,
+      model: model.id)
     send(.joined(joined), to: id, &output)
-    for chunk in catchup.chunks(limitBytes: configuration.limits.chunkBytes) {
-      send(.catchup(chunk), to: id, &output, topic: model.topic)
-    }
+    if catchup.follows != .nothing { catchups.append(Telling(catchup: catchup)) }
   }
 
   mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {

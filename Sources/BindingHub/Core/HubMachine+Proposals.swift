@@ -154,6 +154,7 @@ extension HubMachine {
       }
     }
     touched = still
+    tellCatchups(&output)
     sendOutcomes(&output)
     if !barriers.isEmpty { endBarriers(time, &output) }
     if !verifications.isEmpty { endVerifications(time, &output) }
@@ -257,6 +258,8 @@ extension HubMachine {
     guard !models[index].isAppending else { return }
     believeLate(index, time, &output)
     raiseMarks(index, time)
+    answerJoins(index, time, &output)
+    endCatchups(of: index, &output)
     var waiting = models[index].waiting[...]
     if let judging = models[index].judging {
       guard let leave = judging.leave else { return }

@@ -130,6 +130,7 @@ extension HubMachine {
     models[index].sessions.remove(session)
     models[index].routed.remove(session)
     models[index].waitingJoins.removeAll { $0 == session }
+    endCatchup(of: session, in: models[index])
     models[index].rescue?.forget(session)
     if !barriers.isEmpty { barriers.forget(session, in: index) }
     for place in verifications.indices { verifications[place].forget(session, in: index) }
@@ -170,6 +171,8 @@ extension HubMachine {
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     behind[connection] = nil
+    crowded.remove(connection)
+    catchups.removeAll { sessions[$0.catchup.session]?.connection == connection }
     verifications.removeAll { $0.connection == connection }
     for id in sessions.byConnection[connection] ?? [] {
       for topic in sessions[id].map({ Array($0.joins.keys) }) ?? [] {

@@ -33,6 +33,9 @@ public struct HubMachine {
   var withOutcomes: [SessionID] = []
   /// Models of which a request connection was not told all, for it was behind.
   var behind: [ConnectionID: Set<Topic>] = [:]
+  /// Catch-ups that have not been told wholly, and connections that have no room for more of them.
+  var catchups: [Telling] = []
+  var crowded: Set<ConnectionID> = []
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64
@@ -76,6 +79,8 @@ public struct HubMachine {
   public mutating func restore(_ stored: StoredModel) throws(StoreError) {
     let index = makeModel(stored.model)
     try models[index].restore(stored, recentLimit: configuration.recentCommits)
+    // Now, and not when somebody waits: of a million fields it takes a while.
+    _ = models[index].fields.digest()
     writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
     #if MUTANTS
       if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
@@ -89,6 +94,7 @@ public struct HubMachine {
 
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
+    if isTelling { return lastTick }
     var deadline = min(nextBeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }

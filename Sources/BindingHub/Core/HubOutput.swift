@@ -31,6 +31,7 @@ public struct HubOutput: Sendable {
   }
 
   public var frameCount: Int { frames.count }
+  var byteCount: Int { writer.count }
 
   /// Hands each frame to `body`, in order; the bytes are valid during the call.
   public func forEachFrame(_ body: (Destination, UnsafeRawBufferPointer) -> Void) {

@@ -78,6 +78,12 @@ final class ModelLog {
   /// Whether something was decided that has not left as a batch yet.
   var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
 
+  /// Whether all that was decided is stored, and nothing of an older life may still come.
+  var isSettled: Bool { rescue == nil && !hasHand && !isAppending }
+
+  /// How many fields are not only named by the batch in hand.
+  var storedNames: Int { hand.isOpen ? hand.fieldsBefore : fields.count }
+
   /// The version that the next commit gets.
   var nextVersion: Version { (hand.isOpen ? hand.commits.version : version) + 1 }
 
@@ -163,7 +169,7 @@ final class ModelLog {
     #if MUTANTS
       if Mutant.isOn(.keepDropped) { return clearHand() }
     #endif
-    let namesStored = hand.isOpen ? hand.fieldsBefore : fields.count
+    let namesStored = storedNames
     for (field, _) in hand.touched where Int(field) < namesStored { fields.forgetDecision(field) }
     takeBackNames(from: namesStored)
     for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }

@@ -241,6 +241,7 @@ final class HubLoop {
         } else {
           switch gate.send(frame, to: connection) {
           case .taken: break
+          case .kept: machine.crowd(connection)
           case .leftOut: machine.leftOut(frame, for: connection)
           case .gone: gone.append(connection)
           }
@@ -256,7 +257,7 @@ final class HubLoop {
     if !output.isEmpty { settle(time: time) }
   }
 
-  /// Sends what waited for room, and brings up to date who was behind.
+  /// Sends what waited for room, and goes on with what those with room again have to be told.
   private func sendBacklogs(time: HubTime) {
     let (gone, roomy) = gate.sendBacklogs()
     for connection in gone { close(connection, time: time) }

@@ -11,6 +11,8 @@ final class ZeroMQGate {
   /// What became of a frame for a request connection.
   enum Sending: Equatable {
     case taken
+    /// It waits until there is room.
+    case kept
     /// It was news, and this connection is behind with it: it is to be told where things stand once it has room.
     case leftOut
     /// The connection is gone, or too far behind.
@@ -62,8 +64,10 @@ final class ZeroMQGate {
     context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
+    // Peers find out quickly that the hub is gone, by their own heartbeats and by its beats; that a peer is gone, its
+    // lease says. These only free what is left of such a connection, and thousands of them are to cost little.
     let common: [SocketOption] = [
-      .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
+      .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 5_000, timeoutMilliseconds: 10_000),
     ]
     try router.set(
       common + [
@@ -249,14 +253,14 @@ final class ZeroMQGate {
     }
     backlogs[connection, default: Backlog()].frames.append(Array(frame))
     backlogs[connection]?.bytes += frame.count
-    return .taken
+    return .kept
   }
 
   /// Whether frames wait for room, so that the loop looks again soon.
   var hasBacklog: Bool { !backlogs.isEmpty }
 
-  /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that were behind
-  /// and have room again.
+  /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that have room
+  /// again.
   func sendBacklogs() -> (gone: [ConnectionID], roomy: [ConnectionID]) {
     var gone: [ConnectionID] = []
     var roomy: [ConnectionID] = []
@@ -274,7 +278,7 @@ final class ZeroMQGate {
       }
       if sent == backlog.frames.count {
         backlogs[connection] = nil
-        if backlog.isBehind { roomy.append(connection) }
+        roomy.append(connection)
       } else if sent > 0 {
         let rest = Array(backlog.frames.dropFirst(sent))
         backlogs[connection] = Backlog(

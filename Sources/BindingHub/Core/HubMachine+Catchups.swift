@@ -1,0 +1,78 @@
+import BindingWire
+
+/// Catch-ups that are being told: each turn tells a share of them, so that a join of a big model keeps nobody waiting.
+extension HubMachine {
+  /// The bytes of catch-ups that a turn may tell, and that one message of them has.
+  private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
+
+  /// Whether the end of another drain tells more.
+  public var isTelling: Bool { catchups.contains { !$0.isWaiting && !isCrowded($0) } }
+
+  /// Tells what a turn may tell, of those who have waited longest first.
+  mutating func tellCatchups(_ output: inout HubOutput) {
+    let enough = output.byteCount + shareBytes
+    for _ in catchups.indices where output.byteCount < enough {
+      let telling = catchups.removeFirst()
+      if let rest = isCrowded(telling) ? telling : tell(telling, &output) { catchups.append(rest) }
+    }
+  }
+
+  /// All that was decided of a model is stored, which where many write is so for this moment only: catch-ups of it that
+  /// have little left are told to their end.
+  mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
+    guard models[index].isSettled else { return }
+    for _ in catchups.indices {
+      var telling = catchups.removeFirst()
+      if telling.catchup.model === models[index], let left = telling.catchup.countLeft() {
+        while left <= telling.allowance, let next = tell(telling, &output) { telling = next }
+        guard left > telling.allowance else { continue }
+        // However much is written meanwhile, it comes to an end.
+        telling.allowance *= 2
+      }
+      catchups.append(telling)
+    }
+  }
+
+  /// Tells the next message of one.
+  /// - Returns: what is left of it; nil: nothing.
+  private mutating func tell(_ telling: Telling, _ output: inout HubOutput) -> Telling? {
+    var telling = telling
+    let (session, model) = (telling.catchup.session, telling.catchup.model)
+    guard let record = sessions[session] else { return nil }
+    let chunk = telling.catchup.nextChunk(
+      epoch: model.life(in: epoch), mark: toldMark(of: record.identity.tag, in: model), limitBytes: shareBytes,
+      mayEnd: model.isSettled)
+    telling.isWaiting = chunk == nil
+    guard let chunk else { return telling }
+    send(.catchup(chunk), to: session, &output, topic: model.topic)
+    return chunk.isLast ? nil : telling
+  }
+
+  /// The mark that a peer is told with what it is brought.
+  func toldMark(of tag: Tag, in model: ModelLog) -> ProposalNumber {
+    #if MUTANTS
+      if Mutant.isOn(.catchUpWithoutMark) { return 0 }
+    #endif
+    return model.mark(of: tag)
+  }
+
+  /// Somebody has left a model, or joins it anew.
+  mutating func endCatchup(of session: SessionID, in model: ModelLog) {
+    catchups.removeAll { $0.catchup.session == session && $0.catchup.model === model }
+  }
+
+  /// Messages wait for room at a connection: it is told no more of this until there is.
+  public mutating func crowd(_ connection: ConnectionID) { crowded.insert(connection) }
+
+  private func isCrowded(_ telling: Telling) -> Bool {
+    !crowded.isEmpty && sessions[telling.catchup.session].map { crowded.contains($0.connection) } == true
+  }
+
+  struct Telling {
+    var catchup: Catchup
+    /// All has been told but the last message, which waits until what was decided is stored.
+    var isWaiting = false
+    /// Fields that may be told at once to bring it to its end.
+    var allowance = 2_048
+  }
+}

@@ -1,0 +1,168 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// Catch-ups that are told in shares, one with each turn, while others write.
+@Suite struct CatchupTests {
+  var bench = HubBench { $0.limits.chunkBytes = 200 }
+  /// What ben has been told so far.
+  var told: [CatchupChunk] = []
+
+  init() {
+    bench.live(.ann)
+    for number in 1...12 { bench.write(.ann, ProposalNumber(number), .set("f\(number)", "\"\(number) of twelve\"")) }
+    bench.tellsAll = false
+  }
+
+  /// Joins with nothing; the first share is told.
+  private mutating func join() {
+    bench.hello(.ben)
+    hear(bench.join(.ben, Join(request: 1, model: "lamp")))
+    #expect(told.count == 1 && told.last?.isLast == false)
+  }
+
+  private mutating func hear(_ heard: Heard) { told += heard.chunks(.ben) }
+
+  /// The turns that are left, as they are told when nothing else happens.
+  private mutating func goOn() {
+    while bench.machine.isTelling { hear(bench.wait(0)) }
+  }
+
+  /// The fields as whoever reads the messages one after the other has them in the end.
+  private var values: [String: String] {
+    var names: [String] = []
+    var values: [String: String] = [:]
+    for chunk in told {
+      #expect(Int(chunk.names.first) == names.count)
+      names += chunk.names.names
+      for entry in chunk.entries where names.indices.contains(Int(entry.field)) {
+        values[names[Int(entry.field)]] = entry.value?.description
+      }
+    }
+    return values
+  }
+
+  private mutating func expectWhole() {
+    #expect(told.map(\.isLast) == told.indices.map { $0 == told.count - 1 })
+    #expect(told.map(\.chunk) == (0..<UInt32(told.count)).map { $0 })
+    let last = told.last?.version
+    let values = values
+    bench.tellsAll = true
+    let now = bench.read()
+    #expect(values == now.values)
+    #expect(last == now.version)
+  }
+
+  @Test("a big one leaves one message a turn")
+  mutating func shares() {
+    join()
+    hear(bench.wait(0))
+    #expect(told.count <= 3 && told.last?.isLast == false)
+    goOn()
+    expectWhole()
+  }
+
+  @Test("what was told and changes, goes or comes before the end is told with it")
+  mutating func changes() {
+    join()
+    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
+    hear(bench.say(.ann, .propose([.of(14, [.of(.delete, "f2"), .set("f12", "\"late\""), .set("new", "1")])])))
+    goOn()
+    expectWhole()
+    #expect(values["f1"] == "\"again\"" && values["f2"] == nil && values["new"] == "1")
+  }
+
+  @Test("what others write meanwhile is told to them at once, and to the joiner as to everybody")
+  mutating func others() {
+    join()
+    let heard = bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
+    #expect(heard.outcomes(.ann) == [13: .committed(count: 1, version: 13)])
+    #expect(heard.commits().map(\.version) == [13])
+  }
+
+  @Test("the last message waits until what was decided is stored")
+  mutating func stored() throws {
+    join()
+    bench.settling = .later
+    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    goOn()
+    #expect(told.last?.isLast == false)
+    hear(try bench.settleWithStore())
+    goOn()
+    expectWhole()
+    #expect(values["f1"] == "1")
+  }
+
+  @Test("it ends though others write without a pause")
+  mutating func withoutPause() throws {
+    join()
+    bench.settling = .later
+    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    for number in ProposalNumber(14)..<60 where told.last?.isLast == false {
+      hear(bench.say(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
+      hear(try bench.settleWithStore())
+    }
+    #expect(told.last?.isLast == true)
+  }
+
+  @Test("a join is answered between two batches though proposals wait")
+  mutating func betweenBatches() throws {
+    bench.hello(.ben)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
+    bench.say(.ann, .propose([.of(14, [.set("f1", "2")])]))
+    #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).isEmpty)
+    #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [13])
+  }
+
+  @Test("a join anew begins anew")
+  mutating func anew() {
+    join()
+    told.removeAll()
+    hear(bench.say(.ben, .join([Join(request: 2, model: "lamp")])))
+    goOn()
+    #expect(told.allSatisfy { $0.request == 2 })
+    expectWhole()
+  }
+
+  @Test("who leaves is told no more")
+  mutating func left() {
+    join()
+    bench.say(.ben, .leave(Leave(topics: [HubBench.lamp])))
+    #expect(!bench.machine.isTelling)
+  }
+
+  @Test("whose connection ends is told no more")
+  mutating func closed() {
+    join()
+    bench.close(Speaker.ben.connection)
+    #expect(!bench.machine.isTelling)
+  }
+
+  @Test("a connection without room is told no more until there is")
+  mutating func crowded() {
+    join()
+    hear(bench.act { machine, _, _ in machine.crowd(Speaker.ben.connection) })
+    #expect(told.count == 1 && !bench.machine.isTelling)
+    hear(bench.act { machine, _, output in machine.hasRoom(Speaker.ben.connection, into: &output) })
+    goOn()
+    expectWhole()
+  }
+
+  @Test("of two that join at once both go on")
+  mutating func two() {
+    bench.hello(.cat)
+    join()
+    let cat = bench.join(.cat, Join(request: 1, model: "lamp"))
+    hear(cat)
+    var heard = cat.chunks(.cat)
+    while bench.machine.isTelling {
+      let turn = bench.wait(0)
+      hear(turn)
+      heard += turn.chunks(.cat)
+    }
+    #expect(heard.last?.isLast == true)
+    expectWhole()
+  }
+}
