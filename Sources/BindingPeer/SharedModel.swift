@@ -210,7 +210,12 @@ extension SharedModel {
   /// Takes a reveal in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
   func stage(_ reveal: Reveal, stamp: UInt64) {
     staged.withLock { staged in
-      for change in reveal.changes { staged.values[change.field] = (change.new, stamp) }
+      // A cell that is tied to a field later is shown what is there then.
+      if !staged.cells.isEmpty {
+        for change in reveal.changes where staged.cells[change.field] != nil {
+          staged.values[change.field] = (change.new, stamp)
+        }
+      }
       staged.hops = max(staged.hops, reveal.proposalHops)
       if !staged.feeds.isEmpty {
         let steps = staged.steps.steps(of: reveal)

@@ -56,9 +56,20 @@ struct Replica: Sendable {
 
   mutating func placeMade(for name: String) -> Int {
     if let place = index[name] { return place }
+    var name = name
+    let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
     index[name] = fields.count
-    fields.append(Field(name: name, digestState: Array(name.utf8).withUnsafeBytes { Digest.state(ofName: $0) }))
+    fields.append(Field(name: name, digestState: state))
     return fields.count - 1
+  }
+
+  /// Makes room for so many more names at once: growing step by step moves a million of them twenty times. Few are not
+  /// worth it, and room that is made exactly each time would be slower.
+  mutating func reserve(names: Int) {
+    guard names >= max(fields.count, 1_024) else { return }
+    fields.reserveCapacity(fields.count + names)
+    index.reserveCapacity(fields.count + names)
+    places.reserveCapacity(fields.count + names)
   }
 
   func place(ofID id: FieldID) -> Int? { Int(id) < places.count ? places[Int(id)] : nil }
@@ -136,19 +147,20 @@ struct Replica: Sendable {
   }
 
   /// A snapshot replaces: what it does not name has no value.
-  mutating func removeAll(but kept: Swift.Set<Int>, version: Version) {
+  /// - Parameter kept: whether it names the field at a place; false for those beyond.
+  mutating func removeAll(but kept: [Bool]) {
     #if MUTANTS
       if Mutant.isOn(.mergeSnapshot) { return }
     #endif
     for place in fields.indices
-    where !kept.contains(place) && (fields[place].value != nil || fields[place].version != 0) {
+    where !(place < kept.count && kept[place]) && (fields[place].value != nil || fields[place].version != 0) {
       commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
     }
   }
 
   /// Takes the values of another replica in place of all that is here.
   mutating func become(_ other: Replica) {
-    removeAll(but: [], version: 0)
+    removeAll(but: [])
     for field in other.fields where field.value != nil {
       commit(
         field.value, at: placeMade(for: field.name), version: field.version, origin: field.origin, number: field.number,

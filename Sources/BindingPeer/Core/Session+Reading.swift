@@ -151,17 +151,18 @@ extension Session {
       guard last.epoch == models[at: place].replica.epoch, last.previous <= from else { return false }
     }
     guard models[at: place].replica.knowsFields(of: chunks) else { return false }
+    models[at: place].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
     for chunk in chunks {
       for (offset, name) in chunk.names.names.enumerated() {
         _ = models[at: place].replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
     if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
-    var named: Swift.Set<Int> = []
+    var named = [Bool](repeating: false, count: last.form == .snapshot ? models[at: place].replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
         guard let field = models[at: place].replica.place(ofID: entry.field) else { continue }
-        named.insert(field)
+        if last.form == .snapshot { named[field] = true }
         let origin = chunk.origins[Int(entry.origin)]
         if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: place) }
         if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: place) }
@@ -170,7 +171,7 @@ extension Session {
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
       }
     }
-    if last.form == .snapshot { models[at: place].replica.removeAll(but: named, version: last.version) }
+    if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
     models[at: place].replica.reach(last.version, epoch: last.epoch)
     #if MUTANTS
       let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark

@@ -6,7 +6,10 @@ import Dispatch
 final class InProcessPeerLink: PeerLink {
   private struct State: Sendable {
     var connection: (any HubDoorConnection)?
-    var generation: UInt64 = 0
+    /// Frames that came since the last turn that took them; the first of them calls the next.
+    var arrived: [[UInt8]] = []
+    /// When the next turn comes by itself; `.max`: not at all.
+    var nextTurn = UInt64.max
     var isEnded = false
   }
 
@@ -42,15 +45,22 @@ final class InProcessPeerLink: PeerLink {
       for action in actions { carryOut(action, runtime) }
     }
     let deadline = runtime.state.withLock { $0.session.nextDeadline }
-    let now = PeerRuntime.now
-    guard !state.withLock({ $0.isEnded }), deadline < .max else { return }
-    let pause = deadline <= now ? 1 : Int(min(deadline - now, 60_000))
-    let generation = state.withLock { state in
-      state.generation += 1
-      return state.generation
+    let isSooner = state.withLock { state in
+      // A turn that comes too soon finds nothing to do; most turns put their deadline off.
+      guard !state.isEnded, deadline < state.nextTurn else { return false }
+      state.nextTurn = deadline
+      return true
     }
+    guard isSooner else { return }
+    let now = PeerRuntime.now
+    let pause = deadline <= now ? 1 : Int(min(deadline - now, 60_000))
     queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in
-      if state.withLock({ $0.generation }) == generation { turn { _, _ in } }
+      let isDue = state.withLock { state in
+        guard state.nextTurn == deadline else { return false }
+        state.nextTurn = .max
+        return true
+      }
+      if isDue { turn { _, _ in } }
     }
   }
 
@@ -86,9 +96,20 @@ final class InProcessPeerLink: PeerLink {
   }
 
   private func arrived(_ frame: [UInt8]) {
+    let isFirst = state.withLock { state in
+      state.arrived.append(frame)
+      return state.arrived.count == 1
+    }
+    guard isFirst else { return }
     queue.async { [self] in
+      let frames = state.withLock { state in
+        defer { state.arrived.removeAll() }
+        return state.arrived
+      }
       turn { state, now in
-        frame.withUnsafeBytes { state.session.receive($0, now: now, into: &state.output) }
+        for frame in frames {
+          frame.withUnsafeBytes { state.session.receive($0, now: now, into: &state.output) }
+        }
       }
     }
   }
