@@ -86,13 +86,23 @@ struct Catchup {
     return hasToldAll ? listed.count + again.count : nil
   }
 
+  /// The model has taken in commits of these fields, and was at that version before.
+  mutating func note(_ changed: some Sequence<FieldID>, after version: Version) {
+    // Else more is missing, and looked for when the next message is made.
+    guard seen == version else { return }
+    #if MUTANTS
+      if Mutant.isOn(.forgetToldAgain) { return }
+    #endif
+    for field in changed where field < next { again.insert(field) }
+    seen = model.version
+  }
+
   private mutating func noteChanges() {
     guard model.version > seen else { return }
     #if MUTANTS
       if Mutant.isOn(.forgetToldAgain) { seen = model.version }
     #endif
-    for field in model.fieldsChanged(after: seen) where field < next { again.insert(field) }
-    seen = model.version
+    note(model.fieldsChanged(after: seen), after: seen)
   }
 
   private mutating func nextListed() -> FieldID? {

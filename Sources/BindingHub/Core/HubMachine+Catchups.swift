@@ -23,13 +23,22 @@ extension HubMachine {
     guard models[index].isSettled else { return }
     for _ in catchups.indices {
       var telling = catchups.removeFirst()
-      if telling.catchup.model === models[index], let left = telling.catchup.countLeft() {
+      if telling.catchup.model === models[index], !isCrowded(telling), let left = telling.catchup.countLeft() {
         while left <= telling.allowance, let next = tell(telling, &output) { telling = next }
         guard left > telling.allowance else { continue }
         // However much is written meanwhile, it comes to an end.
         telling.allowance *= 2
       }
       catchups.append(telling)
+    }
+  }
+
+  /// A batch of a model was stored: what catch-ups have told of these fields is told again.
+  mutating func noteChanges(
+    _ changed: [(field: FieldID, before: FieldSlot.Decided)], in model: ModelLog, after version: Version
+  ) {
+    for place in catchups.indices where catchups[place].catchup.model === model {
+      catchups[place].catchup.note(changed.lazy.map(\.field), after: version)
     }
   }
 

@@ -230,6 +230,7 @@ extension HubMachine {
     sequencer.counters.changes += UInt64(model.hand.touched.count)
     model.apply(batch, recentLimit: configuration.recentCommits)
     let hand = model.hand
+    if !catchups.isEmpty { noteChanges(hand.touched, in: model, after: batch.previous) }
     for (field, version) in hand.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }

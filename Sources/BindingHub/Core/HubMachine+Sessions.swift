@@ -83,7 +83,10 @@ extension HubMachine {
     #else
       if releasing { release(session.identity.tag, time) }
     #endif
-    if !hasSession(on: session.connection) { behind[session.connection] = nil }
+    if !hasSession(on: session.connection) {
+      behind[session.connection] = nil
+      crowded.remove(session.connection)
+    }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
