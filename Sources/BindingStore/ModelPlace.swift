@@ -8,6 +8,8 @@ final class ModelPlace {
   var record: UInt64 = 0
   /// What its older batches were folded into.
   var snapshot: Snapshot?
+  /// The fields that it had then; 0: it was not folded in this life of the process.
+  var fieldCount = 0
   /// Its batches that no snapshot holds, by rising record.
   var unfolded: [LogPlace] = []
 

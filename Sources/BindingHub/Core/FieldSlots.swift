@@ -115,6 +115,12 @@ struct FieldSlots {
     ids.find(hash) { slots[Int($0)].name.hasBytes(name) }
   }
 
+  /// Makes room for so many fields while there are none.
+  mutating func reserve(_ fields: Int) {
+    slots.reserveCapacity(fields)
+    ids.reserve(fields)
+  }
+
   /// The id of a name, which gets the next one if it has none.
   mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
     let hash = NameTable.hash(name)

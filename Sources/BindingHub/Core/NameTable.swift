@@ -24,6 +24,14 @@ struct NameTable {
     return nil
   }
 
+  /// Makes room for so many ids while there are none: growing puts all of them in again.
+  mutating func reserve(_ ids: Int) {
+    guard count == 0 else { return }
+    var size = 8
+    while 4 * ids > 3 * size { size *= 2 }
+    places = [UInt32](repeating: 0, count: size)
+  }
+
   /// Adds the next id; its name is not in here.
   /// - Parameter hashOfOther: that of the name of an id that was added before.
   mutating func add(_ id: FieldID, _ hash: Int, hashOfOther: (FieldID) -> Int) {

@@ -21,10 +21,14 @@ public struct ModelFold {
     for batch in stored.batches { try apply(batch) }
   }
 
+  /// Makes room for so many fields, before anything is taken in.
+  public mutating func reserve(fields: Int) { log.fields.reserve(fields) }
+
   public var model: String { log.id }
   /// The last record that is in it.
   public var record: UInt64 { log.records }
   public var version: Version { log.version }
+  public var fieldCount: Int { log.fields.count }
   /// The names of the field ids, from 0 on.
   public var names: [String] { log.fields.slots.map(\.name) }
 

@@ -1,5 +1,6 @@
 import BindingHub
 import BindingWire
+import Dispatch
 import GRDB
 
 /// One model on its way from snapshot and batches to the next snapshot, in small steps.
@@ -19,6 +20,7 @@ struct ModelFolding {
   init(_ place: ModelPlace, through row: Int64, model: Int64, limits: StoreLimits) {
     self.place = place
     fold = ModelFold(place.name)
+    if place.fieldCount > 0 { fold.reserve(fields: place.fieldCount + place.fieldCount / 8) }
     batchCount = place.unfolded.prefix { $0.row <= row }.count
     next = Snapshot(
       model: model, generation: (place.snapshot?.generation ?? 0) + 1, chunks: 0, bytes: 0, record: 0, version: 0)
@@ -65,6 +67,16 @@ struct ModelFolding {
   /// Tells the index, once the disk has it.
   func enter() {
     place.snapshot = next
+    place.fieldCount = fold.fieldCount
     place.unfolded.removeFirst(batchCount)
+  }
+
+  /// Lets go of it on another thread: to free a hundred thousand fields takes longer than an append may wait.
+  consuming func discard() {
+    // SAFETY: nothing else refers to what it holds, and nothing here does any more when the time has come.
+    nonisolated(unsafe) let last = self
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(20)) {
+      withExtendedLifetime(last) {}
+    }
   }
 }

@@ -59,9 +59,10 @@ extension SQLiteStore {
     upkeepWork.task = task
     logBytes -= done.logBytes
     checkpoints.wrote(bytes: done.written)
-    if let folding = done.folded {
+    if let folding = done.folded.take() {
       snapshotBytes += folding.next.bytes - (folding.place.snapshot?.bytes ?? 0)
       folding.enter()
+      folding.discard()
     }
     if let life = done.life { self.life = life }
   }
@@ -148,12 +149,13 @@ extension SQLiteStore {
     // meanwhile: then the log begins anew. Somebody who reads keeps it from that, so they are not many. None is begun
     // before that: while one runs nothing can be brought in here, and the log would only grow.
     guard let left = checkpoints.takeLeft(), left > 0 else { return checkpoints.start(after: limits.checkpointBytes) }
-    upkeepWork.checkpoints = left < 512 ? 0 : upkeepWork.checkpoints + 1
-    if upkeepWork.checkpoints == 1 { return checkpoints.start(after: 0) }
+    upkeepWork.checkpoints += 1
+    // Each brings in what came during the one before, and so leaves less.
+    if left >= 64, upkeepWork.checkpoints < 4 { return checkpoints.start(after: 0) }
     upkeepWork.checkpoints = 0
     // A disk that is slower than the writers must slow them down in the end.
     let log = StoreFiles.size(StoreFiles.log(of: path))
-    guard left < 2_048 || log > limits.checkpointBytes * 16 else { return }
+    guard left < 512 || log > limits.checkpointBytes * 16 else { return }
     try access { db in
       do { try db.checkpoint(.passive) } catch  where Checkpoints.mayFail(error) {}
     }
