@@ -29,8 +29,9 @@ struct Errands {
   var watched: [SharedModel] = []
   var concernsPeer = false
   var heard: [PeerAction] = []
-  /// There is something for the link, and it has to be woken for that.
+  /// There is something for the link.
   var concernsLink = false
+  /// The link has to be woken for that.
   var wakesLink = false
 }
 

@@ -11,9 +11,14 @@ extension HubMachine {
     behind[connection, default: []].insert(header.topic)
   }
 
+  /// Messages wait for room at a connection: until there is, it is told no more of its catch-ups.
+  public mutating func crowd(_ connection: ConnectionID) {
+    guard behind[connection] == nil, sessions.byConnection[connection] != nil else { return }
+    behind[connection] = []
+  }
+
   /// What had waited for a connection has left.
   public mutating func hasRoom(_ connection: ConnectionID, into output: inout HubOutput) {
-    crowded.remove(connection)
     guard let topics = behind.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.way != nil }) {

@@ -11,25 +11,30 @@ extension HubMachine {
   /// Tells what a turn may tell, of those who have waited longest first.
   mutating func tellCatchups(_ output: inout HubOutput) {
     let enough = output.byteCount + shareBytes
-    for _ in catchups.indices where output.byteCount < enough {
-      let telling = catchups.removeFirst()
-      if let rest = isCrowded(telling) ? telling : tell(telling, &output) { catchups.append(rest) }
+    var served = 0
+    var rest: [Telling] = []
+    while served < catchups.count, output.byteCount < enough {
+      let telling = catchups[served]
+      served += 1
+      if let left = isCrowded(telling) ? telling : tell(telling, &output) { rest.append(left) }
     }
+    catchups.removeFirst(served)
+    catchups += rest
   }
 
   /// All that was decided of a model is stored, which where many write is so for this moment only: catch-ups of it that
   /// have little left are told to their end.
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
     guard models[index].isSettled else { return }
-    for _ in catchups.indices {
-      var telling = catchups.removeFirst()
-      if telling.catchup.model === models[index], !isCrowded(telling), let left = telling.catchup.countLeft() {
-        while left <= telling.allowance, let next = tell(telling, &output) { telling = next }
-        guard left > telling.allowance else { continue }
+    for place in catchups.indices.reversed() where catchups[place].catchup.model === models[index] {
+      guard !isCrowded(catchups[place]), let left = catchups[place].catchup.countLeft() else { continue }
+      guard left <= catchups[place].allowance else {
         // However much is written meanwhile, it comes to an end.
-        telling.allowance *= 2
+        catchups[place].allowance *= 2
+        continue
       }
-      catchups.append(telling)
+      var telling: Telling? = catchups.remove(at: place)
+      while let more = telling { telling = tell(more, &output) }
     }
   }
 
@@ -70,11 +75,8 @@ extension HubMachine {
     catchups.removeAll { $0.catchup.session == session && $0.catchup.model === model }
   }
 
-  /// Messages wait for room at a connection: it is told no more of this until there is.
-  public mutating func crowd(_ connection: ConnectionID) { crowded.insert(connection) }
-
   private func isCrowded(_ telling: Telling) -> Bool {
-    !crowded.isEmpty && sessions[telling.catchup.session].map { crowded.contains($0.connection) } == true
+    !behind.isEmpty && sessions[telling.catchup.session].map { behind[$0.connection] != nil } == true
   }
 
   struct Telling {

@@ -83,10 +83,7 @@ extension HubMachine {
     #else
       if releasing { release(session.identity.tag, time) }
     #endif
-    if !hasSession(on: session.connection) {
-      behind[session.connection] = nil
-      crowded.remove(session.connection)
-    }
+    if !hasSession(on: session.connection) { behind[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
@@ -174,7 +171,6 @@ extension HubMachine {
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     behind[connection] = nil
-    crowded.remove(connection)
     catchups.removeAll { sessions[$0.catchup.session]?.connection == connection }
     verifications.removeAll { $0.connection == connection }
     for id in sessions.byConnection[connection] ?? [] {

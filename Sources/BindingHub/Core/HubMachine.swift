@@ -31,11 +31,10 @@ public struct HubMachine {
   var headsAtOnce = 0
   var nextHeads = UInt64.max
   var withOutcomes: [SessionID] = []
-  /// Models of which a request connection was not told all, for it was behind.
+  /// Request connections at which messages wait for room, and the models of which they were not told all.
   var behind: [ConnectionID: Set<Topic>] = [:]
-  /// Catch-ups that have not been told wholly, and connections that have no room for more of them.
+  /// Catch-ups that have not been told wholly.
   var catchups: [Telling] = []
-  var crowded: Set<ConnectionID> = []
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64
@@ -247,10 +246,9 @@ public struct HubMachine {
   /// Takes out of memory what a join made and nobody wrote. Its topic is never used again.
   mutating func retireIfUnused(_ index: Int) {
     let model = models[index]
-    guard model.records == 0, model.otherLine == nil, model.sessions.isEmpty, !model.hasHand, !model.isAppending,
-      model.rescue == nil,
-      model !== retired
-    else { return }
+    guard model.records == 0, model.otherLine == nil, model.sessions.isEmpty, model.isSettled, model !== retired else {
+      return
+    }
     modelIndex[model.id] = nil
     models[index] = retired
   }

@@ -202,10 +202,8 @@ struct Outbox: Sendable {
         break
       }
     }
-    // A write that lost a comparison and tries again has a later number than younger ones: rarely out of order.
-    if !zip(numbered, numbered.dropFirst()).allSatisfy({ $0.number < $1.number }) {
-      numbered.sort { $0.number < $1.number }
-    }
+    // A write that lost a comparison and tries again has a later number than younger ones.
+    numbered.sort { $0.number < $1.number }
     return numbered.map(\.write) + others
   }
 

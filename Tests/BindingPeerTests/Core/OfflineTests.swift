@@ -39,6 +39,14 @@ struct OfflineTests {
     return bench.catchUp(request, version: 6, fields)
   }
 
+  /// `offline`, having put a word into the note.
+  private func edited() throws -> (bench: PeerBench, write: WriteID) {
+    try offline(.set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+  }
+
+  /// What the hub says to that where another edit was quicker.
+  private let aCat = Conflict(
+    field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
   private let theirs = Entry(name: "level", value: "0.7", version: 6)
   private let deleted = Entry(name: "level", value: nil, version: 6)
 
@@ -113,8 +121,7 @@ struct OfflineTests {
 
   @Test("row 9: a text is merged with what others made of it, and sent on condition of that", arguments: [soon, late])
   func text(wait: UInt64) throws {
-    var (bench, _) = try offline(
-      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    var (bench, _) = try edited()
     let drain = back(&bench, after: wait, [Entry(name: "note", value: "\"the black cat\"", version: 6)])
     #expect(drain.proposals.first?.operations.map(\.value) == [json("\"the black cat sat\"")])
     #expect(drain.proposals.first?.conditions.map(\.version) == [6])
@@ -165,12 +172,9 @@ struct OfflineTests {
 
   @Test("a merged write that conflicts at the hub is merged again, once the replica has what it conflicted with")
   func conflictsAtTheHub() throws {
-    var (bench, write) = try offline(
-      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    var (bench, write) = try edited()
     _ = back(&bench, after: Self.soon)
-    let conflict = Conflict(
-      field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
-    let refused = bench.hub(bench.outcomes((1, .conflict(conflict))))
+    let refused = bench.hub(bench.outcomes((1, .conflict(aCat))))
     #expect(refused.settled.isEmpty && refused.proposals.isEmpty)
     #expect(bench.shown("note") == "\"the cat sat\"")
     let names = NamesRun(first: 0, names: lit.map(\.name))
@@ -184,26 +188,20 @@ struct OfflineTests {
 
   @Test("a younger write that has its number goes again though an older one waits for what it conflicted with")
   func conflictsBeforeAHold() throws {
-    var (bench, _) = try offline(
-      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    var (bench, _) = try edited()
     _ = back(&bench, after: Self.soon)
     #expect(try bench.write(.one(.add, "n", "1")).drain.numbers == [2])
-    let conflict = Conflict(
-      field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
-    let held = bench.hub(bench.outcomes((1, .conflict(conflict)), (2, .hold(.busy, pauseMilliseconds: 5))))
+    let held = bench.hub(bench.outcomes((1, .conflict(aCat)), (2, .hold(.busy, pauseMilliseconds: 5))))
     #expect(held.numbers.isEmpty)
     #expect(bench.wait(5).numbers == [2])
   }
 
   @Test("what tries again under a later number goes after younger writes that have theirs already")
   func conflictsInOrder() throws {
-    var (bench, _) = try offline(
-      .set(["note": "\"the cat sat\""]), rules: ["note": RuledWrite(.text, base: json("\"the cat\""))])
+    var (bench, _) = try edited()
     _ = back(&bench, after: Self.soon)
     try bench.write(.one(.add, "n", "1"))
-    let conflict = Conflict(
-      field: "note", version: 6, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"a cat\""))
-    bench.hub(bench.outcomes((1, .conflict(conflict))))
+    bench.hub(bench.outcomes((1, .conflict(aCat))))
     let names = NamesRun(first: 0, names: lit.map(\.name))
     #expect(bench.hub(bench.commits(after: 5, [[2: "\"a cat\""]], names: names)).numbers == [3])
     #expect(bench.hub(bench.outcomes((2, .hold(.busy, pauseMilliseconds: 5)))).numbers.isEmpty)
