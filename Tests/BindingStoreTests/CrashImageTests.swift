@@ -118,9 +118,9 @@ private final class RecordedLife {
         storedisk_mark(Int64(acknowledged.count - 1))
         _ = try store.upkeep()
       }
-      // The store is not closed: what SQLite does at the end of its connection comes after the last mark.
+      // While it is open: SQLite removes its log when the last connection ends in order, and no power cut does that.
+      disk = withExtendedLifetime(store) { DiskImages(database: database, log: []) }
     }
-    disk = DiskImages(database: database, log: [])
   }
 
   /// Makes images of moments by chance, each opened as a store.
