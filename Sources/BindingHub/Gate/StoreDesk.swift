@@ -115,30 +115,35 @@ final class StoreDesk {
 
   // MARK: The store's thread
 
+  /// How long upkeep rests at most while there is something to do, or something was appended.
+  private static let longestRest = DispatchTimeInterval.milliseconds(5)
+
+  /// Upkeep with more to do rests as long as it last worked, so that it has half of a processor at most: whoever writes
+  /// wants the processors too, and waits for a thread that never pauses longer than for a slice.
   private static func serve(
     _ store: any Store, _ shared: HubLock<Shared>, _ hasErrands: DispatchSemaphore, _ wasDone: DispatchSemaphore,
     _ wakeup: Wakeup
   ) {
-    var hasMore = true
-    var nextLook = ContinuousClock.now
+    var nextUpkeep = DispatchTime.now()
+    var nextLook = nextUpkeep
     while true {
-      let mayWait = !hasMore
+      let now = DispatchTime.now()
+      let mayWait = now < nextUpkeep
       let errands = shared.withLock { shared in
         let errands = shared.errands
         shared.errands.removeAll(keepingCapacity: true)
         shared.isWaiting = errands.isEmpty && mayWait
         return errands
       }
-      let isIdle = errands.isEmpty && mayWait
+      let isWaiting = errands.isEmpty && mayWait
       // It costs a look at the files, so it is not taken between appends that follow each other.
-      if isIdle || ContinuousClock.now >= nextLook {
-        nextLook = .now + .milliseconds(500)
+      if now >= nextLook || isWaiting && nextUpkeep > now + longestRest {
+        nextLook = now + .milliseconds(500)
         let status = store.status
         shared.withLock { $0.status = status }
       }
-      if isIdle {
-        // Once a second there may be something to fold although nobody wrote.
-        if hasErrands.wait(timeout: .now() + .seconds(1)) == .timedOut { hasMore = true }
+      if isWaiting {
+        _ = hasErrands.wait(timeout: nextUpkeep)
         continue
       }
       do throws(StoreError) {
@@ -151,8 +156,15 @@ final class StoreDesk {
           wasDone.signal()
           if !answers.isEmpty { wakeup.signal() }
           if errands.contains(where: { if case .close = $0 { true } else { false } }) { return }
+          nextUpkeep = min(nextUpkeep, .now() + longestRest)
         }
-        hasMore = try store.upkeep()
+        let begun = DispatchTime.now()
+        guard begun >= nextUpkeep else { continue }
+        let hasMore = try store.upkeep()
+        let end = DispatchTime.now()
+        let took = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
+        // Once a second there may be something to fold although nobody wrote.
+        nextUpkeep = hasMore ? min(end + took, end + longestRest) : end + .seconds(1)
       } catch {
         shared.withLock { $0.failure = error }
         wasDone.signal()
