@@ -56,7 +56,7 @@ struct OpenedStore {
     configuration.prepareDatabase { db in
       if isNew { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
       try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-      // Debian's SQLite overwrites whatever is deleted with zeros: every row of the log and every chunk would be written
+      // Debian's SQLite overwrites what is deleted with zeros: every row of the log and every chunk would be written
       // twice. So does FAST, but not where that takes more writing; `compact` gives the pages back.
       _ = try Int.fetchOne(db, sql: "PRAGMA secure_delete = FAST")
       // What it grew to while somebody read is given back.

@@ -7,6 +7,8 @@ import Foundation
 enum WALCheck {
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
+  /// What a disk writes whole or not at all.
+  private static let sectorBytes = 512
 
   /// Whether it is there, and nothing shows that something is missing before its end.
   static func isWhole(_ path: String) -> Bool {
@@ -33,8 +35,10 @@ enum WALCheck {
         sum = checksum(log, place + frameHeaderBytes..<place + frameHeaderBytes + pageSize, head, isBig)
         isBroken = !isOfThisRound || sum != (number(log, place + 16), number(log, place + 20))
       }
-      // Only the last frame of a transaction tells the size of the database.
-      if isBroken, isOfThisRound, number(log, place + 4) != 0 { endsAfterBreak += 1 }
+      // Only the last frame of a transaction tells the size of the database. Where that lies in another sector than
+      // what tells the round, a power cut may have left it from an earlier one.
+      let isTorn = (place + 4) / sectorBytes != (place + 8) / sectorBytes
+      if isBroken, isOfThisRound, !isTorn, number(log, place + 4) != 0 { endsAfterBreak += 1 }
       place += frameHeaderBytes + pageSize
     }
     return endsAfterBreak < 2

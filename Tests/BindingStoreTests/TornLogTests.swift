@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+@testable import BindingStore
+
+/// What a power cut leaves of a write-ahead log, and what only damage does.
+@Suite("A write-ahead log that does not check to its end")
+struct TornLogTests {
+  private static let pageSize = 512
+  private static let frameBytes = 24 + pageSize
+  /// The frame whose database size ends a sector, so that its salts begin the next.
+  private static let astride = (0..<64).first { (32 + $0 * frameBytes + 8).isMultiple(of: 512) } ?? 0
+
+  /// A log whose first frame does not check, and whose frames at these places say that they end a transaction of its
+  /// round.
+  private func isWhole(endsAt ends: [Int]) throws -> Bool {
+    var log = [UInt8](repeating: 0, count: 32 + 80 * Self.frameBytes)
+    func put(_ number: UInt32, at place: Int) {
+      withUnsafeBytes(of: number.bigEndian) { log.replaceSubrange(place..<place + 4, with: $0) }
+    }
+    let (salt, otherSalt) = (0x1234_5678 as UInt32, 0x9ABC_DEF0 as UInt32)
+    let header = [0x377F_0682, 3_007_000, UInt32(Self.pageSize), 7, salt, otherSalt]
+    for (index, number) in header.enumerated() { put(number, at: index * 4) }
+    var (first, second) = (0 as UInt32, 0 as UInt32)
+    for index in stride(from: 0, to: header.count, by: 2) {
+      first &+= header[index].byteSwapped &+ second
+      second &+= header[index + 1].byteSwapped &+ first
+    }
+    put(first, at: 24)
+    put(second, at: 28)
+    for end in ends {
+      let place = 32 + end * Self.frameBytes
+      put(45, at: place + 4)
+      put(salt, at: place + 8)
+      put(otherSalt, at: place + 12)
+    }
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("torn-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data(log).write(to: URL(fileURLWithPath: path))
+    return WALCheck.isWhole(path)
+  }
+
+  @Test("one transaction that is in pieces was under way when the power went")
+  func lastInPieces() throws { #expect(try isWhole(endsAt: [50])) }
+
+  @Test("two that follow what does not check were stored once: something before them is damaged")
+  func damaged() throws { #expect(try !isWhole(endsAt: [50, 55])) }
+
+  @Test("a frame whose size and salts lie in two sectors may have the size from an earlier round")
+  func tornHeader() throws { #expect(try isWhole(endsAt: [Self.astride, 50])) }
+}
