@@ -77,6 +77,7 @@ extension HubMachine {
       #if MUTANTS
         if Mutant.isOn(.raiseUnstored) { return }
       #endif
+      model.takeHand()
       model.hand.touchedWriters.append(writer)
       model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }

@@ -236,7 +236,6 @@ extension HubMachine {
     }
     for (field, point) in hand.rescuedFields { model.fields.setRescued(field, from: point) }
     forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
-    _ = consume hand
     model.clearHand()
     model.isAppending = false
     model.forgetWriters()

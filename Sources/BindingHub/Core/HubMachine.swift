@@ -15,7 +15,7 @@ public struct HubMachine {
   var sessions = Sessions()
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
-  private let spareCommits = SpareCommits()
+  private let spareHands = SpareHands()
   /// The places of the ephemeral lines among them, which are looked at with each beat.
   var ephemeralLines: [Int] = []
   var returning: Set<Returning> = []
@@ -256,7 +256,7 @@ public struct HubMachine {
   mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil) -> Int {
     let index = models.count
     models.append(
-      ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral, spare: spareCommits))
+      ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral, spare: spareHands))
     modelIndex[id] = index
     isTouched.append(false)
     return index

@@ -1,28 +1,41 @@
 import BindingWire
 
 extension ModelLog {
-  /// What was decided since the last batch left, and what follows once it is stored.
-  struct Hand {
-    /// Borrowed while something is decided.
-    var commits = SpareCommits.none
-    var hasBorrowed = false
-    var isOpen = false
-    var decisions: [Decision] = []
-    var answers: [Answer] = []
+  /// What was decided since the last batch left, and what follows once it is stored. Borrowed from `SpareHands` while
+  /// something is; used, as its model is, by one thread.
+  final class Hand {
+    @exclusivity(unchecked) var commits = CommitsWriter()
+    @exclusivity(unchecked) var isOpen = false
+    @exclusivity(unchecked) var decisions: [Decision] = []
+    @exclusivity(unchecked) var answers: [Answer] = []
     /// What the answers say that are no commits.
-    var others: [Answer.Other] = []
+    @exclusivity(unchecked) var others: [Answer.Other] = []
     /// Fields that were decided, in order, each with what it had been decided to be before.
-    var touched: [(field: FieldID, before: FieldSlot.Decided)] = []
+    @exclusivity(unchecked) var touched: [(field: FieldID, before: FieldSlot.Decided)] = []
     /// Where those of the commit that is being decided begin.
-    var begun = 0
-    var touchedWriters: [Int] = []
+    @exclusivity(unchecked) var begun = 0
+    @exclusivity(unchecked) var touchedWriters: [Int] = []
     /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
-    var weakFields: [(field: FieldID, version: Version)] = []
-    var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
+    @exclusivity(unchecked) var weakFields: [(field: FieldID, version: Version)] = []
+    @exclusivity(unchecked) var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
     /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
-    var rescue: Rescue?
+    @exclusivity(unchecked) var rescue: Rescue?
     /// The fields that existed when the hand was opened.
-    var fieldsBefore = 0
+    @exclusivity(unchecked) var fieldsBefore = 0
+
+    /// Forgets everything; lists keep their room, unless it is much.
+    func clear() {
+      isOpen = false
+      rescue = nil
+      let keeps = touched.count <= ModelLog.roomKept && answers.count <= ModelLog.roomKept
+      decisions.removeAll(keepingCapacity: keeps)
+      answers.removeAll(keepingCapacity: keeps)
+      others.removeAll(keepingCapacity: keeps)
+      touched.removeAll(keepingCapacity: keeps)
+      touchedWriters.removeAll(keepingCapacity: keeps)
+      weakFields.removeAll(keepingCapacity: keeps)
+      rescuedFields.removeAll(keepingCapacity: keeps)
+    }
   }
 
   /// A proposal that cannot be decided yet: the frame that it came in, and where in it it stands.

@@ -38,8 +38,9 @@ final class ModelLog {
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
 
-  private let spare: SpareCommits
-  @exclusivity(unchecked) var hand = Hand()
+  private let spare: SpareHands
+  /// To be read at any time; written to only after `takeHand`.
+  @exclusivity(unchecked) private(set) var hand: Hand
   @exclusivity(unchecked) var isAppending = false
   /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
   @exclusivity(unchecked) var waiting: [Waiting] = []
@@ -61,9 +62,10 @@ final class ModelLog {
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
   @exclusivity(unchecked) private var recentSince: Version = 0
 
-  /// - Parameter spare: where the writers of bodies lie that no hand needs now; models of one hub share it.
-  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil, spare: SpareCommits = SpareCommits()) {
+  /// - Parameter spare: where the hands lie that nobody needs now; models of one hub share it.
+  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil, spare: SpareHands = SpareHands()) {
     self.spare = spare
+    hand = spare.none
     self.id = id
     self.topic = topic
     self.ephemeral = ephemeral
@@ -119,10 +121,13 @@ final class ModelLog {
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }
   }
 
+  /// Has a hand of its own, to be written to.
+  func takeHand() { if hand === spare.none { hand = spare.take() } }
+
+  /// Takes a hand, and opens it for commits.
   func openHand(epoch: Epoch, time: UInt64) {
     guard !hand.isOpen else { return }
-    if !hand.hasBorrowed { hand.commits = spare.take() }
-    hand.hasBorrowed = true
+    takeHand()
     hand.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
     hand.fieldsBefore = fields.count
     hand.isOpen = true
@@ -178,19 +183,10 @@ final class ModelLog {
   }
 
   func clearHand() {
-    hand.isOpen = false
-    if hand.hasBorrowed { spare.giveBack(&hand.commits) }
-    hand.hasBorrowed = false
     fields.endDecisions()
-    let keeps = hand.touched.count <= ModelLog.roomKept && hand.answers.count <= ModelLog.roomKept
-    hand.decisions.removeAll(keepingCapacity: keeps)
-    hand.answers.removeAll(keepingCapacity: keeps)
-    hand.others.removeAll(keepingCapacity: keeps)
-    hand.touched.removeAll(keepingCapacity: keeps)
-    hand.touchedWriters.removeAll(keepingCapacity: keeps)
-    hand.weakFields.removeAll(keepingCapacity: keeps)
-    hand.rescuedFields.removeAll(keepingCapacity: keeps)
-    hand.rescue = nil
+    guard hand !== spare.none else { return }
+    spare.giveBack(hand)
+    hand = spare.none
   }
 
   // MARK: Stored state

@@ -68,6 +68,7 @@ struct Sequencer {
     if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
+    model.takeHand()
     if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
       #if MUTANTS

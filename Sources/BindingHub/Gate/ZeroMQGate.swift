@@ -53,6 +53,8 @@ final class ZeroMQGate {
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
   static let drainMessages = 4_096
+  /// Models after which a drain ends: what it decides is stored and told while the processor still has it at hand.
+  static let drainModels = 256
   /// Bytes after which a drain ends, so that what it decides fits into one message of a model.
   static let drainBytes = 65_536
   /// Group messages that wait for one subscriber before it loses some; a gap is cheaper than old news.
@@ -100,7 +102,8 @@ final class ZeroMQGate {
     counters.refusedConnections = quota.refused
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
-    for _ in 0..<ZeroMQGate.drainMessages where bytes < ZeroMQGate.drainBytes {
+    let lastModels = machine.touched.count + ZeroMQGate.drainModels
+    for _ in 0..<ZeroMQGate.drainMessages where bytes < ZeroMQGate.drainBytes && machine.touched.count < lastModels {
       switch try? router.receive(from: &routing, into: &message) {
       case .received:
         bytes += message.byteCount
