@@ -82,7 +82,7 @@ public final class Peer: Sendable {
     for life in lives {
       for (kept, id) in zip(life.writes, session.carry(life, wall: OutboxFile.wall)) {
         restored[RestoredKey(life: life.number, write: kept.id)] = Restored(
-          id: id, model: kept.model, write: PendingWrite(fields: kept.proposal.operations.map(\.field)))
+          id: id, model: kept.model, write: PendingWrite(kept.proposal.operations))
       }
     }
     let link = makeLink()
@@ -185,7 +185,7 @@ extension PeerRuntime {
         state.session.finishDrain(now: now, into: &state.output)
         state.session.bye(now: now, into: &state.output)
       }
-      let left = Array(state.writes.values)
+      let left = Array(state.writes.elements)
       state.writes.removeAll()
       let restored = Array(state.restored.values)
       state.restored.removeAll()

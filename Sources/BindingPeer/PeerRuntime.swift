@@ -17,7 +17,7 @@ final class PeerRuntime: Sendable {
     /// The link was woken and has not looked yet.
     var isLinkCalled = false
     var models: [String: WeakModel] = [:]
-    var writes: [WriteID: UndecidedWrite] = [:]
+    var writes = Ordered<WriteID, UndecidedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastWaiter: UInt64 = 0

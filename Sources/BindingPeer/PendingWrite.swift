@@ -14,9 +14,15 @@ public final class PendingWrite: Sendable {
   }
   private let progress: Protected<Progress> = Protected(.undecided([]))
   /// The fields that this write concerns, by their names on the wire.
-  public let fields: [String]
+  public var fields: [String] { field.map { [$0] + others } ?? [] }
+  /// Most concern one field: that takes no array.
+  private let field: String?
+  private let others: [String]
 
-  init(fields: [String]) { self.fields = fields }
+  init(_ operations: [FieldOperation]) {
+    field = operations.first?.field
+    others = operations.count > 1 ? operations.dropFirst().map(\.field) : []
+  }
 
   /// What became of the write, if that is known already.
   public var outcomeSoFar: Outcome? {

@@ -147,12 +147,12 @@ extension SharedModel {
   ) throws(WriteError) -> PendingWrite {
     var proposal = proposal
     proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
-    let pending = PendingWrite(fields: proposal.operations.map(\.field))
+    let pending = PendingWrite(proposal.operations)
     let laidOver = proposal
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       let write = try state.session.write(
-        laidOver, rules: policies.compactMapValues(\.ruled), offline: policies.mapValues(\.offline), to: id, now: now,
-        into: &state.output)
+        laidOver, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
+        offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.output)
       state.writes[write] = .init(write: pending, model: self, policies: policies)
       state.stamp += 1
       return state.stamp

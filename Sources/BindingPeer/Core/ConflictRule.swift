@@ -49,6 +49,14 @@ public struct MergeQuestion: Sendable, Hashable {
 }
 
 extension Pending {
+  /// Whether it goes as it is: no rule, and not waited long.
+  func isPlain(at now: UInt64, _ options: SessionOptions) -> Bool { rules.isEmpty && !hasWaited(at: now, options) }
+
+  /// Whether what others wrote meanwhile counts more (DESIGN §5).
+  func hasWaited(at now: UInt64, _ options: SessionOptions) -> Bool {
+    isOld || now >= writtenAt + options.offlineMilliseconds
+  }
+
   /// What its writer saw, wrote, and what rule the field has.
   var ruledFields: [(field: String, rule: ConflictRule)] {
     rules.isEmpty ? [] : rules.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

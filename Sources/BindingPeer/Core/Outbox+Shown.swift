@@ -13,7 +13,7 @@ extension Outbox {
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
-    guard let writes = over.place(of: field) else { return committed }
+    guard let writes = over.place(of: field), !over[at: writes].isEmpty else { return committed }
     var value = committed
     // Of many writes over one field only the last set and what follows it counts.
     var from = over[at: writes].count - 1
@@ -43,12 +43,10 @@ extension Outbox {
   }
 
   /// The writes that show, oldest first.
-  var laidOver: [WriteID] {
-    order.filter { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false }
-  }
+  var laidOver: [WriteID] { pending.elements.filter { !$0.isHidden }.map(\.id) }
 
   /// The fields that writes lie over, in no order.
-  var fields: ContiguousArray<String> { over.keys }
+  var fields: [String] { over.indices.filter { !over[at: $0].isEmpty }.map { over.keys[$0] } }
 
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
@@ -67,11 +65,20 @@ extension Outbox {
   /// The number that the write has got; nil if it was never sent.
   func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
 
+  /// What the write would lay over fields, if the committed values hold that already.
+  func overlayIfHidden(_ id: WriteID) -> [FieldOperation]? {
+    guard let place = pending.place(of: id), pending[at: place].isHidden else { return nil }
+    return pending[at: place].overlay
+  }
+
   /// The last write, if it has no number and all before it have one.
   var lastUnnumbered: WriteID? {
-    guard let last = order.last, number(of: last) == nil, isUndecided(last) else { return nil }
-    return order.count == 1 || number(of: order[order.count - 2]) != nil ? last : nil
+    guard let last = pending.lastKey, number(of: last) == nil, isUndecided(last) else { return nil }
+    return count == 1 || pending.lastKey(before: last).flatMap(number) != nil ? last : nil
   }
+
+  /// The oldest write without an outcome.
+  var oldestUndecided: Pending? { pending.elements.first(where: \.isUndecided) }
 
   /// Whether a write of ours on the field has no outcome.
   func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }

@@ -3,15 +3,16 @@ import BindingWire
 /// A model's pending writes in their order, and which of them lie over which field (the *rebase*: committed values,
 /// pending laid over again).
 struct Outbox: Sendable {
-  /// Writes are numbered when they are made, so this rises.
-  private(set) var order: [WriteID] = []
-  private(set) var pending = Keyed<WriteID, Pending>()
-  private var byNumber: [ProposalNumber: WriteID] = [:]
-  /// The writes over each field, oldest first.
+  /// They are named when they are made, so that is their order.
+  private(set) var pending = Ordered<WriteID, Pending>()
+  /// Numbers without an outcome, and whose they are.
+  private var byNumber = Ordered<ProposalNumber, WriteID>()
+  /// The writes over each field, oldest first; a field over which there were some may have none.
   private(set) var over = Keyed<String, [WriteID]>()
-  /// What may be of use soon, so that with many pending writes not all are looked at for each: numbers without an
-  /// outcome, the first of which has none; writes that may have to be sent; numbered ones that may lie over a value.
-  private var openNumbers = Rising<ProposalNumber>()
+  /// The fields for which an empty list is kept, at most: it is filled again soon where few are written in turn.
+  private static let keptLists = 64
+  /// What may be of use soon, so that with many pending writes not all are looked at for each: writes that may have to
+  /// be sent; numbered ones that may lie over a value.
   private var due = Rising<WriteID>()
   private var laid = Rising<Laid>()
   /// Writes that are committed and wait for the replica.
@@ -42,29 +43,28 @@ struct Outbox: Sendable {
   /// Writes of this life without an outcome.
   var undecided: Int { undecidedCount - carried.count }
   var inFlight: Int { byNumber.count }
+  /// All writes, oldest first.
+  var order: [WriteID] { Array(pending.keys) }
 
   subscript(id: WriteID) -> Pending? { pending[id] }
 
   func id(of number: ProposalNumber) -> WriteID? { byNumber[number] }
 
-  func with(_ number: ProposalNumber) -> Pending? { byNumber[number].flatMap { pending[$0] } }
-
   /// The lowest number without an outcome: what a join tells.
   var lowestUndecided: ProposalNumber {
     #if MUTANTS
-      if Mutant.isOn(.confirmTooFar) { return (byNumber.keys.min() ?? lastNumber) + 1 }
+      if Mutant.isOn(.confirmTooFar) { return (byNumber.firstKey ?? lastNumber) + 1 }
     #endif
-    return openNumbers.first ?? lastNumber + 1
+    return byNumber.firstKey ?? lastNumber + 1
   }
 
   /// Whether there is a number for each write that has none yet, and for one more.
-  var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > order.count + 1 }
+  var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > count + 1 }
 
   /// Goes on numbering where an earlier membership of this identity ended.
   mutating func resume(after number: ProposalNumber) { lastNumber = number }
 
   mutating func append(_ write: Pending) {
-    order.append(write.id)
     if write.isUndecided { undecidedCount += 1 } else { arriving.append(write.id) }
     due.enter(write.id)
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
@@ -75,8 +75,6 @@ struct Outbox: Sendable {
       byNumber[number] = write.id
       lastNumber = max(lastNumber, number)
       lastNumbered = max(lastNumbered, write.id)
-      openNumbers.enter(number)
-      openNumbers.sort()
       laid.enter(Laid(number: number, write: write.id))
     }
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
@@ -105,7 +103,6 @@ struct Outbox: Sendable {
     lastNumber += 1
     byNumber[lastNumber] = id
     lastNumbered = max(lastNumbered, id)
-    openNumbers.enter(lastNumber)
     let (number, isDecided) = (lastNumber, lastNumber <= mark)
     update(id) {
       $0.number = number
@@ -117,7 +114,7 @@ struct Outbox: Sendable {
   /// The hub has forgotten our numbers, or the write was converted: it is as if never sent.
   mutating func unnumber(_ id: WriteID) {
     guard let number = number(of: id) else { return }
-    close(number)
+    byNumber[number] = nil
     update(id) {
       $0.number = nil
       $0.needsSending = true
@@ -126,33 +123,25 @@ struct Outbox: Sendable {
 
   /// The outcome is known; the write may still lie over the committed value.
   mutating func decide(_ id: WriteID, at version: Version) {
-    if let number = number(of: id) { close(number) }
+    if let number = number(of: id) { byNumber[number] = nil }
     carried.remove(id)
     update(id) { $0.committedAt = version }
   }
 
-  /// The number has its outcome, or is nobody's any more.
-  private mutating func close(_ number: ProposalNumber) {
-    byNumber[number] = nil
-    while let first = openNumbers.first, byNumber[first] == nil { openNumbers.removeFirst() }
-  }
-
-  /// Takes the write out. Returns the fields that it lay over.
+  /// Takes the write out. Returns what lay over the fields.
   @discardableResult
-  mutating func remove(_ id: WriteID) -> [String] {
+  mutating func remove(_ id: WriteID) -> [FieldOperation] {
     guard let write = pending.removeValue(forKey: id) else { return [] }
     bytes -= write.bytes
     carried.remove(id)
     if write.isUndecided { undecidedCount -= 1 }
-    if let number = write.number, byNumber[number] == id { close(number) }
-    if let place = order.firstIndex(of: id) { order.remove(at: place) }
-    let fields = write.overlay.map(\.field)
-    for field in fields {
-      guard let place = over.place(of: field) else { continue }
+    if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
+    for operation in write.overlay {
+      guard let place = over.place(of: operation.field) else { continue }
       if let first = over[at: place].firstIndex(of: id) { over[at: place].remove(at: first) }
-      if over[at: place].isEmpty { over[field] = nil }
+      if over[at: place].isEmpty, over.count > Outbox.keptLists { over[operation.field] = nil }
     }
-    return fields
+    return write.overlay
   }
 
   /// The writes that a plain set makes needless: plain sets that were never sent, over each of whose fields they are
@@ -160,20 +149,29 @@ struct Outbox: Sendable {
   /// conflict of one that is compared, or that be compared with what was never committed.
   func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
-    let fields = Swift.Set(proposal.operations.map(\.field))
     #if MUTANTS
-      if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) { return replacedWrongly(by: fields) }
+      if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
+        return replacedWrongly(by: Swift.Set(proposal.operations.map(\.field)))
+      }
     #endif
-    var replaced: Swift.Set<WriteID> = []
-    for field in fields {
-      guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true, let write = pending[last],
-        write.number == nil, write.carried == nil, write.proposal.isPlainSet,
-        write.rules == rules,
-        write.proposal.operations.allSatisfy({ fields.contains($0.field) && over[$0.field]?.last == last })
-      else { continue }
-      replaced.insert(last)
+    if proposal.operations.count == 1 {
+      let field = proposal.operations[0].field
+      return lastReplaced(in: field, rules) { $0 == field }.map { [$0] } ?? []
     }
-    return replaced.sorted()
+    let fields = Swift.Set(proposal.operations.map(\.field))
+    return Swift.Set(fields.compactMap { lastReplaced(in: $0, rules, fields.contains) }).sorted()
+  }
+
+  /// The last write over the field, if a set by these rules of all fields that are `meant` makes it needless.
+  private func lastReplaced(
+    in field: String, _ rules: [String: ConflictRule], _ meant: (String) -> Bool
+  ) -> WriteID? {
+    guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true,
+      let place = pending.place(of: last), pending[at: place].number == nil, pending[at: place].carried == nil,
+      pending[at: place].proposal.isPlainSet, pending[at: place].rules == rules,
+      pending[at: place].proposal.operations.allSatisfy({ meant($0.field) && over[$0.field]?.last == last })
+    else { return nil }
+    return last
   }
 
   #if MUTANTS
@@ -218,28 +216,28 @@ struct Outbox: Sendable {
 
   /// Sends again what two beats have brought no outcome for (R15).
   mutating func sendAgain(sentBefore beat: UInt64) {
-    for id in byNumber.values { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
+    for id in Array(byNumber.elements) { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
   }
 
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
-  /// is hidden again by its mark. Returns the fields that may show another value now.
-  mutating func unhide() -> [String] {
+  /// is hidden again by its mark. Returns what lay over fields that may show another value now.
+  mutating func unhide() -> [FieldOperation] {
     mark = 0
-    var fields: [String] = []
+    var uncovered: [FieldOperation] = []
     for id in order {
       guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUndecided else {
         continue
       }
       update(id) { $0.isHidden = false }
-      fields += pending[at: place].overlay.map(\.field)
+      uncovered += pending[at: place].overlay
     }
-    return fields
+    return uncovered
   }
 
-  /// Hides what the committed values hold already. Returns the fields that may show another value now.
-  mutating func hide(upTo mark: ProposalNumber) -> [String] {
+  /// Hides what the committed values hold already. Returns what lay over fields that may show another value now.
+  mutating func hide(upTo mark: ProposalNumber) -> [FieldOperation] {
     self.mark = max(self.mark, mark)
-    var fields: [String] = []
+    var uncovered: [FieldOperation] = []
     laid.sort()
     while let next = laid.first, next.number <= mark {
       laid.removeFirst()
@@ -247,26 +245,26 @@ struct Outbox: Sendable {
         !pending[at: place].isHidden
       else { continue }
       update(next.write) { $0.isHidden = true }
-      fields += pending[at: place].overlay.map(\.field)
+      uncovered += pending[at: place].overlay
     }
-    return fields
+    return uncovered
   }
 
   /// The same for what an earlier life wrote under that tag.
-  mutating func hide(carriedBy tag: Tag, upTo mark: ProposalNumber) -> [String] {
-    var fields: [String] = []
+  mutating func hide(carriedBy tag: Tag, upTo mark: ProposalNumber) -> [FieldOperation] {
+    var uncovered: [FieldOperation] = []
     for id in order {
       guard let write = pending[id], let carried = write.carried, carried.tag == tag, !write.isHidden,
         let number = carried.number, number <= mark
       else { continue }
       update(id) { $0.isHidden = true }
-      fields += write.overlay.map(\.field)
+      uncovered += write.overlay
     }
-    return fields
+    return uncovered
   }
 
-  /// Takes out what the replica has reached. Returns the fields concerned.
-  mutating func drop(reached version: Version) -> [String] {
+  /// Takes out what the replica has reached. Returns what lay over their fields.
+  mutating func drop(reached version: Version) -> [FieldOperation] {
     guard !arriving.isEmpty else { return [] }
     var done: [WriteID] = []
     arriving.removeAll { id in
@@ -275,6 +273,6 @@ struct Outbox: Sendable {
       done.append(id)
       return true
     }
-    return done.sorted().flatMap { remove($0) }
+    return done.count == 1 ? remove(done[0]) : done.sorted().flatMap { remove($0) }
   }
 }

@@ -87,7 +87,7 @@ extension Pending {
   func kept(in model: String) -> KeptWrite {
     KeptWrite(
       id: id, model: model, proposal: keptProposal, time: 0,
-      seen: seen.sorted { $0.key < $1.key }.map { field, seen in
+      seen: seen.sorted.map { field, seen in
         KeptSight(field: field, epoch: seen.epoch, version: seen.version, digest: seen.value.digest)
       }, number: number, isWithdrawn: isVoid)
   }

@@ -94,16 +94,19 @@ struct PeerModel: Sendable {
     if self.cause.map({ weight(cause) < weight($0) }) ?? true { self.cause = cause }
   }
 
-  mutating func touch(_ fields: [String]) {
-    for field in fields { replica.touch(replica.placeMade(for: field)) }
+  /// The fields that these operations concern may show another value.
+  mutating func touch(_ overlay: [FieldOperation]) {
+    for operation in overlay { touch(operation.field) }
   }
+
+  mutating func touch(_ field: String) { replica.touch(replica.placeMade(for: field)) }
 
   /// What is to be told now; nil if nothing has happened.
   mutating func takeReveal() -> Reveal? {
     guard let cause else { return nil }
     var changes: [ShownChange] = []
     var confirmed: [String] = []
-    for place in replica.takeTouched() {
+    for place in replica.sortedTouched() {
       let (name, committed) = (replica.fields[place].name, replica.fields[place].value)
       if let change = replica.show(outbox.shown(name, over: committed), at: place) {
         changes.append(change)
@@ -111,6 +114,7 @@ struct PeerModel: Sendable {
         confirmed.append(name)
       }
     }
+    replica.forgetTouched()
     #if MUTANTS
       if Mutant.isOn(.forgetHops) { hops &-= 1 }
     #endif

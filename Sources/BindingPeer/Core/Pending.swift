@@ -9,7 +9,7 @@ struct Pending: Sendable {
   let bytes: Int
   let writtenAt: UInt64
   /// What its writer saw of the fields that it sets; where a rule merged it with what others wrote, what it stands on.
-  var seen: [String: Seen]
+  var seen: ByField<Seen>
   /// By field: how it stands to what others write.
   var rules: [String: ConflictRule] = [:]
   /// By field: what becomes of it when it waited long. Without one it yields.

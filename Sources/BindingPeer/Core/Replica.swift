@@ -193,10 +193,13 @@ struct Replica: Sendable {
     return ShownChange(field: fields[place].name, old: old, new: value)
   }
 
-  mutating func takeTouched() -> [Int] {
+  mutating func sortedTouched() -> [Int] {
     if touched.count > 1 { touched.sort() }
-    for place in touched { fields[place].isTouched = false }
-    defer { touched = [] }
     return touched
+  }
+
+  mutating func forgetTouched() {
+    for place in touched { fields[place].isTouched = false }
+    touched.removeAll(keepingCapacity: true)
   }
 }

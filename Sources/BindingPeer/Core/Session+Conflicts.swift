@@ -9,7 +9,10 @@ extension Session {
   mutating func prepare(
     _ write: WriteID, now: UInt64, at place: Int, _ output: inout PeerOutput
   ) -> Preparation {
-    guard let pending = models[at: place].outbox[write] else { return .ended }
+    guard let found = models[at: place].outbox.pending.place(of: write) else { return .ended }
+    // Most have no rule and are new: those are not copied to be looked at.
+    if !isResumed, models[at: place].outbox.pending[at: found].isPlain(at: now, options) { return .ready }
+    let pending = models[at: place].outbox.pending[at: found]
     guard !pending.rules.isEmpty else {
       // An earlier life wrote it over a write of its own that never was committed: what it saw never was.
       if isResumed, let field = pending.fieldSeenAlone(in: models[at: place].replica) {
@@ -97,7 +100,7 @@ extension Session {
             }
           }
         #endif
-        models[at: place].touch([question.field])
+        models[at: place].touch(question.field)
         models[at: place].note(.local)
       } else {
         end(write, as: .conflict(conflict(about: question.field, at: place)), at: place)
@@ -138,7 +141,7 @@ extension Session {
   /// as compare-and-set on what its writer saw (DESIGN §5).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at place: Int) -> Preparation {
     guard let pending = models[at: place].outbox[write], pending.proposal.isPlainSet, !models[at: place].isEphemeral,
-      pending.isOld || now >= pending.writtenAt + options.offlineMilliseconds
+      pending.hasWaited(at: now, options)
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let field = models[at: place].replica.field(name) else { return false }

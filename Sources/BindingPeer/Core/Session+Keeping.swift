@@ -31,8 +31,8 @@ extension Session {
   /// Gives the write the next number, and has that noted before it leaves (R3).
   mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
     let number = models[at: place].outbox.number(write)
-    if let numbered = models[at: place].outbox[write], numbered.isHidden {
-      models[at: place].touch(numbered.overlay.map(\.field))
+    if let hidden = models[at: place].outbox.overlayIfHidden(write) {
+      models[at: place].touch(hidden)
       models[at: place].note(.outcome)
     }
     noteNumber(of: write, at: place, &output)
@@ -184,7 +184,7 @@ extension Session {
     }
     return Pending(
       id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
-      seen: Dictionary(seen, uniquingKeysWith: { first, _ in first }), number: number, isVoid: write.isWithdrawn,
+      seen: ByField(seen), number: number, isVoid: write.isWithdrawn,
       wasSent: number != nil, isOld: isOld)
   }
 }
@@ -193,6 +193,6 @@ extension PeerModel {
   /// Takes up a write that was made in an earlier life.
   mutating func lay(_ write: Pending) {
     outbox.append(write)
-    touch(write.overlay.map(\.field))
+    touch(write.overlay)
   }
 }

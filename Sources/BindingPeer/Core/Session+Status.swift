@@ -40,9 +40,7 @@ extension Session {
     var standing = ModelStanding(version: model.replica.version, staleSince: staleSince(id))
     standing.unconfirmed = model.outbox.undecided
     standing.inFlight = model.outbox.inFlight
-    guard let oldest = model.outbox.order.lazy.compactMap({ model.outbox[$0] }).first(where: \.isUndecided) else {
-      return standing
-    }
+    guard let oldest = model.outbox.oldestUndecided else { return standing }
     standing.pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest is not put off, none is.
     if oldest.needsSending { standing.waiting = [oldest.id] }

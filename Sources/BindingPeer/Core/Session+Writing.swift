@@ -11,36 +11,29 @@ extension Session {
     guard let place = models.place(of: id) else { throw .notJoined(model: id) }
     guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
     let bytes = try check(proposal, ofModelAt: place)
-    let replacedWrites = models[at: place].outbox.replaced(
-      by: proposal, rules: rules.mapValues(\.rule))
-    let freed = replacedWrites.reduce(0) { $0 + (models[at: place].outbox[$1]?.bytes ?? 0) }
+    let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
+    let replacedWrites = models[at: place].outbox.replaced(by: proposal, rules: plainRules)
+    let replacedPending = replacedWrites.compactMap { models[at: place].outbox[$0] }
+    let freed = replacedPending.reduce(0) { $0 + $1.bytes }
     guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
       outboxBytes - freed + bytes <= options.maxOutboxBytes
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
     outboxWrites -= replacedWrites.count
     outboxBytes -= freed
-    let replacedPending = replacedWrites.compactMap { models[at: place].outbox[$0] }
     for replaced in replacedWrites {
       settled.append((replaced, id, .superseded))
       release(replaced, at: place)
     }
     lastWrite += 1
     let write = WriteID(rawValue: lastWrite)
-    var overlay: [FieldOperation] = []
-    for operation in proposal.operations {
-      if operation.verb == .clear {
-        overlay += models[at: place].replica.fields.map { FieldOperation(.delete, $0.name) }
-      } else {
-        overlay.append(operation)
-      }
-    }
-    var seen: [String: Pending.Seen] = [:]
+    let overlay = overlay(of: proposal, at: place)
+    var seen = ByField<Pending.Seen>()
     for operation in overlay {
       seen[operation.field] = models[at: place].replica.sight(of: operation.field)
     }
     var pending = Pending(
       id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
-      rules: rules.mapValues(\.rule), offline: offline)
+      rules: plainRules, offline: offline)
     for (field, ruled) in rules {
       pending.stand(field, on: ruled, inPlaceOf: replacedPending, isOwn: models[at: place].outbox.isPending(field))
     }
@@ -53,10 +46,19 @@ extension Session {
     if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
     outboxWrites += 1
     outboxBytes += bytes
-    models[at: place].touch(overlay.map(\.field))
+    models[at: place].touch(overlay)
     models[at: place].note(.local)
     models[at: place].localHops = max(models[at: place].localHops, proposal.hops)
     return write
+  }
+
+  /// What of a proposal lies over the fields: `clear` over each of them.
+  private func overlay(of proposal: Proposal, at place: Int) -> [FieldOperation] {
+    guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
+    return proposal.operations.flatMap { operation in
+      guard operation.verb == .clear else { return [operation] }
+      return models[at: place].replica.fields.map { FieldOperation(.delete, $0.name) }
+    }
   }
 
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.

@@ -1,0 +1,131 @@
+/// Elements in the order of their keys, which mostly come rising and go from the front: found by halving, which is
+/// sooner than hashing a number, and changed in place.
+///
+/// The elements lie in one array without gaps; who is where stands in another, in the order of the keys.
+struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
+  private struct Entry: Sendable {
+    let key: Key
+    /// In `list`; negative: it was taken out.
+    var place: Int
+  }
+  private var list: ContiguousArray<Element> = []
+  /// The keys of the elements, by place.
+  private var owners: ContiguousArray<Key> = []
+  private var entries: ContiguousArray<Entry> = []
+  /// All before it were taken out; the one there and the last one were not.
+  private var head = 0
+
+  var count: Int { list.count }
+  var isEmpty: Bool { list.isEmpty }
+
+  /// The least key.
+  var firstKey: Key? { head < entries.count ? entries[head].key : nil }
+
+  /// The greatest key.
+  var lastKey: Key? { entries.last?.key }
+
+  /// The greatest key below one that is here.
+  func lastKey(before key: Key) -> Key? {
+    entry(of: key).flatMap { entries[head..<$0].last { $0.place >= 0 }?.key }
+  }
+
+  /// All keys, rising. Look at few of them lazily.
+  var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.place >= 0 }.map(\.key) }
+
+  /// All elements, in the order of their keys.
+  var elements: some Sequence<Element> { entries[head...].lazy.filter { $0.place >= 0 }.map { list[$0.place] } }
+
+  /// Where the element is, for `subscript(at:)`, until another one is entered or taken out.
+  func place(of key: Key) -> Int? {
+    guard let entry = entry(of: key), entries[entry].place >= 0 else { return nil }
+    return entries[entry].place
+  }
+
+  subscript(at place: Int) -> Element {
+    _read { yield list[place] }
+    _modify { yield &list[place] }
+  }
+
+  subscript(key: Key) -> Element? {
+    get { place(of: key).map { list[$0] } }
+    set {
+      switch (place(of: key), newValue) {
+      case (let place?, let element?): list[place] = element
+      case (nil, let element?): enter(element, key)
+      case (_?, nil): _ = removeValue(forKey: key)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  @discardableResult
+  mutating func removeValue(forKey key: Key) -> Element? {
+    guard let entry = entry(of: key), case let place = entries[entry].place, place >= 0 else { return nil }
+    entries[entry].place = -1
+    // The last one stands in its place.
+    let last = list.count - 1
+    if place < last {
+      list.swapAt(place, last)
+      owners.swapAt(place, last)
+      if let moved = self.entry(of: owners[place]) { entries[moved].place = place }
+    }
+    owners.removeLast()
+    let element = list.removeLast()
+    if entry == head {
+      passGaps()
+    } else if entry == entries.count - 1 {
+      while let last = entries.last, last.place < 0 { entries.removeLast() }
+    } else {
+      closeGaps()
+    }
+    return element
+  }
+
+  mutating func removeAll() { self = Ordered() }
+
+  private mutating func enter(_ element: Element, _ key: Key) {
+    let entry = Entry(key: key, place: list.count)
+    list.append(element)
+    owners.append(key)
+    guard let last = entries.last, !(last.key < key) else { return entries.append(entry) }
+    let place = position(of: key)
+    if entries[place].key == key { entries[place] = entry } else { entries.insert(entry, at: place) }
+  }
+
+  private func entry(of key: Key) -> Int? {
+    guard head < entries.count else { return nil }
+    // The oldest and the newest are those that are asked for most.
+    if entries[head].key == key { return head }
+    if entries[entries.count - 1].key == key { return entries.count - 1 }
+    let place = position(of: key)
+    return place < entries.count && entries[place].key == key ? place : nil
+  }
+
+  /// The first entry whose key is not less.
+  private func position(of key: Key) -> Int {
+    var (low, high) = (head, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].key < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func passGaps() {
+    while head < entries.count, entries[head].place < 0 { head += 1 }
+    if head == entries.count {
+      entries.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head > 256, head > entries.count / 2 {
+      entries.removeFirst(head)
+      head = 0
+    }
+  }
+
+  /// Those that are not at the front are closed once they are many.
+  private mutating func closeGaps() {
+    guard entries.count - head > 2 * list.count + 64 else { return }
+    entries.removeAll { $0.place < 0 }
+    head = 0
+  }
+}
