@@ -22,12 +22,14 @@ struct Fifo<Element> {
     set { if count > 0 { slots[head] = newValue } }
   }
 
+  @inlinable
   mutating func append(_ element: Element) {
     if count == slots.count { grow() }
     slots[(head + count) & (slots.count - 1)] = element
     count += 1
   }
 
+  @inlinable
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     let element = slots[head]
@@ -47,7 +49,8 @@ struct Fifo<Element> {
   }
 
   /// To a power of two, so that places are found by a mask.
-  private mutating func grow() {
+  @usableFromInline
+  mutating func grow() {
     let size = max(4, slots.count * 2)
     var larger: [Element?] = []
     larger.reserveCapacity(size)

@@ -1,15 +1,23 @@
 /// What waits for a reader or a lane: so many at most, and each knows how many changes it stands for.
 ///
 /// One more than there is room for folds the oldest into the one after it; the newest is never lost.
+@usableFromInline
 package struct FoldingQueue<Element: Sendable>: Sendable {
+  @usableFromInline
   package struct Letter: Sendable {
-    package var element: Element
+    @usableFromInline package var element: Element
     /// The changes that it stands for: its own and those that were folded into it.
-    package var weight: Int
+    @usableFromInline package var weight: Int
+
+    @inlinable
+    init(element: Element, weight: Int) {
+      self.element = element
+      self.weight = weight
+    }
   }
 
-  private var letters = Fifo<Letter>()
-  private let limit: Int
+  @usableFromInline var letters = Fifo<Letter>()
+  @usableFromInline let limit: Int
   private let fold: @Sendable (inout Element, Element) -> Void
 
   /// - Parameters:
@@ -20,11 +28,18 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
     self.fold = fold
   }
 
+  @inlinable
   package var isEmpty: Bool { letters.isEmpty }
 
+  @inlinable
   package mutating func append(_ element: Element, weight: Int = 1) {
     let letter = Letter(element: element, weight: weight)
-    guard letters.count == limit, var oldest = letters.popFirst() else { return letters.append(letter) }
+    if letters.count < limit { letters.append(letter) } else { fold(in: letter) }
+  }
+
+  @usableFromInline
+  mutating func fold(in letter: Letter) {
+    guard var oldest = letters.popFirst() else { return letters.append(letter) }
     // The older one takes the newer in, not the other way round: what it has gathered is not copied then.
     guard let next = letters.first else {
       absorb(letter, into: &oldest)
@@ -35,8 +50,10 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
     letters.append(letter)
   }
 
+  @inlinable
   package mutating func popFirst() -> Letter? { letters.popFirst() }
 
+  @inlinable
   package mutating func removeAll() { letters = Fifo() }
 
   private func absorb(_ newer: Letter, into older: inout Letter) {

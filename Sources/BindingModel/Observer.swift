@@ -99,8 +99,9 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
 
 /// An owner that is not kept alive.
 // SAFETY: a weak reference may be read on any thread, and this one is never set again.
+@usableFromInline
 final class WeakOwner: @unchecked Sendable {
-  private(set) weak var object: AnyObject?
+  @usableFromInline private(set) weak var object: AnyObject?
   let identity: ObjectIdentifier
 
   init(_ object: AnyObject) {

@@ -6,13 +6,13 @@
 /// Without a pace an observer is told what it always was: every write, or what its lane can keep up with.
 public struct Pace<Value: Sendable>: Sendable {
   /// Nanoseconds between two calls, at least.
-  let interval: UInt64
+  @usableFromInline let interval: UInt64
   /// Changes that wait to be told, at most; past it the oldest is folded into the one after it.
   package let limit: Int
   /// Makes of an older and a newer change the one that stands for both.
-  package let fold: @Sendable (inout Value, Value) -> Void
+  @usableFromInline package let fold: @Sendable (inout Value, Value) -> Void
   /// What of a change is worth telling to who was told something before; nil: nothing.
-  let remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)?
+  @usableFromInline let remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)?
 
   package init(
     every interval: Duration, limit: Int = 1, fold: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
@@ -32,6 +32,28 @@ public struct Pace<Value: Sendable>: Sendable {
   /// Every change, one call each, in order. Up to `limit` of them (at least 1) wait while the observer is busy; past
   /// that the oldest are folded into the one after them, and the call for that one says how many.
   public static func everyChange(limit: Int = 1_000) -> Pace { Pace(every: .zero, limit: limit) }
+
+  /// Whether what is told depends on the values.
+  package var comparesValues: Bool { remainder != nil }
+
+  /// The same pace for what stands for values: `form` makes it of one, `value` gives that back. Folded, the newest one
+  /// stands for all.
+  package func standing<Other>(
+    for form: @escaping @Sendable (Value) -> Other, value: @escaping @Sendable (Other) -> Value?
+  ) -> Pace<Other> {
+    guard let remainder else { return Pace<Other>(interval: interval, limit: limit) }
+    return Pace<Other>(interval: interval, limit: limit) { told, new in
+      guard let told = value(told), let new = value(new) else { return new }
+      return remainder(told, new).map(form)
+    }
+  }
+
+  private init(interval: UInt64, limit: Int, remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil) {
+    self.interval = interval
+    self.limit = limit
+    fold = { $0 = $1 }
+    self.remainder = remainder
+  }
 
   /// The same pace, told everything that it is for: whoever reads what comes of it looks at time and deadband.
   package var untimed: Pace { Pace(every: .zero, limit: limit, fold: fold) }

@@ -1,16 +1,18 @@
 /// Decides what one observer is told and when. It has no clock: the time, in nanoseconds of any that never goes back,
 /// is an argument.
+@usableFromInline
 package struct PaceGate<Value: Sendable>: Sendable {
-  private let pace: Pace<Value>
-  private var opensAt: UInt64 = 0
+  @usableFromInline let pace: Pace<Value>
+  @usableFromInline var opensAt: UInt64 = 0
   /// What was told, as far as a deadband needs it.
-  private var told: Value?
+  @usableFromInline var told: Value?
   /// Changes that were not worth telling since.
-  private var withheld = 0
+  @usableFromInline var withheld = 0
 
   package init(_ pace: Pace<Value>) { self.pace = pace }
 
   /// How long nothing may be told yet, in nanoseconds; nil if something may be told now.
+  @inlinable
   package func wait(at now: UInt64) -> UInt64? { now < opensAt ? opensAt - now : nil }
 
   /// Lets a change through, or what of it is worth telling, with the number of changes that it stands for. Nil: this
@@ -18,6 +20,7 @@ package struct PaceGate<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - value: nil if it cannot be told.
   ///   - weight: the changes that it stands for.
+  @inlinable
   package mutating func admit(_ value: Value?, weight: Int, at now: UInt64) -> (value: Value, weight: Int)? {
     guard let value, let rest = remainder(of: value) else {
       withheld += weight
@@ -37,7 +40,8 @@ package struct PaceGate<Value: Sendable>: Sendable {
     return (rest, weight + withheld)
   }
 
-  private func remainder(of value: Value) -> Value? {
+  @inlinable
+  func remainder(of value: Value) -> Value? {
     guard let remainder = pace.remainder, let told else { return value }
     return remainder(told, value)
   }

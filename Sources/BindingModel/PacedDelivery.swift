@@ -4,31 +4,37 @@ import Dispatch
 ///
 /// Whoever has news calls `hear`, under any lock, then `schedule` without one. Time comes from a clock that is asked,
 /// and wakes; a pace that has to wait has one timer under way, and no thread.
+@usableFromInline
 package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   /// What an observer is called with: what was heard, what it is, and how many changes that stands for.
+  @usableFromInline
   package typealias Body = @Sendable (_ raw: Raw, _ value: Value, _ weight: Int) -> Void
 
-  private struct Contents {
-    var waiting: FoldingQueue<Raw>
-    var gate: PaceGate<Value>
+  @usableFromInline
+  struct Contents {
+    @usableFromInline var waiting: FoldingQueue<Raw>
+    @usableFromInline var gate: PaceGate<Value>
     /// Nil once it is over.
-    var body: Body?
+    @usableFromInline var body: Body?
     /// Somebody is calling the body: he tells what comes meanwhile, too.
-    var isTelling = false
+    @usableFromInline var isTelling = false
     /// The lane, or the clock, has been asked.
-    var isAsked = false
+    @usableFromInline var isAsked = false
   }
-  private enum Turn {
+  @usableFromInline
+  enum Turn {
     case tell(FoldingQueue<Raw>.Letter, Body)
     case wait(nanoseconds: UInt64)
     case nothing
   }
 
-  private let contents: Protected<Contents>
+  @usableFromInline let contents: Protected<Contents>
   private let lane: Lane
-  private let owner: WeakOwner?
-  private let clock: PaceClock
-  private let form: @Sendable (Raw) -> Value?
+  @usableFromInline let owner: WeakOwner?
+  @usableFromInline let clock: PaceClock
+  @usableFromInline let form: @Sendable (Raw) -> Value?
+  /// A pace without an interval asks no clock.
+  @usableFromInline let isTimed: Bool
 
   /// - Parameters:
   ///   - owner: held weakly; the delivery is over when it is gone.
@@ -43,16 +49,18 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     self.owner = owner.map { WeakOwner($0) }
     self.clock = clock
     self.form = form
+    isTimed = pace.interval > 0
     contents = Protected(
       Contents(waiting: FoldingQueue(limit: pace.limit, fold: fold), gate: PaceGate(pace), body: body))
   }
 
   /// Whether nothing will be told any more.
+  @inlinable
   package var isOver: Bool { contents.withLock { $0.body == nil } || isOrphaned }
 
   /// Takes in what is to be told; calls nobody.
   /// - Returns: whether nothing waited before it.
-  @discardableResult
+  @discardableResult @inlinable
   package func hear(_ raw: Raw, weight: Int = 1) -> Bool {
     contents.withLock { contents in
       guard contents.body != nil else { return false }
@@ -74,6 +82,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
 
   /// Tells what is due, on the lane.
+  @inlinable
   package func tell() {
     var isFirst = true
     while true {
@@ -81,7 +90,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
       case .tell(let letter, let body):
         isFirst = false
         let value = form(letter.element)
-        let now = clock.now()
+        let now = isTimed ? clock.now() : 0
         let told = contents.withLock { $0.gate.admit(value, weight: letter.weight, at: now) }
         guard let told else { continue }
         // The owner lives for as long as its observer runs.
@@ -96,6 +105,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
 
   /// Nothing is told any more.
+  @inlinable
   package func end() {
     // What the body holds may be anybody's: it is let go of without the lock.
     let body = contents.withLock { contents in
@@ -109,10 +119,12 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
 
   /// Whether its owner is gone.
+  @inlinable
   package var isOrphaned: Bool { owner.map { $0.object == nil } ?? false }
 
-  private func takeTurn(isFirst: Bool) -> Turn {
-    let now = clock.now()
+  @inlinable
+  func takeTurn(isFirst: Bool) -> Turn {
+    let now = isTimed ? clock.now() : 0
     return contents.withLock { contents in
       if isFirst, contents.isTelling { return .nothing }
       contents.isTelling = false
@@ -129,7 +141,8 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
 
   /// The time has come; the lane has still to get to it.
-  private func beWoken() {
+  @usableFromInline
+  func beWoken() {
     if lane.isCurrent { beTold() } else { lane.run { [weak self] in self?.beTold() } }
   }
 
@@ -140,11 +153,12 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
 }
 
 /// What a pace is measured with.
+@usableFromInline
 package struct PaceClock: Sendable {
   /// Nanoseconds; never goes back.
-  package let now: @Sendable () -> UInt64
+  @usableFromInline package let now: @Sendable () -> UInt64
   /// Runs something in so many nanoseconds, anywhere, not earlier.
-  package let after: @Sendable (_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
+  @usableFromInline package let after: @Sendable (_ nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) -> Void
 
   package init(
     now: @escaping @Sendable () -> UInt64,

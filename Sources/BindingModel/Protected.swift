@@ -26,7 +26,8 @@ public struct Protected<Value>: Sendable {
   }
 
   /// Runs `body` with the value, on the calling thread, while nobody else can reach it.
-  @inlinable
+  // Inlined always: where the type of the value is not known, a call of its own looks that up again each time.
+  @inlinable @inline(__always)
   public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

@@ -76,6 +76,7 @@ struct ThreadTurn {
   }
 
   /// Runs an observer that no cell calls, by the rules of those that one does: what it writes is delivered afterwards.
+  @inlinable
   static func runObserver(_ body: () -> Void) {
     let turn = current
     let wasDelivering = turn.pointee.isDelivering

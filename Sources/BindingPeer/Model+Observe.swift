@@ -63,7 +63,7 @@ extension SharedModel {
     let delivery = PacedDelivery<ModelChange, ModelChange>(
       pace, lane: lane, owner: owner, fold: pace.fold, form: { $0 },
       body: { raw, change, commits in Delivery.answering(raw.hops) { body(change, commits) } })
-    return follow(ModelFeed(delivery) { (ModelChange($0), $0.commits) }, owner: owner)
+    return follow(ModelFeed(delivery), owner: owner)
   }
 }
 
@@ -82,12 +82,5 @@ public struct ModelChanges: AsyncSequence, Sendable {
       guard let next = await values.next() else { return nil }
       return next.value.standing(for: next.folded + 1)
     }
-  }
-}
-
-extension Delivery {
-  /// Runs a body as part of a delivery: what it writes answers what was revealed with so many hops.
-  static func answering(_ hops: UInt8, _ body: () -> Void) {
-    Delivery(proposalHops: max(hops, current?.proposalHops ?? 0)).run(body)
   }
 }

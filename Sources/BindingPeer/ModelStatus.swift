@@ -25,9 +25,12 @@ public struct ModelStatus: Sendable, Equatable {
 extension SharedModel {
   /// How the model stands now.
   public var status: ModelStatus {
-    let cells = staged.withLock { $0.cells }
+    let fields = staged.withLock { $0.fields }
     var problems: [String: FieldProblem] = [:]
-    for (field, weak) in cells { problems[field] = weak.lazy.compactMap { $0.cell?.problem }.first }
+    for place in fields.indices {
+      guard let problem = fields[at: place].cells.lazy.compactMap({ $0.cell?.problem }).first else { continue }
+      problems[fields.keys[place]] = problem
+    }
     return runtime.state.withLock { state in
       let standing = state.session.standing(of: id)
       return ModelStatus(

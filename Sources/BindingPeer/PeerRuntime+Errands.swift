@@ -47,10 +47,9 @@ extension PeerRuntime.State {
         forLink.append(action)
         errands.concernsLink = true
       case .reveal(let reveal):
-        guard let model = models[reveal.model]?.model else { continue }
+        guard let place = models.place(of: reveal.model), let model = models[at: place].model else { continue }
         stamp += 1
-        model.stage(reveal, stamp: stamp)
-        errands.revealed.append(model)
+        if model.stage(reveal, stamp: stamp) { errands.revealed.append(model) }
       case .settled(let id, let model, let outcome):
         guard let undecided = writes.removeValue(forKey: id) else { continue }
         let standing = standing(undecided.write.fields, of: model, after: outcome)

@@ -16,7 +16,7 @@ final class PeerRuntime: Sendable {
     var forLink: [PeerAction] = []
     /// The link was woken and has not looked yet.
     var isLinkCalled = false
-    var models: [String: WeakModel] = [:]
+    var models = Keyed<String, WeakModel>()
     var writes = Ordered<WriteID, UndecidedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
     var waiters: [UInt64: Waiter] = [:]

@@ -49,30 +49,19 @@ extension SharedField {
     guard let (model, name) = cell.attachment else {
       return cell.news.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
     }
-    let (codec, declared) = (cell.codec, cell.declared)
-    let delivery = PacedDelivery<FieldNews, Value>(
-      pace, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
+    let (codec, declared, isCompared) = (cell.codec, cell.declared, pace.comparesValues)
+    let telling: @Sendable (Value) -> FieldTelling = { value in
+      FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
+    }
+    let delivery = PacedDelivery<FieldNews, FieldTelling>(
+      pace.standing(for: telling) { $0.value as? Value }, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
       // A value that does not decode leaves the last good one shown.
-      form: { news in news.value.map(codec.decode) ?? declared },
-      body: { news, value, changes in Delivery.answering(news.hops) { body(value, changes) } })
-    let feed = ModelFeed(delivery) { step in
-      guard let value = step[name] else { return nil }
-      return (FieldNews(value: value, hops: step.hops), max(step.commits, 1))
-    }
-    let id = model.id
-    return model.follow(feed, owner: owner) { state in
-      delivery.hear(FieldNews(value: state.session.shown(id, name), hops: 0))
-    }
-  }
-}
-
-/// What a field shows, not yet decoded; nil: it has no value.
-private struct FieldNews: Sendable {
-  var value: FieldValue?
-  var hops: UInt8
-
-  mutating func absorb(_ newer: FieldNews) {
-    value = newer.value
-    hops = max(hops, newer.hops)
+      form: { news in
+        guard let value = news.value else { return telling(declared) }
+        guard let decoded = codec.decode(value) else { return nil }
+        return telling(decoded)
+      },
+      body: { news, telling, changes in Delivery.answering(news.hops) { telling.call(changes) } })
+    return model.follow(FieldFeed(delivery), of: name, owner: owner)
   }
 }

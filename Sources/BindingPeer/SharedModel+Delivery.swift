@@ -6,30 +6,32 @@ extension SharedModel {
   /// Ties a cell to a field. From now on it is told.
   func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
     guard cell.attach(to: self, as: field) else { return false }
-    staged.withLock { $0.cells[field, default: []].append(WeakCell(cell: cell)) }
+    staged.withLock { $0.fields[field, default: StagedField()].cells.append(WeakCell(cell)) }
     return true
   }
 
   /// Takes a reveal in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
-  func stage(_ reveal: Reveal, stamp: UInt64) {
+  /// - Returns: whether there is something to be told.
+  func stage(_ reveal: Reveal, stamp: UInt64) -> Bool {
     staged.withLock { staged in
+      staged.hops = max(staged.hops, reveal.proposalHops)
       // A cell that is tied to a field later is shown what is there then.
-      if !staged.cells.isEmpty {
-        for change in reveal.changes where staged.cells[change.field] != nil {
-          staged.values[change.field] = (change.new, stamp)
+      if !staged.fields.isEmpty {
+        for change in reveal.changes {
+          guard let place = staged.fields.place(of: change.field) else { continue }
+          if staged.fields[at: place].news == nil { staged.dueFields.append(place) }
+          staged.fields[at: place].news = News(value: change.new, stamp: stamp)
         }
       }
-      staged.hops = max(staged.hops, reveal.proposalHops)
-      if !staged.feeds.isEmpty {
-        let steps = staged.steps.steps(of: reveal)
-        for following in staged.feeds where following.feed.hear(steps) { staged.dueFeeds.append(following) }
+      if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(reveal) }
+      if !staged.observers.isEmpty {
+        if staged.reveals.count >= SharedModel.maxWaitingReveals {
+          staged.reveals.removeFirst()
+          staged.missedReveals += 1
+        }
+        staged.reveals.append((reveal, stamp))
       }
-      guard !staged.observers.isEmpty else { return }
-      if staged.reveals.count >= SharedModel.maxWaitingReveals {
-        staged.reveals.removeFirst()
-        staged.missedReveals += 1
-      }
-      staged.reveals.append((reveal, stamp))
+      return staged.isSomethingDue
     }
   }
 
@@ -43,51 +45,81 @@ extension SharedModel {
     if isFirst { lane.run { [self] in deliver() } }
   }
 
+  /// What is told at once.
+  fileprivate struct DeliveryTurn: Sendable {
+    var news: [(cells: [WeakCell], news: News)] = []
+    var reveals: [(reveal: Reveal, stamp: UInt64)]
+    var beginnings: [(observer: UInt64, reveal: Reveal)]
+    let missedReveals: UInt64
+    let hops: UInt8
+    let observers: [UInt64: Observer]
+    let feeds: [Following<any RevealFeed>]
+    /// Nil: no status may be another one.
+    let tellers: [ObjectIdentifier: WeakTeller]?
+
+    /// Whether somebody is called who may answer.
+    var isHeard: Bool { !news.isEmpty || !reveals.isEmpty || !beginnings.isEmpty || tellers != nil }
+  }
+
   /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
   /// telling already.
   func deliver() {
     while let turn = takeTurn() {
-      for (field, news) in turn.values {
-        for weak in turn.cells[field] ?? [] { weak.cell?.accept(news.value, stamp: news.stamp) }
-      }
-      // What is written here may be an answer to an answer: a delivery inside another one counts on.
-      Delivery(proposalHops: max(turn.hops, Delivery.current?.proposalHops ?? 0)).run {
-        Turn.run {
-          for field in turn.values.keys {
-            for weak in turn.cells[field] ?? [] { weak.cell?.publish() }
-          }
-          if turn.isStatusDue { tell(turn.tellers) }
-        }
-        for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
-        for (index, (reveal, stamp)) in turn.reveals.enumerated() {
-          for observer in turn.observers.values where stamp > observer.since {
-            observer.body(reveal, index == 0 ? turn.missedReveals : 0)
-          }
-        }
-      }
-      tell(turn.dueFeeds)
+      if turn.isHeard { tell(turn) }
+      tell(turn.feeds)
       staged.withLock { $0.isDelivering = false }
     }
   }
 
-  private func takeTurn() -> Staged? {
+  private func tell(_ turn: DeliveryTurn) {
+    for (cells, news) in turn.news {
+      for place in cells.indices { cells[place].cell?.accept(news.value, stamp: news.stamp) }
+    }
+    // What is written here may be an answer to an answer: a delivery inside another one counts on.
+    Delivery.answering(turn.hops) {
+      Turn.run {
+        for (cells, _) in turn.news {
+          for place in cells.indices { cells[place].cell?.publish() }
+        }
+        if let tellers = turn.tellers { tell(tellers) }
+      }
+      for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
+      for (index, (reveal, stamp)) in turn.reveals.enumerated() {
+        for observer in turn.observers.values where stamp > observer.since {
+          observer.body(reveal, index == 0 ? turn.missedReveals : 0)
+        }
+      }
+    }
+  }
+
+  private func takeTurn() -> DeliveryTurn? {
     staged.withLock { staged in
       staged.isScheduled = false
-      guard !staged.isDelivering,
-        !staged.values.isEmpty || !staged.reveals.isEmpty || !staged.beginnings.isEmpty || !staged.dueFeeds.isEmpty
-          || staged.isStatusDue
-      else { return nil }
-      let turn = staged
+      guard !staged.isDelivering, staged.isSomethingDue else { return nil }
       staged.isDelivering = true
-      staged.values.removeAll(keepingCapacity: true)
-      staged.reveals.removeAll()
-      staged.beginnings.removeAll()
-      staged.missedReveals = 0
-      staged.dueFeeds.removeAll()
-      staged.hops = 0
-      staged.isStatusDue = false
-      return turn
+      return staged.takeTurn()
     }
+  }
+}
+
+extension SharedModel.Staged {
+  fileprivate mutating func takeTurn() -> SharedModel.DeliveryTurn {
+    var turn = SharedModel.DeliveryTurn(
+      reveals: reveals, beginnings: beginnings, missedReveals: missedReveals, hops: hops, observers: observers,
+      feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
+    turn.news.reserveCapacity(dueFields.count)
+    for place in dueFields {
+      guard let news = fields[at: place].news.take() else { continue }
+      turn.news.append((fields[at: place].cells, news))
+    }
+    dueFields.removeAll(keepingCapacity: true)
+    reveals = []
+    beginnings = []
+    missedReveals = 0
+    dueFeeds = []
+    hops = 0
+    isStatusDue = false
+    return turn
   }
 }
 
@@ -98,7 +130,15 @@ final class Delivery: Sendable {
 
   let proposalHops: UInt8
 
-  init(proposalHops: UInt8) { self.proposalHops = proposalHops }
+  private init(proposalHops: UInt8) { self.proposalHops = proposalHops }
 
-  func run(_ body: () -> Void) { Delivery.slot.occupy(by: self, body) }
+  /// Nothing tells two with the same number apart, and there is one for each turn of each lane.
+  private static let all = (0...UInt8.max).map { Delivery(proposalHops: $0) }
+
+  /// Runs a body as part of a delivery: what it writes answers what was revealed with so many hops. Inside another
+  /// delivery the greater number counts.
+  static func answering(_ hops: UInt8, _ body: () -> Void) {
+    let delivery = all[Int(max(hops, current?.proposalHops ?? 0))]
+    slot.occupy(by: delivery, body)
+  }
 }

@@ -14,25 +14,32 @@ public final class SharedModel: Sendable {
   let peer: Peer
   var runtime: PeerRuntime { peer.runtime }
 
-  struct WeakCell: Sendable {
-    weak var cell: (any AnyFieldCell)?
+  /// An object of its own: to copy a weak reference is dear, and these are handed on with every change.
+  // SAFETY: a weak reference may be read on any thread, and this one is never set again.
+  final class WeakCell: @unchecked Sendable {
+    private(set) weak var cell: (any AnyFieldCell)?
+
+    init(_ cell: any AnyFieldCell) { self.cell = cell }
   }
 
   /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets
   /// the newest.
   struct Staged: Sendable {
-    var values: [String: (value: FieldValue?, stamp: UInt64)] = [:]
+    var fields = Keyed<String, StagedField>()
+    /// Those that have news, in no order.
+    var dueFields: [Int] = []
     var reveals: [(reveal: Reveal, stamp: UInt64)] = []
     /// What new observers are told first, each by its number.
     var beginnings: [(observer: UInt64, reveal: Reveal)] = []
     var missedReveals: UInt64 = 0
     var hops: UInt8 = 0
-    var cells: [String: [WeakCell]] = [:]
     var observers: [UInt64: Observer] = [:]
-    /// Paced observers, which keep what waits for them themselves.
-    var feeds: [(number: UInt64, feed: any RevealFeed)] = []
+    /// Paced observers of the model, which keep what waits for them themselves.
+    var feeds: [Following<ModelFeed>] = []
+    /// How many there are of single fields.
+    var fieldFeeds = 0
     /// Those that have something to tell.
-    var dueFeeds: [(number: UInt64, feed: any RevealFeed)] = []
+    var dueFeeds: [Following<any RevealFeed>] = []
     /// What all of them hear is taken apart once.
     var steps = RevealSteps()
     var lastObserver: UInt64 = 0
@@ -42,6 +49,21 @@ public final class SharedModel: Sendable {
     var tellers: [ObjectIdentifier: WeakTeller] = [:]
     var lastTeller: UInt64 = 0
     var isStatusDue = false
+
+    var isSomethingDue: Bool {
+      !dueFields.isEmpty || !reveals.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || isStatusDue
+    }
+  }
+  /// What stands for one field in this process, and what it has yet to hear.
+  struct StagedField: Sendable {
+    var cells: [WeakCell] = []
+    var news: News?
+    /// Paced observers of this field alone.
+    var feeds: [Following<FieldFeed>] = []
+  }
+  struct News: Sendable {
+    var value: FieldValue?
+    var stamp: UInt64
   }
   struct Observer: Sendable {
     /// Reveals with a later stamp are for it; what came before is in its beginning.
@@ -181,9 +203,10 @@ extension SharedModel {
   }
 
   func noteRejection(of fields: [String], _ reason: String, standing: [String: FieldValue], stamp: UInt64) {
-    let cells = staged.withLock { $0.cells }
     for field in fields {
-      for weak in cells[field] ?? [] { weak.cell?.reject(reason, standing: standing[field], stamp: stamp) }
+      for weak in staged.withLock({ $0.fields[field]?.cells ?? [] }) {
+        weak.cell?.reject(reason, standing: standing[field], stamp: stamp)
+      }
     }
   }
 }

@@ -184,6 +184,22 @@ struct PaceTests {
     #expect(told.all.count == before)
   }
 
+  @Test("whoever observes a field next finds those out whose owner is gone, though it never changed since")
+  func silentOrphan() async throws {
+    let lamp = try await reader()
+    var owner: Owner? = Owner()
+    weak var held: Owner?
+    if let owner {
+      let captured = Owner()
+      held = captured
+      lamp.$on.observe(.everyChange(), on: owner) { _ in withExtendedLifetime(captured) {} }
+    }
+    owner = nil
+    let token = lamp.$on.observe(.everyChange()) { _ in }
+    #expect(held == nil)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("what is written in answer at a pace counts on in hops, as in any delivery", .timeLimit(.minutes(5)))
   func hops() async throws {
     let lamp = try await reader()

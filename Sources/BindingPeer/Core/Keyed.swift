@@ -50,14 +50,15 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   subscript(key: Key, default value: @autoclosure () -> Element) -> Element {
     _read { yield place(of: key).map { list[$0] } ?? value() }
     _modify {
-      let place = placeMade(for: key, value)
+      let place = placeMade(for: key, value())
       yield &list[place]
     }
   }
 
   mutating func removeValue(forKey key: Key) -> Element? { place(of: key).map { close($0) } }
 
-  private mutating func placeMade(for key: Key, _ value: () -> Element) -> Int {
+  /// Where the element is; `value` is put there where there was nothing.
+  mutating func placeMade(for key: Key, _ value: @autoclosure () -> Element) -> Int {
     if let place = place(of: key) { return place }
     append(value(), key)
     return list.count - 1
