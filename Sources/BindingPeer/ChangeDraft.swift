@@ -30,9 +30,9 @@ final class ChangeDraft {
     if values.updateValue(value, forKey: key) == nil { order.append(key) }
     assignments[key] = Result { () throws(FieldError) in
       if cell.attachment?.model.stored != nil { throw .mixed(field: name) }
-      let assignment = try cell.assignment(of: value, name: name)
+      let (assignment, shows) = try cell.assignment(of: value, name: name)
       return Written(operation: assignment.operation, policies: assignment.policies) {
-        cell.accept(assignment, $0)
+        cell.accept(shows, of: name, $0)
       }
     }
   }

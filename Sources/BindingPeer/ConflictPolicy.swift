@@ -96,34 +96,34 @@ struct WritePolicy: Sendable {
 }
 
 /// What an assignment becomes.
-struct Assignment<Value: Sendable>: Sendable {
+struct Assignment: Sendable {
   var operation: FieldOperation
   var policy: WritePolicy?
-  /// What shows from now on.
-  var shows: Value
 
   var policies: [String: WritePolicy] { policy.map { [operation.field: $0] } ?? [:] }
 }
 
 extension FieldCell {
-  /// What an assignment of this value becomes, by the field's policy and checked against the declaration.
-  func assignment(of value: Value, name: String) throws(FieldError) -> Assignment<Value> {
+  /// What an assignment of this value becomes, by the field's policy and checked against the declaration, and what
+  /// shows from then on.
+  func assignment(
+    of value: Value, name: String
+  ) throws(FieldError) -> (assignment: Assignment, shows: Value) {
     let set = try operation(.set, value, name: name)
-    let shown = shownValue
     switch policy.way {
     case .set(nil):
       let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
-      return Assignment(operation: set, policy: policy, shows: value)
+      return (Assignment(operation: set, policy: policy), value)
     case .set(.some(let rule)):
-      let ruled = RuledWrite(rule, base: try codec.encode(shown))
-      return Assignment(operation: set, policy: WritePolicy(ruled: ruled), shows: value)
+      let ruled = RuledWrite(rule, base: try codec.encode(shownValue))
+      return (Assignment(operation: set, policy: WritePolicy(ruled: ruled)), value)
     case .operation(let verb, let become):
-      let (operand, shows) = become(value, shown)
-      return Assignment(operation: FieldOperation(verb, name, try codec.encode(operand)), shows: shows)
+      let (operand, shows) = become(value, shownValue)
+      return (Assignment(operation: FieldOperation(verb, name, try codec.encode(operand))), shows)
     case .merge(let solve):
-      let ruled = RuledWrite(.asked, base: try codec.encode(shown))
+      let ruled = RuledWrite(.asked, base: try codec.encode(shownValue))
       let policy = WritePolicy(ruled: ruled) { [weak self] in self?.solve($0, solve) }
-      return Assignment(operation: set, policy: policy, shows: value)
+      return (Assignment(operation: set, policy: policy), value)
     }
   }
 

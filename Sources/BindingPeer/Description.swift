@@ -29,10 +29,13 @@ public struct FieldDescription: Sendable, Equatable {
     self.defaultValue = defaultValue
   }
 
+  /// What the field takes.
+  var rule: FieldRule {
+    FieldRule(type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices)
+  }
+
   /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
   public func allowed(insteadOf value: JSON) -> String? {
-    let rule = FieldRule(
-      type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices)
     switch rule.misfit(value) {
     case nil: return nil
     case .type: return type.words

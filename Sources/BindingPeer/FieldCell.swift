@@ -23,6 +23,18 @@ protocol AnyFieldCell: AnyObject, Sendable {
   func publish()
 }
 
+/// What goes with a cell's shown value. It is no part of the cell: what lies in a generic type is generic too, and is
+/// looked up at each use where the types are not known.
+private struct CellStanding {
+  var stamp: UInt64 = 0
+  var attachment: (model: SharedModel, name: String)?
+  var problem: FieldProblem?
+  /// When a refusal was noted as the problem; values up to here do not clear it.
+  var refusedAt: UInt64 = 0
+  /// Made when somebody wants to observe the status.
+  var board: StatusBoard<FieldStatus>?
+}
+
 /// The one place of a field's value in this process: the shown value, the declaration, and the observers.
 final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let declared: Value
@@ -33,17 +45,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// What observers were told last. It follows `shown` at each delivery on the model's lane.
   let news: Observable<Value>
 
-  private struct Shown {
-    var value: Value
-    var stamp: UInt64 = 0
-    var attachment: (model: SharedModel, name: String)?
-    var problem: FieldProblem?
-    /// When a refusal was noted as the problem; values up to here do not clear it.
-    var refusedAt: UInt64 = 0
-    /// Made when somebody wants to observe the status.
-    var board: StatusBoard<FieldStatus>?
-  }
-  private let shown: Protected<Shown>
+  private let standing = Protected(CellStanding())
+  // SAFETY: read and written only while the lock of `standing` is held.
+  nonisolated(unsafe) private var shown: Value
+  /// What it takes, made once.
+  private let rule: FieldRule
 
   init(
     declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
@@ -57,18 +63,19 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     if case .set(nil) = policy.way {} else { described.policy = policy.name }
     self.description = described
     news = Observable(declared)
-    shown = Protected(Shown(value: declared))
+    shown = declared
+    rule = described.rule
   }
 
   var encodedDefault: FieldValue? { try? codec.encode(declared) }
 
   /// The model that this field belongs to, and its name there; nil until it is shared.
-  var attachment: (model: SharedModel, name: String)? { shown.withLock { $0.attachment } }
+  var attachment: (model: SharedModel, name: String)? { standing.withLock { $0.attachment } }
 
   var sharedModel: SharedModel? { attachment?.model }
 
   /// Why the last thing that was assigned or received is not what shows; nil when all is well.
-  var problem: FieldProblem? { shown.withLock { $0.problem } }
+  var problem: FieldProblem? { standing.withLock { $0.problem } }
 
   var value: Value {
     if let draft = ChangeDraft.current, let drafted = draft.value(of: self) { return drafted as? Value ?? declared }
@@ -76,7 +83,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// What shows outside of any draft.
-  var shownValue: Value { shown.withLock { $0.value } }
+  var shownValue: Value { standing.withLock { _ in shown } }
 
   /// A plain assignment: laid over at once, sent when it can be.
   func assign(_ value: Value) {
@@ -84,23 +91,23 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       draft.record(value, for: self)
       return
     }
-    let (attachment, isNews) = shown.withLock { ($0.attachment, $0.value != value || $0.problem != nil) }
+    let (attachment, isNews) = standing.withLock { ($0.attachment, shown != value || $0.problem != nil) }
     guard isNews else { return }
     guard let attachment else {
       if let objection = objection(to: value) {
         note(objection)
       } else {
-        shown.withLock { $0.value = value }
+        show(value)
         note(nil)
         news.value = value
       }
       return
     }
     do {
-      let assignment = try assignment(of: value, name: attachment.name)
+      let (assignment, shows) = try assignment(of: value, name: attachment.name)
       let proposal = Proposal(operations: [assignment.operation])
       _ = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
-        accept(assignment, $0)
+        accept(shows, of: assignment.operation.field, $0)
       }
     } catch {
       note(.rejected("\(error)", standing: attachment.model.record(attachment.name)?.committed))
@@ -109,7 +116,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// Notes what became of an assignment that nobody else hears of, and has it told.
   private func note(_ problem: FieldProblem?) {
-    let (board, model) = shown.withLock {
+    let (board, model) = standing.withLock {
       $0.problem = problem
       return ($0.board, $0.attachment?.model)
     }
@@ -121,12 +128,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// Where the status is told.
   var statusBoard: StatusBoard<FieldStatus> {
-    if let present = shown.withLock({ $0.board }) { return present }
+    if let present = standing.withLock({ $0.board }) { return present }
     let fresh = StatusBoard<FieldStatus>(
       present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.watch($0) })
-    return shown.withLock { shown in
-      let board = shown.board ?? fresh
-      shown.board = board
+    return standing.withLock { standing in
+      let board = standing.board ?? fresh
+      standing.board = board
       return board
     }
   }
@@ -139,10 +146,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func attach(to model: SharedModel, as name: String) -> Bool {
-    let (isFirst, board) = shown.withLock { shown -> (Bool, StatusBoard<FieldStatus>?) in
-      guard shown.attachment == nil else { return (false, nil) }
-      shown.attachment = (model, name)
-      return (true, shown.board)
+    let (isFirst, board) = standing.withLock { standing -> (Bool, StatusBoard<FieldStatus>?) in
+      guard standing.attachment == nil else { return (false, nil) }
+      standing.attachment = (model, name)
+      return (true, standing.board)
     }
     if let board, board.isWatched {
       model.watch(board)
@@ -156,7 +163,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     guard let value else { return accept(typed: declared, stamp: stamp) }
     // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
     guard let decoded = codec.decode(value) else {
-      shown.withLock {
+      standing.withLock {
         guard stamp > $0.stamp else { return }
         $0.stamp = stamp
         $0.problem = .mismatch(declared: description.type, found: value.description)
@@ -167,27 +174,40 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Shows an assignment that was just laid over.
-  func accept(_ assignment: Assignment<Value>, _ shown: LaidOver) {
-    let merged = shown.merged[assignment.operation.field].flatMap(codec.decode)
-    accept(typed: merged ?? assignment.shows, stamp: shown.stamp)
+  func accept(_ value: Value, of field: String, _ shown: LaidOver) {
+    if shown.merged.isEmpty {
+      accept(typed: value, stamp: shown.stamp)
+    } else {
+      accept(typed: merged(of: field, shown) ?? value, stamp: shown.stamp)
+    }
   }
+
+  /// On its own, since what may be no value of a type that is not known takes looking up.
+  private func merged(of field: String, _ shown: LaidOver) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
   /// `accept` for a value that is decoded already: a local write.
   func accept(typed value: Value, stamp: UInt64) {
-    shown.withLock {
+    // The old value goes after the lock is let go of: its end may be anybody's code.
+    var value = value
+    standing.withLock {
       guard stamp > $0.stamp else { return }
       $0.stamp = stamp
-      $0.value = value
+      swap(&shown, &value)
       if stamp > $0.refusedAt { $0.problem = nil }
     }
   }
 
+  private func show(_ value: Value) {
+    var value = value
+    standing.withLock { _ in swap(&shown, &value) }
+  }
+
   func publish() {
-    news.value = shown.withLock { $0.value }
+    news.value = shownValue
   }
 
   func reject(_ reason: String, standing: FieldValue?, stamp: UInt64) {
-    shown.withLock {
+    self.standing.withLock {
       // What was assigned since shows for itself.
       guard stamp > $0.stamp else { return }
       $0.problem = .rejected(reason, standing: standing)
@@ -209,7 +229,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   private func objection(to value: FieldValue, name: String) -> FieldError? {
-    guard let json = value.jsonIfValid else { return .notEncodable(field: name, problem: "it is no JSON text") }
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is no JSON text") }
+    // Words are made only for what does not fit.
+    if value.bytes.withUnsafeBytes({ rule.misfit($0) }) == nil { return nil }
+    guard let json = value.jsonIfValid else { return nil }
     return description.allowed(insteadOf: json).map { .outOfRange(field: name, value: json.description, allowed: $0) }
   }
 }

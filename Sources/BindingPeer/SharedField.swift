@@ -40,9 +40,9 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   @discardableResult
   public func write(_ value: Value) throws -> PendingWrite {
     let (model, name) = try cell.attached()
-    let assignment = try cell.assignment(of: value, name: name)
+    let (assignment, shows) = try cell.assignment(of: value, name: name)
     return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) { [cell] in
-      cell.accept(assignment, $0)
+      cell.accept(shows, of: name, $0)
     }
   }
 

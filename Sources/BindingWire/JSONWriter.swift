@@ -48,19 +48,35 @@ struct JSONWriter {
   }
 
   private mutating func write(_ text: String) {
-    byte("\"")
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""): ascii("\\\"")
-      case UInt8(ascii: "\\"): ascii("\\\\")
-      case 0x0A: ascii("\\n")
-      case 0x0D: ascii("\\r")
-      case 0x09: ascii("\\t")
-      case 0..<0x20: ascii(byte < 0x10 ? "\\u000\(String(byte, radix: 16))" : "\\u00\(String(byte, radix: 16))")
-      default: bytes.append(byte)
+    var text = text
+    text.withUTF8 { text in
+      // Room for all at once; what is not escaped goes in runs.
+      bytes.reserveCapacity(max(bytes.capacity, bytes.count + text.count + 2))
+      byte("\"")
+      var done = 0
+      for place in text.indices where JSONWriter.isEscaped(text[place]) {
+        bytes.append(contentsOf: text[done..<place])
+        escape(text[place])
+        done = place + 1
       }
+      bytes.append(contentsOf: text[done...])
+      byte("\"")
     }
-    byte("\"")
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\""): ascii("\\\"")
+    case UInt8(ascii: "\\"): ascii("\\\\")
+    case 0x0A: ascii("\\n")
+    case 0x0D: ascii("\\r")
+    case 0x09: ascii("\\t")
+    default: ascii(byte < 0x10 ? "\\u000\(String(byte, radix: 16))" : "\\u00\(String(byte, radix: 16))")
+    }
   }
 
   private mutating func ascii(_ text: String) { bytes.append(contentsOf: text.utf8) }
