@@ -14,8 +14,10 @@ final class PeerRuntime: Sendable {
     var session: Session
     var output = PeerOutput()
     var forLink: [PeerAction] = []
-    /// The link was woken and has not looked yet.
+    /// There is something for the link, which has not looked since.
     var isLinkCalled = false
+    /// The link will look before it waits: it need not be woken.
+    var isLinkAwake = false
     var models = Keyed<String, WeakModel>()
     var writes = Ordered<WriteID, UndecidedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
@@ -90,8 +92,13 @@ final class PeerRuntime: Sendable {
     /// What was written to this model is sent by the link, which gathers what comes meanwhile: many assignments are one
     /// frame, and none of them waits for its making.
     case writer(of: String)
-    /// It does what it is to do without being woken.
-    case link
+    /// It does what it is to do without being woken, and finds it on its desk, if it has one.
+    case link(LinkDesk? = nil)
+  }
+
+  /// Where a link finds what it is to do, without taking the lock once more. Belongs to the link's thread.
+  final class LinkDesk {
+    var actions: [PeerAction] = []
   }
 
   /// Lets `body` speak to the session, then carries out what follows.
@@ -114,8 +121,15 @@ final class PeerRuntime: Sendable {
       state.keepNotes()
       if hears != nil { errands.heard = state.output.actions }
       state.sort(into: &errands)
-      errands.wakesLink = errands.concernsLink && !isLink && !state.isLinkCalled
-      if errands.wakesLink { state.isLinkCalled = true }
+      if errands.concernsLink, !isLink {
+        errands.wakesLink = !state.isLinkCalled && !state.isLinkAwake
+        state.isLinkCalled = true
+      }
+      if case .link(let desk?) = speaker {
+        desk.actions += state.forLink
+        state.forLink.removeAll(keepingCapacity: true)
+        state.isLinkAwake = true
+      }
       return result
     }
     if errands.wakesLink { link.wake() }
@@ -169,7 +183,17 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// What the link has to do now.
+  /// Looks whether the link, which has a desk, may wait. If so, whoever has something for it wakes it from now on.
+  /// - Returns: until when, in milliseconds; nil: there is something to do.
+  func restLink() -> UInt64? {
+    state.withLock { state in
+      guard !state.isLinkCalled, state.forLink.isEmpty else { return nil }
+      state.isLinkAwake = false
+      return state.session.nextDeadline
+    }
+  }
+
+  /// What a link without a desk has to do now.
   func takeLinkActions() -> [PeerAction] {
     state.withLock {
       let actions = $0.forLink

@@ -37,7 +37,7 @@ final class InProcessPeerLink: PeerLink {
   private func turn(_ body: (inout PeerRuntime.State, UInt64) -> Void) {
     guard let runtime = runtime.withLock({ $0 }) else { return }
     runtime.tidyUp()
-    runtime.perform(as: .link) { state, now in
+    runtime.perform(as: .link()) { state, now in
       body(&state, now)
       state.session.tick(now: now, into: &state.output)
     }

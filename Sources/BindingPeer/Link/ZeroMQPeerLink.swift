@@ -102,6 +102,7 @@ private final class PeerSocketLoop {
   private var next = 0
   private var current = 0
   private var opensAt: UInt64?
+  private let desk = PeerRuntime.LinkDesk()
   private var isEnded = false
 
   init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {
@@ -112,11 +113,10 @@ private final class PeerSocketLoop {
   }
 
   func run() throws(ZeroMQError) {
-    runtime.perform(as: .link) { state, now in state.session.tick(now: now, into: &state.output) }
+    runtime.perform(as: .link(desk)) { state, now in state.session.tick(now: now, into: &state.output) }
     while !isEnded {
       runtime.tidyUp()
-      // To lose a connection on the way leads to more of them.
-      while case let actions = runtime.takeLinkActions(), !actions.isEmpty { carryOut(actions) }
+      carryOutAll()
       if isEnded { break }
       try wait()
       if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
@@ -128,8 +128,11 @@ private final class PeerSocketLoop {
 
   private func wait() throws(ZeroMQError) {
     if isPollerStale { fillPoller() }
+    guard var deadline = runtime.restLink() else {
+      _ = try poller.wait(timeoutMilliseconds: 0)
+      return
+    }
     let now = PeerRuntime.now
-    var deadline = runtime.state.withLock { $0.session.nextDeadline }
     if let opensAt { deadline = min(deadline, opensAt) }
     if let request, !request.isOpen { deadline = min(deadline, request.givesUpAt) }
     _ = try poller.wait(timeoutMilliseconds: deadline <= now ? 0 : Int(min(deadline - now, 60_000)))
@@ -145,6 +148,15 @@ private final class PeerSocketLoop {
       news = poller.add(request.events)
     }
     if let publish { _ = poller.add(publish.socket) }
+  }
+
+  /// Does what lies on the desk. To lose a connection on the way leads to more of it.
+  private func carryOutAll() {
+    while !desk.actions.isEmpty {
+      var actions: [PeerAction] = []
+      swap(&actions, &desk.actions)
+      carryOut(actions)
+    }
   }
 
   private func carryOut(_ actions: [PeerAction]) {
@@ -208,8 +220,8 @@ private final class PeerSocketLoop {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true
-        runtime.perform(as: .link) { state, now in state.session.opened(now: now, into: &state.output) }
-        carryOut(runtime.takeLinkActions())
+        runtime.perform(as: .link(desk)) { state, now in state.session.opened(now: now, into: &state.output) }
+        carryOutAll()
       case .disconnected, .closed, .handshakeFailed: return lose()
       default: break
       }
@@ -221,7 +233,7 @@ private final class PeerSocketLoop {
   private func lose() {
     closeBoth()
     next = (current + 1) % addresses.count
-    runtime.perform(as: .link) { state, now in state.session.lost(now: now, into: &state.output) }
+    runtime.perform(as: .link(desk)) { state, now in state.session.lost(now: now, into: &state.output) }
   }
 
   private func closeBoth() {
@@ -231,7 +243,7 @@ private final class PeerSocketLoop {
 
   /// Feeds the session everything that waits, as one drain: one reveal a model.
   private func drain() {
-    runtime.perform(as: .link) { state, now in
+    runtime.perform(as: .link(desk)) { state, now in
       if let request { receive(from: request.socket, now, &state) }
       if let publish { receive(from: publish.socket, now, &state) }
       state.session.tick(now: now, into: &state.output)
