@@ -41,11 +41,17 @@ extension PeerRuntime.State {
     errands.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
     isOutboxNews = false
     errands.watched = watchedModels(concernedBy: output.actions)
-    for action in output.actions {
-      switch action {
-      case .open, .send, .listen, .subscribe, .unsubscribe, .close:
+    // They are handed on, not copied.
+    var actions: [PeerAction] = []
+    swap(&actions, &output.actions)
+    actions.reverse()
+    while let action = actions.popLast() {
+      if action.isForLink {
         forLink.append(action)
         errands.concernsLink = true
+        continue
+      }
+      switch consume action {
       case .reveal(let reveal):
         guard let place = models.place(of: reveal.model), let model = models[at: place].model else { continue }
         stamp += 1
@@ -69,12 +75,12 @@ extension PeerRuntime.State {
       case .notice(let notice): errands.notices.append(notice)
       case .awaited(let id, let end):
         if let wait = barriers.removeValue(forKey: id) { errands.ended.append((wait, end)) }
-      case .keep, .phase: break
+      case .keep, .phase, .open, .send, .listen, .subscribe, .unsubscribe, .close: break
       case .pong(let token):
         for listener in listeners[PrefixListener.pongs] ?? [] { errands.announced.append((listener, .pong(token))) }
       }
     }
-    output.removeAll()
+    swap(&actions, &output.actions)
     guard !waiters.isEmpty else { return }
     for (id, waiter) in waiters where waiter.condition(self) {
       waiters.removeValue(forKey: id)
@@ -90,6 +96,16 @@ extension PeerRuntime.State {
     // The replica may not have what the hub compared with.
     if case .conflict(let conflict) = outcome { standing[conflict.field] = conflict.value }
     return standing
+  }
+}
+
+extension PeerAction {
+  /// Whether the link carries it out.
+  fileprivate var isForLink: Bool {
+    switch self {
+    case .open, .send, .listen, .subscribe, .unsubscribe, .close: true
+    default: false
+    }
   }
 }
 

@@ -167,15 +167,15 @@ extension SharedModel {
   func write(
     _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (LaidOver) -> Void
   ) throws(WriteError) -> PendingWrite {
-    var proposal = proposal
-    proposal.hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
     let pending = PendingWrite(proposal.operations)
-    let laidOver = proposal
+    let hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
+      var proposal = proposal
+      proposal.hops = hops
       let write = try state.session.write(
-        laidOver, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
+        proposal, rules: policies.isEmpty ? [:] : policies.compactMapValues(\.ruled),
         offline: policies.isEmpty ? [:] : policies.mapValues(\.offline), to: id, now: now, into: &state.output)
-      state.writes[write] = .init(write: pending, model: self, policies: policies)
+      state.writes.insert(.init(write: pending, model: self, policies: policies), for: write)
       state.stamp += 1
       return state.stamp
     }

@@ -51,7 +51,7 @@ struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
     set {
       switch (place(of: key), newValue) {
       case (let place?, let element?): list[place] = element
-      case (nil, let element?): enter(element, key)
+      case (nil, let element?): insert(element, for: key)
       case (_?, nil): _ = removeValue(forKey: key)
       case (nil, nil): break
       }
@@ -65,7 +65,8 @@ struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
     // The last one stands in its place.
     let last = list.count - 1
     if place < last {
-      list.swapAt(place, last)
+      // In memory, for else both would be copied.
+      list.withUnsafeMutableBufferPointer { $0.swapAt(place, last) }
       owners.swapAt(place, last)
       if let moved = self.entry(of: owners[place]) { entries[moved].place = place }
     }
@@ -83,7 +84,8 @@ struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   mutating func removeAll() { self = Ordered() }
 
-  private mutating func enter(_ element: Element, _ key: Key) {
+  /// Puts in what was not here.
+  mutating func insert(_ element: consuming Element, for key: Key) {
     let entry = Entry(key: key, place: list.count)
     list.append(element)
     owners.append(key)

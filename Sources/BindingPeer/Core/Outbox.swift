@@ -64,12 +64,11 @@ struct Outbox: Sendable {
   /// Goes on numbering where an earlier membership of this identity ended.
   mutating func resume(after number: ProposalNumber) { lastNumber = number }
 
-  mutating func append(_ write: Pending) {
+  mutating func append(_ write: consuming Pending) {
     if write.isUndecided { undecidedCount += 1 } else { arriving.append(write.id) }
     due.enter(write.id)
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
-    pending[write.id] = write
     if write.carried != nil { carried.insert(write.id) }
     if let number = write.number {
       byNumber[number] = write.id
@@ -78,6 +77,8 @@ struct Outbox: Sendable {
       laid.enter(Laid(number: number, write: write.id))
     }
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
+    let id = write.id
+    pending.insert(write, for: id)
   }
 
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
@@ -263,8 +264,8 @@ struct Outbox: Sendable {
     return uncovered
   }
 
-  /// Takes out what the replica has reached. Returns what lay over their fields.
-  mutating func drop(reached version: Version) -> [FieldOperation] {
+  /// The writes that the replica has reached, oldest first, which are to be taken out.
+  mutating func takeArrived(by version: Version) -> [WriteID] {
     guard !arriving.isEmpty else { return [] }
     var done: [WriteID] = []
     arriving.removeAll { id in
@@ -273,6 +274,7 @@ struct Outbox: Sendable {
       done.append(id)
       return true
     }
-    return done.count == 1 ? remove(done[0]) : done.sorted().flatMap { remove($0) }
+    if done.count > 1 { done.sort() }
+    return done
   }
 }

@@ -94,6 +94,42 @@ struct PeerModel: Sendable {
     if self.cause.map({ weight(cause) < weight($0) }) ?? true { self.cause = cause }
   }
 
+  // MARK: Writing
+  // Here, where all of a model is at hand: across the list of models its parts would be copied to be looked at.
+
+  /// The writes that this one takes the place of.
+  mutating func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
+    let ids = outbox.replaced(by: proposal, rules: rules)
+    return ids.isEmpty ? [] : ids.compactMap { outbox[$0] }
+  }
+
+  /// A write of a proposal, which has yet to be laid over.
+  mutating func pending(_ id: WriteID, _ proposal: Proposal, bytes: Int, at now: UInt64) -> Pending {
+    let overlay = overlay(of: proposal)
+    var seen = ByField<Pending.Seen>()
+    for operation in overlay { seen[operation.field] = replica.sight(of: operation.field) }
+    return Pending(id: id, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen)
+  }
+
+  /// What of a proposal lies over the fields: `clear` over each of them.
+  private func overlay(of proposal: Proposal) -> [FieldOperation] {
+    guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
+    return proposal.operations.flatMap { operation in
+      operation.verb == .clear ? replica.fields.map { FieldOperation(.delete, $0.name) } : [operation]
+    }
+  }
+
+  /// Lays a write over.
+  mutating func lay(_ write: consuming Pending) {
+    touch(write.overlay)
+    outbox.append(write)
+  }
+
+  /// Takes out the writes that the replica has reached; all of them if it is another life's.
+  mutating func drop(reached version: Version) {
+    for write in outbox.takeArrived(by: version) { touch(outbox.remove(write)) }
+  }
+
   /// The fields that these operations concern may show another value.
   mutating func touch(_ overlay: [FieldOperation]) {
     for operation in overlay { touch(operation.field) }

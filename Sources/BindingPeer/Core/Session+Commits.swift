@@ -59,7 +59,7 @@ extension Session {
         models[at: place].folded += 1
       }
     }
-    models[at: place].touch(models[at: place].outbox.drop(reached: models[at: place].replica.version))
+    models[at: place].drop(reached: models[at: place].replica.version)
     models[at: place].note(.commits)
   }
 

@@ -188,11 +188,3 @@ extension Session {
       wasSent: number != nil, isOld: isOld)
   }
 }
-
-extension PeerModel {
-  /// Takes up a write that was made in an earlier life.
-  mutating func lay(_ write: Pending) {
-    outbox.append(write)
-    touch(write.overlay)
-  }
-}

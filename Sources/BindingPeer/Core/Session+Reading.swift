@@ -181,7 +181,7 @@ extension Session {
     models[at: place].touch(models[at: place].outbox.hide(upTo: mark))
     // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
     let reached: Version = isOtherLife ? .max : last.version
-    models[at: place].touch(models[at: place].outbox.drop(reached: reached))
+    models[at: place].drop(reached: reached)
     models[at: place].note(last.form == .delta ? .delta(from: from) : .snapshot)
     models[at: place].folded += last.version - min(last.version, last.form == .delta ? from : 0)
     return true

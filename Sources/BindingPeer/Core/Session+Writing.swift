@@ -12,53 +12,34 @@ extension Session {
     guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
     let bytes = try check(proposal, ofModelAt: place)
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
-    let replacedWrites = models[at: place].outbox.replaced(by: proposal, rules: plainRules)
-    let replacedPending = replacedWrites.compactMap { models[at: place].outbox[$0] }
-    let freed = replacedPending.reduce(0) { $0 + $1.bytes }
-    guard outboxWrites - replacedWrites.count < options.maxOutboxWrites,
-      outboxBytes - freed + bytes <= options.maxOutboxBytes
+    let replaced = models[at: place].replaced(by: proposal, rules: plainRules)
+    let freed = replaced.reduce(0) { $0 + $1.bytes }
+    guard outboxWrites - replaced.count < options.maxOutboxWrites, outboxBytes - freed + bytes <= options.maxOutboxBytes
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
-    outboxWrites -= replacedWrites.count
-    outboxBytes -= freed
-    for replaced in replacedWrites {
-      settled.append((replaced, id, .superseded))
-      release(replaced, at: place)
+    outboxWrites += 1 - replaced.count
+    outboxBytes += bytes - freed
+    for earlier in replaced {
+      settled.append((earlier.id, id, .superseded))
+      release(earlier.id, at: place)
     }
     lastWrite += 1
     let write = WriteID(rawValue: lastWrite)
-    let overlay = overlay(of: proposal, at: place)
-    var seen = ByField<Pending.Seen>()
-    for operation in overlay {
-      seen[operation.field] = models[at: place].replica.sight(of: operation.field)
-    }
-    var pending = Pending(
-      id: write, proposal: proposal, overlay: overlay, bytes: bytes, writtenAt: now, seen: seen,
-      rules: plainRules, offline: offline)
+    var pending = models[at: place].pending(write, proposal, bytes: bytes, at: now)
+    pending.rules = plainRules
+    pending.offline = offline
     for (field, ruled) in rules {
-      pending.stand(field, on: ruled, inPlaceOf: replacedPending, isOwn: models[at: place].outbox.isPending(field))
+      pending.stand(field, on: ruled, inPlaceOf: replaced, isOwn: models[at: place].outbox.isPending(field))
     }
-    models[at: place].outbox.append(pending)
     #if MUTANTS
       let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)
     #else
       let isKept = keeps(modelAt: place)
     #endif
     if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
-    outboxWrites += 1
-    outboxBytes += bytes
-    models[at: place].touch(overlay)
+    models[at: place].lay(pending)
     models[at: place].note(.local)
     models[at: place].localHops = max(models[at: place].localHops, proposal.hops)
     return write
-  }
-
-  /// What of a proposal lies over the fields: `clear` over each of them.
-  private func overlay(of proposal: Proposal, at place: Int) -> [FieldOperation] {
-    guard proposal.operations.contains(where: { $0.verb == .clear }) else { return proposal.operations }
-    return proposal.operations.flatMap { operation in
-      guard operation.verb == .clear else { return [operation] }
-      return models[at: place].replica.fields.map { FieldOperation(.delete, $0.name) }
-    }
   }
 
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
@@ -210,11 +191,20 @@ extension Session {
     return true
   }
 
+  private mutating func reveal(at place: Int, _ output: inout PeerOutput) {
+    if let reveal = models[at: place].takeReveal() { output.add(.reveal(reveal)) }
+  }
+
   private mutating func tell(_ output: inout PeerOutput) {
-    // Few of the models that a peer has joined change in one drain: those are put in order, not all.
-    for id in ids(where: { models[at: $0].cause != nil }) {
-      guard let place = models.place(of: id), let reveal = models[at: place].takeReveal() else { continue }
-      output.add(.reveal(reveal))
+    // Few of the models that a peer has joined change in one drain, mostly one: those are put in order, not all.
+    if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
+      if models.indices.last(where: { models[at: $0].cause != nil }) == first {
+        reveal(at: first, &output)
+      } else {
+        for id in ids(where: { models[at: $0].cause != nil }) {
+          if let place = models.place(of: id) { reveal(at: place, &output) }
+        }
+      }
     }
     noteHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
