@@ -57,11 +57,7 @@ public struct NumberedProposal: WireContent, Hashable {
   }
 
   public func write(to writer: inout WireWriter) {
-    writer.u32(topic)
-    writer.u32(number)
-    writer.u32(confirmed)
-    writer.flag(isVoid)
-    writer.u8(hops)
+    NumberedProposal.writeHead(topic, number, confirmed: confirmed, isVoid: isVoid, hops: hops, to: &writer)
     writer.count8(metadata.count)
     writer.elements(metadata)
     writer.count8(conditions.count)
@@ -70,8 +66,61 @@ public struct NumberedProposal: WireContent, Hashable {
     writer.elements(operations)
   }
 
+  fileprivate static func writeHead(
+    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, hops: UInt8,
+    to writer: inout WireWriter
+  ) {
+    writer.u32(topic)
+    writer.u32(number)
+    writer.u32(confirmed)
+    writer.flag(isVoid)
+    writer.u8(hops)
+  }
+
   /// Bytes of a proposal without metadata, conditions and operations.
   static let minimumBytes = 18
+}
+
+/// Writes the frame of a `propose` part by part, so that nothing is made only to be written: for each proposal `begin`,
+/// its conditions, `beginOperations`, its operations; last `finish`.
+public struct ProposalsWriter: Sendable {
+  private var writer = WireWriter()
+  private let countPlace: Int
+  /// Proposals that were begun.
+  public private(set) var count = 0
+
+  public init(session: SessionID, start: StartNumber) {
+    PeerHeader(kind: .propose, session: session, start: start).write(to: &writer)
+    countPlace = writer.count
+    writer.u16(0)
+  }
+
+  /// - Parameter conditions: how many follow.
+  public mutating func begin(
+    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, hops: UInt8,
+    metadata: [MetadataEntry], conditions: Int
+  ) {
+    count += 1
+    NumberedProposal.writeHead(topic, number, confirmed: confirmed, isVoid: isVoid, hops: hops, to: &writer)
+    writer.count8(metadata.count)
+    writer.elements(metadata)
+    writer.count8(conditions)
+  }
+
+  public mutating func add(_ condition: WireCondition) { condition.write(to: &writer) }
+
+  /// - Parameter count: how many follow.
+  public mutating func beginOperations(_ count: Int) { writer.count16(count) }
+
+  public mutating func add(_ verb: Verb, _ field: FieldReference, _ value: FieldValue?) {
+    WireOperation(verb: verb, field: field, value: value).write(to: &writer)
+  }
+
+  /// The whole frame.
+  public consuming func finish() -> [UInt8] {
+    writer.patch16(at: countPlace, UInt16(checked: count))
+    return writer.takeBytes()
+  }
 }
 
 /// A condition as it travels.

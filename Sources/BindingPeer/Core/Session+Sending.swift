@@ -20,7 +20,7 @@ extension Session {
   /// Sends what is new, numbering it now (R3), and what has to be sent again; many proposals a frame.
   mutating func send(now: UInt64, _ output: inout PeerOutput) {
     var inFlight = writesInFlight
-    var batch: [NumberedProposal] = []
+    var batch: ProposalsWriter?
     var bytes = 0
     let due = ids { place in !models[at: place].outbox.isEmpty && maySend(at: place, now) }
     for id in due {
@@ -36,24 +36,34 @@ extension Session {
         // What comes after it waits too: a peer's writes to a model arrive in their order.
         case .waits: break writes
         }
+        var size = 0
         models[at: place].outbox.update(write) {
           if $0.wasSent { counters.resent += 1 }
           $0.wasSent = true
           $0.needsSending = false
           $0.sentAtBeat = beatsSeen
+          size = $0.bytes
         }
-        guard let sent = models[at: place].outbox[write], let number = sent.number else { continue }
-        if bytes + sent.bytes > limits.maxProposalBytes || batch.count == 4_096 {
-          say(.propose(batch), now: now, &output)
-          batch.removeAll()
+        if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {
+          say(full, now: now, &output)
+          batch = nil
+        }
+        if batch == nil {
+          batch = ProposalsWriter(session: sessionID, start: start)
           bytes = 0
         }
-        batch.append(numbered(sent, number, topic, confirmed: models[at: place].outbox.lowestUndecided - 1, at: place))
-        bytes += sent.bytes
+        models[at: place].propose(write, topic, to: &batch)
+        bytes += size
       }
       models[at: place].sendsFrom = 0
     }
-    if !batch.isEmpty { say(.propose(batch), now: now, &output) }
+    if let batch, batch.count > 0 { say(batch, now: now, &output) }
+  }
+
+  private mutating func say(_ batch: consuming ProposalsWriter, now: UInt64, _ output: inout PeerOutput) {
+    counters.framesSent += 1
+    lastSaid = now
+    output.add(.send(batch.finish()))
   }
 
   /// Writes that have a number and no outcome, of all models.
@@ -75,22 +85,24 @@ extension Session {
     _ = number(write, at: place, &output)
     return .ready
   }
+}
 
-  private func numbered(
-    _ write: Pending, _ number: ProposalNumber, _ topic: Topic, confirmed: ProposalNumber, at place: Int
-  ) -> NumberedProposal {
-    NumberedProposal(
-      topic: topic, number: number, confirmed: confirmed, isVoid: write.isVoid, hops: write.proposal.hops,
-      metadata: write.proposal.metadata,
-      conditions: write.proposal.conditions.map {
-        WireCondition(epoch: $0.epoch, version: $0.version, field: .name($0.field))
-      },
-      operations: write.proposal.operations.map {
-        WireOperation(
-          verb: $0.verb,
-          field: $0.verb == .clear
-            ? .id(0) : models[at: place].replica.id(of: $0.field).map { .id($0) } ?? .name($0.field),
-          value: $0.value)
-      })
+extension PeerModel {
+  /// Writes a write that has a number into a frame. It changes nothing here; but only what may change the model is
+  /// given it in its place, and all else a copy.
+  fileprivate mutating func propose(_ write: WriteID, _ topic: Topic, to batch: inout ProposalsWriter?) {
+    guard let place = outbox.pending.place(of: write), let number = outbox.pending[at: place].number else { return }
+    let (proposal, isVoid) = (outbox.pending[at: place].proposal, outbox.pending[at: place].isVoid)
+    batch?.begin(
+      topic, number, confirmed: outbox.lowestUndecided - 1, isVoid: isVoid, hops: proposal.hops,
+      metadata: proposal.metadata, conditions: proposal.conditions.count)
+    for condition in proposal.conditions {
+      batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))
+    }
+    batch?.beginOperations(proposal.operations.count)
+    for operation in proposal.operations {
+      let field = operation.verb == .clear ? 0 : replica.id(of: operation.field)
+      batch?.add(operation.verb, field.map { .id($0) } ?? .name(operation.field), operation.value)
+    }
   }
 }
