@@ -26,8 +26,8 @@ struct Listen: ParsableCommand {
     usleep(400_000)
     tell("ready")
     var seen = (0..<count).map { _ in Seen(isTimed: rate > 0) }
-    let all = try Self.waiting(
-      for: { seen },
+    try Self.wait(
+      for: { Arrivals(seen) },
       listen: {
         try sockets.drain(timeoutMilliseconds: 100) { index, frame in
           if kind == Contender.hub.rawValue {
@@ -37,18 +37,16 @@ struct Listen: ParsableCommand {
           }
         }
       })
-    tell(Self.figures(of: all))
+    tell(Self.figures(of: seen))
   }
 
   /// Listens until all have the last change, or nothing has come for long.
-  static func waiting(for seen: () -> [Seen], listen: () throws -> Void) rethrows -> [Seen] {
+  static func wait(for arrivals: () -> Arrivals, listen: () throws -> Void) rethrows {
     let begun = now()
-    while case let all = seen(), all.contains(where: { $0.expected == 0 }) {
+    while case let so = arrivals(), !so.areAll {
+      if so.latest > 0 ? now() > so.latest + silence : now() > begun + patience { break }
       try listen()
-      let latest = all.map(\.last).max() ?? 0
-      if latest > 0 ? now() > latest + silence : now() > begun + patience { break }
     }
-    return seen()
   }
 
   static func figures(of seen: [Seen]) -> String {
@@ -63,6 +61,19 @@ struct Listen: ParsableCommand {
       line += ",\"\(name)\":\(Double(delays[place]) / 1e3)"
     }
     return line + (delays.isEmpty ? "" : ",\"samples\":\(delays.count)") + "}"
+  }
+}
+
+/// How far all subscribers are. What they have seen is not in it: whoever holds that while they listen has them copy
+/// all delays before they add one.
+struct Arrivals {
+  let areAll: Bool
+  /// When the last change came.
+  let latest: UInt64
+
+  init(_ seen: [Seen]) {
+    areAll = seen.allSatisfy { $0.expected > 0 }
+    latest = seen.map(\.last).max() ?? 0
   }
 }
 

@@ -106,7 +106,8 @@ struct PeerSees: ParsableCommand {
       }
     }
     tell("ready")
-    tell(Listen.figures(of: Listen.waiting(for: { seen.map(\.present) }, listen: { usleep(100_000) })))
+    Listen.wait(for: { Arrivals(seen.map(\.present)) }, listen: { usleep(100_000) })
+    tell(Listen.figures(of: seen.map(\.present)))
     withExtendedLifetime((peers, tokens)) {}
   }
 }
