@@ -36,8 +36,9 @@ enum StoreFiles {
         try FileManager.default.createDirectory(
           atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       } catch {
-        throw StoreError(
-          "\(directory) cannot be made: \(error.localizedDescription). Make it, or choose another path.", .cannotOpen)
+        // Some of them end as sentences do.
+        let problem = error.localizedDescription.trimmingCharacters(in: ["."])
+        throw StoreError("\(directory) cannot be made: \(problem). Make it, or choose another path.", .cannotOpen)
       }
     }
     guard access(directory, W_OK | X_OK) == 0 else { throw cannotWrite(directory) }
