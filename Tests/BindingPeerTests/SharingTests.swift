@@ -96,6 +96,8 @@ struct SharingTests {
     }.committed
     #expect(version > before)
     #expect(await eventually { theirs.on })
+    // What shows is there a moment before its observers are told.
+    #expect(await eventually { seen.withLock { $0.count } > 1 })
     #expect(seen.withLock { $0 } == [[false, false], [true, true]])
     token.cancel()
   }
@@ -104,7 +106,10 @@ struct SharingTests {
   func changeThatThrows() async throws {
     struct Stop: Error {}
     let (mine, _) = try await lamps()
-    let version = try #require(mine.shared).version.version
+    let shared = try #require(mine.shared)
+    // To share a model writes its description.
+    #expect(await eventually { shared.version.version > 0 })
+    let version = shared.version.version
     #expect(throws: Stop.self) {
       try mine.change { lamp in
         lamp.on = true
@@ -112,7 +117,7 @@ struct SharingTests {
       }
     }
     #expect(!mine.on)
-    #expect(mine.shared?.version.version == version)
+    #expect(shared.version.version == version)
   }
 
   @Test("a value outside the declared range is not written, and the status says why")
