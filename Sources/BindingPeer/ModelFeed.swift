@@ -80,7 +80,7 @@ extension SharedModel {
   /// Lets a feed hear what is there, and then each reveal, until the token is cancelled; without an owner also until
   /// it is released.
   func follow(_ feed: ModelFeed, owner: AnyObject?) -> ObserverToken {
-    follow(feed, of: nil, owner: owner) { state, staged, number in
+    follow(feed, owner: owner) { state, staged, number in
       if let present = state.session.present(id) { _ = feed.hear([staged.steps.begin(with: present)]) }
       staged.feeds.append(Following(number: number, feed: feed))
     }
@@ -88,7 +88,7 @@ extension SharedModel {
 
   /// The same for one field.
   func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
-    follow(feed, of: field, owner: owner) { state, staged, number in
+    follow(feed, owner: owner) { state, staged, number in
       _ = feed.hear(FieldNews(value: state.session.shown(id, field), hops: 0))
       if let present = state.session.present(id) { _ = staged.steps.begin(with: present) }
       staged.fieldFeeds += 1
@@ -102,7 +102,7 @@ extension SharedModel {
   }
 
   private func follow(
-    _ feed: any RevealFeed, of field: String?, owner: AnyObject?,
+    _ feed: any RevealFeed, owner: AnyObject?,
     enter: (borrowing PeerRuntime.State, inout Staged, _ number: UInt64) -> Void
   ) -> ObserverToken {
     let number = runtime.state.withLock { state in

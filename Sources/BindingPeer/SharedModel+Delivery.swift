@@ -73,13 +73,13 @@ extension SharedModel {
 
   private func tell(_ turn: DeliveryTurn) {
     for (cells, news) in turn.news {
-      for place in cells.indices { cells[place].cell?.accept(news.value, stamp: news.stamp) }
+      for weak in cells { weak.cell?.accept(news.value, stamp: news.stamp) }
     }
     // What is written here may be an answer to an answer: a delivery inside another one counts on.
     Delivery.answering(turn.hops) {
       Turn.run {
         for (cells, _) in turn.news {
-          for place in cells.indices { cells[place].cell?.publish() }
+          for weak in cells { weak.cell?.publish() }
         }
         if let tellers = turn.tellers { tell(tellers) }
       }

@@ -118,8 +118,9 @@ final class StoreDesk {
   /// How long upkeep rests at most while there is something to do, or something was appended.
   private static let longestRest = DispatchTimeInterval.milliseconds(5)
 
-  /// Upkeep with more to do rests as long as it last worked, so that it has half of a processor at most: whoever writes
-  /// wants the processors too, and waits for a thread that never pauses longer than for a slice.
+  /// Upkeep with more to do rests as long as it last worked, so that it has half of a processor at most. Without a
+  /// pause its slices would run on until the system takes the processor away: whoever writes waits longer for that
+  /// than for one slice.
   private static func serve(
     _ store: any Store, _ shared: HubLock<Shared>, _ hasErrands: DispatchSemaphore, _ wasDone: DispatchSemaphore,
     _ wakeup: Wakeup

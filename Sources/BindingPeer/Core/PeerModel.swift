@@ -99,8 +99,7 @@ struct PeerModel: Sendable {
 
   /// The writes that this one takes the place of.
   mutating func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [Pending] {
-    let ids = outbox.replaced(by: proposal, rules: rules)
-    return ids.isEmpty ? [] : ids.compactMap { outbox[$0] }
+    outbox.replaced(by: proposal, rules: rules).compactMap { outbox[$0] }
   }
 
   /// A write of a proposal, which has yet to be laid over.
