@@ -21,6 +21,11 @@ public protocol BindingLocation<Value>: Sendable {
   /// already, to tell nothing.
   func track()
 
+  /// What the value belongs to now. It is another object when the location comes to point at another place, as that of
+  /// `flattened()` does: then what a person is typing was meant for the former. Implemented already, as nil: always the
+  /// same place.
+  var target: AnyObject? { get }
+
   /// Writes. Throws when the location changed nothing: `.ended`, `.unmappable`, `.refused`.
   func write(_ value: Value, by writer: Writer) throws(BindingError)
 
@@ -48,6 +53,8 @@ public protocol BindingLocation<Value>: Sendable {
 extension BindingLocation {
   public func track() {}
 
+  public var target: AnyObject? { nil }
+
   public func member<Member>(
     _ path: any WritableKeyPath<Value, Member> & Sendable, isRepeat: (@Sendable (Member, Member) -> Bool)?
   ) -> any BindingLocation<Member> {
@@ -56,6 +63,9 @@ extension BindingLocation {
 }
 
 extension Cell: BindingLocation {
+  @usableFromInline
+  var target: AnyObject? { self }
+
   @usableFromInline
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     let isWritten = store(value, by: writer, isErased: true)

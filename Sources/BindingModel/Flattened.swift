@@ -21,6 +21,8 @@ struct FlattenedLocation<Value: Sendable>: BindingLocation {
     chosen.track()
   }
 
+  var target: AnyObject? { chosen.target }
+
   func write(_ value: Value, by writer: Writer) throws(BindingError) { try chosen.write(value, by: writer) }
 
   func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {

@@ -11,6 +11,14 @@ public protocol Mapping<Source, Target>: Sendable {
 
   /// The source value for what was entered, or `.unmappable` with words for the person who entered it.
   func back(_ target: Target) throws(BindingError) -> Source
+
+  /// Whether two different forms mean the same, as `5` and `5.0` do where a number is entered: showing the one in place
+  /// of the other is no correction, and nothing is reported. Implemented already, as false.
+  func isSame(_ left: Target, _ right: Target) -> Bool
+}
+
+extension Mapping {
+  public func isSame(_ left: Target, _ right: Target) -> Bool { false }
 }
 
 /// Another location's value, converted.
@@ -25,6 +33,8 @@ where Conversion.Source == Root.Value {
   func read() -> Value { mapping.forward(root.read()) }
 
   func track() { root.track() }
+
+  var target: AnyObject? { root.target }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     try root.write(mapping.back(value), by: writer)

@@ -10,6 +10,11 @@ public struct NumberText<Number: LosslessStringConvertible & Sendable>: Mapping 
     }
     return number
   }
+
+  public func isSame(_ left: String, _ right: String) -> Bool {
+    guard let left = Number(left.trimmed), let right = Number(right.trimmed) else { return false }
+    return left.description == right.description
+  }
 }
 
 /// A truth value as one of two words; upper and lower case do not matter on the way back.
@@ -30,6 +35,11 @@ public struct BooleanText: Mapping {
     if word == no.lowercased() { return false }
     throw BindingError(.unmappable, "\"\(target)\" is neither \"\(yes)\" nor \"\(no)\"")
   }
+
+  public func isSame(_ left: String, _ right: String) -> Bool {
+    guard let left = try? back(left), let right = try? back(right) else { return false }
+    return left == right
+  }
 }
 
 /// The opposite of a truth value: for a control that is on where the model says off.
@@ -44,6 +54,7 @@ public struct Trimmed: Mapping {
   public init() {}
   public func forward(_ source: String) -> String { source }
   public func back(_ target: String) -> String { target.trimmed }
+  public func isSame(_ left: String, _ right: String) -> Bool { left.trimmed == right.trimmed }
 }
 
 /// One range stretched over another: a level of 0 to 1 on a slider of 0 to 100. What lies outside is shown, and taken
@@ -116,6 +127,12 @@ public struct Chained<First: Mapping, Second: Mapping>: Mapping where First.Targ
 
   public func back(_ target: Second.Target) throws(BindingError) -> First.Source {
     try first.back(second.back(target))
+  }
+
+  public func isSame(_ left: Second.Target, _ right: Second.Target) -> Bool {
+    if second.isSame(left, right) { return true }
+    guard let left = try? second.back(left), let right = try? second.back(right) else { return false }
+    return first.isSame(left, right)
   }
 }
 

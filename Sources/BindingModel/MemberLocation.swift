@@ -34,6 +34,8 @@ final class MemberLocation<Root: BindingLocation, Value>: BindingLocation {
 
   func track() { root.track() }
 
+  var target: AnyObject? { root.target }
+
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     if let cell, let offset, let isOpen = cell.storeMember(value, at: offset, unless: isSame, by: writer) {
       if !isOpen { throw .ended }

@@ -17,15 +17,30 @@ extension Binding {
   }
 
   /// A member of what an optional holds: `$person.address.street` where `address` may be missing. It shows nil, and
-  /// refuses writes, while there is no address.
+  /// refuses writes, while there is no address. Writing nil is refused too: a street that is there has a value.
   public subscript<Wrapped: Sendable, Member: Sendable>(
     dynamicMember path: any WritableKeyPath<Wrapped, Member> & Sendable
   ) -> Binding<Member?> where Value == Wrapped? {
     Binding<Member?>(
       PartLocation(
-        root: location, name: "value", last: nil, get: { $0.map { $0[keyPath: path] } },
+        root: location, name: "value", last: nil, get: { .some($0.map { $0[keyPath: path] }) },
         set: { whole, part in
           guard let part, whole != nil else { return false }
+          whole?[keyPath: path] = part
+          return true
+        }))
+  }
+
+  /// A member that is optional itself, of what an optional holds: `$person.address.geo`, and from there on
+  /// `$person.address.geo.latitude`. It shows nil, and refuses writes, while there is no address; nil clears it.
+  public subscript<Wrapped: Sendable, Member: Sendable>(
+    dynamicMember path: any WritableKeyPath<Wrapped, Member?> & Sendable
+  ) -> Binding<Member?> where Value == Wrapped? {
+    Binding<Member?>(
+      PartLocation(
+        root: location, name: "value", last: nil, get: { .some($0.flatMap { $0[keyPath: path] }) },
+        set: { whole, part in
+          guard whole != nil else { return false }
           whole?[keyPath: path] = part
           return true
         }))
@@ -113,6 +128,8 @@ struct PartLocation<Whole, Value: Sendable>: BindingLocation {
   func read() -> Value { present(in: root.read()) }
 
   func track() { root.track() }
+
+  var target: AnyObject? { root.target }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     try modify(by: writer) { part in

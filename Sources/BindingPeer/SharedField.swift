@@ -121,6 +121,8 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
 
   func read() -> Value { cell.value }
 
+  var target: AnyObject? { cell }
+
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
     cell.assign(value)
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }

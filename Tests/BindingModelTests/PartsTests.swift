@@ -8,6 +8,19 @@ struct PartsTests {
     var number = 1
   }
 
+  struct Place: Equatable, Sendable {
+    var latitude = 0.0
+    var label: String?
+  }
+
+  struct Home: Equatable, Sendable {
+    var place: Place?
+  }
+
+  struct Person: Equatable, Sendable {
+    var home: Home?
+  }
+
   struct Item: Identifiable, Equatable, Sendable {
     let id: Int
     var name: String
@@ -67,6 +80,41 @@ struct PartsTests {
     names.value = []
     #expect(second.value == "y")
     #expect(throws: BindingError.self) { try second.set("z") }
+    token.cancel()
+  }
+
+  @Test("of an optional's member shows nil, and tells it once, when the optional holds nothing any more")
+  func membersOfWhatGoes() {
+    let address = Observable<Address?>(Address())
+    let street = address.binding.street
+    let seen = Recorder<String?>()
+    let token = street.observe { seen.note($0) }
+    address.value = nil
+    #expect(street.value == nil)
+    #expect(throws: BindingError.self) { try street.set("typed into nothing") }
+    #expect(address.value == nil)
+    address.value = Address(street: "Side St")
+    #expect(seen.all == ["Main St", nil, "Side St"])
+    token.cancel()
+  }
+
+  @Test("of a chain of optionals is flat, and hears of each of them")
+  func chainsOfOptionals() throws {
+    let person = Observable(Person())
+    let latitude = person.binding.home.place.latitude
+    let label = person.binding.home.place.label
+    #expect(latitude.value == nil)
+    #expect(throws: BindingError.self) { try latitude.set(1) }
+    person.value.home = Home(place: Place(latitude: 2, label: "shed"))
+    #expect(latitude.value == 2)
+    try latitude.set(3)
+    try label.set(nil)
+    #expect(person.value.home?.place == Place(latitude: 3, label: nil))
+    let seen = Recorder<Double?>()
+    let token = latitude.observe { seen.note($0) }
+    person.value.home?.place = nil
+    person.value.home = nil
+    #expect(seen.all == [3, nil])
     token.cancel()
   }
 

@@ -50,14 +50,21 @@ package struct ModelEnd<Shown> {
   /// What the control should show; nil to leave it alone.
   package let read: () -> Shown?
   package let write: (Shown, Writer) throws(BindingError) -> Void
+  /// What the value belongs to: another object is another model, as when another binding is chosen (`flattened`).
+  package let target: () -> AnyObject?
+  /// Whether two forms mean the same, so that the one is no correction of the other.
+  package let isSame: (Shown, Shown) -> Bool
   package let observe: (_ owner: AnyObject, _ own: Writer, _ changed: @escaping @Sendable () -> Void) -> ObserverToken
 
   package init<Value>(
     _ location: any BindingLocation<Value>, read: @escaping () -> Shown?,
-    write: @escaping (Shown, Writer) throws(BindingError) -> Void
+    write: @escaping (Shown, Writer) throws(BindingError) -> Void,
+    isSame: @escaping (Shown, Shown) -> Bool = { _, _ in false }
   ) {
     self.read = read
     self.write = write
+    self.isSame = isSame
+    target = { location.target }
     observe = { owner, own, changed in
       location.observe(owner: owner) { _, writer in
         if writer != own { changed() }
@@ -81,7 +88,8 @@ package struct ModelEnd<Shown> {
   where Conversion.Target == Shown {
     self.init(
       binding.location, read: { map.forward(binding.location.read()) },
-      write: { value, writer throws(BindingError) in try binding.set(map.back(value), by: writer) })
+      write: { value, writer throws(BindingError) in try binding.set(map.back(value), by: writer) },
+      isSame: { map.isSame($0, $1) })
   }
 
   /// A value of which only the other form is known, which cannot be taken back.

@@ -14,6 +14,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   private var isRefused = false
   private var hasProblem = false
   private var isOver = false
+  /// What the model's value belongs to. Another one is another model: what is being typed was meant for the former.
+  private var target: AnyObject?
   private var tokens: [ObserverToken] = []
 
   package init(_ model: ModelEnd<Shown>, _ control: ControlEnd<Shown>, _ onProblem: ProblemReport?) {
@@ -27,29 +29,48 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     if let editable = control.editable {
       tokens.append(editable.onEdit { [weak self] in self?.controlEdited() })
     }
-    // The observation's first call shows the present value.
+    target = model.target()
+    // The observation's first call shows the present value, unless a person is at the control.
     tokens.append(model.observe(object, writer, whenWritten))
+    if !isOver { show() }
   }
 
   package override func end() {
     isOver = true
     for token in tokens { token.cancel() }
     tokens = []
+    // It was a problem of this model, which the control shows no more.
+    tell(nil)
     // What it captured is not needed any more.
     onProblem = nil
+    target = nil
   }
 
   // MARK: From the model
 
   package override func modelChanged() {
-    guard !isOver, (control.editable?.editing ?? .idle) == .idle else { return }
+    guard !isOver else { return }
+    guard turnsToAnother() || (control.editable?.editing ?? .idle) == .idle else { return }
+    showAfresh()
+  }
+
+  /// Shows the model whatever stood there, and forgets what was wrong with that.
+  private func showAfresh() {
     isRefused = false
     tell(nil)
-    show()
+    if !isOver { show() }
+  }
+
+  /// Whether the value belongs to something else than when this was asked last.
+  private func turnsToAnother() -> Bool {
+    let present = model.target()
+    guard present !== target else { return false }
+    target = present
+    return true
   }
 
   /// Shows what the model holds, if the control shows something else. A value that was there and is gone is cleared, so
-  /// that no later edit brings it back.
+  /// that no later edit brings it back. What the control shows then is no edit, even where the model has nothing.
   private func show() {
     if let value = model.read() {
       if control.shown() != value { control.show(value) }
@@ -57,8 +78,6 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     } else if wasThere {
       control.clear()
       wasThere = false
-    } else {
-      return
     }
     seen = control.shown()
   }
@@ -67,12 +86,20 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
 
   package override func controlEdited() {
     let editing = control.editable?.editing ?? .idle
-    guard !isOver, editing != .composing, let value = control.shown() else { return }
-    if value != seen {
+    guard !isOver, editing != .composing else { return }
+    // An edit that was under way when another model was chosen belongs to neither.
+    if turnsToAnother() { return showAfresh() }
+    guard let value = control.shown() else { return }
+    let isEdit = value != seen
+    if isEdit {
       seen = value
       write(value)
     }
-    if editing == .idle, !isRefused { show() }
+    // The edit may have led to another binding of this control.
+    guard !isOver, editing == .idle, !isRefused else { return }
+    show()
+    // Left after a correction, it shows what the model has: all is well again.
+    if !isEdit { tell(nil) }
   }
 
   private func write(_ value: Shown) {
@@ -81,7 +108,8 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     do {
       try model.write(value, writer)
       let taken = model.read()
-      tell(taken == value ? nil : .corrected(value, to: taken.map { "\($0)" } ?? "nothing"))
+      let isTaken = taken.map { $0 == value || model.isSame($0, value) } ?? false
+      tell(isTaken ? nil : .corrected(value, to: taken.map { "\($0)" } ?? "nothing"))
     } catch {
       isRefused = true
       tell(error)
