@@ -229,7 +229,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   private func objection(to value: FieldValue, name: String) -> FieldError? {
-    guard value.isValid else { return .notEncodable(field: name, problem: "it is no JSON text") }
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
     // Words are made only for what does not fit.
     if value.bytes.withUnsafeBytes({ rule.misfit($0) }) == nil { return nil }
     guard let json = value.jsonIfValid else { return nil }

@@ -8,13 +8,14 @@ struct Errands {
     let outcome: Outcome
     /// The committed values, where it was not carried out.
     let standing: [String: FieldValue]
+    let version: Version
     let stamp: UInt64
 
     func carryOut() {
       if let reason = outcome.complaint {
         undecided.model.noteRejection(of: undecided.write.fields, reason, standing: standing, stamp: stamp)
       }
-      undecided.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:])
+      undecided.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:], standing: version)
     }
   }
   var settled: [Settled] = []
@@ -61,7 +62,9 @@ extension PeerRuntime.State {
         let standing = standing(undecided.write.fields, of: model, after: outcome)
         // Later than the value that the field falls back to, which is revealed before.
         stamp += 1
-        errands.settled.append(.init(undecided: undecided, outcome: outcome, standing: standing, stamp: stamp))
+        let version = session.version(of: model).version
+        errands.settled.append(
+          .init(undecided: undecided, outcome: outcome, standing: standing, version: version, stamp: stamp))
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
         if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }

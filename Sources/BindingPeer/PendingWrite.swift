@@ -10,7 +10,7 @@ public import BindingWire
 public final class PendingWrite: Sendable {
   private enum Progress {
     case undecided([@Sendable (Outcome) -> Void])
-    case decided(Outcome, current: [String: FieldValue])
+    case decided(Outcome, current: [String: FieldValue], standing: Version?)
   }
   private let progress: Protected<Progress> = Protected(.undecided([]))
   /// The fields that this write concerns, by their names on the wire.
@@ -18,8 +18,11 @@ public final class PendingWrite: Sendable {
   /// Most concern one field: that takes no array.
   private let field: String?
   private let others: [String]
+  /// Whether it only deletes.
+  private let isDeletion: Bool
 
   init(_ operations: [FieldOperation]) {
+    isDeletion = operations.allSatisfy { !$0.verb.takesValue }
     field = operations.first?.field
     others = operations.count > 1 ? operations.dropFirst().map(\.field) : []
   }
@@ -27,7 +30,7 @@ public final class PendingWrite: Sendable {
   /// What became of the write, if that is known already.
   public var outcomeSoFar: Outcome? {
     progress.withLock {
-      if case .decided(let outcome, _) = $0 { outcome } else { nil }
+      if case .decided(let outcome, _, _) = $0 { outcome } else { nil }
     }
   }
 
@@ -35,7 +38,7 @@ public final class PendingWrite: Sendable {
   /// it. A field without a value is not among them; nothing is before there is an outcome.
   public var current: [String: FieldValue] {
     progress.withLock {
-      if case .decided(_, let current) = $0 { current } else { [:] }
+      if case .decided(_, let current, _) = $0 { current } else { [:] }
     }
   }
 
@@ -50,7 +53,7 @@ public final class PendingWrite: Sendable {
   func whenSettled(_ hear: @escaping @Sendable (Outcome) -> Void) {
     let known: Outcome? = progress.withLock {
       switch $0 {
-      case .decided(let outcome, _): return outcome
+      case .decided(let outcome, _, _): return outcome
       case .undecided(let waiting):
         $0 = .undecided(waiting + [hear])
         return nil
@@ -59,22 +62,31 @@ public final class PendingWrite: Sendable {
     if let known { hear(known) }
   }
 
-  /// Waits until the write is committed and gives its version.
-  /// - Throws: `WriteRejection` with any other outcome, except `kept` by a field that had its value already.
+  /// Waits until the write is committed and gives its version; of one that changed nothing, since the field had the
+  /// value already, the model's version when this peer learned of it.
+  /// - Throws: `WriteRejection` with any other outcome.
   public var committed: Version {
     get async throws(WriteRejection) {
       switch await outcome {
       case .committed(_, let version): return version
+      case .kept where !isDeletion && standing != nil: return standing ?? 0
       case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
       }
     }
   }
 
+  /// The model's version when the outcome came.
+  private var standing: Version? {
+    progress.withLock {
+      if case .decided(_, _, let standing) = $0 { standing } else { nil }
+    }
+  }
+
   /// Tells the outcome; the first counts.
-  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:]) {
+  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], standing: Version? = nil) {
     let waiting: [@Sendable (Outcome) -> Void] = progress.withLock {
       guard case .undecided(let waiting) = $0 else { return [] }
-      $0 = .decided(outcome, current: current)
+      $0 = .decided(outcome, current: current, standing: standing)
       return waiting
     }
     for hear in waiting { hear(outcome) }
@@ -97,11 +109,11 @@ extension Outcome {
     switch self {
     case .committed(_, let version): "\(subject): committed at \(version)"
     case .kept: "\(subject): nothing to do"
-    case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(refusal.text)"
-    case .refused(let refusal): "\(subject): refused: \(refusal.text)"
+    case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(PrintedText.escaped(refusal.text))"
+    case .refused(let refusal): "\(subject): refused: \(PrintedText.escaped(refusal.text))"
     case .conflict(let conflict):
       "\(conflict.field) changed at \(conflict.version): "
-        + (conflict.value.map { "set to \($0)" } ?? "deleted")
+        + (conflict.value.map { "set to \(PrintedText.escaped($0.description, limit: 200))" } ?? "deleted")
         + " by \(conflict.origin.fullName)"
     case .superseded: "\(subject): replaced by a later write of this program"
     case .expired: "\(subject): given up before it was carried out"

@@ -33,6 +33,9 @@ extension WireNumber: CustomStringConvertible {
     switch self {
     case .integer(let number): "\(number)"
     case .unsigned(let number): "\(number)"
+    // As in the escapes that stand for them.
+    case .double(let number) where number.isNaN: "NaN"
+    case .double(let number) where number.isInfinite: number > 0 ? "Infinity" : "-Infinity"
     case .double(let number): "\(number)"
     }
   }
@@ -40,19 +43,5 @@ extension WireNumber: CustomStringConvertible {
 
 extension JSON {
   /// The value as it stands in a line for people: not without end, and without characters that move others about.
-  package var short: String {
-    let text = WireNumber(self).map(\.description) ?? text
-    var line = ""
-    var count = 0
-    for scalar in text.unicodeScalars {
-      count += 1
-      guard count <= 40 else { return line + "…" }
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-        line += "\\u{" + String(scalar.value, radix: 16) + "}"
-      default: line.unicodeScalars.append(scalar)
-      }
-    }
-    return line
-  }
+  package var short: String { PrintedText.escaped(WireNumber(self).map(\.description) ?? text, limit: 40) }
 }

@@ -113,11 +113,11 @@ struct JSONParser {
     try require(scanner.scanString())
     let inside = scanner.text.part(start + 1, scanner.offset - start - 2)
     guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
-    return Self.unescaped(inside)
+    return String(decoding: Self.unescaped(inside), as: UTF8.self)
   }
 
-  /// The text of a string that the scanner has passed and that has escapes in it.
-  private static func unescaped(_ inside: UnsafeRawBufferPointer) -> String {
+  /// The text, as UTF-8, of a string that the scanner has passed and that has escapes in it.
+  static func unescaped(_ inside: UnsafeRawBufferPointer) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inside.count)
     var scanner = JSONScanner(inside)
@@ -144,6 +144,6 @@ struct JSONParser {
       default: bytes.append(escape)
       }
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes
   }
 }

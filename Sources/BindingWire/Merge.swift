@@ -3,7 +3,8 @@
 public enum Merge {
   /// The field's new value; nil when `verb` merges nothing, or when operand or field is nothing that it merges: for
   /// `union` a list, else a finite number whose sum a double holds. Integers add exactly; past 64 bits, or with a
-  /// fraction, the sum is a double. A list keeps its order, and what is new to it comes last.
+  /// fraction, the sum is a double. A list keeps its bytes, and what is new to it comes last. Where the merge changes
+  /// nothing, the result is `current`, byte for byte.
   public static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
     case .set, .delete, .whenUnset, .clear: return nil
@@ -14,26 +15,54 @@ public enum Merge {
     guard let current else { return operand }
     guard let base = number(current) else { return nil }
     switch verb {
-    case .add: return sum(base, change)
+    case .add: return change.isSame(as: .integer(0)) ? current : sum(base, change, instead: current)
     case .max: return base.isLess(than: change) ? operand : current
     default: return change.isLess(than: base) ? operand : current
     }
   }
 
-  private static func union(_ operand: FieldValue, into current: FieldValue?) -> FieldValue? {
-    guard case .array(let new)? = try? operand.json else { return nil }
-    var merged: [JSON] = []
-    if let current {
-      guard case .array(let present)? = try? current.json else { return nil }
-      merged = present
+  /// Why `apply` has no result, in words that stand after the field's name: which of the two is wrong, and how.
+  public static func objection(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
+    if let fault = operand.fault { return fault }
+    func isMerged(_ value: FieldValue) -> Bool {
+      verb == .union ? value.bytes.withUnsafeBytes { ListText($0) } != nil : number(value) != nil
     }
-    #if MUTANTS
-      if Mutant.isOn(.unionReplaces) { merged = [] }
-    #endif
-    var known = Set(merged)
-    for element in new where known.insert(element).inserted { merged.append(element) }
-    return FieldValue(json: .array(merged))
+    func problem(_ value: FieldValue) -> String {
+      if verb == .union { return "\(value.short) is no list" }
+      if case .number(let double)? = try? value.json, double.isInfinite, value.bytes.first != UInt8(ascii: "{") {
+        return "\(value.short) is no finite double"
+      }
+      return "\(value.short) is no finite number"
+    }
+    if !isMerged(operand) { return "\(problem(operand)), which \(verb) takes" }
+    if let current, !isMerged(current) { return "\(verb) finds a field where \(problem(current)); set it first" }
+    return "the sum of \(current?.short ?? "0") and \(operand.short) is no finite double"
   }
+
+  private static func union(_ operand: FieldValue, into current: FieldValue?) -> FieldValue? {
+    #if MUTANTS
+      let present = Mutant.isOn(.unionReplaces) ? emptyList : current ?? emptyList
+    #else
+      let present = current ?? emptyList
+    #endif
+    return operand.bytes.withUnsafeBytes { new in
+      present.bytes.withUnsafeBytes { present in
+        guard let adding = ListText(new), let list = ListText(present) else { return nil }
+        var known = Set(list.elements.map { ExactValue(present.part($0)) })
+        let fresh = adding.elements.filter { known.insert(ExactValue(new.part($0))).inserted }
+        if let current, fresh.isEmpty { return current }
+        var bytes = Array(present.prefix(list.end))
+        for (place, element) in fresh.enumerated() {
+          if place > 0 || !list.elements.isEmpty { bytes.append(UInt8(ascii: ",")) }
+          bytes += new.part(element)
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return FieldValue(bytes: bytes)
+      }
+    }
+  }
+
+  private static let emptyList = FieldValue(bytes: [UInt8(ascii: "["), UInt8(ascii: "]")])
 
   /// The finite number of a value; nil if it has none, or one that no sum is made of.
   private static func number(_ value: FieldValue) -> WireNumber? {
@@ -45,12 +74,18 @@ public enum Merge {
     }
   }
 
-  private static func sum(_ left: WireNumber, _ right: WireNumber) -> FieldValue? {
+  /// The sum; `current`, which holds the left number, where that is the same number.
+  private static func sum(_ left: WireNumber, _ right: WireNumber, instead current: FieldValue) -> FieldValue? {
     if case .integer(let left) = left, case .integer(let right) = right {
       let (sum, overflow) = left.addingReportingOverflow(right)
       if !overflow { return FieldValue(json: .integer(sum)) }
     }
     let sum = left.double + right.double
-    return sum.isFinite ? FieldValue(json: .number(sum)) : nil
+    guard sum.isFinite else { return nil }
+    return left.isSame(as: .double(sum)) ? current : FieldValue(json: .number(sum))
   }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { part(range.lowerBound, range.count) }
 }

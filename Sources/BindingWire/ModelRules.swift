@@ -13,7 +13,7 @@ public struct ModelRules: Sendable {
     do throws(WireError) {
       json = try JSON(parsing: value)
     } catch {
-      throw DescriptionFault("", "is no JSON text: \(error.problem)")
+      throw DescriptionFault("", "is \(JSON.fault(in: value) ?? error.problem)")
     }
     guard case .object = json else { throw DescriptionFault("", "is \(json.kind), not an object") }
     guard let fields = json["fields"] else { return }

@@ -93,8 +93,7 @@ import Testing
   @Test(
     "merges are made with what is stored",
     arguments: [
-      (Verb.add, "5", "12"), (.add, "-0.5", "6.5"), (.max, "9", "9"), (.max, "3", "7"), (.min, "3", "3"),
-      (.min, "9", "7"),
+      (Verb.add, "5", "12"), (.add, "-0.5", "6.5"), (.max, "9", "9"), (.min, "3", "3"),
     ])
   mutating func merges(_ verb: Verb, _ operand: String, _ result: String) {
     bench.write(.ann, 1, .set("n", "7"))
@@ -102,12 +101,35 @@ import Testing
     #expect(bench.read().values == ["n": result])
   }
 
+  @Test(
+    "a merge that changes nothing is kept: no commit, no version, the field's bytes as they are",
+    arguments: [
+      (Verb.add, "7.50", "0"), (.add, "7.50", "-0.0"), (.max, "7.50", "3"), (.max, "7.50", "7.5"), (.min, "7.50", "9"),
+      (.union, "[ 1e400]", "[10e399]"), (.union, "[]", "[]"),
+    ])
+  mutating func idleMerges(_ verb: Verb, _ present: String, _ operand: String) {
+    bench.write(.ann, 1, .set("n", present))
+    #expect(bench.write(.ben, 1, .of(verb, "n", operand)) == .kept)
+    #expect(bench.read().values == ["n": present] && bench.read().version == 1)
+    #expect(bench.write(.ben, 2, .of(verb, "n", operand), .set("a", "1")) == .committed(2))
+    #expect(bench.read().fields.mapValues(\.version) == ["n": 1, "a": 2])
+  }
+
+  @Test("a union keeps the bytes of what it does not touch")
+  mutating func unionBytes() {
+    bench.write(.ann, 1, .set("tags", "[1e400, 123456789012345678901234567890,\"e\\u0301\"]"))
+    bench.write(.ben, 1, .of(.union, "tags", "[\"\\u00e9\", 2e400]"))
+    let all = "[1e400, 123456789012345678901234567890,\"e\\u0301\",\"\\u00e9\",2e400]"
+    #expect(bench.read().values == ["tags": all])
+  }
+
   @Test("two merges in one batch both count", arguments: [(Verb.add, "9"), (.max, "5"), (.min, "4")])
   mutating func mergesInOneBatch(_ verb: Verb, _ result: String) {
-    let start = verb == .max ? "1" : verb == .min ? "8" : "0"
+    let (start, first, second) =
+      verb == .max ? ("1", "4", "5") : verb == .min ? ("8", "5", "4") : ("0", "4", "5")
     bench.write(.ann, 1, .set("n", start))
     let heard = bench.together([
-      (.ann, .propose([.of(2, [.of(verb, "n", "4")])])), (.ben, .propose([.of(1, [.of(verb, "n", "5")])])),
+      (.ann, .propose([.of(2, [.of(verb, "n", first)])])), (.ben, .propose([.of(1, [.of(verb, "n", second)])])),
     ])
     #expect(heard.commits().map(\.commits.count) == [2])
     #expect(bench.read().values == ["n": result])
@@ -156,6 +178,20 @@ import Testing
   }
 
   // MARK: Values and names
+
+  @Test("a refusal names the place in the value, and the cure")
+  mutating func refusalsSayWhere() {
+    func words(_ outcome: WireOutcome.Rest?) -> String? {
+      if case .refused(let refusal)? = outcome { refusal.text } else { nil }
+    }
+    #expect(
+      words(bench.write(.ann, 1, .set("f", "[1,NaN]"))) == #"f: not JSON at byte 3: NaN; write {"$float":"NaN"}"#)
+    #expect(
+      words(bench.write(.ann, 2, .of(.add, "n", "1e400"))) == "n: 1e400 is no finite double, which add takes")
+    #expect(
+      words(bench.write(.ann, 3, .set("f", text(ofBytes: 65_537))))
+        == "f has 65537 bytes; a value may have 65536 (maxValueBytes)")
+  }
 
   @Test("a value that is no JSON is refused", arguments: ["{", "01", "\"\\ud800\"", "nul", ""])
   mutating func malformed(_ value: String) {

@@ -3,6 +3,32 @@ import Testing
 
 @Suite("JSON")
 struct JSONTests {
+  @Test(
+    "what is no JSON is named with its byte and with what to write instead",
+    arguments: [
+      (#"[1,NaN]"#, #"byte 3: NaN; write {"$float":"NaN"}"#),
+      (#"{"a":-Infinity}"#, #"byte 6: -Infinity; write {"$float":"-Infinity"}"#),
+      (#""\ud800""#, "byte 1: half of a surrogate pair stands alone; write both halves, or the character itself"),
+      (String(repeating: "[", count: 129), "byte 128: more than 128 arrays and objects in each other"),
+      ("\"a\nb\"", #"byte 2: a control character, 0xa, in a text; write \n"#),
+      ("\"\u{1}\"", #"byte 1: a control character, 0x1, in a text; write \u0001"#),
+      ("'a'", "byte 0: '; texts stand between quotation marks, \""),
+      ("+1", "byte 0: +; write the number without it"),
+      ("[.5]", "byte 1: .; write a digit before it, as in 0.5"),
+      ("[1,]", "byte 3: no value: an object, array, string, number, true, false or null must stand here"),
+    ])
+  func faults(_ text: String, _ words: String) {
+    #expect(FieldValue(bytes: Array(text.utf8)).fault == "not JSON at " + words)
+  }
+
+  @Test("bytes that are no UTF-8 are pointed to $bytes, nothing at all to the empty text, and JSON has no fault")
+  func otherFaults() {
+    let words = #"not JSON at byte 1: byte 0xff is not UTF-8; write bytes as {"$bytes":"<base64>"}"#
+    #expect(FieldValue(bytes: [0x22, 0xFF, 0x22]).fault == words)
+    #expect(FieldValue(bytes: []).fault == #"not JSON: it is empty; the empty text is """#)
+    #expect(FieldValue(bytes: Array("1e400".utf8)).fault == nil)
+  }
+
   private static let texts: [(String, JSON)] = [
     ("null", JSON.null), ("true", true), (" false ", false), ("0", 0), ("-1", -1), ("1.0", 1.0),
     ("-0", .number(-0.0)),

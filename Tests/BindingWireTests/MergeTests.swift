@@ -23,7 +23,7 @@ struct MergeTests {
   @Test("goes on as a double when 64 bits are not enough, and refuses what a double cannot hold")
   func overflow() {
     #expect(merge(.add, "1", "9223372036854775807") == "9.223372036854776e+18")
-    #expect(merge(.add, "-1", "-9223372036854775808") == "-9.223372036854776e+18")
+    #expect(merge(.add, "-5000", "-9223372036854775808") == "-9.22337203685478e+18")
     #expect(merge(.add, "1e308", "1.5e308") == nil)
   }
 
@@ -67,11 +67,29 @@ struct MergeTests {
     for verb in [Verb.set, .delete, .whenUnset, .clear] { #expect(merge(verb, "1", "1") == nil) }
   }
 
+  @Test(
+    "says which of the two is wrong, and how",
+    arguments: [
+      (Verb.add, "\"x\"", "1", "\"x\" is no finite number, which add takes"),
+      (.add, "1e400", "1", "1e400 is no finite double, which add takes"),
+      (.max, "{\"$float\":\"NaN\"}", "1", "NaN is no finite number, which max takes"),
+      (.add, "1", "true", "add finds a field where true is no finite number; set it first"),
+      (.add, "1e308", "1.7e308", "the sum of 1.7e308 and 1e308 is no finite double"),
+      (.union, "4", "[1]", "4 is no list, which union takes"),
+      (.union, "[1]", "{}", "union finds a field where {} is no list; set it first"),
+      (.union, "[NaN]", "[]", "not JSON at byte 1: NaN; write {\"$float\":\"NaN\"}"),
+    ])
+  func objections(_ verb: Verb, _ operand: String, _ current: String, _ words: String) {
+    #expect(merge(verb, operand, current) == nil)
+    let (operand, current) = (FieldValue(bytes: Array(operand.utf8)), FieldValue(bytes: Array(current.utf8)))
+    #expect(Merge.objection(verb, operand: operand, to: current) == words)
+  }
+
   @Test("adds to a list what it does not have yet, in order, and refuses what is no list")
   func unions() {
     #expect(merge(.union, "[2,3,2]", "[1,2]") == "[1,2,3]")
     #expect(merge(.union, #"["a",{"b":1}]"#, nil) == #"["a",{"b":1}]"#)
-    #expect(merge(.union, #"[{"b":1}]"#, #"[{"b": 1}]"#) == #"[{"b":1}]"#)
+    #expect(merge(.union, #"[{"b":1}]"#, #"[{"b": 1}]"#) == #"[{"b": 1}]"#)
     #expect(merge(.union, "[]", "[1]") == "[1]")
     #expect(merge(.union, "1", "[1]") == nil)
     #expect(merge(.union, "[1]", "1") == nil)

@@ -24,6 +24,11 @@ struct VectorTests {
       if VectorFiles.mayWrite { try VectorFiles.write(.object(members), "bad", bad.file) }
       #expect(try VectorFiles.read("bad", bad.file) == .object(members), "\(bad.file)")
     }
+    for merge in MergeVectors.all {
+      if VectorFiles.mayWrite { try VectorFiles.write(merge.json, "merge", merge.file) }
+      #expect(try VectorFiles.read("merge", merge.file) == merge.json, "\(merge.file)")
+    }
+    #expect(try VectorFiles.names(in: "merge") == MergeVectors.all.map(\.file).sorted())
     #expect(try VectorFiles.names(in: "wire") == GoodVectors.all.map { $0.file }.sorted())
     #expect(try VectorFiles.names(in: "bad") == BadVectors.all.map { $0.file }.sorted())
   }
@@ -82,6 +87,28 @@ struct VectorTests {
         #expect(error.offset <= frame.count, "\(file)")
         if let code = json["error"]?.int64 { #expect(Int64(error.code.rawValue) == code, "\(file): \(error)") }
       }
+    }
+  }
+
+  @Test("of merges are what the merge makes of them, both ways where two values are equal")
+  func merges() throws {
+    for file in try VectorFiles.names(in: "merge") {
+      let json = try VectorFiles.read("merge", file)
+      let verb = try #require(Verb.allCases.first { "\($0)" == json["verb"]?.string }, "\(file)")
+      let operand = try FieldValue(text: json["operand"]?.string ?? "")
+      let field = try json["field"]?.string.map { try FieldValue(text: $0) }
+      let result = Merge.apply(verb, operand: operand, to: field)
+      if json["refusal"] != nil {
+        #expect(result == nil, "\(file)")
+      } else if json["kept"] != nil {
+        #expect(result == field, "\(file): \(result?.description ?? "")")
+      } else {
+        #expect(result?.description == json["becomes"]?.string, "\(file)")
+        #expect(result != field, "\(file)")
+      }
+      guard file.hasPrefix("equal-") || file.hasPrefix("different-"), let field else { continue }
+      let reversed = Merge.apply(verb, operand: field, to: operand)
+      #expect((reversed == operand) == file.hasPrefix("equal-"), "\(file)")
     }
   }
 

@@ -44,19 +44,17 @@ extension Sequencer {
       guard let operand = operations.value else { continue }
       let id = if let known { known } else { try introduce(operations.name, in: model) }
       if operand.count > limits.maxValueBytes {
-        throw .refused(
-          .valueTooLarge,
-          "\(model.fields[id].name) has \(operand.count) bytes; maxValueBytes is \(limits.maxValueBytes)")
+        throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
       }
       if verb == .set || verb == .whenUnset {
-        guard JSON.isValid(operand) else { throw .refused(.malformedValue, "\(model.fields[id].name) is no JSON text") }
+        guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
         if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
-      } else {
-        try merge(verb, operand, into: id, version, writer, &misfit, in: model)
+      } else if try !merge(verb, operand, into: id, version, writer, &misfit, in: model) {
+        continue
       }
       changed += 1
     }
@@ -129,19 +127,21 @@ extension Sequencer {
   }
 
   /// `misfit` becomes why the result does not fit the description, if that is the first.
+  /// - Returns: whether the field changes.
   private func merge(
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
     _ misfit: inout String?, in model: ModelLog
-  ) throws(Verdict) {
+  ) throws(Verdict) -> Bool {
     let slot = model.fields[id]
     let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
-    guard let merged = Merge.apply(verb, operand: FieldValue(bytes: Array(operand)), to: present) else {
-      throw verb == .union
-        ? .refused(.malformedValue, "\(slot.name): union takes a list and a field that holds one")
-        : .refused(.notANumber, "\(slot.name): \(verb) takes a number and a field that holds one")
+    let value = FieldValue(operand)
+    guard let merged = Merge.apply(verb, operand: value, to: present) else {
+      let words = Merge.objection(verb, operand: value, to: present)
+      throw .refused(verb == .union ? .malformedValue : .notANumber, "\(slot.name): \(words)")
     }
+    if merged == present { return false }
     guard merged.bytes.count <= limits.maxValueBytes else {
-      throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it longer than \(limits.maxValueBytes) bytes")
+      throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it \(merged.bytes.count) bytes; \(mostBytes)")
     }
     if model.isRuled(id), misfit == nil || id == model.fields.descriptionID {
       try check(merged, for: id, version, &misfit, in: model)
@@ -152,6 +152,13 @@ extension Sequencer {
     }
     let isTaken = model.hand.commits.change(id, merged)
     try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
+    return true
+  }
+
+  private var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
+
+  private func malformed(_ value: UnsafeRawBufferPointer, _ field: String) -> Verdict {
+    .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
   }
 
   /// Writes a value (nil: a deletion) into the batch and notes it.
@@ -255,7 +262,7 @@ extension Sequencer {
     guard model.fields.decidedVersion(id) != version else {
       throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")
     }
-    if let value, !JSON.isValid(value) { throw .refused(.malformedValue, "\(Names.me) is no JSON text") }
+    if let value, !JSON.isValid(value) { throw malformed(value, Names.me) }
     if let value, value.count > limits.maxValueBytes / 2 {
       throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
     }

@@ -115,9 +115,8 @@ extension Pending {
 extension FieldValue {
   /// Whether both are the same value, however it is written.
   static func isSame(_ one: FieldValue?, _ other: FieldValue?) -> Bool {
-    if one == other { return true }
-    guard let one = try? one?.json, let other = try? other?.json else { return false }
-    return one == other
+    guard let one, let other else { return one == nil && other == nil }
+    return one.isSame(as: other)
   }
 
   /// The text of a JSON string; "" where there is no value; nil for anything else.

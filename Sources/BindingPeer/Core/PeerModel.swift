@@ -118,6 +118,16 @@ struct PeerModel: Sendable {
     }
   }
 
+  /// Whether the write merges into a committed value what that does not have.
+  func lacksMerge(_ id: WriteID) -> Bool {
+    guard let write = outbox[id], !write.isHidden else { return false }
+    return write.overlay.contains { operation in
+      guard let operand = operation.value else { return false }
+      let committed = replica.place(of: operation.field).flatMap { replica.fields[$0].value }
+      return Merge.apply(operation.verb, operand: operand, to: committed).map { $0 != committed } ?? false
+    }
+  }
+
   /// Lays a write over.
   mutating func lay(_ write: consuming Pending) {
     touch(write.overlay)

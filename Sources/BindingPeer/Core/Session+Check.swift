@@ -39,14 +39,13 @@ extension Session {
       guard value.bytes.count <= limits.maxValueBytes else {
         throw .valueTooLarge(field: operation.field, bytes: value.bytes.count, limit: limits.maxValueBytes)
       }
-      guard value.bytes.withUnsafeBytes({ JSON.isValid($0) }) else { throw .notJSON(field: operation.field) }
+      guard value.isValid else { throw .notJSON(field: operation.field, problem: value.fault ?? "not JSON") }
       switch operation.verb {
-      case .add, .max, .min:
-        if Merge.apply(operation.verb, operand: value, to: nil) == nil { throw .notANumber(field: operation.field) }
-      case .union:
-        if Merge.apply(.union, operand: value, to: nil) == nil {
-          throw .valueMismatch(field: operation.field, operation.verb)
-        }
+      case .add, .max, .min, .union:
+        guard Merge.apply(operation.verb, operand: value, to: nil) == nil else { break }
+        let problem = Merge.objection(operation.verb, operand: value, to: nil)
+        throw operation.verb == .union
+          ? .notAList(field: operation.field, problem: problem) : .notANumber(field: operation.field, problem: problem)
       case .set, .delete, .whenUnset, .clear: break
       }
       bytes += 16 + operation.field.utf8.count + value.bytes.count

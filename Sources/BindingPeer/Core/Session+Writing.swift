@@ -87,7 +87,7 @@ extension Session {
         for offset in 0..<UInt32(count) {
           acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: place)
         }
-      case .kept: end(outcome.number, as: .kept, at: place)
+      case .kept: keep(outcome.number, at: place)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
       case .conflict(let conflict):
         if let write = models[at: place].outbox.id(of: outcome.number), models[at: place].outbox.isUndecided(write),
@@ -138,6 +138,17 @@ extension Session {
     } else {
       models[at: place].outbox.decide(write, at: version)
     }
+    models[at: place].note(.outcome)
+  }
+
+  /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
+  /// looked at are newer: it lies over until the next commit is here, so that the value does not go back and forth.
+  private mutating func keep(_ number: ProposalNumber, at place: Int) {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write),
+      models[at: place].lacksMerge(write)
+    else { return end(number, as: .kept, at: place) }
+    settle(write, as: .kept, at: place)
+    models[at: place].outbox.decide(write, at: models[at: place].replica.version + 1)
     models[at: place].note(.outcome)
   }
 

@@ -20,10 +20,12 @@ public enum WriteError: Error, Hashable, Sendable {
   case duplicateField(String)
   /// The operation needs a value and has none, or must have none.
   case valueMismatch(field: String, Verb)
-  /// The value is not JSON.
-  case notJSON(field: String)
+  /// The value is not JSON: where it stops being that, and what to write instead.
+  case notJSON(field: String, problem: String)
   /// `add`, `max` and `min` need a number.
-  case notANumber(field: String)
+  case notANumber(field: String, problem: String)
+  /// `union` needs a list.
+  case notAList(field: String, problem: String)
   case valueTooLarge(field: String, bytes: Int, limit: Int)
   case proposalTooLarge(bytes: Int, limit: Int)
   case tooManyFields(count: Int, limit: Int)
@@ -49,12 +51,14 @@ extension WriteError: CustomStringConvertible {
     case .duplicateField(let field): "\(field) stands twice in one write; once is allowed"
     case .valueMismatch(let field, let verb):
       "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
-    case .notJSON(let field): "\(field): the value is not JSON"
-    case .notANumber(let field): "\(field): the value to merge is not a finite number"
+    case .notJSON(let field, let problem), .notANumber(let field, let problem), .notAList(let field, let problem):
+      "\(field): \(problem)"
     case .valueTooLarge(let field, let bytes, let limit):
-      "\(field): the value has \(bytes) bytes, maxValueBytes is \(limit)"
-    case .proposalTooLarge(let bytes, let limit): "the write has \(bytes) bytes, maxProposalBytes is \(limit)"
-    case .tooManyFields(let count, let limit): "the write names \(count) fields, maxProposalFields is \(limit)"
+      "\(field): the value has \(bytes) bytes; the hub takes \(limit) in one value (its maxValueBytes)"
+    case .proposalTooLarge(let bytes, let limit):
+      "the write has \(bytes) bytes; the hub takes \(limit) in one (its maxProposalBytes): write fewer fields at once"
+    case .tooManyFields(let count, let limit):
+      "the write names \(count) fields; the hub takes \(limit) in one (its maxProposalFields)"
     case .tooMany(let what, let count, let limit): "the write has \(count) \(what); \(limit) are allowed"
     case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
     case .loop(let hops, let limit, let origins):

@@ -96,7 +96,9 @@ struct CornerTests {
   @Test("add of no number is refused here")
   func notANumber() throws {
     var bench = followed()
-    #expect(throws: WriteError.notANumber(field: "level")) { try bench.write(.one(.add, "level", "\"x\"")) }
+    #expect(throws: WriteError.notANumber(field: "level", problem: #""x" is no finite number, which add takes"#)) {
+      try bench.write(.one(.add, "level", "\"x\""))
+    }
   }
 
   @Test("300 conditions do not crash")

@@ -209,7 +209,8 @@ struct FoldingTests {
     let twice = Proposal(operations: [FieldOperation(.set, "a", json("1")), FieldOperation(.set, "a", json("2"))])
     #expect(throws: WriteError.empty) { try bench.write(Proposal(operations: [])) }
     #expect(throws: WriteError.duplicateField("a")) { try bench.write(twice) }
-    #expect(throws: WriteError.notJSON(field: "a")) { try bench.set(["a": "{"]) }
+    let problem = "not JSON at byte 1: a member begins with its name in quotation marks"
+    #expect(throws: WriteError.notJSON(field: "a", problem: problem)) { try bench.set(["a": "{"]) }
     #expect(throws: WriteError.valueMismatch(field: "a", .set)) { try bench.write(.one(.set, "a")) }
     #expect(throws: WriteError.valueMismatch(field: "a", .delete)) { try bench.write(.one(.delete, "a", "1")) }
     #expect(throws: WriteError.notJoined(model: "door")) { try bench.write(.set(["a": "1"]), to: "door") }

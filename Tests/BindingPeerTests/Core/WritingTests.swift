@@ -46,6 +46,31 @@ struct WritingTests {
     #expect(bench.session.unconfirmed == 0)
   }
 
+  @Test(
+    "a merge in which the hub found nothing to do shows on until the values are here that it looked at",
+    arguments: [(Verb.max, "0.8", "0.9"), (.add, "0.5", "0.8"), (.union, "[1]", "[2,1]")])
+  func keptMerge(_ verb: Verb, _ operand: String, _ committed: String) throws {
+    var bench = PeerBench()
+    bench.live(version: 4, [Entry(name: "level", value: verb == .union ? "[]" : "0.3", version: 4)])
+    let write = try bench.write(.one(verb, "level", operand))
+    let laidOver = bench.shown("level")
+    let kept = bench.hub(bench.outcomes((1, .kept)))
+    #expect(kept.settled.map(\.id) == [write.id] && kept.outcomes == [.kept])
+    #expect(kept.changes.isEmpty && bench.shown("level") == laidOver)
+    bench.hub(bench.commits(after: 4, [[0: committed]], names: NamesRun(first: 1)))
+    #expect(bench.shown("level") == committed)
+    #expect(bench.session.fieldRecord("lamp", "level")?.isPending == false && bench.session.unconfirmed == 0)
+  }
+
+  @Test("a merge that does nothing here either ends with its outcome")
+  func idleMerge() throws {
+    var bench = followed()
+    try bench.write(.one(.max, "level", "0.1"))
+    let kept = bench.hub(bench.outcomes((1, .kept)))
+    #expect(kept.outcomes == [.kept] && kept.changes.isEmpty)
+    #expect(bench.session.fieldRecord("lamp", "level")?.isPending == false)
+  }
+
   @Test("a write that is acknowledged before its commit stays shown until the commit is there")
   func acknowledgedFirst() throws {
     var bench = followed()

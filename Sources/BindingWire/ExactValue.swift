@@ -1,0 +1,219 @@
+/// What a value says, so that equal values are equal here however they are written (protocol.md §2): numbers by their
+/// exact decimal value, strings by their code points, objects whatever the order of their members. No number is made a
+/// double on the way, and no text is normalised.
+struct ExactValue: Hashable, Sendable {
+  private let bytes: [UInt8]
+
+  /// Takes a text that is known to be JSON.
+  init(_ text: UnsafeRawBufferPointer) {
+    var writer = ExactWriter(text)
+    writer.writeValue()
+    bytes = writer.bytes
+  }
+
+  /// In one piece; an array's own would take byte by byte.
+  func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+}
+
+extension FieldValue {
+  /// Whether both are one value, however each is written (protocol.md §2).
+  public func isSame(as other: FieldValue) -> Bool {
+    if bytes == other.bytes { return true }
+    guard isValid, other.isValid else { return false }
+    return bytes.withUnsafeBytes { ExactValue($0) } == other.bytes.withUnsafeBytes { ExactValue($0) }
+  }
+}
+
+/// Writes each part of a value with its kind and length before it, so that no two values have the same bytes.
+private struct ExactWriter {
+  private var scanner: JSONScanner
+  private(set) var bytes: [UInt8] = []
+
+  /// An exponent of more digits is not calculated with: such a number equals what is written like it.
+  private static let maxExponentDigits = 15
+
+  init(_ text: UnsafeRawBufferPointer) { scanner = JSONScanner(text) }
+
+  mutating func writeValue() {
+    scanner.skipSpace()
+    switch scanner.byte {
+    case UInt8(ascii: "{"): writeObject()
+    case UInt8(ascii: "["): writeArray()
+    case UInt8(ascii: "\""): writeString()
+    case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+      bytes.append(scanner.byte ?? 0)
+      scanner.offset += scanner.byte == UInt8(ascii: "f") ? 5 : 4
+    default:
+      let start = scanner.offset
+      _ = scanner.scanNumber()
+      writeNumber(scanner.text.part(start, scanner.offset - start))
+    }
+  }
+
+  private mutating func writeArray() {
+    scanner.offset += 1
+    bytes.append(UInt8(ascii: "["))
+    while !ends(with: UInt8(ascii: "]")) {
+      bytes.append(UInt8(ascii: ","))
+      writeValue()
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  private mutating func writeString() {
+    let start = scanner.offset
+    _ = scanner.scanString()
+    let inside = scanner.text.part(start + 1, scanner.offset - start - 2)
+    bytes.append(UInt8(ascii: "\""))
+    if inside.contains(UInt8(ascii: "\\")) {
+      let text = JSONParser.unescaped(inside)
+      write(count: text.count)
+      bytes += text
+    } else {
+      write(count: inside.count)
+      bytes += inside
+    }
+  }
+
+  private mutating func writeObject() {
+    scanner.offset += 1
+    bytes.append(UInt8(ascii: "{"))
+    let start = bytes.count
+    var members: [(name: Range<Int>, end: Int)] = []
+    while !ends(with: UInt8(ascii: "}")) {
+      scanner.skipSpace()
+      let name = bytes.count
+      writeString()
+      let end = bytes.count
+      _ = scanner.scanColon()
+      writeValue()
+      members.append((name..<end, bytes.count))
+    }
+    bytes.append(UInt8(ascii: "}"))
+    if members.count == 1, let digits = digits(of: members[0].name, end: members[0].end) {
+      bytes.removeSubrange((start - 1)...)
+      digits.withUnsafeBytes { writeNumber($0) }
+    } else if members.count > 1 {
+      sort(members, from: start)
+    }
+  }
+
+  /// Puts an object's members in the order of their names; of two with one name the later stays.
+  private mutating func sort(_ members: [(name: Range<Int>, end: Int)], from start: Int) {
+    func precedes(_ left: Int, _ right: Int) -> Bool {
+      let (one, other) = (bytes[members[left].name], bytes[members[right].name])
+      return one.lexicographicallyPrecedes(other) || left < right && one.elementsEqual(other)
+    }
+    let order = members.indices.sorted(by: precedes)
+    var sorted: [UInt8] = []
+    sorted.reserveCapacity(bytes.count - start)
+    for (place, member) in order.enumerated() {
+      let isReplaced =
+        place + 1 < order.count && bytes[members[member].name].elementsEqual(bytes[members[order[place + 1]].name])
+      if !isReplaced { sorted += bytes[members[member].name.lowerBound..<members[member].end] }
+    }
+    bytes.replaceSubrange(start..., with: sorted)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// The digits of `{"$int":"…"}`, of which the name and the end were written here; nil when it is no such number.
+  private func digits(of name: Range<Int>, end: Int) -> [UInt8]? {
+    // Kind and length stand before each of the two strings.
+    guard bytes[name].dropFirst(5).elementsEqual("$int".utf8), bytes[name.upperBound] == UInt8(ascii: "\"") else {
+      return nil
+    }
+    let digits = Array(bytes[(name.upperBound + 5)..<end])
+    let magnitude = digits.first == UInt8(ascii: "-") ? digits.dropFirst() : digits[...]
+    guard let first = magnitude.first, magnitude.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+      first != UInt8(ascii: "0") || digits.count == 1
+    else { return nil }
+    return digits
+  }
+
+  /// A number as sign, digits without zeros at either end, and the power of ten of the last of them.
+  private mutating func writeNumber(_ text: UnsafeRawBufferPointer) {
+    var digits: [UInt8] = []
+    var (power, exponent, at) = (0, 0, 0)
+    let isNegative = text[0] == UInt8(ascii: "-")
+    if isNegative { at = 1 }
+    var isFraction = false
+    while at < text.count, text[at] | 0x20 != UInt8(ascii: "e") {
+      if text[at] == UInt8(ascii: ".") {
+        isFraction = true
+      } else {
+        if !digits.isEmpty || text[at] != UInt8(ascii: "0") { digits.append(text[at]) }
+        if isFraction { power -= 1 }
+      }
+      at += 1
+    }
+    guard !digits.isEmpty else { return bytes.append(UInt8(ascii: "0")) }
+    if at < text.count {
+      at += 1
+      let isBelow = text[at] == UInt8(ascii: "-")
+      if isBelow || text[at] == UInt8(ascii: "+") { at += 1 }
+      let written = text.part(at, text.count - at).drop { $0 == UInt8(ascii: "0") }
+      guard written.count <= Self.maxExponentDigits else {
+        bytes.append(UInt8(ascii: "e"))
+        write(count: text.count)
+        bytes += text
+        return
+      }
+      for digit in written { exponent = exponent * 10 + Int(digit - UInt8(ascii: "0")) }
+      if isBelow { exponent = -exponent }
+    }
+    while digits.last == UInt8(ascii: "0") {
+      digits.removeLast()
+      power += 1
+    }
+    bytes.append(UInt8(ascii: isNegative ? "-" : "+"))
+    write(count: digits.count)
+    bytes += digits
+    withUnsafeBytes(of: Int64(power + exponent).littleEndian) { bytes += $0 }
+  }
+
+  /// Steps over the comma between two elements, or over the end of them.
+  private mutating func ends(with end: UInt8) -> Bool {
+    scanner.skipSpace()
+    switch scanner.byte {
+    case UInt8(ascii: ","):
+      scanner.offset += 1
+      return false
+    case end, nil:
+      scanner.offset += 1
+      return true
+    default: return false
+    }
+  }
+
+  private mutating func write(count: Int) {
+    withUnsafeBytes(of: UInt32(truncatingIfNeeded: count).littleEndian) { bytes += $0 }
+  }
+}
+
+/// A list, as its text: where each element stands.
+struct ListText {
+  /// Of each element without the space around it.
+  private(set) var elements: [Range<Int>] = []
+  /// Behind the last element, or the opening bracket: what is put here comes last in the list.
+  private(set) var end = 0
+
+  /// nil when the text is no JSON text of a list.
+  init?(_ text: UnsafeRawBufferPointer) {
+    guard JSON.isValid(text) else { return nil }
+    var scanner = JSONScanner(text)
+    scanner.skipSpace()
+    guard scanner.byte == UInt8(ascii: "[") else { return nil }
+    scanner.offset += 1
+    end = scanner.offset
+    scanner.skipSpace()
+    while scanner.byte != UInt8(ascii: "]"), scanner.byte != nil {
+      if scanner.byte == UInt8(ascii: ",") { scanner.offset += 1 }
+      scanner.skipSpace()
+      let start = scanner.offset
+      guard scanner.scanValue(depth: 1) else { return nil }
+      elements.append(start..<scanner.offset)
+      end = scanner.offset
+      scanner.skipSpace()
+    }
+  }
+}

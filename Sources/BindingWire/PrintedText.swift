@@ -1,0 +1,29 @@
+/// Text of others as it may be shown to people: on a terminal, in a log, on a page.
+public enum PrintedText {
+  /// The text on one line, without characters that move others about, hide or end a line: each stands as `\u{1b}`.
+  /// - Parameter limit: so many characters of it at most, then `…`; nil for all.
+  public static func escaped(_ text: String, limit: Int? = nil) -> String {
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) && limit.map({ text.utf8.count <= $0 }) ?? true { return text }
+    var line = ""
+    var count = 0
+    for scalar in text.unicodeScalars {
+      if let limit, count == limit { return line + "…" }
+      count += 1
+      if isPlain(scalar) {
+        line.unicodeScalars.append(scalar)
+      } else {
+        line += "\\u{" + String(scalar.value, radix: 16) + "}"
+      }
+    }
+    return line
+  }
+
+  /// Whether a character stands for itself on a line and does nothing else there.
+  static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.value < 0x7F { return scalar.value >= 0x20 }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
+    default: return true
+    }
+  }
+}
