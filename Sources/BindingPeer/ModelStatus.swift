@@ -15,6 +15,8 @@ public struct ModelStatus: Sendable, Equatable {
   public var pendingSince: SuspendingClock.Instant?
   /// Why the hub has put it off, if it has.
   public var waiting: HoldCode?
+  /// Why the hub does not let this peer join the model; nil if it does. It is asked again every few seconds.
+  public var refusal: JoinRefusal?
   /// Fields that do not show what was assigned or received, by their names on the wire.
   public var problems: [String: FieldProblem] = [:]
 
@@ -37,7 +39,7 @@ extension SharedModel {
         version: standing.version, staleSince: standing.staleSince.map(PeerClock.instant),
         unconfirmed: standing.unconfirmed, inFlight: standing.inFlight,
         pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.hold(of: standing.waiting),
-        problems: problems)
+        refusal: standing.refusal, problems: problems)
     }
   }
 
@@ -122,7 +124,7 @@ extension PeerRuntime.State {
       switch action {
       case .reveal(let reveal): ids.insert(reveal.model)
       case .settled(_, let model, _), .hold(_, let model, _): ids.insert(model)
-      case .phase: ids = watchedModels
+      case .phase, .notice(.hubError): ids = watchedModels
       case .send(let frame):
         let kind = frame.first.flatMap(PeerMessageKind.init)
         if kind == .propose || kind == .join { ids = watchedModels }

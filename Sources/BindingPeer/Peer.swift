@@ -15,7 +15,8 @@ public final class Peer: Sendable {
   private let identity: Identity
 
   /// - Parameters:
-  ///   - name: 1 to 64 bytes; longer ones are cut.
+  ///   - name: 1 to 64 bytes; longer ones are cut, and control characters and marks of direction become `_`. nil: the
+  ///     program's.
   ///   - hubs: where to look, in order; nil: `BINDPEER_HUB`, else this user's default.
   ///   - options: times and bounds; the defaults serve.
   /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds something else than addresses.
@@ -165,10 +166,12 @@ public final class Peer: Sendable {
       tag: Tag(rawValue: random.next()), secret: Secret(high: random.next(), low: random.next()), name: name)
   }
 
-  private static func fitting(_ name: String) -> String {
-    var name = name.isEmpty ? "peer" : name
-    while name.utf8.count > 64 { name.removeLast() }
-    return name
+  /// The name as a hub takes it, and as others may print it: a character that does something to a terminal is `_`.
+  static func fitting(_ name: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars { scalars.append(Names.isPeer(scalar) ? scalar : "_") }
+    while String(scalars).utf8.count > Names.maxPeerNameBytes { scalars.removeLast() }
+    return scalars.isEmpty ? "peer" : String(scalars)
   }
 }
 

@@ -226,7 +226,9 @@ final class PeerRuntime: Sendable {
   private func report(_ notice: Notice) {
     switch notice {
     case .hubError(let code, let fatal, let text):
-      log.log(level: code == .closing ? .info : fatal ? .error : .warning, "the hub answered \(code): \(text)")
+      log.log(
+        level: code == .closing ? .info : fatal ? .error : .warning,
+        "the hub answered \(code): \(PrintedText.escaped(text))")
     case .otherLog(let old, let new):
       log.error(
         "the hub has another log; what was known of the old one is kept aside",

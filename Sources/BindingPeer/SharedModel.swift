@@ -123,10 +123,12 @@ public final class SharedModel: Sendable {
     return description
   }
 
-  /// Waits until the model is current; false when `limit` passes first.
+  /// Waits until the model is current; false when `limit` passes first, or when the hub does not let this peer join it:
+  /// then `status.refusal` says why.
   public func whenCurrent(within limit: Duration) async -> Bool {
     let id = id
-    return await runtime.wait(atMost: limit) { $0.session.isCurrent(id) }
+    _ = await runtime.wait(atMost: limit) { $0.session.isCurrent(id) || $0.session.standing(of: id).refusal != nil }
+    return isCurrent
   }
 
   /// Writes: shown at once, sent when it can be, decided by the hub.

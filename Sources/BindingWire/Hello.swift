@@ -1,5 +1,8 @@
 /// What a peer says first on a connection (§4.1).
 public struct Hello: WireContent, Hashable {
+  /// The only encoding of values.
+  public static let json = "json"
+
   /// The lowest and the highest protocol number that the peer speaks.
   public var lowest: UInt8
   public var highest: UInt8
@@ -13,7 +16,7 @@ public struct Hello: WireContent, Hashable {
 
   public init(
     lowest: UInt8 = 0, highest: UInt8 = 0, identity: Identity, isResuming: Bool = false,
-    leaseMilliseconds: UInt32 = 0, encoding: String = "json", capabilities: [String] = []
+    leaseMilliseconds: UInt32 = 0, encoding: String = Hello.json, capabilities: [String] = []
   ) {
     self.lowest = lowest
     self.highest = highest
@@ -36,6 +39,9 @@ public struct Hello: WireContent, Hashable {
     isResuming = try reader.bits("flags", known: 1) == 1
     leaseMilliseconds = try reader.u32("leaseMs")
     encoding = try reader.text8("encoding")
+    if encoding != Hello.json {
+      throw reader.error("encoding", "is \"\(PrintedText.escaped(encoding, limit: 40))\"; \(Hello.json) is spoken here")
+    }
     capabilities = try reader.texts("capabilities")
   }
 

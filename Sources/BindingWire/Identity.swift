@@ -43,7 +43,7 @@ public struct Secret: Hashable, Sendable, CustomStringConvertible {
 public struct Identity: Hashable, Sendable {
   public var tag: Tag
   public var secret: Secret
-  /// 1 to 64 bytes of UTF-8, for people; need not be unique.
+  /// 1 to 64 bytes of UTF-8, for people, as `Names.checkPeer` allows; need not be unique.
   public var name: String
 
   public init(tag: Tag, secret: Secret, name: String) {
@@ -69,10 +69,13 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   /// Nobody: the origin of a field that has never been written.
   public static let none = Origin(tag: .none, name: "")
 
-  public var description: String { "\(name)#\(tag.short)" }
+  public var description: String { "\(shownName)#\(tag.short)" }
 
   /// The name, told apart from others that are the same, as people and scripts read it: `kitchen-3f2a`.
-  public var fullName: String { "\(name)-\(tag.short)" }
+  public var fullName: String { "\(shownName)-\(tag.short)" }
+
+  /// The name as it may be shown: a log or a hub may hold one from before such names were refused.
+  public var shownName: String { PrintedText.escaped(name) }
 }
 
 /// Sixteen lower-case hexadecimal digits, the highest first.

@@ -37,25 +37,42 @@ public struct Join: WireContent, Hashable {
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
-    request = try reader.u32("request")
-    form = try reader.choice("form", try reader.u8("form"), "0 a model, 1 a prefix")
+    let (join, fault) = try Join.read(from: &reader)
+    if let fault { throw fault }
+    self = join
+  }
+
+  /// Reads a body of joins to its end. A wrong name is the fault of its join alone; any other is the whole frame's.
+  public static func all(
+    from reader: inout WireReader
+  ) throws(WireError) -> [(join: Join, fault: WireError?)] {
+    var joins: [(Join, WireError?)] = []
+    for _ in 0..<(try reader.count16("joins", minimum: 30)) { joins.append(try read(from: &reader)) }
+    try reader.end()
+    return joins
+  }
+
+  private static func read(from reader: inout WireReader) throws(WireError) -> (Join, WireError?) {
+    let request = try reader.u32("request")
+    let form: Form = try reader.choice("form", try reader.u8("form"), "0 a model, 1 a prefix")
     let bytes = try reader.text8Bytes("name")
+    var fault: WireError?
     do {
       switch form {
       case .model: try Names.checkLine(bytes)
       case .prefix: try Names.checkPrefix(bytes)
       }
-    } catch { throw reader.relabelled(error, "name") }
-    name = String(decoding: bytes, as: UTF8.self)
-    epoch = try reader.u64("epoch")
-    version = try reader.u64("version")
-    namesKnown = try reader.u32("namesKnown")
-    undecided = try reader.u32("undecided")
+    } catch { fault = reader.relabelled(error, "name") }
+    var join = Join(
+      request: request, model: String(decoding: bytes, as: UTF8.self), epoch: try reader.u64("epoch"),
+      version: try reader.u64("version"), namesKnown: try reader.u32("namesKnown"),
+      undecided: try reader.u32("undecided"))
+    join.form = form
     switch form {
-    case .model where undecided == 0: throw reader.error("undecided", "is 0; numbers begin with 1")
-    case .prefix where epoch != 0 || version != 0 || namesKnown != 0 || undecided != 0:
+    case .model where join.undecided == 0: throw reader.error("undecided", "is 0; numbers begin with 1")
+    case .prefix where join.epoch != 0 || join.version != 0 || join.namesKnown != 0 || join.undecided != 0:
       throw reader.error("form", "a prefix has epoch, version, namesKnown and undecided 0")
-    default: break
+    default: return (join, fault)
     }
   }
 

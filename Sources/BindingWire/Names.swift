@@ -70,11 +70,25 @@ public enum Names {
     try raise(problemOfPrefix(prefix), "prefix")
   }
 
-  /// Throws unless `name` can be a peer's name: 1 to 64 bytes.
+  /// Throws unless `name` can be a peer's name: 1 to 64 bytes, none of whose characters is a control character
+  /// or turns the direction of what stands beside it.
   public static func checkPeer(_ name: String) throws(WireError) {
     let count = name.utf8.count
     if count < 1 || count > maxPeerNameBytes {
       try raise("has \(count) bytes; 1 to \(maxPeerNameBytes) are allowed", "peer name")
+    }
+    if let bad = name.unicodeScalars.first(where: { !isPeer($0) }) {
+      try raise(
+        "has the character \(PrintedText.escaped(String(bad))), which may do something to a terminal", "peer name")
+    }
+  }
+
+  /// Whether a peer's name may have that character: no control character (C0, DEL, C1), no line or paragraph separator,
+  /// none that overrides or isolates a direction.
+  public static func isPeer(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: false
+    default: true
     }
   }
 

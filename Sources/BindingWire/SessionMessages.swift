@@ -129,6 +129,14 @@ public struct HubError: WireContent, Hashable {
   }
 }
 
+extension HubError {
+  /// What was not joined, where that is all that it says: the text begins with it and a colon. The session goes on.
+  public var refusedJoin: String? {
+    guard !isFatal, code == .badName || code == .overLimit || code == .tooManyTopics else { return nil }
+    return text.firstRange(of: ": ").map { String(text[..<$0.lowerBound]) }
+  }
+}
+
 /// The hub's counters and phase, as JSON (§4.3).
 public struct StatusReport: WireContent, Hashable {
   /// The session of the `status` that it answers; may be 0.

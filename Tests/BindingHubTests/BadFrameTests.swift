@@ -92,6 +92,25 @@ import Testing
     #expect(heard.errors(.cat).map(\.code) == [.malformed])
   }
 
+  @Test(
+    "a hello whose encoding is not json, or whose name does something to a terminal, is refused and told why",
+    arguments: [
+      ("cbor", "cat", ErrorCode.malformed, "is \"cbor\"; json is spoken here"),
+      ("", "cat", .malformed, "is \"\"; json is spoken here"),
+      ("json", "c\u{1B}[2J", .badName, "has the character \\u{1b}, which may do something to a terminal"),
+      ("json", "c\nt", .badName, "\\u{a}"), ("json", "c\0t", .badName, "\\u{0}"),
+      ("json", "c\u{9B}t", .badName, "\\u{9b}"),
+      ("json", "c\u{202E}t", .badName, "\\u{202e}"), ("json", "c\u{2066}t", .badName, "\\u{2066}"),
+    ])
+  mutating func refusedHello(_ encoding: String, _ name: String, _ code: ErrorCode, _ words: String) {
+    var hello = Hello(identity: Speaker.cat.identity, encoding: encoding)
+    hello.identity.name = name
+    let heard = bench.deliver([Speaker.cat.frame(.hello(hello))], on: Speaker.cat.connection)
+    #expect(heard.welcome(.cat) == nil)
+    #expect(heard.errors(.cat).map(\.code) == [code] && heard.errors(.cat).map(\.isFatal) == [true])
+    #expect(heard.errors(.cat).first?.text.contains(words) == true, "\(heard.errors(.cat).map(\.text))")
+  }
+
   @Test("bytes behind a status are an error")
   mutating func longStatus() {
     let heard = bench.deliver([PeerMessage.status.encode(session: 0, start: 0) + [0]], on: 999)

@@ -23,6 +23,13 @@ import Testing
     #expect(compare(1, .unchanged("a", since: 1)) == .committed(2))
   }
 
+  @Test(
+    "on a name that is no field's it is refused, also where nobody has written it", arguments: ["ä", "a.b", "@x", ""])
+  mutating func badName(_ name: String) {
+    #expect(compare(1, .unchanged(name, since: 0))?.refusal == .badName)
+    #expect(compare(2, .unchanged("unheard-of", since: 0)) == .committed(2))
+  }
+
   @Test("it is accepted though other fields changed meanwhile")
   mutating func otherFields() {
     bench.write(.ann, 2, .set("b", "2"))

@@ -13,6 +13,40 @@ import Testing
     bench.write(.ann, 2, .set("a", "2"))
   }
 
+  // MARK: Names
+
+  @Test("a wrong name in a join costs that join: the others of the frame and the session go on")
+  mutating func wrongName() {
+    bench.hello(.ben)
+    let joins = [
+      Join(request: 7, model: "lamp"), Join(request: 8, model: "a\u{1B}b"), Join(request: 9, prefix: "shop"),
+      Join(request: 10, model: "fan"),
+    ]
+    let heard = bench.say(.ben, .join(joins))
+    #expect(heard.errors(.ben).map(\.code) == [.badName, .badName] && heard.errors(.ben).allSatisfy { !$0.isFatal })
+    let allowed = "allowed are A-Z a-z 0-9 _ - in segments joined by /"
+    #expect(
+      heard.errors(.ben).map(\.text) == [
+        "a\\u{1b}b: has byte 0x1b at byte 1; \(allowed)",
+        "shop: does not end in /; a prefix does, or is empty for all models",
+      ])
+    #expect(heard.errors(.ben).map(\.refusedJoin) == ["a\\u{1b}b", "shop"])
+    let assigned: [String] = heard.messages(to: .ben).compactMap {
+      if case .topic(let topic) = $0 { topic.model } else { nil }
+    }
+    #expect(assigned == ["lamp", "fan"])
+    #expect(bench.say(.ben, .ping(Ping(token: 1))).errors(.ben).isEmpty)
+    #expect(bench.counters.malformedFrames == 0)
+  }
+
+  @Test("a frame of joins that is wrong elsewhere is refused whole")
+  mutating func wrongFrame() {
+    bench.hello(.ben)
+    let heard = bench.say(
+      .ben, .join([Join(request: 7, model: "lamp"), Join(request: 8, model: "fan", undecided: 0)]))
+    #expect(heard.errors(.ben).map(\.isFatal) == [true] && heard.messages(to: .ben).count == 1)
+  }
+
   // MARK: When and on which way (R13)
 
   @Test("a join is answered with the topic at once, and wholly only after the subscription")

@@ -38,7 +38,7 @@ import Testing
     bench.hello(.ann)
     let errors = bench.say(.ann, .join([Join(request: 1, model: String(repeating: "m", count: 201))])).errors(.ann)
     #expect(errors.map(\.code) == [.badName])
-    #expect(bench.counters.malformedFrames == 1)
+    #expect(bench.counters.modelsRefused == 1)
   }
 
   // MARK: Sessions

@@ -191,6 +191,16 @@ struct SharingTests {
     #expect(other.level == 0.4)
   }
 
+  @Test(
+    "a name with characters that do something to a terminal, and one that is too long, is made one that a hub takes")
+  func fittingName() async {
+    let peer = Peer(name: "a\u{1B}[2J\n\u{202E}b", hub: hub)
+    #expect(peer.name == "a_[2J__b")
+    #expect(await peer.whenLive(within: .seconds(20)))
+    #expect(Peer(name: "", hub: hub).name == "peer")
+    #expect(Peer(name: "e" + String(repeating: "\u{301}", count: 60), hub: hub).name.utf8.count == 63)
+  }
+
   @Test("closing waits for outcomes and names what is left without one")
   func closeNamesWhatIsLeft() async throws {
     let early = Peer(name: "early", hub: LateDoor())

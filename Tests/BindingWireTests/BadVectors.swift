@@ -17,6 +17,8 @@ struct BadVector {
       return error.place
     }
   }
+  /// Whether that `error` ends the session; one that does not is about a part of the frame alone.
+  var isFatal = true
   /// When only the proposal is refused and the session goes on: the code of the refusal.
   var refusal: UInt16?
 }
@@ -34,6 +36,13 @@ enum BadVectors {
   {
     BadVector(
       file: file, direction: Vector.toHubName, bytes: bytes, problem: problem, error: error.rawValue)
+  }
+
+  /// Of a frame that is right but for the name in its join: that is refused alone.
+  private static func badJoin(_ file: String, _ bytes: [UInt8], _ problem: String) -> BadVector {
+    var vector = toHub(file, bytes, problem, error: .badName)
+    vector.isFatal = false
+    return vector
   }
 
   private static func toPeer(_ file: String, _ bytes: [UInt8], _ problem: String) -> BadVector {
@@ -104,20 +113,34 @@ enum BadVectors {
     }
     let long = [UInt8](repeating: UInt8(ascii: "a"), count: 201)
     return [
-      toHub("model-empty", join([]), "a model id has at least one byte", error: .badName),
-      toHub("model-long", join(long), "201 bytes; a model id has at most 200", error: .badName),
-      toHub("model-slash-first", join(Array("/lamp".utf8)), "an empty segment", error: .badName),
-      toHub("model-slash-last", join(Array("lamp/".utf8)), "an empty segment at the end", error: .badName),
-      toHub("model-slash-twice", join(Array("a//b".utf8)), "an empty segment", error: .badName),
-      toHub("model-dot", join(Array("a.b".utf8)), "a dot", error: .badName),
-      toHub("model-at", join(Array("@hub".utf8)), "@ begins the protocol's own names", error: .badName),
-      toHub("model-umlaut", join(Array("Gerät".utf8)), "a letter beyond A–Z and a–z", error: .badName),
+      badJoin("model-empty", join([]), "a model id has at least one byte"),
+      badJoin("model-long", join(long), "201 bytes; a model id has at most 200"),
+      badJoin("model-slash-first", join(Array("/lamp".utf8)), "an empty segment"),
+      badJoin("model-slash-last", join(Array("lamp/".utf8)), "an empty segment at the end"),
+      badJoin("model-slash-twice", join(Array("a//b".utf8)), "an empty segment"),
+      badJoin("model-dot", join(Array("a.b".utf8)), "a dot"),
+      badJoin("model-at", join(Array("@hub".utf8)), "@ begins the protocol's own names"),
+      badJoin("model-umlaut", join(Array("Gerät".utf8)), "a letter beyond A–Z and a–z"),
       toHub("model-not-utf8", join([0x61, 0xFF]), "0xFF stands nowhere in UTF-8"),
-      toHub("prefix-without-slash", join(Array("shop".utf8), form: 1), "a prefix ends in /", error: .badName),
-      toHub("prefix-slash-alone", join(Array("/".utf8), form: 1), "an empty segment", error: .badName),
+      badJoin("prefix-without-slash", join(Array("shop".utf8), form: 1), "a prefix ends in /"),
+      badJoin("prefix-slash-alone", join(Array("/".utf8), form: 1), "an empty segment"),
       toHub(
         "peer-name-empty", replaced(good("hello"), "\u{7}kitchen", [0]), "a peer's name has at least one byte",
         error: .badName),
+      toHub(
+        "peer-name-escape", replaced(good("hello"), "kitchen", [0x1B, 0x5B, 0x32, 0x4A, 0x61, 0x61, 0x61]),
+        "a control character", error: .badName),
+      toHub(
+        "peer-name-newline", replaced(good("hello"), "kitchen", Array("kit\nhen".utf8)), "a control character",
+        error: .badName),
+      toHub(
+        "peer-name-c1", replaced(good("hello"), "kitchen", [0xC2, 0x9B] + Array("31mab".utf8)),
+        "U+009B is a control character too", error: .badName),
+      toHub(
+        "peer-name-override", replaced(good("hello"), "kitchen", [0xE2, 0x80, 0xAE] + Array("abcd".utf8)),
+        "U+202E turns the direction of what stands beside it", error: .badName),
+      toHub("hello-encoding", replaced(good("hello"), "json", Array("cbor".utf8)), "the encoding is json"),
+      toHub("hello-no-encoding", replaced(good("hello"), "\u{4}json", [0]), "the encoding is json"),
       toHub(
         "peer-name-not-utf8", replaced(good("hello"), "kitchen", [0xC0, 0x80, 0x61, 0x61, 0x61, 0x61, 0x61]),
         "0xC0 0x80 is an overlong form"),
@@ -181,9 +204,9 @@ enum BadVectors {
         "judged-long", good("judged").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
         "1,001 bytes; a reason has at most 1,000"),
       toPeer("judge-field-dot", replaced(good("judge"), "old", Array("o.d".utf8)), "a dot in a field name"),
-      toHub(
+      badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
-        "an @ in a model id", error: .badName),
+        "an @ in a model id"),
       toPeer("outcome-hold-code", patched(good("outcomes-hold"), 36, 5), "codes are 1 to 4"),
     ]
   }
@@ -200,6 +223,9 @@ enum BadVectors {
       toHub(
         "propose-name-not-utf8", replaced(good("propose-every-verb"), "label", [0x61, 0x62, 0x80, 0x63, 0x64]),
         "0x80 begins no character"),
+      refused(
+        "propose-condition-umlaut", replaced(good("propose-conditions"), "label", [0x6C, 0xC3, 0xA4, 0x65, 0x6C]),
+        "a condition on a name that is no field's", .badName),
       refused("verb-unknown", patched(good("propose"), 33, 255), "255 is no verb", .unknownVerb),
       refused(
         "propose-name-dot", replaced(good("propose-every-verb"), "label", Array("la.el".utf8)), "a dot in a field name",

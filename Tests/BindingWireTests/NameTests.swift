@@ -28,6 +28,24 @@ struct NameTests {
     #expect(!Array(name.utf8).withUnsafeBytes { Names.isModel($0) })
   }
 
+  @Test("a peer's name is 1 to 64 bytes of any text without control characters and marks of direction")
+  func peers() {
+    for name in ["a", "kitchen 2", "Küche", "日本 👩‍👩‍👧", "\u{200F}שלום", String(repeating: "x", count: 64)] {
+      #expect((try? Names.checkPeer(name)) != nil, "\(name)")
+    }
+    for name in ["", "a\u{1B}", "a\n", "\0", "a\u{7F}", "\u{85}", "\u{9F}", "\u{2028}", "\u{202A}", "\u{2069}"] {
+      #expect((try? Names.checkPeer(name)) == nil, "\(name)")
+    }
+    #expect((try? Names.checkPeer(String(repeating: "x", count: 65))) == nil)
+  }
+
+  @Test("a name of others is shown on one line, without characters that do something there")
+  func shown() {
+    let origin = Origin(tag: Tag(rawValue: 0), name: "a\u{1B}[2J\n\u{202E}b")
+    #expect(origin.fullName == "a\\u{1b}[2J\\u{a}\\u{202e}b-0000" && origin.description.hasSuffix("b#0000"))
+    #expect(PrintedText.escaped("日本 é", limit: 3) == "日本 …")
+  }
+
   @Test("a field name is 1 to 64 of the same characters without a slash, or one of the protocol's own")
   func fields() {
     for name in [

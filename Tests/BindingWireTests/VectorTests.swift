@@ -20,6 +20,7 @@ struct VectorTests {
         .init("problem", .string(bad.problem)), .init("place", .string(bad.place)),
       ]
       if bad.error != 0 { members.append(.init("error", .integer(Int64(bad.error)))) }
+      if !bad.isFatal { members.append(.init("fatal", false)) }
       if let refusal = bad.refusal { members.append(.init("refusal", .integer(Int64(refusal)))) }
       if VectorFiles.mayWrite { try VectorFiles.write(.object(members), "bad", bad.file) }
       #expect(try VectorFiles.read("bad", bad.file) == .object(members), "\(bad.file)")

@@ -22,6 +22,7 @@ public struct HubCounters: Sendable, Hashable {
   public var otherProtocols: UInt64 = 0
   public var sessionsRefused: UInt64 = 0
   public var topicsRefused: UInt64 = 0
+  /// Joins refused alone: there are too many models, or what was named is none.
   public var modelsRefused: UInt64 = 0
   public var expiredLeases: UInt64 = 0
   public var joins: UInt64 = 0

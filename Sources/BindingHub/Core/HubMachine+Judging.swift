@@ -57,7 +57,7 @@ extension HubMachine {
     models[index].judging?.leave =
       isAccepted
       ? .givenFor(judging.fields)
-      : .denied(Refusal(.refusedByOwner, "\(models[index].id): \(name) says: \(judged.text)"))
+      : .denied(Refusal(.refusedByOwner, "\(models[index].id): \(name) says: \(PrintedText.escaped(judged.text))"))
     goOn(index, time, &output)
   }
 

@@ -139,9 +139,10 @@ public struct HubMachine {
         verify(wanted, header.session, connection, time, &output)
       default:
         guard admit(header, connection, time, &output) else { return }
-        if header.kind == .propose {
-          try propose(ProposalCursor(reader), frame, header.session, time, &output)
-        } else {
+        switch header.kind {
+        case .propose: try propose(ProposalCursor(reader), frame, header.session, time, &output)
+        case .join: take(try Join.all(from: &reader), header.session, time, &output)
+        default:
           try take(PeerMessage(header.kind, from: &reader), header.session, time, &output)
         }
       }
@@ -154,7 +155,6 @@ public struct HubMachine {
     _ message: PeerMessage, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) throws(WireError) {
     switch message {
-    case .join(let joins): for join in joins { self.join(join, session, time, &output) }
     case .alive(let alive): confirm(alive, session)
     case .leave(let leave):
       if leave.topics.isEmpty {
@@ -176,7 +176,7 @@ public struct HubMachine {
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
     case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
     case .report(let entries): self.take(entries, session, &output)
-    case .hello, .propose, .status, .verify: break
+    case .hello, .join, .propose, .status, .verify: break
     }
   }
 

@@ -219,6 +219,11 @@ struct Sequencer {
         if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }
       #endif
       guard let field = try field(conditions.id, conditions.name, in: model) else {
+        do throws(WireError) {
+          if let name = conditions.name { try Names.checkField(name) }
+        } catch {
+          throw .refused(.badName, "a condition names a field that \(error.problem)")
+        }
         // Nobody has ever written a field that has no id.
         if conditions.version == 0 { continue }
         if conditions.epoch != epoch {

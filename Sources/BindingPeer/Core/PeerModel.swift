@@ -23,6 +23,8 @@ struct PeerModel: Sendable {
   private(set) var aside: [LogID: Replica] = [:]
   var outbox = Outbox()
   var joining = Joining.idle
+  /// Why the hub has not let us join, the last time we asked; nil once it has.
+  var refusal: JoinRefusal?
   var topic: Topic?
   /// Chunks of the catch-up that is coming.
   var chunks: [CatchupChunk] = []

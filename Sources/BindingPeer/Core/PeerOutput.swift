@@ -64,6 +64,16 @@ public enum Phase: Hashable, Sendable {
   case stopped(StopReason)
 }
 
+/// Why a hub did not let a peer join a model. The peer asks again every few seconds, and writes wait meanwhile.
+public struct JoinRefusal: Hashable, Sendable, CustomStringConvertible {
+  /// `badName`, `overLimit` or `tooManyTopics`.
+  public var code: ErrorCode
+  /// Begins with the model's id.
+  public var reason: String
+
+  public var description: String { PrintedText.escaped(reason) }
+}
+
 /// Why a session ended for good.
 public enum StopReason: Hashable, Sendable {
   /// A later session of the same identity took over.

@@ -66,6 +66,12 @@ extension Session {
 
   private mutating func take(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
     guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
+    if let place = error.refusedJoin.flatMap({ models.place(of: $0) }) {
+      let refusal = JoinRefusal(code: error.code, reason: error.text)
+      // It is asked for again every few seconds: the same answer is no news.
+      guard models[at: place].refusal != refusal else { return }
+      models[at: place].refusal = refusal
+    }
     output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
     switch error.code {
     case .fenced: stop(.fenced, &output)
@@ -190,6 +196,7 @@ extension Session {
   /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
   private mutating func becomeCurrent(at place: Int, now: UInt64, _ output: inout PeerOutput) {
     models[at: place].joining = .current
+    models[at: place].refusal = nil
     models[at: place].currentSince = beatsSeen
     models[at: place].note(.outcome)
     #if MUTANTS

@@ -22,6 +22,7 @@ struct ModelStanding: Sendable {
   var inFlight = 0
   /// The first writes that wait to be sent, or to be sent again; few of them.
   var waiting: [WriteID] = []
+  var refusal: JoinRefusal?
 }
 
 extension Session {
@@ -40,6 +41,7 @@ extension Session {
     var standing = ModelStanding(version: model.replica.version, staleSince: staleSince(id))
     standing.unconfirmed = model.outbox.undecided
     standing.inFlight = model.outbox.inFlight
+    standing.refusal = model.refusal
     guard let oldest = model.outbox.oldestUndecided else { return standing }
     standing.pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest is not put off, none is.

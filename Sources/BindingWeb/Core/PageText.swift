@@ -116,7 +116,7 @@ extension PageText {
     text.list("commits", commits) { text, commit in
       text.raw("{\"tag\":")
       text.text(commit.origin.tag.description)
-      text.member("name", commit.origin.name)
+      text.member("name", commit.origin.shownName)
       text.member("number", commit.number)
       text.member("hops", commit.hops)
       text.list("changes", commit.changes) { text, change in
@@ -172,7 +172,7 @@ extension PageText {
     raw(",")
     text(field.origin.tag.description)
     raw(",")
-    text(field.origin.name)
+    text(field.origin.shownName)
     raw(",")
     number(field.number)
     raw(",")
@@ -210,7 +210,7 @@ extension PageText {
       member("field", conflict.field)
       member("version", conflict.version)
       member("tag", conflict.origin.tag.description)
-      member("name", conflict.origin.name)
+      member("name", conflict.origin.shownName)
       member("age", conflict.ageMilliseconds)
       if let value = conflict.value {
         raw(",\"value\":")

@@ -1,9 +1,30 @@
-import BindingPeer
 import Testing
+
+@testable import BindingPeer
 
 @Suite("A session joins and catches up")
 struct JoiningTests {
   let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
+
+  @Test("a join that the hub refuses is the model's state, told once, asked again, and over once it is joined")
+  func refusedJoin() throws {
+    var bench = PeerBench()
+    bench.join()
+    bench.join("fan")
+    bench.open()
+    bench.welcome()
+    let refusal = HubError(session: bench.sessionID, code: .overLimit, isFatal: false, text: "lamp: there are 3 models")
+    let heard = bench.hub(.error(refusal))
+    #expect(heard.notices == [.hubError(code: .overLimit, fatal: false, text: "lamp: there are 3 models")])
+    #expect(
+      bench.session.standing(of: "lamp").refusal == JoinRefusal(code: .overLimit, reason: "lamp: there are 3 models"))
+    #expect(bench.session.standing(of: "fan").refusal == nil && bench.session.phase == .live)
+    bench.hub(bench.beat(1))
+    let again = bench.wait(3_000)
+    #expect(bench.hub(.error(refusal)).notices.isEmpty)
+    bench.catchUp(try #require(again.joins.first { $0.name == "lamp" }?.request), version: 1, [])
+    #expect(bench.session.standing(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
+  }
 
   @Test("a session that is welcomed listens first, then asks for what it has joined")
   func welcomed() {
