@@ -34,6 +34,10 @@ public struct FieldDescription: Sendable, Equatable {
     FieldRule(type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices)
   }
 
+  /// Why `value` does not fit, in words that stand after the field's name, as the hub says it: `7 is not in 0...1`; nil
+  /// if it fits.
+  public func problem(with value: JSON) -> String? { rule.misfit(value).map { rule.words($0, of: value) } }
+
   /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
   public func allowed(insteadOf value: JSON) -> String? {
     switch rule.misfit(value) {

@@ -231,8 +231,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func objection(to value: FieldValue, name: String) -> FieldError? {
     guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
     // Words are made only for what does not fit.
-    if value.bytes.withUnsafeBytes({ rule.misfit($0) }) == nil { return nil }
-    guard let json = value.jsonIfValid else { return nil }
-    return description.allowed(insteadOf: json).map { .outOfRange(field: name, value: json.description, allowed: $0) }
+    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
+    guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
+    return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)
   }
 }

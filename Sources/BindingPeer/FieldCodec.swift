@@ -33,8 +33,9 @@ extension FieldCodec where Value: FieldCodable {
 
 /// Why a value cannot be a field's.
 public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The value does not lie where the declaration says; nothing was written.
-  case outOfRange(field: String, value: String, allowed: String)
+  /// The value is none that the declaration allows; nothing was written. The problem is said as the hub says it:
+  /// `7 is not in 0...1`.
+  case doesNotFit(field: String, problem: String)
   /// The value cannot be written as JSON.
   case notEncodable(field: String, problem: String)
   /// The model was not shared through a peer, or was left again.
@@ -44,7 +45,7 @@ public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .outOfRange(let field, let value, let allowed): "\(field) takes \(allowed), not \(value)"
+    case .doesNotFit(let field, let problem): "\(field): \(problem)"
     case .notEncodable(let field, let problem): "\(field) cannot be written as JSON: \(problem)"
     case .notShared(let field): "\(field) belongs to no shared model: share it with Peer.share(_:id:) first"
     case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside"

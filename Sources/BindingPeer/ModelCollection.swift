@@ -13,7 +13,7 @@ public final class ModelCollection<Shared: Model>: Sendable {
   private let shown: Observable<[String]> = Observable([])
   private let token: Protected<ObserverToken?> = Protected(nil)
 
-  init(peer: Peer, prefix: String, lane: Lane) throws(WireError) {
+  init(peer: Peer, prefix: String, lane: Lane) throws(ShareError) {
     self.peer = peer
     self.prefix = prefix
     self.lane = lane

@@ -2,7 +2,7 @@ import BindingModel
 public import BindingWire
 
 /// How a model stands to the hub: `lamp.status`, or observed as `lamp.statuses`. Instants as with `FieldStatus`.
-public struct ModelStatus: Sendable, Equatable {
+public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
   /// Of the committed values.
   public var version: Version = 0
   /// Since when the committed values may be old: the hub was last heard then, or the model last complete. Nil while
@@ -22,6 +22,17 @@ public struct ModelStatus: Sendable, Equatable {
 
   /// Whether the committed values are complete and the link is up.
   public var isCurrent: Bool { staleSince == nil }
+
+  /// As a sentence: `current, version 12; 2 writes have no outcome, 1 in flight; level: rejected: …`.
+  public var description: String {
+    var parts = ["\(isCurrent ? "current" : "stale"), version \(version)"]
+    if unconfirmed > 0 {
+      parts.append("\(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome, \(inFlight) in flight")
+    }
+    if let waiting { parts.append("waiting: \(waiting)") }
+    for (field, problem) in problems.sorted(by: { $0.key < $1.key }) { parts.append("\(field): \(problem)") }
+    return parts.joined(separator: "; ")
+  }
 }
 
 extension SharedModel {

@@ -23,17 +23,17 @@ extension Peer {
   }
 
   /// Calls `heard` with the id of each model below a prefix: those that exist, and later ones as they come.
-  /// - Throws: `WireError` if the prefix is none: it ends in `/`, or is empty.
+  /// - Throws: `ShareError` if the prefix is none (it ends in `/`, or is empty), or this peer has stopped.
   public func models(
     under prefix: String, _ heard: @escaping @Sendable (_ id: String) -> Void
-  ) throws(WireError) -> ObserverToken {
+  ) throws(ShareError) -> ObserverToken {
     try models(under: prefix, heard: { heard($0.id) }, listed: {})
   }
 
   func models(
     under prefix: String, heard: @escaping @Sendable (ModelListing) -> Void, listed: @escaping @Sendable () -> Void
-  ) throws(WireError) -> ObserverToken {
-    try Names.checkPrefix(prefix)
+  ) throws(ShareError) -> ObserverToken {
+    do throws(WireError) { try Names.checkPrefix(prefix) } catch { throw .badID(error) }
     let listener = PrefixListener { news in
       switch news {
       case .model(let id, let version, let fields): heard(ModelListing(id: id, version: version, fields: fields))
@@ -41,7 +41,8 @@ extension Peer {
       case .pong: break
       }
     }
-    runtime.perform { state, now in
+    try runtime.perform { state, now throws(ShareError) in
+      if case .stopped(let reason) = state.session.phase { throw .stopped(reason) }
       state.listeners[prefix, default: []].append(listener)
       state.session.joinPrefix(prefix, now: now, into: &state.output)
     }

@@ -1,17 +1,20 @@
 public import BindingModel
 public import BindingWire
 
-/// Why a model cannot be shared.
+/// Why a peer gives no model.
 public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The id is no model's.
   case badID(WireError)
   /// A stored property is no `@Field`, a name is no field's, or two fields have one name.
   case badModel(type: String, problem: String)
+  /// The peer has ended for good: it was closed, or the hub ended it.
+  case stopped(StopReason)
 
   public var description: String {
     switch self {
     case .badID(let error): "the model's id \(error.problem)"
     case .badModel(let type, let problem): "\(type) cannot be shared: \(problem)"
+    case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
     }
   }
 }
@@ -37,22 +40,20 @@ extension Peer {
     if let line = fields[Names.ephemeral(id)]?.first?.cell.sharedModel { _ = await line.whenCurrent(within: patience) }
     // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
     for cells in fields.values { cells.first?.cell.sharedModel?.showPresent(cells) }
+    if case .stopped(let reason) = status.phase { throw .stopped(reason) }
     return instance
   }
 
   /// `share` without waiting.
   func attach<Shared: Model>(_ type: Shared.Type, id: String, on lane: Lane) throws(ShareError) -> Shared {
-    let model: SharedModel
-    do throws(WireError) {
-      model = try self.model(id, on: lane)
-    } catch {
-      throw .badID(error)
-    }
+    let model = try self.model(id, on: lane)
     let instance = Shared()
     let fields = instance.fieldCells
-    guard fields.count == Mirror(reflecting: instance).children.count, !fields.isEmpty else {
-      throw .badModel(type: "\(type)", problem: "each of its stored properties must be a @Field, and there must be one")
+    if let other = Mirror(reflecting: instance).children.first(where: { !($0.value is any AnyField) })?.label {
+      let other = other.hasPrefix("_") ? String(other.dropFirst()) : other
+      throw .badModel(type: "\(type)", problem: "\(other) is not a @Field; write '@Field var \(other)'")
     }
+    guard !fields.isEmpty else { throw .badModel(type: "\(type)", problem: "it has no @Field") }
     var names: Swift.Set<String> = []
     for (name, _) in fields {
       do throws(WireError) { try Names.checkField(name) } catch {
@@ -107,10 +108,10 @@ extension Peer {
 
   /// All models of one type below a prefix, as a collection that can be observed.
   /// - Parameter prefix: ends in `/`, as `lamps/`.
-  /// - Throws: `WireError` if it is no prefix.
+  /// - Throws: `ShareError` if it is no prefix, or this peer has stopped.
   public func models<Shared: Model>(
     _ type: Shared.Type, under prefix: String, on lane: Lane = .main
-  ) throws(WireError) -> ModelCollection<Shared> {
+  ) throws(ShareError) -> ModelCollection<Shared> {
     try ModelCollection(peer: self, prefix: prefix, lane: lane)
   }
 }

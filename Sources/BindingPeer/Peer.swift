@@ -15,8 +15,8 @@ public final class Peer: Sendable {
   private let identity: Identity
 
   /// - Parameters:
-  ///   - name: 1 to 64 bytes; longer ones are cut, and control characters and marks of direction become `_`. nil: the
-  ///     program's.
+  ///   - name: 1 to 64 bytes; longer ones are cut, control characters and marks of direction become `_`, an empty one is
+  ///     `peer`. nil: the program's.
   ///   - hubs: where to look, in order; nil: `BINDPEER_HUB`, else this user's default.
   ///   - options: times and bounds; the defaults serve.
   /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds something else than addresses.
@@ -100,6 +100,7 @@ public final class Peer: Sendable {
         metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
     }
     link.start(runtime)
+    ExitFlush.enter(runtime, within: options.exitMilliseconds)
     if !lives.isEmpty { earlier.goOn() }
   }
 
@@ -110,6 +111,7 @@ public final class Peer: Sendable {
     let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
     runtime = PeerRuntime(session: session, link: link, log: log)
     link.start(runtime)
+    ExitFlush.enter(runtime, within: options.exitMilliseconds)
   }
 
   deinit { runtime.abandonPeer() }
@@ -133,20 +135,26 @@ public final class Peer: Sendable {
   /// The model of that id without types, joined from now on. The same object for the same id as long as somebody holds
   /// it.
   /// - Parameter lane: where its observers run, when this is the first use of the model.
-  /// - Throws: `WireError` if the id is not a model's.
-  public func model(_ id: String, on lane: Lane = .direct) throws(WireError) -> SharedModel {
-    try Names.checkModel(id)
-    return join(SharedModel(id: id, lane: lane, peer: self))
+  /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
+  public func model(_ id: String, on lane: Lane = .direct) throws(ShareError) -> SharedModel {
+    do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
+    let fresh = SharedModel(id: id, lane: lane, peer: self)
+    return try runtime.perform { state, now throws(ShareError) in
+      if case .stopped(let reason) = state.session.phase { throw .stopped(reason) }
+      return Peer.join(fresh, &state, now)
+    }
   }
 
   /// Joins a line of a model, unless it is: then that one is returned.
   func join(_ fresh: SharedModel) -> SharedModel {
-    runtime.perform { state, now in
-      if let present = state.models[fresh.id]?.model { return present }
-      state.models[fresh.id] = .init(model: fresh)
-      state.session.join(fresh.id, now: now, into: &state.output)
-      return fresh
-    }
+    runtime.perform { state, now in Peer.join(fresh, &state, now) }
+  }
+
+  private static func join(_ fresh: SharedModel, _ state: inout PeerRuntime.State, _ now: UInt64) -> SharedModel {
+    if let present = state.models[fresh.id]?.model { return present }
+    state.models[fresh.id] = .init(model: fresh)
+    state.session.join(fresh.id, now: now, into: &state.output)
+    return fresh
   }
 
   /// Ends this peer. What has no outcome by then stays in the outbox, where that is a file.

@@ -83,6 +83,9 @@ final class PeerRuntime: Sendable {
     self.log = log
   }
 
+  /// Whose link runs on this thread.
+  static let onLink = ThreadSlot<PeerRuntime>()
+
   /// Milliseconds of a clock that never goes back.
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
 
@@ -156,6 +159,21 @@ final class PeerRuntime: Sendable {
     }
   }
 
+  /// `wait` on a thread that may block; `deadline` in milliseconds of `now`.
+  func block(until deadline: UInt64, or condition: @escaping @Sendable (borrowing State) -> Bool) {
+    let bell = DispatchSemaphore(value: 0)
+    let id: UInt64? = state.withLock { state in
+      if condition(state) { return nil }
+      state.lastWaiter += 1
+      state.waiters[state.lastWaiter] = Waiter(condition: condition) { _ in bell.signal() }
+      return state.lastWaiter
+    }
+    guard let id else { return }
+    let now = PeerRuntime.now
+    _ = bell.wait(timeout: .now() + .milliseconds(Int(clamping: deadline > now ? deadline - now : 0)))
+    state.withLock { _ = $0.waiters.removeValue(forKey: id) }
+  }
+
   func abandon(model: String) {
     abandoned.withLock { $0.models.append(model) }
     link.wake()
@@ -221,20 +239,5 @@ final class PeerRuntime: Sendable {
     if errands.concernsPeer { tellStatus() }
     for (waiter, held) in errands.released { waiter.resume(held) }
     for (wait, end) in errands.ended { wait.end(end) }
-  }
-
-  private func report(_ notice: Notice) {
-    switch notice {
-    case .hubError(let code, let fatal, let text):
-      log.log(
-        level: code == .closing ? .info : fatal ? .error : .warning,
-        "the hub answered \(code): \(PrintedText.escaped(text))")
-    case .otherLog(let old, let new):
-      log.error(
-        "the hub has another log; what was known of the old one is kept aside",
-        metadata: ["old": "\(old)", "new": "\(new)"])
-    case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
-    default: log.debug("\(notice)")
-    }
   }
 }

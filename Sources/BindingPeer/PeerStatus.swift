@@ -2,7 +2,7 @@ public import BindingModel
 public import BindingWire
 
 /// How a peer stands to its hub.
-public struct PeerStatus: Sendable, Equatable {
+public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
   /// How far the session has come; writing works in all but `stopped`.
   public var phase: Phase
   /// The address of the hub in use, or being tried.
@@ -23,6 +23,21 @@ public struct PeerStatus: Sendable, Equatable {
   public var isLive: Bool { phase == .live }
   /// Whether this peer has ended for good.
   public var isStopped: Bool { phase.isStopped }
+
+  /// As a sentence: `live at ipc:///run/user/1000/bindhub/hub.sock, durability process; 2 writes have no outcome`.
+  public var description: String {
+    let place = hub.map { " at \($0)" } ?? ""
+    var words =
+      switch phase {
+      case .offline: "not connected"
+      case .connecting, .welcoming: "looking for a hub\(place)"
+      case .live: "live\(place)" + (durability.map { ", durability \($0)" } ?? "")
+      case .stopped(let reason): "stopped: \(reason)"
+      }
+    if unconfirmed > 0 { words += "; \(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome" }
+    if case .memoryOnly(let problem) = outbox { words += "; its outbox lacks the newest writes: \(problem)" }
+    return words
+  }
 }
 
 extension Peer {

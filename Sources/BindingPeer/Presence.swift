@@ -111,9 +111,10 @@ extension SharedModel {
 
 extension Peer {
   /// Who is in a model, for a peer that only looks: it is not told of itself, and cannot say anything there.
-  /// - Throws: `WireError` if the id is not a model's.
-  public func presence(in id: String, patience: Duration = .seconds(1)) async throws(WireError) -> Presence {
-    try Names.checkModel(id)
+  /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
+  public func presence(in id: String, patience: Duration = .seconds(1)) async throws(ShareError) -> Presence {
+    do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
+    if case .stopped(let reason) = status.phase { throw .stopped(reason) }
     let presence = Presence(of: join(SharedModel(id: Names.ephemeral(id), lane: .direct, peer: self)))
     _ = await presence.whenCurrent(within: patience)
     return presence

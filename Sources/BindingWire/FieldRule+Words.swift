@@ -33,10 +33,10 @@ extension WireNumber: CustomStringConvertible {
     switch self {
     case .integer(let number): "\(number)"
     case .unsigned(let number): "\(number)"
-    // As in the escapes that stand for them.
+    // As in the escapes that stand for them, and as people and JavaScript write a whole number.
     case .double(let number) where number.isNaN: "NaN"
     case .double(let number) where number.isInfinite: number > 0 ? "Infinity" : "-Infinity"
-    case .double(let number): "\(number)"
+    case .double(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
     }
   }
 }

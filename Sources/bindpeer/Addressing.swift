@@ -120,9 +120,7 @@ struct Assignment {
   }
 
   private func checked(_ json: JSON, _ declared: FieldDescription?) throws(Failure) -> FieldOperation {
-    if let allowed = declared?.allowed(insteadOf: json) {
-      throw Failure(.doesNotFit, "\(model).\(field) takes \(allowed), not \(json)")
-    }
+    if let problem = declared?.problem(with: json) { throw Failure(.doesNotFit, "\(model).\(field): \(problem)") }
     return FieldOperation(.set, field, FieldValue(json: json))
   }
 }

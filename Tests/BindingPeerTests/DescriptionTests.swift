@@ -43,14 +43,14 @@ struct DescriptionTests {
     let wide = try await share(WideLamp.self, by: right)
     #expect(await eventually { wide.level == 0.5 })
     let write = try wide.$level.write(7)
-    #expect(await write.outcome == .refused(Refusal(.doesNotFit, "lamp.level: 7.0 is not in 0.0...1.0")))
+    #expect(await write.outcome == .refused(Refusal(.doesNotFit, "lamp.level: 7 is not in 0...1")))
     #expect(write.current == ["level": try FieldValue(text: "0.5")])
     #expect(wide.level == 0.5)
     guard case .problem(.rejected(let reason, _)) = wide.$level.status else {
       Issue.record("status is \(wide.$level.status)")
       return
     }
-    #expect(reason == "refused: lamp.level: 7.0 is not in 0.0...1.0")
+    #expect(reason == "refused: lamp.level: 7 is not in 0...1")
     #expect(first.level == 0.5)
   }
 

@@ -213,6 +213,30 @@ struct SharingTests {
     }
   }
 
+  @Test("a closed peer gives no model, collection or presence: each call throws that it has stopped")
+  func closedPeer() async throws {
+    let lamp = try await left.share(Lamp.self, id: "lamp", on: .direct)
+    await left.close()
+    let stopped = ShareError.stopped(.closed)
+    #expect(stopped.description == "this peer has stopped (closed); start a new one")
+    await #expect(throws: stopped) { try await left.share(Lamp.self, id: "lamp", on: .direct) }
+    #expect(throws: stopped) { try left.model("lamp") }
+    #expect(throws: stopped) { try left.models(Lamp.self, under: "lamps/") }
+    #expect(throws: stopped) { try left.models(under: "lamps/") { _ in } }
+    await #expect(throws: stopped) { try await left.presence(in: "lamp") }
+    #expect(throws: WriteError.stopped(.closed)) { try lamp.$level.write(0.8) }
+    await #expect(throws: WriteError.stopped(.closed)) { try await lamp.$level.update { $0 } }
+  }
+
+  @Test("closing returns once what was written has its outcome")
+  func closingWaits() async throws {
+    let (mine, theirs) = try await lamps()
+    let writes = try (1...100).map { try mine.$level.write(Double($0) / 100) }
+    #expect(await left.close(flush: .seconds(20)) == [])
+    #expect(writes.allSatisfy { $0.outcomeSoFar != nil })
+    #expect(await eventually { theirs.level == 1 })
+  }
+
   @Test("a model nobody holds any more is left")
   func leavesWhatNobodyHolds() async throws {
     var model: SharedModel? = try left.model("passing")

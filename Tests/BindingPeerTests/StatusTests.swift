@@ -147,7 +147,7 @@ struct StatusTests {
     let token = wide.$level.statuses.observe { status in told.withLock { $0.append(status) } }
     wide.level = 7
     let refusal = FieldStatus.problem(
-      .rejected("refused: lamp.level: 7.0 is not in 0.0...1.0", standing: try FieldValue(text: "0.3")))
+      .rejected("refused: lamp.level: 7 is not in 0...1", standing: try FieldValue(text: "0.3")))
     #expect(await eventually { told.withLock { $0.last } == refusal })
     #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
     wide.level = 0.5
@@ -166,7 +166,7 @@ struct StatusTests {
       Issue.record("\(told.withLock { $0 })")
       return
     }
-    #expect(reason.contains("0.0...1.0") && standing?.description == "0.3")
+    #expect(reason.contains("0...1") && standing?.description == "0.3")
     lamp.level = 0.5
     #expect(await eventually { told.withLock { kinds($0).last } == "current" })
     token.cancel()
@@ -217,6 +217,25 @@ struct StatusTests {
     #expect(!lamp.status.isCurrent && lamp.status.unconfirmed == 0)
     #expect(field.withLock { $0.last } == lamp.$level.status)
     for token in tokens { token.cancel() }
+  }
+
+  @Test("the statuses of peer and model read as sentences")
+  func sentences() async throws {
+    let lamp = try await share(peer)
+    #expect(await eventually { peer.status.unconfirmed == 0 })
+    #expect("\(peer.status)" == "live, durability memory")
+    #expect("\(lamp.status)" == "current, version \(lamp.status.version)")
+    door.keep { if case .propose = $0 { true } else { false } }
+    lamp.level = 0.8
+    #expect(await eventually { lamp.status.inFlight == 1 })
+    #expect("\(peer.status)" == "live, durability memory; 1 write has no outcome")
+    #expect("\(lamp.status)".hasSuffix("; 1 write has no outcome, 1 in flight"))
+    door.shut()
+    #expect(await eventually { !peer.status.isLive })
+    #expect("\(peer.status)" == "looking for a hub; 1 write has no outcome")
+    #expect("\(lamp.status)".hasPrefix("stale, version "))
+    await peer.close(flush: .zero)
+    #expect("\(peer.status)" == "stopped: closed")
   }
 
   @Test("a field that others describe otherwise says so, with both")

@@ -86,6 +86,17 @@ public enum StopReason: Hashable, Sendable {
   case closed
 }
 
+extension StopReason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .fenced: "a later session of the same identity took over"
+    case .otherProtocol(let text): "the hub speaks another protocol: \(text)"
+    case .notYours: "the hub knows its tag with another secret"
+    case .closed: "closed"
+    }
+  }
+}
+
 /// Something worth a log line; nothing needs to be done about it.
 public enum Notice: Sendable, Equatable {
   /// Commits after `from` up to `to`, at least, did not arrive; a catch-up has been asked for.
@@ -104,6 +115,10 @@ public enum Notice: Sendable, Equatable {
   case unknownIdentity
   /// The hub asked for this model's replica and got so many fields.
   case offered(model: String, fields: Int)
+  /// No hub has answered for half a second. Told once, until one has.
+  case noHub
+  /// One answers after all.
+  case hubFound
   /// The hub answered with an error.
   case hubError(code: ErrorCode, fatal: Bool, text: String)
   /// A connection is given up.

@@ -23,7 +23,10 @@ extension Session {
 
   mutating func reopen(_ reason: Reopening, now: UInt64, _ output: inout PeerOutput) {
     guard !phase.isStopped else { return }
-    if phase == .live { output.add(.notice(.reopening(reason))) }
+    if phase == .live {
+      output.add(.notice(.reopening(reason)))
+      outage = Outage(since: now)
+    }
     detach()
     move(to: .connecting, &output)
     openedAt = now
@@ -120,6 +123,7 @@ extension Session {
     }
     claimAgain(now: now, &output)
     move(to: .live, &output)
+    if outage.end() { output.add(.notice(.hubFound)) }
     output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), ways: welcome.ways))
     askToJoin(Array(models.keys), now: now, &output)
     if !prefixes.isEmpty {
@@ -180,8 +184,9 @@ extension Session {
   private var linkDeadline: UInt64 {
     switch phase {
     case .offline: return hasStarted ? .max : 0
-    case .stopped, .connecting: return .max
-    case .welcoming: return openedAt + options.welcomeMilliseconds
+    case .stopped: return .max
+    case .connecting: return outage.deadline
+    case .welcoming: return min(openedAt + options.welcomeMilliseconds, outage.deadline)
     case .live:
       var deadline = min(lastHeard, lastBeatAt) + silenceMilliseconds
       deadline = min(deadline, lastSaid + leaseThird)
@@ -204,6 +209,7 @@ extension Session {
   /// Does what is due by now.
   public mutating func tick(now: UInt64, into output: inout PeerOutput) {
     if !barriers.isEmpty { endBarriers(now: now, &output) }
+    if !phase.isStopped, outage.isNews(at: now) { output.add(.notice(.noHub)) }
     switch phase {
     case .offline:
       guard !hasStarted else { return }

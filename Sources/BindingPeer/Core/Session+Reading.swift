@@ -73,6 +73,8 @@ extension Session {
       models[at: place].refusal = refusal
     }
     output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
+    // There is one, and why it is of no use has just been told. Losing a live one begins anew.
+    _ = outage.end()
     switch error.code {
     case .fenced: stop(.fenced, &output)
     case .otherProtocol: stop(.otherProtocol(error.text), &output)

@@ -55,6 +55,7 @@ public struct Session: Sendable {
 
   /// When a hub was last heard before the link was lost, or this session was made.
   var silentSince: UInt64 = 0
+  var outage: Outage
   var openedAt: UInt64 = 0
   var lastHeard: UInt64 = 0
   var lastBeatAt: UInt64 = 0
@@ -79,6 +80,7 @@ public struct Session: Sendable {
     limits = options.limits
     openedAt = now
     silentSince = now
+    outage = Outage(since: now)
   }
 
   // MARK: Reading

@@ -28,6 +28,10 @@ public struct SessionOptions: Sendable, Hashable {
   public var maxListedCommits = 1_000
   /// How often a write is merged with what others wrote, and a closure asked for it, before it ends as a conflict.
   public var maxMergeAttempts = 64
+  /// How long a program that ends by itself (`main` returns, `exit`) waits for the hub to answer what it wrote, before
+  /// it says good-bye; 0: it ends at once, and what has not left is lost. A peer that never had a hub is waited for
+  /// only so long after it was made.
+  public var exitMilliseconds: UInt64 = 1_000
   /// What is allowed before a hub has told its own limits.
   public var limits = Limits()
 

@@ -20,13 +20,18 @@ final class InProcessPeerLink: PeerLink {
 
   init(door: any HubDoor) { self.door = door }
 
+  var addresses: [HubAddress] { [] }
+
   func start(_ runtime: PeerRuntime) {
     self.runtime.withLock { $0 = runtime }
     wake()
   }
 
-  /// What was said last is in the hub's hands already.
-  func whenEnded(within limit: Duration) async {}
+  func join(milliseconds: UInt64) {
+    let isDone = DispatchSemaphore(value: 0)
+    queue.async { isDone.signal() }
+    _ = isDone.wait(timeout: .now() + .milliseconds(Int(clamping: milliseconds)))
+  }
 
   func wake() {
     queue.async { [self] in turn { _, _ in } }
@@ -36,6 +41,10 @@ final class InProcessPeerLink: PeerLink {
   /// deadline is kept.
   private func turn(_ body: (inout PeerRuntime.State, UInt64) -> Void) {
     guard let runtime = runtime.withLock({ $0 }) else { return }
+    PeerRuntime.onLink.occupy(by: runtime) { turn(of: runtime, body) }
+  }
+
+  private func turn(of runtime: PeerRuntime, _ body: (inout PeerRuntime.State, UInt64) -> Void) {
     runtime.tidyUp()
     runtime.perform(as: .link()) { state, now in
       body(&state, now)

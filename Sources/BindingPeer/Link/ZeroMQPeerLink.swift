@@ -6,7 +6,7 @@ import ZeroMQ
 
 /// The link over ZeroMQ: one thread that owns both sockets and nothing else of the peer.
 final class ZeroMQPeerLink: PeerLink {
-  private let addresses: [HubAddress]
+  let addresses: [HubAddress]
   private let wakeup: Protected<Wakeup?> = Protected(nil)
   private let thread: Protected<SocketThread?> = Protected(nil)
 
@@ -21,7 +21,7 @@ final class ZeroMQPeerLink: PeerLink {
       let thread = try SocketThread(name: "bindpeer") {
         do throws(ZeroMQError) {
           let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
-          try loop.run()
+          try PeerRuntime.onLink.occupy(by: runtime) { () throws(ZeroMQError) in try loop.run() }
         } catch {
           runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
           runtime.end()
@@ -35,14 +35,8 @@ final class ZeroMQPeerLink: PeerLink {
 
   func wake() { wakeup.withLock { $0 }?.signal() }
 
-  func whenEnded(within limit: Duration) async {
-    guard let thread = thread.withLock({ $0 }) else { return }
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        _ = thread.join(timeoutMilliseconds: Int(limit.wholeMilliseconds))
-        continuation.resume()
-      }
-    }
+  func join(milliseconds: UInt64) {
+    _ = thread.withLock({ $0 })?.join(timeoutMilliseconds: Int(clamping: milliseconds))
   }
 }
 
@@ -86,7 +80,7 @@ private final class PeerSocketLoop {
   /// Frames taken from a socket before the other one, and writers, get their turn.
   private static let drainFrames = 1_024
   /// How long the last words of a session may take to leave. Without them the hub would wait for its lease.
-  private static let farewellMilliseconds = 200
+  private static let farewellMilliseconds = 500
 
   private let runtime: PeerRuntime
   private let addresses: [HubAddress]

@@ -1,0 +1,40 @@
+import BindingPeer
+import Testing
+
+@Suite("A session notices that there is no hub")
+struct OutageTests {
+  @Test("half a second without a hub is noticed once, and so is the hub that comes after all")
+  func outage() {
+    var bench = PeerBench()
+    bench.join()
+    #expect(bench.wait(0).notices.isEmpty && bench.session.nextDeadline == bench.now + 500)
+    #expect(bench.wait(499).notices.isEmpty)
+    #expect(bench.wait(1).notices == [.noHub])
+    #expect(bench.wait(5_000).notices.isEmpty && bench.session.nextDeadline == .max)
+    bench.open()
+    #expect(bench.welcome().notices == [.hubFound])
+  }
+
+  @Test("a connection that is back within half a second is no outage, and each outage is noticed anew")
+  func outages() {
+    var bench = PeerBench()
+    bench.live()
+    bench.wait(1_000)
+    #expect(bench.lose().notices == [.reopening(.lost)])
+    #expect(bench.wait(499).notices.isEmpty)
+    bench.open()
+    #expect(bench.welcome(knew: true).notices.isEmpty)
+    bench.lose()
+    bench.open()
+    #expect(bench.wait(500).notices == [.noHub])
+    #expect(bench.welcome(knew: true).notices == [.hubFound])
+  }
+
+  @Test("a hub that answers with an error is there: it is not said that none answers")
+  func refusingHub() {
+    var bench = PeerBench()
+    bench.open()
+    bench.hub(bench.error(.closing))
+    #expect(bench.wait(5_000).notices.isEmpty)
+  }
+}
