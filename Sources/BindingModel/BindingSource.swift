@@ -69,6 +69,15 @@ extension ValueSource where Value: Sendable {
     observeOnMain(owner: nil, body)
   }
 
+  @MainActor @discardableResult
+  @available(
+    *, unavailable,
+    message: "the closure gets its owner: observeOnMain(on: self) { screen, value in screen.text = value }"
+  )
+  public func observeOnMain<Owner: AnyObject>(
+    on owner: Owner, _ body: @escaping @MainActor (Value) -> Void
+  ) -> ObserverToken { fatalError("unavailable") }  // SAFETY: cannot be called
+
   @MainActor
   private func observeOnMain(owner: AnyObject?, _ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     let delivery = LaneDelivery<Value>(lane: .main) { value in

@@ -15,8 +15,8 @@ import ZeroMQ
 /// called. What was assigned leaves first, within a bound, and the hub hears a good-bye.
 ///
 /// One `atexit` registration serves all peers, which are held weakly. A thread of its own does the work, and the ending
-/// one waits for that: should it hold a lock which observers need, the bound ends the wait, not a deadlock. A signal that
-/// kills, `_exit`, `abort` and a crash run no `atexit` function: only an outbox file outlives them.
+/// one waits for that: should it hold a lock which observers need, the bound ends the wait, not a deadlock. A signal
+/// that kills, `_exit`, `abort` and a crash run no `atexit` function: only an outbox file outlives them.
 enum ExitFlush {
   /// A peer, and how long an ending program waits for it at most.
   private struct Entry: Sendable {

@@ -70,8 +70,22 @@ extension Field where Value: FieldCodable & Comparable {
       policy: policy)
   }
 
-  @available(*, unavailable, message: "a field's range is closed: write 0...1, not 0..<1")
-  public init(wrappedValue: Value, _ range: Range<Value>) { fatalError("unavailable") }  // SAFETY: cannot be called
+}
+
+extension Field {
+  /// Declares a field that takes nil and the values of `range`: `@Field(0...1) var level: Double? = nil`.
+  public init<Bound: FieldCodable & Comparable>(
+    wrappedValue: Value, _ range: ClosedRange<Bound>, name: String? = nil, unit: String? = nil,
+    policy: ConflictPolicy<Value> = .lastWrite
+  ) where Value == Bound? {
+    precondition(wrappedValue.map(range.contains) ?? true, "a field's default must lie in its range")
+    self.init(
+      declared: wrappedValue, name: name, codec: .direct,
+      description: FieldDescription(
+        type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
+        defaultValue: wrappedValue.fieldJSON),
+      policy: policy)
+  }
 }
 
 extension Field where Value: Codable {
@@ -87,9 +101,6 @@ extension Field where Value: Codable {
 }
 
 extension Field {
-  @available(*, unavailable, message: "a field needs a default: write '@Field var level = 0.3'")
-  public init() { fatalError("unavailable") }  // SAFETY: cannot be called
-
   /// The same declaration in that line.
   init(_ field: Field, in line: FieldLine) {
     let declared = field.cell

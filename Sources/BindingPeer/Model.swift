@@ -10,7 +10,14 @@ import BindingWire
 /// ```
 /// A model is a struct whose stored properties are all `@Field`. Copies of one value are the same model.
 public protocol Model: Sendable {
+  /// The model as it is declared: each field has its default. A struct has it by itself.
   init()
+  /// Says nothing. A class finds here what the compiler tells it.
+  static func _isStruct()
+}
+
+extension Model {
+  public static func _isStruct() {}
 }
 
 extension Model {

@@ -15,8 +15,8 @@ public final class Peer: Sendable {
   private let identity: Identity
 
   /// - Parameters:
-  ///   - name: 1 to 64 bytes; longer ones are cut, control characters and marks of direction become `_`, an empty one is
-  ///     `peer`. nil: the program's.
+  ///   - name: 1 to 64 bytes; longer ones are cut, an empty one is `peer`, control characters and marks of direction
+  ///     become `_`. nil: the program's.
   ///   - hubs: where to look, in order; nil: `BINDPEER_HUB`, else this user's default.
   ///   - options: times and bounds; the defaults serve.
   /// - Throws: `HubAddressError` if `BINDPEER_HUB` holds something else than addresses.

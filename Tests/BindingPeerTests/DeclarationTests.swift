@@ -1,0 +1,93 @@
+import BindingHub
+import BindingModel
+import BindingPeer
+import Testing
+
+private struct Unannotated: Model {
+  @Field var on = false
+  var place = "desk"
+}
+
+private struct Wrapped: Model {
+  @Field var on = false
+  @State var note = "none"
+}
+
+private struct Empty: Model {}
+
+private struct Dimmer: Model {
+  @Field(0...1) var level = 0.3
+  @Field(0...10) var step: Int? = nil
+}
+
+@Suite("A model is as it is declared")
+struct DeclarationTests {
+  private let hub: Hub
+  private let peer: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    peer = Peer(name: "left", hub: hub)
+  }
+
+  @Test("a stored property that is no field is named, with what to write")
+  func namesTheProperty() async throws {
+    await #expect(
+      throws: ShareError.badModel(
+        type: "Unannotated", problem: "place is not a @Field; write '@Field var place'")
+    ) { try await peer.share(Unannotated.self, id: "desk", on: .direct) }
+    await #expect(
+      throws: ShareError.badModel(
+        type: "Wrapped", problem: "note is not a @Field; write '@Field var note'")
+    ) { try await peer.share(Wrapped.self, id: "desk", on: .direct) }
+    await #expect(throws: ShareError.badModel(type: "Empty", problem: "it has no @Field")) {
+      try await peer.share(Empty.self, id: "desk", on: .direct)
+    }
+    let error = ShareError.badModel(type: "Unannotated", problem: "place is not a @Field; write '@Field var place'")
+    // What Swift prints of an error that leaves top-level code begins with this.
+    #expect(
+      String(reflecting: error) == "Unannotated cannot be shared: place is not a @Field; write '@Field var place'")
+  }
+
+  @Test("a value that does not fit is refused here in the words in which the hub refuses it")
+  func sameWords() async throws {
+    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, patience: .seconds(20))
+    for (value, shown) in [(7, "7"), (-0.5, "-0.5"), (.nan, "NaN"), (.infinity, "Infinity")] {
+      let words = "lamp.level: \(shown) is not in 0...1"
+      let error = #expect(throws: FieldError.self) { try lamp.$level.write(value) }
+      #expect(error?.description == words)
+      // Past this program's own declaration, so that the hub looks.
+      let raw = Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: value.fieldJSON))])
+      #expect(await eventually { peer.unconfirmed == 0 })
+      #expect(try await lamp.shared?.write(raw).outcome == .refused(Refusal(.doesNotFit, words)))
+    }
+    lamp.level = 7
+    #expect(lamp.$level.status.description == "rejected: lamp.level: 7 is not in 0...1")
+  }
+
+  @Test("an optional field with a range takes nil and what lies in it")
+  func optionalRange() async throws {
+    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(lamp.step == nil)
+    #expect(try await lamp.$step.write(10).committed > 0)
+    let error = #expect(throws: FieldError.self) { try lamp.$step.write(11) }
+    #expect(error?.description == "lamp.step: 11 is not in 0...10")
+    #expect(lamp.step == 10)
+    #expect(try await lamp.$step.write(nil).committed > 0)
+    #expect(await eventually { lamp.shared?["step"]?.description == "null" })
+    let raw = Proposal(operations: [FieldOperation(.set, "step", try FieldValue(text: "11"))])
+    #expect(
+      try await lamp.shared?.write(raw).outcome
+        == .refused(Refusal(.doesNotFit, "lamp.step: 11 is not in 0...10")))
+  }
+
+  @Test(
+    "a peer's name is made fit to be seen in a line",
+    arguments: [
+      ("", "peer"), ("a b/c\n", "a b/c_"), ("lamp\u{202E}\u{7}", "lamp__"), ("Küche", "Küche"),
+      (String(repeating: "é", count: 33), String(repeating: "é", count: 32)),
+    ])
+  func names(given: String, name: String) {
+    #expect(Peer(name: given, hub: hub).name == name)
+  }
+}
