@@ -69,12 +69,16 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
       ],
       swiftSettings: strict),
+    .target(
+      name: "BindingTerminal",
+      dependencies: ["BindingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: strict),
     .target(name: "CStoreDisk"),
     .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingWeb", "BindingWire",
+        "BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -82,12 +86,17 @@ let package = Package(
     .executableTarget(
       name: "bindpeer",
       dependencies: [
-        "BindingPeer",
+        "BindingPeer", "BindingTerminal",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    .executableTarget(name: "vitals", dependencies: ["BindingPeer"], swiftSettings: strict),
+    .executableTarget(
+      name: "vitals",
+      dependencies: [
+        "BindingPeer", "BindingTerminal", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "bindsim",
       dependencies: ["BindingTestKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -131,7 +140,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    .testTarget(name: "BindPeerCommandTests", dependencies: ["BindingPeer", "bindpeer"], swiftSettings: strict),
+    .testTarget(
+      name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingWire", "bindpeer"],
+      swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
   ]
 )

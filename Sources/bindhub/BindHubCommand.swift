@@ -1,6 +1,6 @@
 import ArgumentParser
 import BindingHub
-import Foundation
+import BindingTerminal
 
 /// `bindhub`: runs a hub, and asks a running one how it is.
 @main
@@ -9,20 +9,50 @@ struct BindHubCommand: ParsableCommand {
     commandName: "bindhub",
     abstract: "Orders, keeps and relays the changes of models that processes share.",
     discussion: """
-      Exit codes: 0 done, 1 the answer is no, 64 usage, 69 no hub, 70 our bug or a disk that does not confirm, 73 the
-      address or the store is taken or cannot be made, 74 a store cannot be read or written, 75 timed out, 76 other
-      version, 78 refused configuration, 130 interrupted.
+      Exit codes:
+        0  done                            74 the store or the output cannot be
+        1  the answer is no                   read or written
+        64 usage                           75 timed out
+        69 no hub answers                  76 other version
+        70 our bug, or a disk that does    78 refused configuration
+           not confirm                     130 interrupted
+        73 the address or the store is taken or cannot be made
+
+      --hub, --store, --listen, --timeout and --json may also stand before the verb.
+      Completions for the shell: bindhub --generate-completion-script bash (zsh, fish).
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
       Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Check.self, Compact.self,
     ])
 
-  static func main() { main(WebChoice.completed(Array(CommandLine.arguments.dropFirst()))) }
+  private static let words = CommandWords(
+    valued: ["--hub", "--store", "--listen", "--timeout"], flags: ["--json"],
+    habits: [
+      "start": "bindhub serve", "run": "bindhub serve", "listen": "bindhub serve", "stat": "bindhub status",
+      "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
+      "vacuum": "bindhub compact", "dump": "bindhub backup", "get": "bindpeer get", "set": "bindpeer set",
+      "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
+    ])
+
+  static func main() {
+    let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
+    if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
+    do {
+      var command = try parseAsRoot(WebChoice.completed(arguments))
+      try command.run()
+    } catch {
+      leave(error)
+    }
+  }
 }
 
 /// Ends the program with a sentence and the code that scripts look at.
 func fail(_ text: String, _ code: Int32) -> Never {
-  FileHandle.standardError.write(Data((text + "\n").utf8))
-  exit(code)
+  StandardStreams.complain(text)
+  StandardStreams.leave(code)
 }
+
+/// Prints a line of data. In this program it stands in the place of the library's, which does not say when what was
+/// printed is lost.
+func print(_ line: String) { StandardStreams.say(line) }

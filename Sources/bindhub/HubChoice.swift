@@ -15,8 +15,8 @@ struct HubChoice: ParsableArguments {
     }
   }
 
-  static func noAnswer(at address: HubAddress, to verb: String) -> String {
-    "No hub answers at \(address).\nStart one:  bindhub serve        "
+  func noAnswer(at address: HubAddress, to verb: String) -> String {
+    "No hub answers at \(address).\nStart one:  bindhub serve\(hub == nil ? "" : " --listen \(address)")        "
       + "Or name one:  bindhub \(verb) --hub tcp://host:7877"
   }
 }

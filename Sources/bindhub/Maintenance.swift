@@ -1,6 +1,7 @@
 import ArgumentParser
 import BindingHub
 import BindingStore
+import BindingTerminal
 import BindingWire
 import Foundation
 
@@ -194,12 +195,12 @@ private final class Progress {
   func show(_ part: Double) {
     guard isTerminal, ContinuousClock.now - began > .seconds(1) else { return }
     isShown = true
-    FileHandle.standardError.write(Data("\r\(name)  \(Int(part * 100)) %".utf8))
+    StandardStreams.show("\r\(name)  \(Int(part * 100)) %")
   }
 
   func end() {
     guard isShown else { return }
     isShown = false
-    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+    StandardStreams.show("\r\u{1B}[K")
   }
 }

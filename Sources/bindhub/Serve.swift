@@ -1,6 +1,7 @@
 import ArgumentParser
 import BindingHub
 import BindingStore
+import BindingTerminal
 import BindingWeb
 import BindingWire
 import Dispatch
@@ -14,7 +15,10 @@ struct Serve: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several.")
+    help: """
+      Where to listen, ipc://PATH or tcp://127.0.0.1:PORT (its neighbour port is used too). Repeat for several. \
+      Without it where BINDPEER_HUB says, else at this user's default.
+      """)
   var listen: [String] = []
 
   @OptionGroup var place: StoreChoice
@@ -79,7 +83,7 @@ struct Serve: ParsableCommand {
     options.isInsecureAllowed = insecure
     options.historyPath = history
     do throws(HubAddressError) {
-      if !listen.isEmpty { options.listen = try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
+      options.listen = try addresses()
     } catch {
       fail("\(error)", 64)
     }
@@ -103,8 +107,16 @@ struct Serve: ParsableCommand {
         fail("The store cannot go on: \(error)", error.exitCode)
       }
     } catch {
-      fail(error.description, error.exitCode)
+      let isFromEnvironment = listen.isEmpty && options.listen.first != .userDefault
+      let source = isFromEnvironment ? "\nThe address is that of BINDPEER_HUB. Another:  bindhub serve --listen …" : ""
+      fail(error.description + source, error.exitCode)
     }
+  }
+
+  /// Where to listen: as it is said, else where this user's peers look first.
+  private func addresses() throws(HubAddressError) -> [HubAddress] {
+    guard listen.isEmpty else { return try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
+    return Array(try HubAddress.fromEnvironment().prefix(1))
   }
 
   /// Raises the limit of open files as far as this user may: the hub allows connections up to half of what is free.
@@ -136,7 +148,10 @@ struct Serve: ParsableCommand {
   /// One line per address on standard output: a script that asked for any free port reads there which it got.
   private func announce(_ hub: Hub, _ gateway: WebGateway?) {
     let lines = hub.addresses.map { "listening \($0)\n" } + (gateway.map { ["web \($0.url)\n"] } ?? [])
-    for line in lines { FileHandle.standardOutput.write(Data(line.utf8)) }
+    // A hub that cannot say where it listens serves those who know.
+    if let code = StandardStreams.write(Array(lines.joined().utf8), to: STDOUT_FILENO) {
+      StandardStreams.complain("Where this hub listens cannot be printed: \(StandardStreams.words(code)).")
+    }
   }
 
   private func stopWhenAsked(_ hub: Hub, _ gateway: WebGateway?) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingTerminal
 import BindingWire
 import Foundation
 
@@ -12,15 +13,20 @@ struct Status: ParsableCommand {
   @Flag(name: .long, help: "Print one JSON object.")
   var json = false
 
-  @Option(name: .long, help: "Milliseconds to wait for the answer.")
-  var timeout = 2_000
+  @Option(name: .long, help: "Milliseconds to wait for the answer; without it 2000, or 700 if nothing listens.")
+  var timeout: Int?
 
   func run() throws {
     let address = choice.address()
-    guard let report = HubStatus.ask(address, timeoutMilliseconds: timeout) else {
-      fail(HubChoice.noAnswer(at: address, to: "status"), 69)
-    }
+    guard let report = ask(address) else { fail(choice.noAnswer(at: address, to: "status"), 69) }
     print(json ? report.text : Status.words(report))
+  }
+
+  /// A hub that is being started anew gets some time, a socket that is not there gets no more than that.
+  private func ask(_ address: HubAddress) -> JSON? {
+    if let timeout { return HubStatus.ask(address, timeoutMilliseconds: timeout) }
+    if let report = HubStatus.ask(address, timeoutMilliseconds: 700) { return report }
+    return address.isCertainlyAbsent ? nil : HubStatus.ask(address, timeoutMilliseconds: 1_300)
   }
 
   private static func words(_ report: JSON) -> String {

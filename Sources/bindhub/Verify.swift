@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingHub
+import BindingTerminal
 import BindingWire
 import Foundation
 
@@ -39,11 +40,16 @@ struct VerifyReplicas: ParsableCommand {
 
   func run() throws {
     let address = choice.address()
+    if address.isCertainlyAbsent {
+      // It may be on its way back.
+      Thread.sleep(forTimeInterval: 0.5)
+      if address.isCertainlyAbsent { fail(choice.noAnswer(at: address, to: "verify"), 69) }
+    }
     let findings: [HubVerification.Finding]
     do throws(HubVerification.Failure) {
       findings = try HubVerification.ask(address, names: names, timeoutMilliseconds: timeout)
     } catch {
-      fail(error.words(address), error.exitCode)
+      fail(error.words(address, choice), error.exitCode)
     }
     for finding in findings { print(json ? finding.json.text : finding.words) }
     if findings.isEmpty, !names.isEmpty { fail("The hub has no such model.", 1) }
@@ -57,9 +63,9 @@ struct VerifyReplicas: ParsableCommand {
 }
 
 extension HubVerification.Failure {
-  func words(_ address: HubAddress) -> String {
+  func words(_ address: HubAddress, _ choice: HubChoice) -> String {
     switch self {
-    case .noHub: HubChoice.noAnswer(at: address, to: "verify")
+    case .noHub: choice.noAnswer(at: address, to: "verify")
     case .hubTooOld: "The hub at \(address) cannot be asked this: start it anew with this version of bindhub."
     case .refused(let text): "The hub refuses: \(text). Try again when they are done."
     case .restarted: "The hub was started anew meanwhile. Ask again."

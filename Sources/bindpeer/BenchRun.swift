@@ -74,7 +74,7 @@ final class BenchRun: Sendable {
       let peer = try common.makePeer("\(common.name)-\(number)", addresses)
       // The first tells whether there is a hub at all.
       if number == 1 {
-        guard await peer.whenLive(within: common.timeout.duration) else { throw common.noHub(peer) }
+        guard await common.isLive(peer) else { throw common.noHub(peer) }
       }
       watchers.append(Watcher(peer: peer, model: try peer.model(model)))
     }

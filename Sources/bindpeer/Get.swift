@@ -1,5 +1,6 @@
 import ArgumentParser
 import BindingPeer
+import BindingTerminal
 
 /// Prints values.
 struct Get: AsyncParsableCommand {
@@ -21,37 +22,50 @@ struct Get: AsyncParsableCommand {
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)
     if ephemeral { models = try await reader.ephemeral(of: models) }
-    for (address, model) in models { try show(model, address) }
+    var missing = false
+    for (address, model) in models {
+      guard let complaint = show(model, address) else { continue }
+      // What is there is printed all the same.
+      Terminal.complain(complaint)
+      if address.field == nil, let near = await reader.nearestModel(to: model.modelID) {
+        Terminal.complain("Did you mean \(near)?")
+      }
+      missing = true
+    }
     await peer.close(flush: .zero)
+    if missing { Terminal.leave(.no) }
   }
 
-  private func show(_ model: SharedModel, _ address: Address) throws {
+  /// Prints what is there.
+  /// - Returns: what is not.
+  private func show(_ model: SharedModel, _ address: Address) -> String? {
     let values = model.values
     if let field = address.field {
       if !ephemeral, model.modelDescription.fields[field]?.isEphemeral == true {
-        throw Failure(
-          .no, "\(address.description) is ephemeral. Read it:  bindpeer get \(address.description) --ephemeral")
+        return "\(address.description) is ephemeral. Read it:  bindpeer get \(address.description) --ephemeral"
       }
-      guard let value = values[field] else { throw missing(field, model, values) }
-      return show(model, [(field, value)])
+      guard let value = values[field] else { return missing(field, model, values) }
+      show(model, [(field, value)])
+      return nil
     }
     let fields = values.filter { !$0.key.hasPrefix("@") }.sorted { $0.key < $1.key }
-    if fields.isEmpty, !address.isPrefix { throw Failure(.no, "\(address.model) holds nothing.") }
+    if fields.isEmpty, !address.isPrefix { return "\(address.model) holds nothing." }
     show(model, fields.map { ($0.key, $0.value) })
+    return nil
   }
 
-  private func show(_ model: SharedModel, _ fields: [(String, FieldValue)]) {
-    if raw, fields.count == 1, let json = try? fields[0].1.json {
-      if case .string(let text) = json { Terminal.say(text) } else { Terminal.say(json) }
-      return
+  private func show(_ model: SharedModel, _ fields: [(field: String, value: FieldValue)]) {
+    if raw, fields.count == 1 {
+      if case .string(let text)? = try? fields[0].value.json { return Terminal.say(text) }
+      return StandardStreams.say(bytes: fields[0].value.bytes)
     }
     if common.json {
-      var members: [JSON.Member] = [
-        .init("model", .string(model.modelID)), .init("version", .integer(Int64(clamping: model.version.version))),
-      ]
-      members.append(.init("values", .object(fields.map { .init($0.0, (try? $0.1.json) ?? .null) })))
-      if meta { members.append(.init("meta", .object(fields.map { .init($0.0, metaJSON(model, $0.0)) }))) }
-      return Terminal.say(.object(members))
+      var line = JSONLine()
+      line.add("model", .string(model.modelID))
+      line.add("version", .integer(Int64(clamping: model.version.version)))
+      line.add("values", values: fields.map { ($0, $1) })
+      if meta { line.add("meta", .object(fields.map { .init($0.field, metaJSON(model, $0.field)) })) }
+      return line.say()
     }
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
@@ -74,9 +88,9 @@ struct Get: AsyncParsableCommand {
     ])
   }
 
-  private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> Failure {
-    let hint = nearest(to: field, among: values.keys).map { " Did you mean \(model.id).\($0)?" } ?? ""
-    return Failure(.no, "\(model.id) has no field \(field).\(hint)")
+  private func missing(_ field: String, _ model: SharedModel, _ values: [String: FieldValue]) -> String {
+    let hint = nearest(to: field, among: values.keys).map { " Did you mean \(model.modelID).\($0)?" } ?? ""
+    return "\(model.modelID) has no field \(field).\(hint)"
   }
 }
 
@@ -111,6 +125,12 @@ struct ModelReader {
       guard await line.whenCurrent(within: timeout.duration) else { throw late("what is ephemeral in \(line.id)") }
     }
     return lines
+  }
+
+  /// The model there is whose name is nearest, for a name under which there is nothing.
+  func nearestModel(to id: String) async -> String? {
+    guard let models = await peer.list("", within: timeout.duration) else { return nil }
+    return nearest(to: id, among: models.lazy.filter { $0.fields > 0 }.map(\.id))
   }
 
   private func late(_ what: String) -> Failure {

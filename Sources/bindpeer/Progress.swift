@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 import Foundation
 
 /// How far a piece of work has come: a line on standard error that is written over, once it takes longer than a second,
@@ -32,7 +33,7 @@ struct Progress: Sendable {
     guard isDue else { return }
     let full = Int(min(max(part, 0), 1) * Double(Progress.width))
     let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Progress.width - full)
-    FileHandle.standardError.write(Data("\r\(name)  \(bar)  \(words())\u{1B}[K".utf8))
+    StandardStreams.show("\r\(name)  \(bar)  \(words())\u{1B}[K")
   }
 
   /// Takes the line away.
@@ -41,6 +42,6 @@ struct Progress: Sendable {
       defer { shown.isThere = false }
       return shown.isThere
     }
-    if wasThere { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    if wasThere { StandardStreams.show("\r\u{1B}[K") }
   }
 }

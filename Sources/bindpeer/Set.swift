@@ -1,10 +1,18 @@
 import ArgumentParser
 import BindingPeer
-import Dispatch
+import BindingTerminal
 
 /// Writes fields: several of one model as one commit.
 struct Set: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Write fields. Assignments to one model are one commit.")
+  static let configuration = CommandConfiguration(
+    abstract: "Write fields. Assignments to one model are one commit.",
+    discussion: """
+      Models are written one after the other, in the order in which they are named first, once all values are known to
+      fit what is described. Where one is refused, what was committed before it is told.
+
+      A field that the model's description does not name is free, and is written; if its name is near one that is
+      described, that is said.
+      """)
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL.FIELD=VALUE, FIELD:=JSON, FIELD=@FILE, FIELD=-, FIELD+=NUMBER or FIELD!")
@@ -15,6 +23,14 @@ struct Set: AsyncParsableCommand {
   var asDefault = false
   @Flag(name: .customLong("no-wait"), help: "Return when the write has left, without its outcome.")
   var noWait = false
+  @Flag(name: .customLong("text"), help: "Take each VALUE as text, whatever it looks like.")
+  var asText = false
+  @Flag(name: .customLong("bytes"), help: "Send what FIELD=@FILE and FIELD=- hold as bytes: {\"$bytes\":\"<base64>\"}.")
+  var asBytes = false
+
+  mutating func validate() throws {
+    if asText, asBytes { throw ValidationError("--text and --bytes are two ways to read a value: leave out one") }
+  }
 
   mutating func run() async throws {
     let all = try assignments.map { text throws(Failure) in try Assignment(text) }
@@ -25,9 +41,34 @@ struct Set: AsyncParsableCommand {
       guard let path = common.outboxPath, !peer.status.isStopped else { throw common.noHub(peer) }
       throw try await keep(all, order, in: path, of: peer)
     }
-    for id in order { try await write(all.filter { $0.model == id }, to: id, of: peer) }
+    let models = try await ModelReader(peer: peer, timeout: common.timeout).read(
+      order.map { id throws(Failure) in try Address(id) }
+    ).map(\.1)
+    // All are looked at before the first is written.
+    var writes: [(model: SharedModel, proposal: Proposal)] = []
+    for model in models { writes.append((model, try proposal(all.filter { $0.model == model.id }, to: model))) }
+    var done: [String] = []
+    for (index, (model, proposal)) in writes.enumerated() {
+      do {
+        try await WriteReport(common: common, model: model).send(proposal, noWait: noWait)
+        done.append(model.id)
+      } catch let failure as Failure where writes.count > 1 {
+        let left = writes[(index + 1)...].map(\.model.id)
+        throw Failure(failure.code, failure.text + Set.halfDone(done: done, left: left, noWait: noWait))
+      }
+    }
     await peer.close(flush: .zero)
   }
+
+  /// What became of the other models when one was not written.
+  static func halfDone(done: [String], left: [String], noWait: Bool) -> String {
+    var words = ""
+    if !done.isEmpty { words += "\n\(noWait ? "Sent" : "Done") before that: \(done.joined(separator: ", "))." }
+    if !left.isEmpty { words += "\nNot written: \(left.joined(separator: ", "))." }
+    return words
+  }
+
+  private var reading: Assignment.Reading { asText ? .text : asBytes ? .bytes : .usual }
 
   /// Without a hub: leaves the writes in the outbox for the next run.
   private func keep(_ all: [Assignment], _ order: [String], in path: String, of peer: Peer) async throws -> Failure {
@@ -39,7 +80,7 @@ struct Set: AsyncParsableCommand {
       let model = try peer.model(id)
       var proposal = Proposal(operations: [])
       for assignment in all where assignment.model == id {
-        var operation = try assignment.operation(declared: nil, shown: nil)
+        var operation = try assignment.operation(declared: nil, shown: nil, as: reading)
         if asDefault, operation.verb == .set { operation.verb = .whenUnset }
         proposal.operations.append(operation)
       }
@@ -55,150 +96,22 @@ struct Set: AsyncParsableCommand {
       """)
   }
 
-  private func write(_ assignments: [Assignment], to id: String, of peer: Peer) async throws {
-    let model = try await ModelReader(peer: peer, timeout: common.timeout).read([Address(id)])[0].1
+  private func proposal(_ assignments: [Assignment], to model: SharedModel) throws(Failure) -> Proposal {
     let declared = model.modelDescription.fields
     var proposal = Proposal(operations: [])
     for assignment in assignments {
-      var operation = try assignment.operation(declared: declared[assignment.field], shown: model[assignment.field])
+      var operation = try assignment.operation(
+        declared: declared[assignment.field], shown: model[assignment.field], as: reading)
       if asDefault, operation.verb == .set { operation.verb = .whenUnset }
       proposal.operations.append(operation)
       if let ifVersion {
         proposal.conditions.append(Condition(field: assignment.field, epoch: model.version.epoch, version: ifVersion))
       }
-    }
-    try await WriteReport(common: common, model: model).send(proposal, noWait: noWait)
-  }
-}
-
-/// Sends a write and tells what became of it, in words or JSON, with the exit code that goes with it.
-struct WriteReport {
-  let common: CommonOptions
-  let model: SharedModel
-
-  func send(_ proposal: Proposal, noWait: Bool = false) async throws {
-    let before = model.values
-    let version = model.version.version
-    let begin = DispatchTime.now().uptimeNanoseconds
-    let write: PendingWrite
-    do {
-      write = try model.write(proposal)
-    } catch {
-      throw Failure(.doesNotFit, "\(error)")
-    }
-    if noWait {
-      let id = model.id
-      let fields = proposal.operations.map(\.field)
-      guard await model.whenSent(fields, within: common.timeout.duration) else {
-        throw Failure(.timedOut, "The write to \(id) has not left within \(common.timeout.milliseconds) ms.")
+      let address = try Address("\(model.id).\(assignment.field)")
+      if let hint = FieldHint(of: address, in: model, values: model.values) {
+        Terminal.complain("\(hint.words) Writing it all the same; to undo:  bindpeer rm \(address.description)")
       }
-      return
     }
-    guard let outcome = await write.outcome(within: common.timeout.duration) else {
-      throw Failure(
-        .timedOut,
-        "No answer within \(common.timeout.milliseconds) ms\(model.status.delay). The write may still be committed. "
-          + (common.outboxPath.map { "It stays in \($0); the next bindpeer with it sends it again. " } ?? "")
-          + "Look:  bindpeer get \(model.id)"
-      )
-    }
-    let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
-    try tell(outcome, proposal, current: write.current, before: before, version: version, milliseconds)
-  }
-
-  private func tell(
-    _ outcome: Outcome, _ proposal: Proposal, current: [String: FieldValue], before: [String: FieldValue],
-    version: Version, _ milliseconds: Double
-  ) throws {
-    if common.json { Terminal.say(outcome.json(model: model.id, current: current, milliseconds: milliseconds)) }
-    switch outcome {
-    case .committed(_, let new):
-      guard !common.json else { return }
-      Terminal.say("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
-      let after = model.values
-      for operation in proposal.operations where operation.verb != .clear {
-        let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
-        Terminal.say("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
-      }
-    case .kept:
-      if !common.json { Terminal.say("\(model.id)  nothing to do") }
-    case .conflict(let conflict):
-      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
-      let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after \($0.version)" } ?? ""
-      throw Failure(
-        .conflict,
-        """
-        refused: \(model.id).\(conflict.field) changed at \(conflict.version)\(since): \(value) by \
-        \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
-        Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
-        """)
-    case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
-    case .superseded, .expired, .unknown: throw Failure(.conflict, outcome.explanation(of: model.id))
-    }
-  }
-
-  private func age(_ milliseconds: UInt64) -> String {
-    milliseconds < 1_000
-      ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
-  }
-}
-
-extension ModelStatus {
-  /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and nothing speaks against it.
-  var delay: String {
-    if let waiting { return ": the hub puts it off (\(waiting))" }
-    if let staleSince {
-      let seconds = staleSince.duration(to: .now).components.seconds
-      return ": the hub was last heard \(seconds == 0 ? "less than a second" : "\(seconds) s") ago"
-    }
-    return ""
-  }
-}
-
-extension Outcome {
-  /// The outcome for scripts; the names are pinned by a test.
-  func json(model: String, current: [String: FieldValue], milliseconds: Double) -> JSON {
-    var members: [JSON.Member] = [.init("model", .string(model))]
-    switch self {
-    case .committed(_, let version):
-      members += [.init("outcome", .string("committed")), .init("version", .integer(Int64(clamping: version)))]
-    case .kept: members.append(.init("outcome", .string("kept")))
-    case .refused(let refusal):
-      members += [
-        .init("outcome", .string("refused")), .init("code", .string("\(refusal.code)")),
-        .init("text", .string(refusal.text)),
-        .init(
-          "current", .object(current.sorted { $0.key < $1.key }.map { .init($0.key, (try? $0.value.json) ?? .null) })),
-      ]
-    case .conflict(let conflict):
-      members += [
-        .init("outcome", .string("conflict")), .init("field", .string(conflict.field)),
-        .init("version", .integer(Int64(clamping: conflict.version))),
-        .init("value", (try? conflict.value?.json) ?? .null),
-        .init("origin", .string(conflict.origin.fullName)),
-      ]
-    case .superseded: members.append(.init("outcome", .string("superseded")))
-    case .expired: members.append(.init("outcome", .string("expired")))
-    case .unknown(let why): members += [.init("outcome", .string("unknown")), .init("text", .string(why))]
-    }
-    members.append(.init("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000)))
-    return .object(members)
-  }
-}
-
-extension Refusal {
-  /// What was refused and why; with what a field takes, where to look it up.
-  func report(on model: String) -> String {
-    // Words about a value name its model and field themselves.
-    let words = text.hasPrefix("\(model).") ? "refused: \(text)" : "refused: \(model): \(text)"
-    return code == .doesNotFit ? "\(words)\nWhat it takes: bindpeer describe \(model)" : words
-  }
-}
-
-extension Double {
-  func formatted(places: Int) -> String {
-    var factor = 1.0
-    for _ in 0..<places { factor *= 10 }
-    return "\((self * factor).rounded() / factor)"
+    return proposal
   }
 }

@@ -1,4 +1,5 @@
 import BindingPeer
+import BindingTerminal
 import Foundation
 import Logging
 
@@ -37,17 +38,16 @@ enum Terminal {
   /// Whether standard output is a terminal that wants colour.
   static let isColoured = isatty(1) == 1 && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
 
-  static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
-
-  static func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  /// An empty variable is as good as none.
+  static func environment(_ name: String) -> String? {
+    ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  static func say(_ json: JSON) { say(json.text) }
+  static func say(_ line: String) { StandardStreams.say(line) }
 
-  static func complain(_ line: String) {
-    FileHandle.standardError.write(Data((line + "\n").utf8))
-  }
+  static func say(_ json: JSON) { StandardStreams.say(bytes: json.bytes) }
+
+  static func complain(_ line: String) { StandardStreams.complain(line) }
 
   static func leave(_ code: Failure.Code) -> Never { exit(code.rawValue) }
 
@@ -66,35 +66,6 @@ enum Terminal {
 
   /// A value as a person reads it on a line: no control characters, no direction marks, and not without end.
   static func readable(_ value: FieldValue?, limit: Int = 200) -> String {
-    guard let value else { return "none" }
-    var text = ""
-    for scalar in value.description.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-        text += "\\u{" + String(scalar.value, radix: 16) + "}"
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text.count > limit ? text.prefix(limit) + "… (\(text.count) characters)" : text
+    value.map { excerpt($0.description, limit: limit) } ?? "none"
   }
-}
-
-/// The nearest of `names` to a misspelt one, if it is near at all.
-func nearest(to name: String, among names: some Sequence<String>) -> String? {
-  func distance(_ left: [Character], _ right: [Character]) -> Int {
-    var row = Array(0...right.count)
-    for (i, a) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, b) in right.enumerated() {
-        let substituted = diagonal + (a == b ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
-      }
-    }
-    return row[right.count]
-  }
-  let letters = Array(name.lowercased())
-  let best = names.map { ($0, distance(letters, Array($0.lowercased()))) }.min { $0.1 < $1.1 }
-  return best.flatMap { $0.1 <= max(1, letters.count / 3) ? $0.0 : nil }
 }

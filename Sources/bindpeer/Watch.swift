@@ -1,11 +1,17 @@
 import ArgumentParser
 import BindingPeer
+import BindingTerminal
 import Dispatch
 import Foundation
 
 /// Prints changes as they come.
 struct Watch: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Print each change as it comes, until interrupted.")
+  static let configuration = CommandConfiguration(
+    abstract: "Print each change as it comes, until interrupted.",
+    discussion: """
+      --for is how long to watch, and ends it well. --timeout, without --for, is a limit of it all: the hub must have
+      answered by then (69), and the changes that --count asks for must have come (75).
+      """)
 
   @OptionGroup var common: CommonOptions
   @Argument(help: "MODEL, MODEL.FIELD or PREFIX/; without any, everything.")
@@ -23,7 +29,8 @@ struct Watch: AsyncParsableCommand {
   mutating func run() async throws {
     let asked = try addresses.map { text throws(Failure) in try Address(text) }
     let pace = try pacing.pace()
-    let peer = waitsForHub ? try common.makePeer() : try await common.connect()
+    let limit = span == nil ? common.limit.map { DispatchTime.now() + .milliseconds(Int($0.milliseconds)) } : nil
+    let peer = waitsForHub ? try common.makePeer() : try await common.connect(patiently: true)
     let (ended, end) = AsyncStream<Void>.makeStream()
     let ephemeral = ephemeral
     let printer = WatchPrinter(json: common.json, count: count, pace: pace) { end.finish() }
@@ -39,11 +46,22 @@ struct Watch: AsyncParsableCommand {
         printer.follow(ephemeral ? model.ephemeral : model, field: address.field, fromNow: false)
       }
     }
-    printer.keep(peer.observeStatus { status in printer.link(status) })
-    if let span {
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(span.milliseconds))) { end.finish() }
+    printer.keep(
+      peer.observeStatus { status in
+        printer.link(status)
+        if status.isStopped { end.finish() }
+      })
+    if let limit = limit ?? span.map({ .now() + .milliseconds(Int($0.milliseconds)) }) {
+      DispatchQueue.global().asyncAfter(deadline: limit) { end.finish() }
     }
     for await _ in ended {}
+    if case .stopped(let reason) = peer.status.phase { throw reason.failure }
+    if let limit = common.limit, span == nil {
+      if peer.status.epoch == nil { throw common.noHub(peer) }
+      if let missing = printer.missing, missing > 0 {
+        throw Failure(.timedOut, "\(missing) of \(count ?? 0) changes did not come within \(limit.milliseconds) ms.")
+      }
+    }
     await peer.close(flush: .zero)
   }
 }
@@ -76,165 +94,5 @@ struct WatchPace: ParsableArguments {
       throw Failure(.usage, "--deadband \(deadband) is no width: write a number from 0 up, as 0.1")
     }
     return .latest(every: interval.duration, deadband: width)
-  }
-}
-
-/// What `watch` prints, in the order in which it comes, by whatever thread.
-final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is touched only while `lock` is held
-  private let lock = NSLock()
-  private let json: Bool
-  private var left: Int?
-  private let end: @Sendable () -> Void
-  private var kept: [any Sendable] = []
-  private var isDown = false
-  /// Models whose beginning was shown.
-  private var begun: Swift.Set<String> = []
-  private let pace: Pace<ModelChange>?
-  /// Where each model was when its last commit, or what was caught up with, was here.
-  private var reached: [String: (epoch: Epoch, version: Version)] = [:]
-  /// Commits of each model in changes of which nothing was to be printed.
-  private var unprinted: [String: Int] = [:]
-
-  init(json: Bool, count: Int?, pace: Pace<ModelChange>? = nil, end: @escaping @Sendable () -> Void) {
-    self.json = json
-    self.pace = pace
-    left = count
-    self.end = end
-  }
-
-  func keep(_ thing: any Sendable) {
-    lock.lock()
-    kept.append(thing)
-    lock.unlock()
-  }
-
-  func follow(_ model: SharedModel, field: String?, fromNow: Bool) {
-    if let pace {
-      keep(model.observe(pace) { [weak self, id = model.id] change in self?.print(change, of: id, field) })
-    } else {
-      keep(model.observe { [weak self] reveal, missed in self?.print(reveal, missed: missed, of: field) })
-    }
-    keep(model)
-  }
-
-  func link(_ status: PeerStatus) {
-    if case .stopped = status.phase { return }
-    lock.lock()
-    defer { lock.unlock() }
-    if status.isLive, isDown {
-      isDown = false
-      Terminal.complain("! the hub is back")
-    } else if !status.isLive, !isDown, status.epoch != nil {
-      isDown = true
-      Terminal.complain("! the hub does not answer; waiting")
-    }
-  }
-
-  private func print(_ reveal: Reveal, missed: UInt64, of field: String?) {
-    lock.lock()
-    defer { lock.unlock() }
-    guard left != 0 else { return }
-    if missed > 0 { Terminal.complain("! \(missed) changes of \(reveal.model) came faster than they could be printed") }
-    let isBeginning = begun.insert(reveal.model).inserted
-    switch reveal.cause {
-    case .snapshot, .delta:
-      // Commits that came with it are in the values that are told already.
-      if caughtUp(reveal, of: field), !isBeginning { countDown() }
-      reached[reveal.model] = (reveal.epoch, reveal.version)
-    case .commits, .detached, .outcome, .local:
-      for commit in reveal.commits {
-        show(commit, reveal, of: field, folded: folded(before: commit.version, reveal))
-        reached[reveal.model] = (reveal.epoch, commit.version)
-      }
-    }
-  }
-
-  /// Commits just before a version that never came here one by one.
-  private func folded(before version: Version, _ reveal: Reveal) -> Int {
-    guard let last = reached[reveal.model], last.epoch == reveal.epoch, last.version > 0 else { return 0 }
-    return Int(clamping: version - min(version, last.version + 1))
-  }
-
-  private func print(_ change: ModelChange, of model: String, _ field: String?) {
-    lock.lock()
-    defer { lock.unlock() }
-    guard left != 0 else { return }
-    let news = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
-    let commits = change.folded + 1 + unprinted[model, default: 0]
-    guard !news.isEmpty else {
-      unprinted[model] = change.isBeginning ? 0 : commits
-      return
-    }
-    unprinted[model] = 0
-    let sorted = news.sorted { $0.key < $1.key }
-    if json {
-      Terminal.say(
-        .object([
-          .init("model", .string(model)), .init("epoch", .string(String(change.epoch, radix: 16))),
-          .init("version", .integer(Int64(clamping: change.version))),
-          .init("folded", .integer(Int64(commits - 1))),
-          .init("changes", .object(sorted.map { .init($0.key, (try? $0.value?.json) ?? .null) })),
-        ]))
-    } else {
-      let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
-      Terminal.say(
-        "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
-          + words.joined(separator: "  ") + Terminal.folded(commits - 1))
-    }
-    if !change.isBeginning { countDown() }
-  }
-
-  private func show(_ commit: CommitInfo, _ reveal: Reveal, of field: String?, folded: Int) {
-    let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
-    guard !changes.isEmpty, left != 0 else { return }
-    let origin = commit.origin.fullName
-    if json {
-      Terminal.say(
-        .object([
-          .init("model", .string(reveal.model)), .init("epoch", .string(String(reveal.epoch, radix: 16))),
-          .init("version", .integer(Int64(clamping: commit.version))), .init("origin", .string(origin)),
-          .init("time", .integer(Int64(clamping: commit.time))), .init("folded", .integer(Int64(folded))),
-          .init("changes", .object(changes.map { .init($0.field, (try? $0.value?.json) ?? .null) })),
-        ]))
-    } else {
-      let words = changes.map { change in
-        let old =
-          reveal.commits.count == 1
-          ? reveal.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
-        return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
-      }
-      Terminal.say(
-        "\(Terminal.clock(commit.time))  \(reveal.model)  \(commit.version)  \(words.joined(separator: "  "))"
-          + Terminal.folded(folded) + "        " + Terminal.dim(origin))
-    }
-    countDown()
-  }
-
-  /// What was caught up with is told as it stands now: single commits of the time between are folded.
-  /// - Returns: whether anything had changed.
-  private func caughtUp(_ reveal: Reveal, of field: String?) -> Bool {
-    let changes = reveal.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
-    let form = if case .delta = reveal.cause { "delta" } else { "snapshot" }
-    if json {
-      Terminal.say(
-        .object([
-          .init("model", .string(reveal.model)), .init("epoch", .string(String(reveal.epoch, radix: 16))),
-          .init("version", .integer(Int64(clamping: reveal.version))), .init("caughtUp", .string(form)),
-          .init("folded", .integer(Int64(clamping: reveal.folded))),
-          .init("changes", .object(changes.map { .init($0.field, (try? $0.new?.json) ?? .null) })),
-        ]))
-    } else {
-      let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
-      Terminal.say(
-        "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(reveal.model)  \(reveal.version)  "
-          + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
-    }
-    return !changes.isEmpty
-  }
-
-  private func countDown() {
-    guard let count = left else { return }
-    left = count - 1
-    if count == 1 { end() }
   }
 }

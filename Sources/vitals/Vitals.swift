@@ -1,4 +1,6 @@
+import ArgumentParser
 import BindingPeer
+import BindingTerminal
 import Foundation
 
 /// What this machine says of itself, shared as `vitals/<host>`: an example with real input. Whoever writes `interval`
@@ -13,14 +15,33 @@ struct MachineVitals: Model {
 }
 
 @main
-struct Vitals {
-  static func main() async throws {
+struct Vitals: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "vitals",
+    abstract: "Share what this machine says of itself as the model vitals/HOST, until interrupted.",
+    discussion: """
+      Other processes read and watch it, and change how often it speaks:
+        bindpeer watch vitals/
+        bindpeer set vitals/HOST.interval=0.2
+
+      BINDPEER_HUB names the hub; without it, it is this user's.
+      """)
+
+  static func main() async {
+    do {
+      try await perform()
+    } catch {
+      leave(error)
+    }
+  }
+
+  mutating func run() async throws {
     let peer = try Peer(name: "vitals")
     let host = ProcessInfo.processInfo.hostName.map {
       $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-"
     }
     let machine = try await peer.share(MachineVitals.self, id: "vitals/" + String(host), on: .direct)
-    FileHandle.standardOutput.write(Data("sharing \(machine.shared?.id ?? "")\n".utf8))
+    StandardStreams.say("sharing \(machine.shared?.id ?? "")")
     let (changes, news) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let token = machine.$interval.observe { _ in news.yield() }
     var waiting = changes.makeAsyncIterator()

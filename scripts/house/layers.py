@@ -27,11 +27,12 @@ ALLOWED = {
     "BindingStore": SYSTEM | {"BindingHub", "BindingWire", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingWire", "CPages", "Logging"},
     "BindingTestKit": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingWire"},
-    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingWeb", "BindingWire"},
+    "BindingTerminal": LIBC | {"ArgumentParser", "BindingWire"},
+    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingWire"},
     "bindsim": COMMAND_LINE | {"BindingTestKit"},
     "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "BindingTestKit", "BindingWire"},
-    "vitals": COMMAND_LINE | {"BindingPeer"},
-    "bindpeer": COMMAND_LINE | {"BindingPeer"},
+    "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
+    "bindpeer": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
 }
 # The pure machines: no socket, lock, clock or randomness, so nothing to import but the wire's values.
 PURE_FOLDERS = {

@@ -1,0 +1,156 @@
+import BindingPeer
+import BindingTerminal
+import Foundation
+
+/// One assignment of the command line, before the model's description is known.
+struct Assignment {
+  enum Source {
+    case text(String)
+    /// What a file or standard input holds, and how it was named.
+    case content([UInt8], of: String)
+    case json(String)
+    case add(String)
+    case toggle
+  }
+  /// How a VALUE is understood.
+  enum Reading {
+    /// As the declared type; without one JSON if it parses, else text.
+    case usual
+    case text
+    /// What files and standard input hold as bytes, all else as usual.
+    case bytes
+  }
+  let model: String
+  let field: String
+  let source: Source
+
+  init(_ text: String) throws(Failure) {
+    if text.hasSuffix("!"), !text.contains("=") {
+      try self.init(text.dropLast(), .toggle, in: text)
+      return
+    }
+    guard let equals = text.firstIndex(of: "=") else {
+      throw Failure(.usage, "'\(excerpt(text))' assigns nothing: write MODEL.FIELD=VALUE")
+    }
+    let value = String(text[text.index(after: equals)...])
+    let left = text[..<equals]
+    if left.hasSuffix(":") {
+      try self.init(left.dropLast(), .json(value), in: text)
+    } else if left.hasSuffix("+") {
+      try self.init(left.dropLast(), .add(value), in: text)
+    } else if value == "-" {
+      let content = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
+      try self.init(left, .content(content, of: "standard input"), in: text)
+    } else if value.hasPrefix("@") {
+      let path = String(value.dropFirst())
+      guard let data = FileManager.default.contents(atPath: path) else {
+        throw Failure(.usage, "'\(excerpt(text))': the file \(excerpt(path)) cannot be read")
+      }
+      try self.init(left, .content([UInt8](data), of: "the file \(excerpt(path))"), in: text)
+    } else {
+      try self.init(left, .text(value), in: text)
+    }
+  }
+
+  private init(_ place: Substring, _ source: Source, in text: String) throws(Failure) {
+    let address = try Address(String(place))
+    guard let field = address.field, !address.isPrefix else {
+      throw Failure(.usage, "'\(excerpt(text))' names no field: write MODEL.FIELD=VALUE")
+    }
+    model = address.model
+    self.field = field
+    self.source = source
+  }
+
+  /// Whether it can be proposed without knowing what the hub has.
+  var isBlind: Bool { if case .toggle = source { false } else { true } }
+
+  /// What to propose, given what is declared of the field and what it shows. JSON that was typed is sent byte for byte.
+  func operation(
+    declared: FieldDescription?, shown: FieldValue?, as reading: Reading = .usual
+  ) throws(Failure) -> FieldOperation {
+    switch source {
+    case .add(let text): return FieldOperation(.add, field, try summand(text))
+    case .toggle:
+      guard case .bool(let value)? = try? shown?.json ?? .bool(false) else {
+        throw Failure(.doesNotFit, "\(model).\(field)! toggles true and false; it is \(Terminal.readable(shown))")
+      }
+      return FieldOperation(.set, field, FieldValue(json: .bool(!value)))
+    case .json(let text):
+      let value: FieldValue
+      do throws(WireError) {
+        value = try FieldValue(text: text)
+      } catch {
+        throw Failure(.doesNotFit, "\(model).\(field):=\(excerpt(text)): that is no JSON: \(error.reason)")
+      }
+      return try checked(value, declared)
+    case .text(let text): return try checked(read(text, declared, reading), declared)
+    case .content(let bytes, let name):
+      if reading == .bytes { return try checked(FieldValue(json: .binary(bytes)), declared) }
+      guard bytes.withUnsafeBytes({ UTF8Check.isValid($0) }) else {
+        throw Failure(
+          .doesNotFit,
+          """
+          \(model).\(field): \(name) is no UTF-8 text, and a value is text.
+          Send it as bytes, that is as {"$bytes":"<base64>"}:  --bytes
+          """)
+      }
+      // A file's last line end is the editor's, not the value's.
+      let text = String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
+      return try checked(read(text, declared, reading), declared)
+    }
+  }
+
+  /// A number that the hub can add: as it was typed, if a double holds something near it.
+  private func summand(_ text: String) throws(Failure) -> FieldValue {
+    guard let value = try? FieldValue(text: text), let number = try? value.json, number.isNumber else {
+      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): only a number can be added")
+    }
+    let isZero = !text.prefix { $0 != "e" && $0 != "E" }.contains { ("1"..."9").contains($0) }
+    guard let double = number.double, double.isFinite, isZero == (double == 0) else {
+      throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): no double holds this")
+    }
+    return value
+  }
+
+  private func read(_ text: String, _ declared: FieldDescription?, _ reading: Reading) throws(Failure) -> FieldValue {
+    if reading == .text || declared?.type == .string { return FieldValue(json: .string(text)) }
+    if declared?.type == .boolean, let value = ["on": true, "yes": true, "off": false, "no": false][text.lowercased()] {
+      return FieldValue(json: .bool(value))
+    }
+    do throws(WireError) {
+      return try FieldValue(text: text)
+    } catch {
+      // What looks like JSON was meant so; as text it would be found out much later, by somebody else.
+      if let first = text.first(where: { !$0.isWhitespace }), ["\"", "[", "{"].contains(first) {
+        throw Failure(
+          .doesNotFit,
+          """
+          \(model).\(field)=\(excerpt(text)): that begins as JSON and is none: \(error.reason).
+          If it is text, say so:  --text        Nothing of it stays quoted by the shell:  '\(model).\(field):=JSON'
+          """)
+      }
+      if ["NaN", "Infinity", "-Infinity"].contains(text) {
+        throw Failure(
+          .doesNotFit,
+          """
+          \(model).\(field)=\(text): JSON has no such number.
+          Write '\(model).\(field):={"$float":"\(text)"}' for the number, '\(model).\(field):="\(text)"' for the text.
+          """)
+      }
+      return FieldValue(json: .string(text))
+    }
+  }
+
+  private func checked(_ value: FieldValue, _ declared: FieldDescription?) throws(Failure) -> FieldOperation {
+    if let json = try? value.json, let problem = declared?.problem(with: json) {
+      throw Failure(.doesNotFit, "\(model).\(field): \(problem)")
+    }
+    return FieldOperation(.set, field, value)
+  }
+}
+
+extension WireError {
+  /// What is wrong, and at which byte.
+  fileprivate var reason: String { "\(problem) (byte \(offset))" }
+}

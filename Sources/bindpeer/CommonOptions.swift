@@ -1,0 +1,137 @@
+import ArgumentParser
+import BindingPeer
+import BindingTerminal
+
+/// What every verb takes.
+struct CommonOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help: "The hub's address: ipc://PATH or tcp://HOST:PORT. Several, separated by commas, are tried in order.")
+  var hub: String?
+
+  @Flag(name: .long, help: "Print JSON, one object a line.")
+  var json = false
+
+  @Option(
+    name: .customLong("timeout"),
+    help: "How long to wait for the hub and its answers, as 500ms, 5s or 2m; without it 5s, or 1s if nothing listens.")
+  var limit: TimeSpan?
+
+  @Option(name: .long, help: "The name under which others see this peer.")
+  var name: String = "shell"
+
+  @Option(
+    name: .long,
+    help: "Keep what is written in this file until it is decided, and send what an earlier run left there.")
+  var outbox: String?
+
+  /// How long to wait for the hub and its answers.
+  var timeout: TimeSpan { limit ?? TimeSpan(seconds: 5) }
+
+  /// The file that keeps what is written, if one was named.
+  var outboxPath: String? { outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
+
+  /// Joins the hub, or says that there is none.
+  /// - Parameter patiently: wait for it as long as for an answer, also where nothing listens.
+  func connect(patiently: Bool = false) async throws(Failure) -> Peer {
+    let peer = try makePeer()
+    guard await reachesHub(peer, patiently: patiently) else { throw noHub(peer) }
+    return peer
+  }
+
+  /// Waits for the hub. Where no time is named, nothing listens and nothing appears within a second, that is enough.
+  func isLive(_ peer: Peer, patiently: Bool = false) async -> Bool {
+    guard limit == nil, !patiently, let addresses = try? addresses() else {
+      return await peer.whenLive(within: timeout.duration)
+    }
+    // A hub that is being started anew is not there for a moment.
+    let grace = Duration.milliseconds(350)
+    if await peer.whenLive(within: grace) { return true }
+    let isAbsent = addresses.allSatisfy(\.isCertainlyAbsent)
+    if await peer.whenLive(within: grace) { return true }
+    if isAbsent, addresses.allSatisfy(\.isCertainlyAbsent) { return false }
+    return await peer.whenLive(within: timeout.duration - grace - grace)
+  }
+
+  /// Waits for the hub, and for the outcomes of what earlier runs left in the outbox; false without a hub.
+  func reachesHub(_ peer: Peer, patiently: Bool = false) async -> Bool {
+    let earlier = peer.restored
+    guard await isLive(peer, patiently: patiently) else { return false }
+    var sent = 0
+    for restored in earlier {
+      switch await restored.write.outcome(within: timeout.duration) {
+      case .committed, .kept, .superseded: sent += 1
+      case let outcome?: Terminal.complain("from the outbox: \(outcome.explanation(of: restored.model))")
+      case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; it stays there")
+      }
+    }
+    if sent > 0 { Terminal.complain("from the outbox: \(sent) earlier write\(sent == 1 ? "" : "s") done") }
+    return true
+  }
+
+  func makePeer() throws(Failure) -> Peer {
+    let addresses = try addresses()
+    if let path = outboxPath { return try openOutbox(path, addresses) }
+    return try makePeer(name, addresses)
+  }
+
+  /// A peer without an outbox.
+  func makePeer(_ name: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
+    do throws(HubAddressError) {
+      return try Peer(name: name, hubs: addresses, log: Terminal.logger)
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+  }
+
+  /// Where to look for a hub, in order.
+  func addresses() throws(Failure) -> [HubAddress] {
+    do throws(HubAddressError) {
+      guard let hub else { return try HubAddress.fromEnvironment() }
+      var addresses: [HubAddress] = []
+      for part in hub.split(separator: ",") { addresses.append(try HubAddress(String(part))) }
+      return addresses
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+  }
+
+  func openOutbox(_ path: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
+    do {
+      return try Peer(name: name, hubs: addresses, outbox: .file(path), log: Terminal.logger)
+    } catch {
+      throw Failure(.cannotCreate, "\(error)")
+    }
+  }
+
+  func noHub(_ peer: Peer) -> Failure {
+    if case .stopped(let reason) = peer.status.phase {
+      return reason.failure
+    }
+    let named = hub ?? Terminal.environment("BINDPEER_HUB")
+    // A hub looks for its address in the same variable, and has the same default.
+    let start = hub.map { $0.contains(",") ? "bindhub serve" : "bindhub serve --listen \($0)" } ?? "bindhub serve"
+    return Failure(
+      .noHub,
+      """
+      No hub answers at \(named.map { excerpt($0) } ?? "\(HubAddress.userDefault) (this user's default)").
+      Start one:  \(start)        Or name one:  bindpeer --hub tcp://host:7877 …
+      """)
+  }
+}
+
+extension StopReason {
+  var failure: Failure {
+    if case .otherProtocol = self { Failure(.otherProtocol, words) } else { Failure(.conflict, words) }
+  }
+
+  /// Why the hub has ended a session for good, and what to do.
+  var words: String {
+    switch self {
+    case .fenced: "The hub ended this session: another peer goes on with this one's identity."
+    case .notYours: "The hub ended this session: it knows this peer's tag with another secret. Start again."
+    case .otherProtocol(let text): "The hub speaks another protocol: \(text)"
+    case .closed: "This peer was closed."
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import BindingPeer
+import BindingTerminal
+
+/// One object of `--json`, on one line. Stored values stand in it byte for byte, as the hub has them: a number keeps
+/// all its digits.
+struct JSONLine {
+  private var bytes = [UInt8(ascii: "{")]
+
+  mutating func add(_ name: String, _ value: JSON) { add(name, bytes: value.bytes) }
+
+  /// Null for no value.
+  mutating func add(_ name: String, _ value: FieldValue?) { add(name, bytes: JSONLine.bytes(of: value)) }
+
+  /// An object of values by their fields.
+  mutating func add(_ name: String, values: [(field: String, value: FieldValue?)]) {
+    var inner = JSONLine()
+    for (field, value) in values { inner.add(field, value) }
+    add(name, bytes: inner.whole)
+  }
+
+  private mutating func add(_ name: String, bytes value: [UInt8]) {
+    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+    bytes += JSON.string(name).bytes + [UInt8(ascii: ":")] + value
+  }
+
+  private var whole: [UInt8] { bytes + [UInt8(ascii: "}")] }
+
+  var text: String { String(decoding: whole, as: UTF8.self) }
+
+  func say() { StandardStreams.say(bytes: whole) }
+
+  /// Between the parts of JSON a line may end; here that is a space.
+  private static func bytes(of value: FieldValue?) -> [UInt8] {
+    guard let value, value.isValid else { return JSON.null.bytes }
+    return value.bytes.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+  }
+}

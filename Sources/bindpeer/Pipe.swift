@@ -1,0 +1,193 @@
+import ArgumentParser
+import BindingPeer
+import BindingTerminal
+import Dispatch
+
+/// Standard input to fields, changes to standard output, as JSON lines.
+struct Pipe: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write each line of standard input, a JSON object of fields, as one commit; print each change as one.",
+    discussion: """
+      Values are sent as they stand in the line; null deletes a field. --timeout is how long to wait at the end of the
+      input for the outcomes. It ends with 0 only if every line took effect or gave way to a later one; otherwise it
+      names the lines: 65 one is no such object or does not fit, 75 it is not known what became of one, 3 one was
+      refused, or the hub ended the session.
+      """)
+
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "MODEL")
+  var model: String
+  @Flag(help: "Write ephemeral fields: they are there as long as this runs. @me is what others hear of this peer.")
+  var ephemeral = false
+  @Flag(name: .customLong("keep-going"), help: "Go on after a line that is no JSON object, or does not fit.")
+  var keepsGoing = false
+
+  mutating func run() async throws {
+    let address = try Address(model)
+    guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "pipe takes a model") }
+    let peer = try await common.connect(patiently: true)
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    var models = try await reader.read([address])
+    if ephemeral { models = try await reader.ephemeral(of: models) }
+    let shared = models[0].1
+    let printer = WatchPrinter(json: true, count: nil) {}
+    printer.follow(shared, field: nil, fromNow: true)
+    let lines = Protected(PipedLines(model: shared.id))
+    let outbox = common.outboxPath
+    let watching = peer.observeStatus { status in
+      guard case .stopped(let reason) = status.phase, reason != .closed else { return }
+      // Not here: the writes are told their outcomes after this.
+      DispatchQueue.global().async {
+        // Nothing more can be written, so whoever writes into this need not be waited for.
+        guard let failure = lines.withLock({ $0.end(stopped: reason, outbox: outbox) }) else { return }
+        Terminal.complain(failure.text)
+        Terminal.leave(failure.code)
+      }
+    }
+    var input = LineReader()
+    while let line = input.next() {
+      let isGood = lines.withLock { lines in
+        lines.write(line, to: shared)
+        lines.report()
+        return lines.bad.isEmpty
+      }
+      if !isGood, !keepsGoing { break }
+    }
+    let limit = ContinuousClock.now + common.timeout.duration
+    for write in lines.withLock({ $0.open }) { _ = await write.outcome(within: max(.zero, limit - .now)) }
+    let phase = peer.status.phase
+    guard
+      let failure = lines.withLock({ lines in
+        if case .stopped(let reason) = phase { return lines.end(stopped: reason, outbox: outbox).map(Failure?.some) }
+        return lines.end(after: common.timeout, outbox: outbox)
+      })
+    else {
+      // The hub has ended the session just now, and what is told of that ends the program.
+      while true { try await Task.sleep(for: .seconds(60)) }
+    }
+    let left = await peer.close(flush: .zero)
+    withExtendedLifetime(watching) {}
+    if let failure { throw failure }
+    if !left.isEmpty { throw Failure(.timedOut, "No outcome yet for \(excerpt(left.joined(separator: ", "))).") }
+  }
+}
+
+/// The lines of `pipe` and what became of them.
+struct PipedLines {
+  private let model: String
+  private(set) var count = 0
+  /// Those without an outcome, as they came.
+  private var sent: [(line: Int, write: PendingWrite)] = []
+  /// Lines that were no write, were refused, and those of which it is not known what became.
+  private(set) var bad: [Int] = []
+  private var refused: [Int] = []
+  private var unknown: [Int] = []
+  private var hasEnded = false
+
+  /// Writes that had no outcome when they were looked at last.
+  var open: [PendingWrite] { sent.map(\.write) }
+
+  init(model: String) { self.model = model }
+
+  mutating func write(_ line: [UInt8], to shared: SharedModel) {
+    count += 1
+    guard line.count <= LineReader.longestLine else {
+      return reject("line \(count) has more than \(LineReader.longestLine) bytes")
+    }
+    guard let members = JSON.members(ofText: line) else {
+      let hint =
+        line.withUnsafeBytes { UTF8Check.isValid($0) }
+        ? "" : "\nIt is no UTF-8. Bytes stand in JSON as {\"$bytes\":\"<base64>\"}."
+      let text = excerpt(String(decoding: line.prefix(1_000), as: UTF8.self), limit: 80)
+      return reject("line \(count) is no JSON object of fields: \(text)\(hint)")
+    }
+    let operations = members.map { name, value in
+      value.bytes.elementsEqual(JSON.null.bytes) ? FieldOperation(.delete, name) : FieldOperation(.set, name, value)
+    }
+    do throws(WriteError) {
+      sent.append((count, try shared.write(Proposal(operations: operations))))
+    } catch .stopped {
+      unknown.append(count)
+    } catch {
+      reject("line \(count): \(error)")
+    }
+  }
+
+  private mutating func reject(_ words: String) {
+    Terminal.complain(words)
+    bad.append(count)
+  }
+
+  /// Tells the outcomes that are known by now, unless they are good.
+  mutating func report() {
+    let known = sent.prefix { $0.write.outcomeSoFar != nil }
+    sent.removeFirst(known.count)
+    for (line, write) in known {
+      switch write.outcomeSoFar {
+      case .committed, .kept, .superseded, nil: continue
+      case .refused(let refusal): Terminal.complain("line \(line): \(refusal.report(on: model))")
+      case .unknown(let why):
+        Terminal.complain("line \(line): outcome unknown: \(why)")
+        unknown.append(line)
+        continue
+      case let outcome?: Terminal.complain("line \(line): \(outcome.explanation(of: model))")
+      }
+      refused.append(line)
+    }
+  }
+
+  /// How it ends once the input has: `.some(nil)` for well; nil if that was told already.
+  mutating func end(after timeout: TimeSpan, outbox: String?) -> Failure?? {
+    guard !hasEnded else { return nil }
+    hasEnded = true
+    report()
+    let late = sent.map(\.line)
+    var words: [String] = []
+    if !bad.isEmpty { words.append("No write: \(PipedLines.words(bad)).") }
+    if !refused.isEmpty { words.append("\(refused.count) of \(count) lines were refused.") }
+    if !unknown.isEmpty { words.append("It is not known what became of \(PipedLines.words(unknown)).") }
+    if !late.isEmpty {
+      words.append("No outcome within \(timeout.milliseconds) ms for \(PipedLines.words(late)). \(fate(outbox))")
+    }
+    guard !words.isEmpty else { return .some(nil) }
+    let code: Failure.Code = !bad.isEmpty ? .doesNotFit : unknown.isEmpty && late.isEmpty ? .conflict : .timedOut
+    return Failure(code, words.joined(separator: "\n"))
+  }
+
+  /// How it ends when the hub has ended the session for good; nil if an end was told already.
+  mutating func end(stopped reason: StopReason, outbox: String?) -> Failure? {
+    guard !hasEnded else { return nil }
+    hasEnded = true
+    // What had an outcome by then has it; the rest has none and gets none.
+    let left = sent.filter { $0.write.outcomeSoFar?.isUnknown ?? true }.map(\.line)
+    sent.removeAll { $0.write.outcomeSoFar?.isUnknown ?? true }
+    report()
+    let lines = unknown + left
+    if lines.isEmpty { return reason.failure }
+    return Failure(
+      .timedOut, "\(reason.words)\nIt is not known what became of \(PipedLines.words(lines)). \(fate(outbox))")
+  }
+
+  private func fate(_ outbox: String?) -> String {
+    outbox.map { "What is not decided stays in \($0)." } ?? "What was sent may still be committed."
+  }
+
+  /// `line 3`, `lines 3 to 5, 9`, and not without end.
+  static func words(_ lines: [Int]) -> String {
+    var ranges: [ClosedRange<Int>] = []
+    for line in lines.sorted() {
+      if let last = ranges.last, line <= last.upperBound + 1 {
+        ranges[ranges.count - 1] = last.lowerBound...line
+      } else {
+        ranges.append(line...line)
+      }
+    }
+    let shown = ranges.prefix(10).map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+    let words = (lines.count == 1 ? "line " : "lines ") + shown.joined(separator: ", ")
+    return ranges.count > 10 ? "\(words) … (\(lines.count) in all)" : words
+  }
+}
+
+extension Outcome {
+  fileprivate var isUnknown: Bool { if case .unknown = self { true } else { false } }
+}

@@ -1,0 +1,182 @@
+import ArgumentParser
+import BindingPeer
+import BindingTerminal
+import Dispatch
+
+/// Waits for a condition.
+struct Wait: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Wait until all conditions hold.",
+    discussion: """
+      Conditions; < and > stand for something else in a shell, so quote them:
+        MODEL.FIELD=VALUE     MODEL.FIELD!=VALUE
+        'MODEL.FIELD<N'       'MODEL.FIELD>N'
+        'MODEL.FIELD<=N'      'MODEL.FIELD>=N'
+        MODEL.FIELD           has a value
+
+      A value that the model's description does not allow never comes: that is said
+      at once, with 65. --timeout is how long to wait in all; 75 says it passed.
+      """)
+
+  @OptionGroup var common: CommonOptions
+  @Argument(help: "MODEL.FIELD=VALUE …")
+  var conditions: [String]
+  @Flag(help: "Wait for ephemeral fields: what goes with the peer that wrote it.")
+  var ephemeral = false
+
+  mutating func run() async throws {
+    let wanted = try conditions.map { text throws(Failure) in try WaitCondition(text) }
+    let end = DispatchTime.now() + .milliseconds(Int(common.timeout.milliseconds))
+    let peer = try await common.connect(patiently: true)
+    var pairs: [(condition: WaitCondition, model: SharedModel, described: SharedModel)] = []
+    for condition in wanted {
+      let model = try peer.model(condition.address.model)
+      pairs.append((condition, ephemeral ? model.ephemeral : model, model))
+    }
+    let (news, bell) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let tokens = pairs.flatMap { pair in
+      [pair.model, pair.described].map { $0.observe { _, _ in bell.yield(true) } }
+    }
+    let watching = peer.observeStatus { _ in bell.yield(true) }
+    bell.yield(true)
+    DispatchQueue.global().asyncAfter(deadline: end) { bell.finish() }
+    var warned: Swift.Set<String> = []
+    var holds = false
+    for await _ in news {
+      if case .stopped(let reason) = peer.status.phase { throw reason.failure }
+      holds = pairs.allSatisfy { $0.condition.holds(in: $0.model) }
+      if holds { break }
+      for (condition, model, described) in pairs where described.isCurrent && !condition.holds(in: model) {
+        try condition.checkPossible(under: described.modelDescription)
+        guard warned.insert(condition.address.description).inserted,
+          let hint = FieldHint(of: condition.address, in: described, values: model.values)
+        else { continue }
+        Terminal.complain("\(hint.words) Waiting all the same.")
+      }
+    }
+    withExtendedLifetime((tokens, watching)) {}
+    guard holds else {
+      let milliseconds = common.timeout.milliseconds
+      throw Failure(.timedOut, "Not so within \(milliseconds) ms: \(excerpt(conditions.joined(separator: " ")))")
+    }
+    await peer.close(flush: .zero)
+  }
+}
+
+/// One condition of `wait`.
+struct WaitCondition {
+  enum Comparison: String, CaseIterable {
+    case different = "!="
+    case atMost = "<="
+    case atLeast = ">="
+    case equal = "="
+    case less = "<"
+    case more = ">"
+
+    func holds(_ left: Double, _ right: Double) -> Bool {
+      switch self {
+      case .different: left != right
+      case .atMost: left <= right
+      case .atLeast: left >= right
+      case .equal: left == right
+      case .less: left < right
+      case .more: left > right
+      }
+    }
+  }
+  let address: Address
+  /// Nil: a value is there.
+  let comparison: Comparison?
+  let value: JSON
+
+  init(_ text: String) throws(Failure) {
+    // An address holds none of these characters, so the first of them begins the comparison.
+    guard let start = text.firstIndex(where: { "!<>=".contains($0) }) else {
+      (comparison, value) = (nil, .null)
+      address = try WaitCondition.address(text[...], in: text)
+      return
+    }
+    let rest = text[start...]
+    guard let comparison = Comparison.allCases.first(where: { rest.hasPrefix($0.rawValue) }) else {
+      throw Failure(.usage, "'\(excerpt(text))' compares by none of = != < > <= >=")
+    }
+    let right = String(rest.dropFirst(comparison.rawValue.count))
+    self.comparison = comparison
+    value = (try? JSON(parsing: right)) ?? .string(right)
+    address = try WaitCondition.address(text[..<start], in: text)
+    if isOfNumbers, value.double == nil {
+      throw Failure(.usage, "'\(excerpt(text))': \(comparison.rawValue) compares numbers, and this is none")
+    }
+  }
+
+  private static func address(_ place: Substring, in text: String) throws(Failure) -> Address {
+    let address = try Address(String(place))
+    guard address.field != nil else { throw Failure(.usage, "'\(excerpt(text))' names no field") }
+    return address
+  }
+
+  private var isOfNumbers: Bool {
+    switch comparison {
+    case .less, .more, .atMost, .atLeast: true
+    case .equal, .different, nil: false
+    }
+  }
+
+  func holds(in model: SharedModel) -> Bool {
+    guard model.isCurrent, let field = address.field else { return false }
+    return holds(for: model[field].flatMap { try? $0.json })
+  }
+
+  func holds(for json: JSON?) -> Bool {
+    guard let json else { return false }
+    guard let comparison else { return true }
+    if let left = json.double, let right = value.double, isOfNumbers || json != value {
+      return comparison.holds(left, right)
+    }
+    switch comparison {
+    case .equal: return json == value
+    case .different: return json != value
+    case .less, .more, .atMost, .atLeast: return false
+    }
+  }
+
+  /// Throws if no value that the description allows lets the condition hold.
+  func checkPossible(under description: ModelDescription) throws(Failure) {
+    guard let field = address.field, let declared = description.fields[field], let comparison else { return }
+    switch comparison {
+    case .different: return
+    case .equal:
+      guard let allowed = declared.allowed(insteadOf: value) else { return }
+      throw never(" is", allowed)
+    case .less, .more, .atMost, .atLeast:
+      if ![.any, .number, .integer].contains(declared.type) {
+        throw never(" \(comparison.rawValue)", declared.type.words)
+      }
+      let isUpward = comparison == .more || comparison == .atLeast
+      guard let wanted = value.double, let bound = (isUpward ? declared.maximum : declared.minimum)?.double,
+        !comparison.holds(bound, wanted)
+      else { return }
+      throw never(" \(comparison.rawValue)", declared.allowed(insteadOf: value) ?? (isUpward ? "...\(bound)" : "\(bound)..."))
+    }
+  }
+
+  private func never(_ words: String, _ allowed: String) -> Failure {
+    Failure(
+      .doesNotFit,
+      "\(address.description)\(words) \(excerpt(value.text)) cannot come: by its description it takes \(allowed).")
+  }
+}
+
+/// A name that is in neither a model's description nor its values, but near one that is.
+struct FieldHint {
+  let words: String
+
+  init?(of address: Address, in model: SharedModel, values: [String: FieldValue]) {
+    let described = model.modelDescription.fields
+    guard let field = address.field, !described.isEmpty, described[field] == nil, values[field] == nil,
+      !field.hasPrefix("@"), let near = nearest(to: field, among: described.keys)
+    else { return nil }
+    words =
+      "\(address.description) is not in the description of \(address.model). Did you mean \(address.model).\(near)?"
+  }
+}

@@ -1,0 +1,139 @@
+import BindingPeer
+import BindingTerminal
+import Dispatch
+
+/// Sends a write and tells what became of it, in words or JSON, with the exit code that goes with it.
+struct WriteReport {
+  let common: CommonOptions
+  let model: SharedModel
+
+  func send(_ proposal: Proposal, noWait: Bool = false) async throws {
+    let before = model.values
+    let version = model.version.version
+    let begin = DispatchTime.now().uptimeNanoseconds
+    let write: PendingWrite
+    do {
+      write = try model.write(proposal)
+    } catch {
+      throw Failure(.doesNotFit, "\(error)")
+    }
+    if noWait {
+      let id = model.id
+      let fields = proposal.operations.map(\.field)
+      guard await model.whenSent(fields, within: common.timeout.duration) else {
+        throw Failure(.timedOut, "The write to \(id) has not left within \(common.timeout.milliseconds) ms.")
+      }
+      return
+    }
+    guard let outcome = await write.outcome(within: common.timeout.duration) else {
+      throw Failure(
+        .timedOut,
+        "No answer within \(common.timeout.milliseconds) ms\(model.status.delay). The write may still be committed. "
+          + (common.outboxPath.map { "It stays in \($0); the next bindpeer with it sends it again. " } ?? "")
+          + "Look:  bindpeer get \(model.id)"
+      )
+    }
+    let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
+    try tell(outcome, proposal, current: write.current, before: before, version: version, milliseconds)
+  }
+
+  private func tell(
+    _ outcome: Outcome, _ proposal: Proposal, current: [String: FieldValue], before: [String: FieldValue],
+    version: Version, _ milliseconds: Double
+  ) throws {
+    if common.json { outcome.json(model: model.id, current: current, milliseconds: milliseconds).say() }
+    switch outcome {
+    case .committed(_, let new):
+      guard !common.json else { return }
+      Terminal.say("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
+      let after = model.values
+      for operation in proposal.operations where operation.verb != .clear {
+        let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
+        Terminal.say("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+      }
+    case .kept:
+      if !common.json { Terminal.say("\(model.id)  nothing to do") }
+    case .conflict(let conflict):
+      let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
+      let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after \($0.version)" } ?? ""
+      throw Failure(
+        .conflict,
+        """
+        refused: \(model.id).\(conflict.field) changed at \(conflict.version)\(since): \(value) by \
+        \(conflict.origin.fullName), \(age(conflict.ageMilliseconds)) ago.
+        Look again with: bindpeer get \(model.id) --meta        Or overwrite: drop --if-version
+        """)
+    case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
+    case .superseded, .expired: throw Failure(.conflict, outcome.explanation(of: model.id))
+    // It may have been carried out.
+    case .unknown:
+      throw Failure(.timedOut, "\(outcome.explanation(of: model.id))\nLook:  bindpeer get \(model.id)")
+    }
+  }
+
+  private func age(_ milliseconds: UInt64) -> String {
+    milliseconds < 1_000
+      ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
+  }
+}
+
+extension ModelStatus {
+  /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and nothing speaks against it.
+  var delay: String {
+    if let waiting { return ": the hub puts it off (\(waiting))" }
+    if let staleSince {
+      let seconds = staleSince.duration(to: .now).components.seconds
+      return ": the hub was last heard \(seconds == 0 ? "less than a second" : "\(seconds) s") ago"
+    }
+    return ""
+  }
+}
+
+extension Outcome {
+  /// The outcome for scripts; the names are pinned by a test.
+  func json(model: String, current: [String: FieldValue], milliseconds: Double) -> JSONLine {
+    var line = JSONLine()
+    line.add("model", .string(model))
+    switch self {
+    case .committed(_, let version):
+      line.add("outcome", .string("committed"))
+      line.add("version", .integer(Int64(clamping: version)))
+    case .kept: line.add("outcome", .string("kept"))
+    case .refused(let refusal):
+      line.add("outcome", .string("refused"))
+      line.add("code", .string("\(refusal.code)"))
+      line.add("text", .string(refusal.text))
+      line.add("current", values: current.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    case .conflict(let conflict):
+      line.add("outcome", .string("conflict"))
+      line.add("field", .string(conflict.field))
+      line.add("version", .integer(Int64(clamping: conflict.version)))
+      line.add("value", conflict.value)
+      line.add("origin", .string(conflict.origin.fullName))
+    case .superseded: line.add("outcome", .string("superseded"))
+    case .expired: line.add("outcome", .string("expired"))
+    case .unknown(let why):
+      line.add("outcome", .string("unknown"))
+      line.add("text", .string(why))
+    }
+    line.add("milliseconds", .number((milliseconds * 1_000).rounded() / 1_000))
+    return line
+  }
+}
+
+extension Refusal {
+  /// What was refused and why; with what a field takes, where to look it up.
+  func report(on model: String) -> String {
+    // Words about a value name its model and field themselves.
+    let words = text.hasPrefix("\(model).") ? "refused: \(text)" : "refused: \(model): \(text)"
+    return code == .doesNotFit ? "\(words)\nWhat it takes: bindpeer describe \(model)" : words
+  }
+}
+
+extension Double {
+  func formatted(places: Int) -> String {
+    var factor = 1.0
+    for _ in 0..<places { factor *= 10 }
+    return "\((self * factor).rounded() / factor)"
+  }
+}

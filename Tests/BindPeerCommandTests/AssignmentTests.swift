@@ -1,0 +1,90 @@
+import BindingPeer
+import Testing
+
+@testable import bindpeer
+
+@Suite("Assignments")
+struct AssignmentTests {
+  private func value(_ text: String, _ declared: FieldDescription? = nil, as reading: Assignment.Reading = .usual)
+    throws -> String
+  {
+    try Assignment(text).operation(declared: declared, shown: nil, as: reading).value?.description ?? "none"
+  }
+
+  private func failure(_ text: String, _ declared: FieldDescription? = nil) throws -> Failure {
+    try #require(throws: Failure.self) { try value(text, declared) }
+  }
+
+  @Test(
+    "what was typed as JSON goes out as it was typed",
+    arguments: [
+      "1e400", "999999999999999999999999999999", "1e-400", "18446744073709551615", "0.10", "{\"b\":1, \"a\":2}",
+      "\"x\"",
+    ])
+  func exact(_ text: String) throws {
+    #expect(try value("m.f:=\(text)") == text)
+    #expect(try value("m.f=\(text)") == text)
+    if !text.hasPrefix("{"), !text.hasPrefix("\"") { #expect(try value("m.f=\(text)", .init(type: .number)) == text) }
+  }
+
+  @Test(
+    "what begins as JSON and is none is refused with 65, and the message names the ways out",
+    arguments: ["\"\\ud800\"", String(repeating: "[", count: 129), "{x", "[section]"])
+  func meantAsJSON(_ text: String) throws {
+    let failure = try failure("m.f=\(text)")
+    #expect(failure.code == .doesNotFit)
+    #expect(failure.text.contains("--text") && failure.text.contains(":="))
+    #expect(try value("m.f=\(text)", .init(type: .string)) == JSON.string(text).text)
+    #expect(try value("m.f=\(text)", as: .text) == JSON.string(text).text)
+  }
+
+  @Test("a number that JSON has not is refused with 65, all other words are text", arguments: ["NaN", "-Infinity"])
+  func noNumber(_ text: String) throws {
+    #expect(try failure("m.f=\(text)").text.contains("{\"$float\":\"\(text)\"}"))
+    #expect(try value("m.f=\(text)", .init(type: .string)) == "\"\(text)\"")
+    #expect(try value("m.f=nancy") == "\"nancy\"")
+  }
+
+  @Test("what no double holds is not added", arguments: ["1e400", "-1e400", "1e-400", "word"])
+  func summand(_ text: String) throws {
+    #expect(try failure("m.f+=\(text)").code == .doesNotFit)
+    #expect(try value("m.f+=0.0e5") == "0.0e5")
+    #expect(try value("m.f+=1e300") == "1e300")
+  }
+
+  @Test("an error shows at most 200 characters of a value, and no control characters")
+  func excerpts() throws {
+    let long = String(repeating: "[", count: 100_000)
+    for text in ["m.f=\(long)", "m.f:=\(long)", "m.f+=\(long)", long, "m\(long).f=1", "m.f\u{1B}[31m=1"] {
+      let failure = try failure(text)
+      #expect(failure.text.utf8.count < 600)
+      #expect(!failure.text.contains("\u{1B}"))
+    }
+  }
+
+  @Test("a line of JSON has each stored value byte for byte, and stays one line")
+  func line() {
+    var line = JSONLine()
+    line.add("model", .string("m"))
+    line.add(
+      "values",
+      values: [
+        ("a", FieldValue(bytes: Array("1e400".utf8))), ("b", nil), ("c", FieldValue(bytes: Array("[1,\n2]".utf8))),
+        ("d", FieldValue(bytes: Array("1e".utf8))),
+      ])
+    #expect(line.text == #"{"model":"m","values":{"a":1e400,"b":null,"c":[1, 2],"d":null}}"#)
+  }
+
+  @Test("lines are named as ranges, and not without end")
+  func lines() {
+    #expect(PipedLines.words([3]) == "line 3")
+    #expect(PipedLines.words([5, 3, 4, 9]) == "lines 3 to 5, 9")
+    #expect(PipedLines.words((1...100).map { $0 * 2 }).hasSuffix("20 … (100 in all)"))
+  }
+
+  @Test("of a set that is half done it is told which models were written and which were not")
+  func halfDone() {
+    #expect(Set.halfDone(done: ["a"], left: ["c"], noWait: false) == "\nDone before that: a.\nNot written: c.")
+    #expect(Set.halfDone(done: [], left: [], noWait: false) == "")
+  }
+}

@@ -1,0 +1,128 @@
+import BindingTerminal
+import BindingWire
+import Foundation
+import Testing
+
+@testable import bindpeer
+
+@Suite("Words of a command line")
+struct CommandWordsTests {
+  private let words = CommandWords(
+    valued: ["--hub", "--timeout"], flags: ["--json"], habits: ["put": "bindpeer set", "stat": "bindhub status"])
+
+  @Test(
+    "common options may stand before the verb",
+    arguments: [
+      ("--hub a get lamp", "get --hub a lamp"), ("--hub=a --json get lamp", "get --hub=a --json lamp"),
+      ("--hub a get --hub b lamp", "get --hub a --hub b lamp"), ("get --hub a", "get --hub a"), ("--help", "--help"),
+      ("--hub", "--hub"), ("--hub a", "--hub a"), ("--wrong a get", "--wrong a get"), ("", ""),
+    ])
+  func verbFirst(_ typed: String, _ meant: String) {
+    #expect(words.verbFirst(typed.split(separator: " ").map(String.init)).joined(separator: " ") == meant)
+  }
+
+  @Test(
+    "a word that is no verb gets the one that was meant",
+    arguments: [
+      ("gt", "bindpeer get"), ("wacth", "bindpeer watch"), ("put", "bindpeer set"), ("stat", "bindhub status"),
+      ("desc", "bindpeer describe"), ("xyzzy", nil),
+    ] as [(String, String?)])
+  func verbs(_ typed: String, _ meant: String?) throws {
+    let complaint = try #require(words.complaint([typed, "lamp"], of: BindPeer.self))
+    #expect(complaint.contains("Did you mean") == (meant != nil))
+    if let meant { #expect(complaint.contains("Did you mean:  \(meant)\n")) }
+    #expect(complaint.contains("get set reset"))
+  }
+
+  @Test("verbs, options and help are left to the parser", arguments: ["get", "--version", "-h", "help", "--hub"])
+  func others(_ word: String) { #expect(words.complaint([word], of: BindPeer.self) == nil) }
+
+  @Test("the nearest name has a letter wrong, missing, too many or two exchanged; a far one is none")
+  func near() {
+    for name in ["lvel", "levle", "leveel", "lavel"] {
+      #expect(nearest(to: name, among: ["on", "level", "place"]) == "level")
+    }
+    #expect(nearest(to: "colour", among: ["on", "level", "place"]) == nil)
+    #expect(nearest(to: "on", among: ["on"]) == nil)
+  }
+
+  @Test("a socket that is not there, or at which nobody listens, is known to be absent; one that is there is not")
+  func absence() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("s").path
+    let address = try HubAddress("ipc://\(path)")
+    #expect(address.isCertainlyAbsent)
+    var place = sockaddr_un()
+    place.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: path.utf8) }
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let bound = withUnsafeBytes(of: place) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) { bind(listener, $0.baseAddress, socklen_t(bytes.count)) }
+    }
+    #expect(bound == 0)
+    #expect(address.isCertainlyAbsent)
+    #expect(listen(listener, 1) == 0)
+    #expect(!address.isCertainlyAbsent)
+    close(listener)
+    #expect(address.isCertainlyAbsent)
+  }
+
+  @Test("a port that refuses is absent, one that listens is not, and of a name elsewhere nothing is known")
+  func ports() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var place = sockaddr_in()
+    place.sin_family = sa_family_t(AF_INET)
+    place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutableBytes(of: &place) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        #expect(bind(listener, $0.baseAddress, length) == 0)
+        #expect(getsockname(listener, $0.baseAddress, &length) == 0)
+      }
+    }
+    let address = HubAddress(tcp: "127.0.0.1", port: Int(UInt16(bigEndian: place.sin_port)))
+    #expect(address.isCertainlyAbsent)
+    #expect(listen(listener, 1) == 0)
+    #expect(!address.isCertainlyAbsent)
+    #expect(!HubAddress(tcp: "hub.example", port: 1).isCertainlyAbsent)
+  }
+}
+
+@Suite("Standard streams")
+struct StandardStreamsTests {
+  @Test(
+    "what cannot be written is told by its error", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  func full() {
+    let descriptor = open("/dev/full", O_WRONLY)
+    defer { close(descriptor) }
+    #expect(StandardStreams.write([1, 2, 3], to: descriptor) == ENOSPC)
+  }
+
+  @Test("all is written where the reader is slow and the pipe does not wait")
+  func slowReader() {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (source, target) = (ends[0], ends[1])
+    _ = fcntl(target, F_SETFL, O_NONBLOCK)
+    let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let isRead = DispatchSemaphore(value: 0)
+    let found = Held()
+    Thread.detachNewThread {
+      var buffer = [UInt8](repeating: 0, count: 4_096)
+      while case let count = read(source, &buffer, buffer.count), count > 0 { found.bytes += buffer[..<count] }
+      isRead.signal()
+    }
+    #expect(StandardStreams.write(bytes, to: target) == nil)
+    close(target)
+    isRead.wait()
+    #expect(found.bytes == bytes)
+    close(source)
+  }
+
+  private final class Held: @unchecked Sendable {  // SAFETY: read only after the thread that fills it has ended
+    var bytes: [UInt8] = []
+  }
+}

@@ -1,0 +1,52 @@
+import BindingWire
+import Foundation
+import Testing
+import ZeroMQ
+
+/// Stands before a hub, passes on what peers and hub say, and ends the session that proposes a value with a certain
+/// text, as a hub does in whose sight another goes on with the same identity. The proposal itself is lost.
+final class FencingHub: Sendable {
+  init(at path: String, before hub: String, fencing text: String) {
+    Thread.detachNewThread { [weak self] in
+      do {
+        try FencingHub.pass(at: path, before: hub, fencing: Array(text.utf8)) { self != nil }
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+
+  private static func pass(
+    at path: String, before hub: String, fencing text: [UInt8], while isWanted: () -> Bool
+  ) throws {
+    let context = try Context()
+    let peers = try Socket(.router, in: context)
+    try peers.bind("ipc://\(path)")
+    let dealer = try Socket(.dealer, in: context)
+    try dealer.connect(hub)
+    var id = RoutingID.random()
+    var message = Message()
+    var start: StartNumber = 1
+    while isWanted() {
+      if try peers.receive(from: &id, into: &message) == .received {
+        let frame = message.withBytes { Array($0) }
+        if case (let header, .propose)? = try? PeerMessage.decode(frame), contains(frame, text) {
+          let error = HubError(session: header.session, code: .fenced, isFatal: true, text: "another goes on")
+          try peers.send(HubMessage.error(error).encode(start: start), to: id)
+        } else {
+          try dealer.send(frame)
+        }
+      } else if try dealer.receive(into: &message) {
+        let frame = message.withBytes { Array($0) }
+        if let (header, _) = try? HubMessage.decode(frame) { start = header.start }
+        try peers.send(frame, to: id)
+      } else {
+        _ = try peers.wait(for: .readable, timeoutMilliseconds: 5)
+      }
+    }
+  }
+
+  private static func contains(_ frame: [UInt8], _ text: [UInt8]) -> Bool {
+    frame.indices.contains { frame[$0...].starts(with: text) }
+  }
+}
