@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BindingWire
 
 /// The words of a command line, before they are parsed: what the parser does not know of, both programs do alike.
 public struct CommandWords: Sendable {
@@ -56,18 +57,8 @@ public struct CommandWords: Sendable {
 /// A text that somebody typed or that came from elsewhere, as it may stand in a sentence: no control characters, no
 /// direction marks, and not without end.
 public func excerpt(_ text: String, limit: Int = 200) -> String {
-  var shown = ""
-  var count = 0
-  for scalar in text.unicodeScalars {
-    count += 1
-    if count > limit { return shown + "… (\(text.count) characters)" }
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-      shown += "\\u{" + String(scalar.value, radix: 16) + "}"
-    default: shown.unicodeScalars.append(scalar)
-    }
-  }
-  return shown
+  let shown = PrintedText.escaped(text, limit: limit)
+  return text.unicodeScalars.count > limit ? "\(shown) (\(text.count) characters)" : shown
 }
 
 extension ParsableArguments {

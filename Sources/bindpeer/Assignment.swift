@@ -81,7 +81,7 @@ struct Assignment {
       do throws(WireError) {
         value = try FieldValue(text: text)
       } catch {
-        throw Failure(.doesNotFit, "\(model).\(field):=\(excerpt(text)): that is no JSON: \(error.reason)")
+        throw Failure(.doesNotFit, "\(model).\(field):=\(excerpt(text)): \(JSON.fault(text))")
       }
       return try checked(value, declared)
     case .text(let text): return try checked(read(text, declared, reading), declared)
@@ -126,7 +126,7 @@ struct Assignment {
         throw Failure(
           .doesNotFit,
           """
-          \(model).\(field)=\(excerpt(text)): that begins as JSON and is none: \(error.reason).
+          \(model).\(field)=\(excerpt(text)): that begins as JSON and is \(JSON.fault(text)).
           If it is text, say so:  --text        Nothing of it stays quoted by the shell:  '\(model).\(field):=JSON'
           """)
       }
@@ -150,7 +150,7 @@ struct Assignment {
   }
 }
 
-extension WireError {
-  /// What is wrong, and at which byte.
-  fileprivate var reason: String { "\(problem) (byte \(offset))" }
+extension JSON {
+  /// What is wrong with a text that does not parse, where, and what to write instead.
+  fileprivate static func fault(_ text: String) -> String { FieldValue(bytes: Array(text.utf8)).fault ?? "not JSON" }
 }
