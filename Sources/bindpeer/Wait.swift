@@ -156,7 +156,8 @@ struct WaitCondition {
       guard let wanted = value.double, let bound = (isUpward ? declared.maximum : declared.minimum)?.double,
         !comparison.holds(bound, wanted)
       else { return }
-      throw never(" \(comparison.rawValue)", declared.allowed(insteadOf: value) ?? (isUpward ? "...\(bound)" : "\(bound)..."))
+      let limit = isUpward ? "...\(bound)" : "\(bound)..."
+      throw never(" \(comparison.rawValue)", declared.allowed(insteadOf: value) ?? limit)
     }
   }
 
