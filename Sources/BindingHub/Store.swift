@@ -151,6 +151,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case syncFailed
     /// It could not be read or written.
     case failed
+    /// It was there and is not any more: its files were deleted, cut off or replaced.
+    case gone
     /// It is to be put back to a backup: whoever opens it again finds that done.
     case replaced
   }

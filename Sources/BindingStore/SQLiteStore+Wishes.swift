@@ -15,12 +15,11 @@ public enum StoreWish: Sendable, Hashable {
   /// Leaves a wish beside a store; an earlier one that nobody has taken is replaced.
   public func leave(at path: String) throws(StoreError) {
     unlink(StoreWish.refusal(of: path))
-    do {
-      try Data("\(line)\n".utf8).write(to: URL(fileURLWithPath: StoreWish.file(of: path)), options: .atomic)
-    } catch {
+    let code = StoreFiles.replace(StoreWish.file(of: path), by: Array("\(line)\n".utf8))
+    guard code == 0 else {
+      let cure = [ENOSPC, EDQUOT].contains(code) ? "Make room." : "Run this as the hub's user."
       throw StoreError(
-        "\(StoreWish.file(of: path)) cannot be written: \(error.localizedDescription). Run this as the hub's user.",
-        .cannotOpen)
+        "\(StoreWish.file(of: path)) cannot be written: \(String(cString: strerror(code))). \(cure)", .cannotOpen)
     }
   }
 
@@ -97,20 +96,34 @@ extension SQLiteStore {
   func lookForWish(_ now: ContinuousClock.Instant) throws(StoreError) {
     let isCompacted = upkeepWork.compaction == .done
     guard isCompacted || now >= upkeepWork.looksForWishAt else { return }
-    upkeepWork.looksForWishAt = now + .milliseconds(500)
+    upkeepWork.looksForWishAt = now + FileWatch.interval
     if isCompacted { upkeepWork.compaction = .none }
     switch StoreWish.find(at: path) {
     case nil: return
     case .compact where isCompacted:
-      // What was given back goes from the write-ahead log to the file, which is cut off there.
-      try access { db in
-        do { try db.checkpoint(.truncate) } catch  where Checkpoints.mayFail(error) {}
-      }
+      try cutLog()
       StoreWish.withdraw(at: path)
     case .compact: requestCompaction()
     case .restore(let backup):
       try close()
       throw StoreError("\(path) is to be put back to \(backup)", .replaced)
     }
+  }
+  /// What was given back goes from the write-ahead log to the file, which is cut off there; then the log is cut off.
+  ///
+  /// Never to nothing: an empty log would be taken for one that was lost. It begins anew with one transaction, and is
+  /// cut off behind that.
+  private func cutLog() throws(StoreError) {
+    checkpoints.settle()
+    try access { db in
+      do {
+        try db.checkpoint(.restart)
+        try db.execute(sql: "PRAGMA journal_size_limit = 0")
+        defer { try? db.execute(sql: "PRAGMA journal_size_limit = \(OpenedStore.logBytesKept)") }
+        try db.synced(as: durability) { try life.write(db) }
+      } catch  where Checkpoints.mayFail(error) {}
+    }
+    checkpoints.note()
+    watch.hasCutLog()
   }
 }

@@ -16,7 +16,7 @@ public final class SQLiteStore: Store {
   public let path: String
 
   let limits: StoreLimits
-  let wallTime: () -> UInt64
+  private(set) var clock: LogClock
   let db: DatabaseQueue
   private let lock: StoreLock
   var life: StoreLife
@@ -31,8 +31,9 @@ public final class SQLiteStore: Store {
   var isFull = false
   var upkeepWork = UpkeepWork()
   let checkpoints: Checkpoints
+  var watch: FileWatch
   private var writer = WireWriter(reserving: 65_536)
-  private var hasClosed = false
+  var hasClosed = false
 
   /// Opens the store, or makes it. Its directory is made with mode 0700 where it is missing, the file with 0600.
   /// - Parameter durability: `.process` or `.disk`. With `.process` commits survive the end of the process; after the
@@ -48,20 +49,28 @@ public final class SQLiteStore: Store {
   /// - Parameters:
   ///   - boot: which start of the machine this is; empty: not known.
   ///   - birth: the first life of a store that is made; nil: one by chance.
+  ///   - uptime: milliseconds that nobody sets, from any beginning.
   ///   - wallTime: milliseconds since 1970.
   init(
     path: String, durability: Durability, limits: StoreLimits = StoreLimits(), boot: String, birth: StoreLife? = nil,
-    wallTime: @escaping () -> UInt64
+    uptime: @escaping () -> UInt64 = LogClock.uptime(), wallTime: () -> UInt64
   ) throws(StoreError) {
     let opened = try OpenedStore(path: path, durability: durability, boot: boot, birth: birth)
-    (self.path, self.durability, self.limits, self.wallTime) = (path, durability, limits, wallTime)
+    (self.path, self.durability, self.limits) = (path, durability, limits)
     (db, lock, life, tail, checkpoints) = (opened.db, opened.lock, opened.life, opened.tail, opened.checkpoints)
     (logID, epoch) = (life.logID, life.epoch)
-    try survey()
+    clock = LogClock(after: nil, isOwn: true, wall: 0, uptime: uptime)
+    watch = FileWatch(path)
+    let newest = try survey()
+    let own = opened.before.extent.flatMap { $0.time > 0 ? $0.time : nil }
+    clock = LogClock(
+      after: own.map { max($0, newest ?? 0) } ?? newest, isOwn: own != nil, wall: wallTime(), uptime: uptime)
+    watch.hasOpened()
   }
 
   /// Finds out what is where.
-  private func survey() throws(StoreError) {
+  /// - Returns: the newest time in the log; nil: it is empty.
+  private func survey() throws(StoreError) -> UInt64? {
     try access { db in
       for (name, snapshot) in try Snapshot.readAll(db, path: path) {
         let place = ModelPlace(name)
@@ -73,12 +82,14 @@ public final class SQLiteStore: Store {
         throw StoreError.damaged(path, "table snapshot has \(places.count) rows, not \(life.snapshots)")
       }
       lastRow = 0
-      try LogRow.each(db, path: path) { row, _, bytes in
+      var newest: UInt64?
+      try LogRow.each(db, path: path) { row, time, bytes in
         if lastRow == 0 { firstRow = row }
-        lastRow = row
+        (lastRow, newest) = (row, max(newest ?? 0, time))
         logBytes += bytes.count
         try LogRow.batches(of: row, bytes, path: path) { batch, range in try enter(batch, row, range) }
       }
+      return newest
     }
   }
 
@@ -138,7 +149,11 @@ public final class SQLiteStore: Store {
     }
     guard !taken.isEmpty else { return results }
     rows.append(start..<writer.count)
-    if try insert(rows) { return results }
+    if try insert(rows) {
+      // What goes into a file that is gone is not kept: it must not be acknowledged.
+      try look(atOnce: durability == .disk)
+      return results
+    }
     for place in taken.reversed() {
       place.record -= 1
       place.unfolded.removeLast()
@@ -148,7 +163,7 @@ public final class SQLiteStore: Store {
 
   /// - Returns: whether there was room for them.
   private func insert(_ rows: [Range<Int>]) throws(StoreError) -> Bool {
-    let (last, time) = (lastRow, wallTime())
+    let (last, time) = (lastRow, clock.now)
     do {
       try db.writeWithoutTransaction { db in
         try writer.withUnsafeBytes { bytes in
@@ -169,7 +184,7 @@ public final class SQLiteStore: Store {
     }
     lastRow += Int64(rows.count)
     logBytes += writer.count
-    checkpoints.wrote(bytes: writer.count)
+    checkpoints.wrote(bytes: writer.count, at: clock.uptime())
     isFull = false
     return true
   }
@@ -225,6 +240,7 @@ public final class SQLiteStore: Store {
     next.epoch = epoch
     try access { db in try db.synced(as: durability) { try next.write(db) } }
     (life, self.epoch) = (next, epoch)
+    try RememberedLog(logID: logID, epoch: epoch).write(at: path)
   }
 
   /// The store is of no use afterwards.
@@ -235,6 +251,7 @@ public final class SQLiteStore: Store {
     var last = life
     last.isClean = true
     try access { db in
+      last.extent = try LogExtent.found(db, time: clock.now)
       try db.synced(as: durability) { try last.write(db) }
       _ = try? db.checkpoint(.truncate)
     }

@@ -1,14 +1,7 @@
 import BindingHub
+import Foundation
 import GRDB
 import GRDBSQLite
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// There is no room on the disk: what was tried was not done, and may be done later.
 struct NoRoom: Error {}
@@ -32,6 +25,8 @@ extension StoreError {
       self.init(
         "\(path) cannot be opened for writing: \(problem). See that this user may read and write it and its directory.",
         .cannotOpen)
+    case .SQLITE_CONSTRAINT:
+      self.init("\(path): another hub writes this store. Stop one of the two, then start again.", .inUse)
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init("\(path) is being written by another program. End that and start again.", .inUse)
     default:
@@ -48,8 +43,20 @@ extension StoreError {
   }
 
   static func damaged(_ path: String, _ problem: String) -> StoreError {
+    StoreError("\(path) is damaged: \(problem). \(recovery(of: path))", .damaged)
+  }
+
+  /// What brings back what peers still have.
+  static func recovery(of path: String) -> String {
+    let path = shellWord(path)
+    return "Make the same log anew, keep what is there, and have peers bring back what they hold:  "
+      + "bindhub recover --store \(path)   (from a backup on:  bindhub recover BACKUP --store \(path))"
+  }
+
+  /// A damaged file that is no hub's store, but was to become one.
+  func ofBackup(_ path: String) -> StoreError {
     StoreError(
-      "\(path) is damaged: \(problem). Put a backup in its place; what peers still have, they bring back.", .damaged)
+      description.replacingOccurrences(of: StoreError.recovery(of: path), with: "Choose another backup."), kind)
   }
 }
 

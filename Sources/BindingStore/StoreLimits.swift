@@ -12,6 +12,9 @@ public struct StoreLimits: Sendable, Hashable {
   public var upkeepMicroseconds = 500
   /// The write-ahead log is brought into the file when it has grown by so many bytes.
   public var checkpointBytes = 4 << 20
+  /// With `.process` the loss of power takes at most what was acknowledged in so many seconds before it, and what the
+  /// disk needs to confirm the log; 1 or more.
+  public var syncSeconds = 5
 
   public init() {}
 }

@@ -23,7 +23,7 @@ struct BindHubCommand: ParsableCommand {
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
-      Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Check.self, Compact.self,
+      Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self, Compact.self,
     ])
 
   private static let words = CommandWords(

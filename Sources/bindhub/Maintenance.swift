@@ -29,6 +29,18 @@ struct KeptStore: ParsableArguments {
   }
 }
 
+extension KeptStore {
+  /// The same for a store that may be gone: that of a hub started here.
+  func pathOfLost() -> String {
+    if let store { return absolutePath(store) }
+    let address = choice.address()
+    guard let path = StoreChoice.defaultPath(for: address) else {
+      fail("A hub at \(address) has no store of its own.\nName one:  --store FILE", 73)
+    }
+    return path
+  }
+}
+
 /// Copies a store, also while its hub runs.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -115,6 +127,50 @@ struct Restore: ParsableCommand {
       }
     } catch {
       fail(error.description, error.exitCode)
+    }
+  }
+}
+
+/// Makes a damaged or deleted store anew.
+struct Recover: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a damaged or deleted store anew as the same log, and have peers bring back what they hold.",
+    discussion: """
+      Run it while no hub has the store, then start the hub: it begins a later epoch and asks every peer that comes for
+      what it lacks. With a backup it goes on from there. What is at the path now is kept beside it, under a name with
+      '.before-'. To go back to a backup on purpose, with nothing brought back:  bindhub restore BACKUP
+      """)
+
+  @Argument(help: "A file that 'bindhub backup' made; without it the store begins empty.")
+  var backup: String?
+
+  @OptionGroup var kept: KeptStore
+
+  @Option(
+    name: .customLong("log"), help: "Which log it is, as 'bindhub status' prints it; only where nothing else tells.")
+  var logID: String?
+
+  func run() throws {
+    let path = kept.pathOfLost()
+    let told = logID.map { text in
+      guard let number = UInt64(text, radix: 16), number > 0 else {
+        fail("--log takes what 'bindhub status' prints", 64)
+      }
+      return number
+    }
+    let limit = ContinuousClock.now + .seconds(2)
+    while true {
+      do throws(StoreError) {
+        let done = try SQLiteStore.recover(path, backup: backup.map { absolutePath($0) }, logID: told)
+        print("\(path) is log \(String(done.logID, radix: 16)) again, \(backup.map { "as \($0)" } ?? "empty")")
+        if let aside = done.aside { print("What was there is kept:  \(aside)") }
+        print("Start the hub, and peers bring back what they hold:  bindhub serve")
+        return
+      } catch {
+        // A hub that is started again and again has it for a moment each time.
+        guard error.kind == .inUse, ContinuousClock.now < limit else { fail(error.description, error.exitCode) }
+        Thread.sleep(forTimeInterval: 0.05)
+      }
     }
   }
 }

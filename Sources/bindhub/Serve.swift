@@ -210,7 +210,7 @@ extension StoreError {
   var exitCode: Int32 {
     switch kind {
     case .inUse, .cannotOpen: 73
-    case .damaged, .newer, .failed, .replaced: 74
+    case .damaged, .newer, .failed, .gone, .replaced: 74
     case .syncFailed: 70
     }
   }

@@ -35,13 +35,20 @@ struct StoreChoice: ParsableArguments {
   /// Where this user's programs keep what is to last (the XDG base directories).
   private static var userData: String {
     let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
-    return (named.hasPrefix("/") ? named : NSHomeDirectory() + "/.local/share") + "/bindhub"
+    return (named.hasPrefix("/") ? named : homeDirectory + "/.local/share") + "/bindhub"
   }
+}
+
+/// This user's home: `HOME`, as every shell has it, else what the system knows.
+private var homeDirectory: String {
+  let named = ProcessInfo.processInfo.environment["HOME"] ?? ""
+  return named.hasPrefix("/") ? named : NSHomeDirectory()
 }
 
 /// A path as it was typed, made whole: who is told it may be in another folder.
 func absolutePath(_ path: String) -> String {
-  let full = (path as NSString).expandingTildeInPath
+  let isAtHome = path == "~" || path.hasPrefix("~/")
+  let full = isAtHome ? homeDirectory + path.dropFirst() : (path as NSString).expandingTildeInPath
   return (full.hasPrefix("/") ? full as NSString : "\(FileManager.default.currentDirectoryPath)/\(full)" as NSString)
     .standardizingPath
 }

@@ -158,6 +158,47 @@ struct BadInputTests {
     #expect(error?.description.contains("/dev/null/there") == true)
   }
 
+  @Test("a device, a directory, a named pipe and a file that would be a directory are told as what they are")
+  func noFiles() throws {
+    let bench = StoreBench()
+    try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
+    try Data().write(to: URL(fileURLWithPath: bench.folder + "/file"))
+    #expect(mkfifo(bench.folder + "/pipe", 0o600) == 0)
+    let expected = [
+      ("/dev/null", "/dev/null is a device"), (bench.folder, "is a directory. Name a file in it:  --store"),
+      (bench.folder + "/pipe", "is a named pipe"), (bench.folder + "/file/x.db", "/file is no directory"),
+    ]
+    for (path, words) in expected {
+      let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, durability: .process) }
+      #expect(error?.kind == .cannotOpen)
+      #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+    #expect(
+      #expect(throws: StoreError.self) { try SQLiteStore.check(path: bench.folder + "/pipe") }?.kind == .cannotOpen)
+  }
+
+  @Test("no message has two full stops, and each of the disk names its own cure")
+  func sentences() {
+    let errors = [EROFS, ENOSPC, EDQUOT, EACCES, ENOTDIR, EIO].map { StoreFiles.cannotWrite("/tmp/x.db", $0) }
+    for error in errors { #expect(!error.description.contains(".."), "\(error)") }
+    #expect(errors[0].description.contains("another disk"))
+    #expect(errors[1].description.contains("no room for another file"))
+    #expect(errors[3].description.contains("chmod u+rwx /tmp"))
+    #expect(shellWord("/a b/it's") == "'/a b/it'\\''s'")
+  }
+
+  @Test("what failed starts and restores have left is swept by the next start")
+  func sweeps() throws {
+    let bench = try filled()
+    for end in [".new", ".new-wal", ".new-shm", ".new-journal", ".log-id.new"] {
+      try Data("left".utf8).write(to: URL(fileURLWithPath: bench.path + end))
+    }
+    #expect(link(bench.path, bench.path + ".before-17") == 0)
+    #expect(refusal(bench) == nil)
+    let left = try FileManager.default.contentsOfDirectory(atPath: bench.folder)
+    #expect(!left.contains { $0.contains(".new") || $0.contains(".before") }, "\(left)")
+  }
+
   @Test("the directory is its user's alone, and so is the file")
   func modes() throws {
     let bench = StoreBench()

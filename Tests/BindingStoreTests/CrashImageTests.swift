@@ -23,6 +23,8 @@ struct CrashImageTests {
     var unnoticed = 0
     /// Images that lacked none although the store said that some may be missing.
     var doubted = 0
+    /// Images that lacked what was acknowledged longer ago than the bound.
+    var withOldLoss = 0
     var refused: [String] = []
     var wrong: [String] = []
   }
@@ -48,16 +50,29 @@ struct CrashImageTests {
     #expect(outcome.wrong.isEmpty)
   }
 
-  private static func replay(_ grade: Durability, images count: Int) throws -> Outcome {
+  @Test("grade process: no image lacks what is older than the bound, and without the bound some do")
+  func bound() throws {
+    let bounded = try Self.replay(.process, .slow(syncSeconds: 5), images: Self.count)
+    print("crash images, process with a bound: \(bounded)")
+    #expect(bounded.withLoss > 0)
+    #expect(bounded.withOldLoss == 0)
+    #expect(bounded.unnoticed == 0)
+    #expect(try Self.replay(.process, .slow(syncSeconds: 1_000), images: Self.count).withOldLoss > 0)
+  }
+
+  private static func replay(
+    _ grade: Durability, _ load: RecordedLife.Load = .busy, images count: Int
+  ) throws -> Outcome {
     try #require(storedisk_install() == 0)
     var outcome = Outcome()
     var seed: UInt64 = 1
     while outcome.images < count {
-      let life = try RecordedLife(grade, seed: seed)
+      let life = try RecordedLife(grade, load, seed: seed)
       try life.replay(min(count - outcome.images, 500), seed: seed) { image in
         outcome.images += 1
         switch image {
-        case .kept(let lost, let tail):
+        case .kept(let lost, let lostOld, let tail):
+          outcome.withOldLoss += lostOld > 0 ? 1 : 0
           outcome.withLoss += lost > 0 ? 1 : 0
           outcome.greatestLoss = max(outcome.greatestLoss, lost)
           outcome.unnoticed += lost > 0 && tail == .proven ? 1 : 0
@@ -75,10 +90,18 @@ struct CrashImageTests {
 /// A store under load, with upkeep, whose writes were noted.
 private final class RecordedLife {
   enum Image {
-    case kept(lost: Int, Tail)
+    case kept(lost: Int, lostOld: Int, Tail)
     case refused(String)
     case wrong(String)
   }
+  enum Load {
+    /// Folding and checkpoints all the time, and a compaction in between.
+    case busy
+    /// Ten appends a second, and nothing is brought into the file.
+    case slow(syncSeconds: Int)
+  }
+  /// Appends in the five seconds before a moment.
+  private static let recentAppends = 50
   private let bench: StoreBench
   private let grade: Durability
   private var disk: DiskImages
@@ -87,10 +110,13 @@ private final class RecordedLife {
   private var acknowledged: [[String: Int]] = [[:]]
   private var expected: [String: [[UInt8]]] = [:]
 
-  init(_ grade: Durability, seed: UInt64) throws {
+  init(_ grade: Durability, _ load: Load, seed: UInt64) throws {
     let bench = StoreBench()
     (self.bench, self.grade) = (bench, grade)
-    (bench.limits.foldBytes, bench.limits.checkpointBytes) = (4_096, 65_536)
+    switch load {
+    case .busy: (bench.limits.foldBytes, bench.limits.checkpointBytes) = (4_096, 65_536)
+    case .slow(let seconds): (bench.limits.syncSeconds, bench.limits.checkpointBytes) = (seconds, 1 << 40)
+    }
     var chance = SplitMix(state: seed)
     do {
       let store = try bench.open(grade)
@@ -105,6 +131,7 @@ private final class RecordedLife {
       let store = try bench.open(grade)
       var taken = acknowledged[0]
       for number in 1...150 {
+        bench.uptime += 100
         let batches = (0...Int(chance.next() % 3)).map { model in
           let size = Int(chance.next() % 2_000)
           return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
@@ -117,9 +144,23 @@ private final class RecordedLife {
         acknowledged.append(taken)
         storedisk_mark(Int64(acknowledged.count - 1))
         _ = try store.upkeep()
+        switch load {
+        case .busy: if number == 75 { try Self.compact(store) }
+        case .slow: store.checkpoints.settle()
+        }
       }
       // While it is open: SQLite removes its log when the last connection ends in order, and no power cut does that.
       disk = withExtendedLifetime(store) { DiskImages(database: database, log: []) }
+    }
+  }
+
+  /// As `bindhub compact` has a hub do it.
+  private static func compact(_ store: SQLiteStore) throws {
+    try StoreWish.compact.leave(at: store.path)
+    let limit = ContinuousClock.now + .seconds(20)
+    while case .waiting = StoreWish.fate(at: store.path) {
+      try #require(ContinuousClock.now < limit)
+      _ = try store.upkeep()
     }
   }
 
@@ -133,7 +174,7 @@ private final class RecordedLife {
     for moment in moments {
       disk.advance(to: moment)
       let path = folder + "/store"
-      for end in ["", "-wal", "-shm"] { unlink(path + end) }
+      for end in ["", "-wal", "-shm", ".log-id"] { unlink(path + end) }
       for (end, bytes) in zip(["", "-wal"], disk.image(using: &chance)) where !(end == "-wal" && bytes.isEmpty) {
         try Data(bytes).write(to: URL(fileURLWithPath: path + end))
       }
@@ -146,17 +187,21 @@ private final class RecordedLife {
       let store = try SQLiteStore(path: path, durability: grade, boot: "second") { 0 }
       let models = try store.loadAll()
       let promised = acknowledged[Int(disk.mark)]
-      var lost = 0
-      for (model, count) in promised where !models.contains(where: { $0.model == model }) { lost += count }
+      let old = acknowledged[max(0, Int(disk.mark) - Self.recentAppends)]
+      var (lost, lostOld) = (0, 0)
+      for (model, count) in promised where !models.contains(where: { $0.model == model }) {
+        (lost, lostOld) = (lost + count, lostOld + (old[model] ?? 0))
+      }
       for model in models {
         let fold = try ModelFold(model)
         let record = Int(fold.record)
         lost += max(0, (promised[model.model] ?? 0) - record)
+        lostOld += max(0, (old[model.model] ?? 0) - record)
         if try Self.chunks(fold) != whole(model.model, record) {
           return .wrong("moment \(moment): \(model.model) at record \(record)")
         }
       }
-      return .kept(lost: lost, store.tail)
+      return .kept(lost: lost, lostOld: lostOld, store.tail)
     } catch {
       return .refused("moment \(moment) of \(disk.moments): \(error)")
     }

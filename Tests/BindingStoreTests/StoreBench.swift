@@ -13,8 +13,13 @@ final class StoreBench {
   var boot = "first"
   var limits = StoreLimits()
   var wall: UInt64 = 1_700_000_000_000
+  /// Milliseconds that have passed, for stores that are open too.
+  var uptime: UInt64 = 0
   private var heads: [String: (record: UInt64, version: Version)] = [:]
   private var names: [String: Int] = [:]
+
+  /// A folder that is there, with a store in it.
+  init(at folder: String) { (self.folder, path) = (folder, folder + "/store") }
 
   init() {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("bindstore-\(UUID().uuidString)").path
@@ -28,17 +33,20 @@ final class StoreBench {
 
   func open(_ durability: Durability = .process) throws(StoreError) -> SQLiteStore {
     let wall = wall
-    return try SQLiteStore(path: path, durability: durability, limits: limits, boot: boot) { wall }
+    return try SQLiteStore(
+      path: path, durability: durability, limits: limits, boot: boot, uptime: { self.uptime }, wallTime: { wall })
   }
 
   /// The next batch of a model: one commit that sets one field.
-  func batch(_ model: String = "lamp", _ field: String = "a", to value: String = "1", epoch: Epoch = 1) -> Batch {
+  func batch(
+    _ model: String = "lamp", _ field: String = "a", to value: String = "1", epoch: Epoch = 1, by tag: UInt64 = 0xA1
+  ) -> Batch {
     let (record, version) = heads[model] ?? (0, 0)
     heads[model] = (record + 1, version + 1)
     var writer = CommitsWriter()
     let known = names[model] ?? 0
-    writer.begin(epoch: epoch, previous: version, time: wall, namesKnown: FieldID(known))
-    let origin = writer.origin(Origin(tag: Tag(rawValue: 0xA1), name: "ann"))
+    writer.begin(epoch: epoch, previous: version, time: wall + uptime, namesKnown: FieldID(known))
+    let origin = writer.origin(Origin(tag: Tag(rawValue: tag), name: "ann"))
     var id: FieldID = 0
     if field == "a" && known > 0 {
       id = 0

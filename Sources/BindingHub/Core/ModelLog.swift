@@ -192,18 +192,19 @@ final class ModelLog {
   // MARK: Stored state
 
   /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
-  func apply(_ batch: Batch, recentLimit: Int) {
+  func apply(_ batch: Batch, recentLimit: Int, decidedAt: UInt64? = nil) {
     records = batch.record
     lastEpoch = batch.epoch
-    if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit: recentLimit) } }
+    if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit, decidedAt) } }
     for decision in batch.decisions {
       let index = writer(for: decision.origin)
       if let outcome = decision.outcome { writers[index].remember(outcome, of: decision.number) }
+      if let decidedAt { writers[index].decidedAt = decidedAt }
       raise(index, to: decision.number)
     }
   }
 
-  private func applyCommits(_ body: UnsafeRawBufferPointer, recentLimit: Int) {
+  private func applyCommits(_ body: UnsafeRawBufferPointer, _ recentLimit: Int, _ decidedAt: UInt64?) {
     // The body was made by a `CommitsWriter`, here or in another hub: what does not parse is a store that gives back
     // other bytes than it was given.
     guard var cursor = try? CommitCursor(WireReader(body, message: "commits")) else { return }
@@ -228,7 +229,7 @@ final class ModelLog {
       version = cursor.version
       let writer = writerOfOrigin[Int(cursor.origin)]
       writers[writer].rememberCommit(cursor.number, cursor.version)
-      writers[writer].decidedAt = cursor.time
+      writers[writer].decidedAt = decidedAt ?? cursor.time
       raise(writer, to: cursor.number)
     }
     lastTime = cursor.time

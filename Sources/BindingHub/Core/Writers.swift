@@ -7,7 +7,8 @@ struct WriterRecord {
   /// The highest number that was decided, and that was stored.
   var decidedMark: ProposalNumber = 0
   var storedMark: ProposalNumber = 0
-  /// When its last commit was made, by the wall clock of the hub; 0: it has made none.
+  /// When its last commit was made, by the wall clock of the hub; in a fold when its last decision was stored, by the
+  /// store's clock. 0: it has made none.
   var decidedAt: UInt64 = 0
   /// The first number that was decided in this start of the hub, and not only known to be; 0: none.
   private(set) var firstDecided: ProposalNumber = 0

@@ -164,8 +164,8 @@ final class StoreDesk {
         let hasMore = try store.upkeep()
         let end = DispatchTime.now()
         let took = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
-        // Once a second there may be something to fold although nobody wrote.
-        nextUpkeep = hasMore ? min(end + took, end + longestRest) : end + .seconds(1)
+        // There may be something to fold although nobody wrote, and what the store looks after may have changed.
+        nextUpkeep = hasMore ? min(end + took, end + longestRest) : end + .milliseconds(400)
       } catch {
         shared.withLock { $0.failure = error }
         wasDone.signal()

@@ -29,6 +29,8 @@ public struct ModelFold {
   public var record: UInt64 { log.records }
   public var version: Version { log.version }
   public var fieldCount: Int { log.fields.count }
+  /// How far the proposals of an identity are decided; 0: nothing is known of it.
+  public func mark(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.storedMark ?? 0 }
   /// The names of the field ids, from 0 on.
   public var names: [String] { log.fields.slots.map(\.name) }
 
@@ -36,16 +38,18 @@ public struct ModelFold {
   public mutating func load(_ chunk: [UInt8]) throws(StoreError) { try log.load(chunk) }
 
   /// Takes in a batch; nothing, if it is in here already.
-  public mutating func apply(_ batch: Batch) throws(StoreError) {
+  /// - Parameter time: when it was appended, by the store's own clock, by which writers grow old; nil: when its commits
+  ///   were made, by the wall clock of the hub.
+  public mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
     guard batch.record > log.records else { return }
     guard batch.record == log.records + 1 else {
       throw StoreError("\(log.id): record \(batch.record) follows record \(log.records); those between are missing")
     }
-    log.apply(batch, recentLimit: 0)
+    log.apply(batch, recentLimit: 0, decidedAt: time)
   }
 
   /// Drops writers that nobody will ask about: those of these tags, and those that have written nothing since a time.
-  /// - Parameter time: the hub's wall time, milliseconds since 1970.
+  /// - Parameter time: by the clock of `apply`, milliseconds.
   public mutating func forget(_ tags: Set<Tag>, silentSince time: UInt64) {
     log.forget(tags.union(log.writers.lazy.filter { $0.decidedAt < time }.map(\.origin.tag)))
   }

@@ -35,49 +35,49 @@ extension SQLiteStore {
   /// - Returns: where the store that was there lies now; nil: there was none.
   @discardableResult
   public static func restore(backup: String, to path: String) throws(StoreError) -> String? {
+    try restore(backup: backup, to: path) {}
+  }
+
+  /// - Parameter step: called after each change of the files; a process may end at each.
+  static func restore(backup: String, to path: String, step: () -> Void) throws(StoreError) -> String? {
+    try StoreFiles.checkKind(of: path)
     try StoreFiles.prepareDirectory(of: path)
     let lock = try StoreLock(path)
     defer { withExtendedLifetime(lock) {} }
+    StoreFiles.sweep(path)
     let new = path + ".new"
     defer { for file in StoreFiles.all(of: new) { unlink(file) } }
-    _ = try check(path: backup)
+    do throws(StoreError) { _ = try check(path: backup) } catch { throw error.ofBackup(backup) }
+    let remembered = RememberedLog.read(at: path)
     let before = life(of: path)
+    var begun: StoreLife?
     do {
       try StoreCopy.make(
         of: backup, at: new,
         change: { life in
-          if let before, before.logID == life.logID { life.epoch = max(life.epoch, before.epoch) }
+          for known in [before.map { ($0.logID, $0.epoch) }, remembered.map { ($0.logID, $0.epoch) }] {
+            if let known, known.0 == life.logID { life.epoch = max(life.epoch, known.1) }
+          }
+          begun = life
         })
     } catch is NoRoom {
       throw StoreError("\(path) cannot be written: the disk is full. Make room.")
     } catch {
       throw StoreError(error, in: path)
     }
-    let aside = try setAside(path)
+    let aside = try SetAside.link(path, step: step)
+    step()
     guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
     try StoreFiles.syncDirectory(of: path)
+    step()
+    if let begun { try RememberedLog(logID: begun.logID, epoch: begun.epoch).write(at: path) }
     return aside
   }
 
   /// What the store there knows of itself; nil if it cannot tell.
-  private static func life(of path: String) -> StoreLife? {
+  static func life(of path: String) -> StoreLife? {
     guard let db = try? StoreCopy.reader(path) else { return nil }
     defer { try? db.close() }
     return try? db.read { try StoreLife.read($0, path: path) }
-  }
-
-  /// Gives a store a second name, with the log that belongs to it. At its own name it stays until it is replaced: then
-  /// a crash in between leaves no place where a hub would make a new one.
-  private static func setAside(_ path: String) throws(StoreError) -> String? {
-    guard StoreFiles.exists(path) else { return nil }
-    var aside = "\(path).before-\(Int(Date().timeIntervalSince1970))"
-    while StoreFiles.exists(aside) { aside += "+" }
-    let (log, logAside) = (StoreFiles.log(of: path), StoreFiles.log(of: aside))
-    guard link(path, aside) == 0, !StoreFiles.exists(log) || link(log, logAside) == 0 else {
-      throw StoreFiles.cannotWrite(aside)
-    }
-    // A log must never lie beside a database that it does not belong to.
-    for file in StoreFiles.all(of: path) where file != path { unlink(file) }
-    return aside
   }
 }

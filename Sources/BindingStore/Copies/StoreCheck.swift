@@ -26,9 +26,7 @@ extension SQLiteStore {
   /// - Throws: `StoreError`, which names the file and the place that is not in order.
   public static func check(path: String) throws(StoreError) -> StoreCheck {
     do {
-      let db = try StoreCopy.reader(path)
-      defer { try? db.close() }
-      return try db.read { db in try check(db, path: path) }
+      return try StoreCopy.reading(path) { db in try db.read { db in try check(db, path: path) } }
     } catch {
       throw StoreError(error, in: path)
     }
@@ -39,6 +37,7 @@ extension SQLiteStore {
     let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
     if pages != ["ok"] { throw StoreError.damaged(path, pages.joined(separator: "; ")) }
     let life = try StoreLife.read(db, path: path)
+    try life.extent?.check(db, path: path)
     let snapshots = try Snapshot.readAll(db, path: path)
     guard snapshots.count == life.snapshots else {
       throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(life.snapshots)")
@@ -48,7 +47,8 @@ extension SQLiteStore {
       try LogRow.batches(of: row, bytes, path: path) { batch, _ in batches[batch.model, default: []].append(batch) }
     }
     var found = StoreCheck(
-      logID: life.logID, epoch: life.epoch, format: StoreSchema.version, models: 0, fields: 0, records: 0, unfolded: 0,
+      logID: life.logID, epoch: life.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0, models: 0,
+      fields: 0, records: 0, unfolded: 0,
       bytes: StoreFiles.size(path), isCopy: life.isCopy)
     let known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
     for name in Set(known.keys).union(batches.keys).sorted() {

@@ -11,10 +11,47 @@ enum StoreCopy {
     guard StoreFiles.exists(path) else {
       throw StoreError("\(path) does not exist. Name the file of a store.", .cannotOpen)
     }
+    try StoreFiles.checkKind(of: path)
+    // SQLite takes an empty file for a database without tables.
+    if StoreFiles.size(path) == 0 { throw StoreError.damaged(path, "it is empty") }
     var configuration = Configuration()
     configuration.readonly = true
     configuration.busyMode = .timeout(5)
     return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  /// Something with a store that is only read. On a file system that cannot be written SQLite reads no store that has
+  /// a write-ahead log, or had one: it is copied to where it can.
+  static func reading<Result>(_ path: String, _ body: (DatabaseQueue) throws -> Result) throws -> Result {
+    guard isReadOnly(path) else {
+      let db = try reader(path)
+      defer { try? db.close() }
+      return try body(db)
+    }
+    try StoreFiles.checkKind(of: path)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bindhub-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let copy = folder + "/store"
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try FileManager.default.copyItem(atPath: path, toPath: copy)
+      let log = StoreFiles.log(of: path)
+      if StoreFiles.exists(log) { try FileManager.default.copyItem(atPath: log, toPath: StoreFiles.log(of: copy)) }
+      for file in [copy, StoreFiles.log(of: copy)] { chmod(file, 0o600) }
+    } catch {
+      throw StoreError(
+        "\(path) lies on a disk that cannot be written, so it is read from a copy, which cannot be made in \(folder). "
+          + "Name a folder with \(StoreFiles.bytes(of: path)) bytes of room in TMPDIR.", .cannotOpen)
+    }
+    let db = try reader(copy)
+    defer { try? db.close() }
+    return try body(db)
+  }
+
+  private static func isReadOnly(_ path: String) -> Bool {
+    var info = statvfs()
+    return statvfs(path, &info) == 0 && info.f_flag & UInt(ST_RDONLY) != 0
   }
 
   /// Copies a store as it is at one moment to a file that does not exist yet, checks the copy, and leaves the mark that
@@ -27,17 +64,17 @@ enum StoreCopy {
     let file = open(target, O_CREAT | O_EXCL | O_RDWR, 0o600)
     guard file >= 0 else { throw StoreFiles.cannotWrite(target) }
     close(file)
-    let source = try reader(path)
-    defer { try? source.close() }
     let copy = try DatabaseQueue(path: target)
-    try source.read { db in
-      // This read makes the moment: what is written later is not seen, so the copying never begins anew.
-      try StoreSchema.check(db, path: path)
-      _ = try StoreLife.read(db, path: path)
-      try copy.writeWithoutTransaction { copy in
-        try copy.write {
-          try db.backup(to: copy, pagesPerStep: 256) { step in
-            progress(step.totalPageCount > 0 ? Double(step.completedPageCount) / Double(step.totalPageCount) : 1)
+    try reading(path) { source in
+      try source.read { db in
+        // This read makes the moment: what is written later is not seen, so the copying never begins anew.
+        try StoreSchema.check(db, path: path)
+        _ = try StoreLife.read(db, path: path)
+        try copy.writeWithoutTransaction { copy in
+          try copy.write {
+            try db.backup(to: copy, pagesPerStep: 256) { step in
+              progress(step.totalPageCount > 0 ? Double(step.completedPageCount) / Double(step.totalPageCount) : 1)
+            }
           }
         }
       }
@@ -47,6 +84,7 @@ enum StoreCopy {
     try marked.writeWithoutTransaction { db in
       var life = try StoreLife.read(db, path: target)
       life.isCopy = true
+      if let time = life.extent?.time { life.extent = try LogExtent.found(db, time: time) }
       change(&life)
       try db.synced(as: .disk) { try db.write { try life.write(db) } }
       // One file alone: who reads a copy leaves nothing beside it. A hub that opens it turns the log on again.

@@ -8,14 +8,21 @@ struct OpenedStore {
   let lock: StoreLock
   let db: DatabaseQueue
   let checkpoints: Checkpoints
+  /// As it was found, and as it begins now.
+  let before: StoreLife
   let life: StoreLife
   let tail: Tail
 
   init(path: String, durability: Durability, boot: String, birth: StoreLife? = nil) throws(StoreError) {
+    try StoreFiles.checkKind(of: path)
     try StoreFiles.prepareDirectory(of: path)
     lock = try StoreLock(path)
+    StoreFiles.sweep(path)
+    let remembered = RememberedLog.read(at: path)
     if !StoreFiles.exists(path) {
+      if remembered != nil { throw OpenedStore.gone(path) }
       try OpenedStore.make(path, birth ?? StoreLife.new(grade: durability, boot: boot))
+      try lock.lockFile()
     }
     try StoreFiles.checkBeginning(of: path)
     let isLogWhole = WALCheck.isWhole(StoreFiles.log(of: path))
@@ -27,25 +34,39 @@ struct OpenedStore {
         try OpenedStore.checkPages(db, path: path)
       }
       try StoreSchema.migrate(db)
-      (life, tail) = try db.writeWithoutTransaction { db in
+      (before, life, tail) = try db.writeWithoutTransaction { db in
         let before = try StoreLife.read(db, path: path)
-        let next = before.next(
-          grade: durability, boot: boot, isLogWhole: isLogWhole, chance: .random(in: 1 ... .max))
+        try before.extent?.check(db, path: path)
+        var (life, tail) = before.next(
+          grade: durability, boot: boot, isLogWhole: isLogWhole, remembered: remembered,
+          chance: .random(in: 1 ... .max))
+        life.extent = try LogExtent.found(db, time: before.extent?.time ?? 0)
         // What this life is must be on the disk before anything is taken in it.
         // In the file itself, so that a write-ahead log that gets lost is missed.
         try db.synced(as: durability) {
           try db.write {
-            try next.life.write(db)
+            try life.write(db)
             try db.checkpoint(.passive)
           }
         }
-        return next
+        return (before, life, tail)
       }
       checkpoints = try Checkpoints(path: path)
     } catch {
       throw StoreError(error, in: path)
     }
+    try RememberedLog(logID: life.logID, epoch: life.epoch).write(at: path)
   }
+
+  /// A store was here, which the file beside it remembers: another log in its place would be taken for its end.
+  private static func gone(_ path: String) -> StoreError {
+    StoreError(
+      "\(path) is gone; there was a store here. \(StoreError.recovery(of: path))\n"
+        + "Or begin another log, without what peers hold:  rm \(shellWord(RememberedLog.path(of: path)))", .gone)
+  }
+
+  /// What the write-ahead log keeps of its length when it begins anew.
+  static let logBytesKept: UInt64 = 64 << 20
 
   /// A connection that writes. It leaves checkpoints to `Checkpoints`.
   static func connect(_ path: String, isNew: Bool = false) throws -> DatabaseQueue {
@@ -60,7 +81,7 @@ struct OpenedStore {
       // twice. So does FAST, but not where that takes more writing; `compact` gives the pages back.
       _ = try Int.fetchOne(db, sql: "PRAGMA secure_delete = FAST")
       // What it grew to while somebody read is given back.
-      try db.execute(sql: "PRAGMA journal_size_limit = \(64 << 20)")
+      try db.execute(sql: "PRAGMA journal_size_limit = \(logBytesKept)")
     }
     return try DatabaseQueue(path: path, configuration: configuration)
   }
@@ -69,12 +90,22 @@ struct OpenedStore {
   /// or none.
   private static func make(_ path: String, _ life: StoreLife) throws(StoreError) {
     let new = path + ".new"
-    for file in StoreFiles.all(of: new) { unlink(file) }
-    let file = open(new, O_CREAT | O_EXCL | O_RDWR, 0o600)
-    guard file >= 0 else { throw StoreFiles.cannotWrite(new) }
+    defer { for file in StoreFiles.all(of: new) { unlink(file) } }
+    try makeEmpty(new, life)
+    // A log that lies there belonged to a store that is gone.
+    for file in StoreFiles.all(of: path) where file != path { unlink(file) }
+    guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
+    try StoreFiles.syncDirectory(of: path)
+  }
+
+  /// Makes a store without any model, where nothing is yet.
+  static func makeEmpty(_ path: String, _ life: StoreLife) throws(StoreError) {
+    for file in StoreFiles.all(of: path) { unlink(file) }
+    let file = open(path, O_CREAT | O_EXCL | O_RDWR, 0o600)
+    guard file >= 0 else { throw StoreFiles.cannotWrite(path) }
     close(file)
     do {
-      let db = try connect(new, isNew: true)
+      let db = try connect(path, isNew: true)
       try StoreSchema.migrate(db)
       try db.writeWithoutTransaction { db in
         try db.synced(as: .disk) { try db.write { try life.write(db) } }
@@ -86,10 +117,6 @@ struct OpenedStore {
     } catch {
       throw StoreError(error, in: path)
     }
-    // A log that lies there belonged to a store that is gone.
-    for file in StoreFiles.all(of: path) where file != path { unlink(file) }
-    guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
-    try StoreFiles.syncDirectory(of: path)
   }
 
   /// SQLite's own check of every page.

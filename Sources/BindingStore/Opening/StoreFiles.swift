@@ -1,13 +1,46 @@
 import BindingHub
 import Foundation
-import ZeroMQ
 
 /// The files of a store: the database, its write-ahead log beside it, and the lock.
 enum StoreFiles {
   static func log(of path: String) -> String { path + "-wal" }
 
+  static func shared(of path: String) -> String { path + "-shm" }
+
   /// All that belong to a store, but for the lock.
-  static func all(of path: String) -> [String] { [path, log(of: path), path + "-shm"] }
+  static func all(of path: String) -> [String] { [path, log(of: path), shared(of: path)] }
+
+  /// What lies at a path.
+  enum Kind: Hashable {
+    case nothing, file, directory
+    /// Neither: in words.
+    case other(String)
+  }
+
+  static func kind(of path: String) -> Kind {
+    var info = stat()
+    guard stat(path, &info) == 0 else { return .nothing }
+    return switch info.st_mode & S_IFMT {
+    case S_IFREG: .file
+    case S_IFDIR: .directory
+    case S_IFIFO: .other("a named pipe")
+    case S_IFSOCK: .other("a socket")
+    default: .other("a device")
+    }
+  }
+
+  /// Refuses what is neither a file nor nothing, before anything waits for it.
+  static func checkKind(of path: String) throws(StoreError) {
+    switch kind(of: path) {
+    case .nothing, .file: return
+    case .directory where RememberedLog.read(at: path) != nil:
+      throw StoreError("\(path) is a directory, and was a store. \(StoreError.recovery(of: path))", .gone)
+    case .directory:
+      throw StoreError(
+        "\(path) is a directory. Name a file in it:  --store \(shellWord(path + "/hub.db"))", .cannotOpen)
+    case .other(let name): throw StoreError("\(path) is \(name), no file. Choose another path.", .cannotOpen)
+    }
+  }
 
   /// Bytes on disk.
   static func bytes(of path: String) -> UInt64 { size(path) + size(log(of: path)) }
@@ -31,7 +64,11 @@ enum StoreFiles {
   /// Makes the directory (mode 0700) if it is missing, and sees that files may be made there.
   static func prepareDirectory(of path: String) throws(StoreError) {
     let directory = directory(of: path)
-    if !exists(directory) {
+    switch kind(of: directory) {
+    case .directory: break
+    case .file, .other:
+      throw StoreError("\(directory) is no directory, so no file can be in it. Choose another path.", .cannotOpen)
+    case .nothing:
       do {
         try FileManager.default.createDirectory(
           atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -44,11 +81,47 @@ enum StoreFiles {
     guard access(directory, W_OK | X_OK) == 0 else { throw cannotWrite(directory) }
   }
 
-  static func cannotWrite(_ path: String) -> StoreError {
-    let (code, problem) = (errno, String(cString: strerror(errno)))
+  /// - Parameter code: what a call of the system failed with.
+  static func cannotWrite(_ path: String, _ code: Int32 = errno) -> StoreError {
+    let problem = String(cString: strerror(code))
     let cure =
-      code == EROFS ? "Choose a path on another disk." : "Give this user the right to write there: chmod u+rwx \(path)"
+      switch code {
+      case EROFS: "Choose a path on another disk."
+      case ENOSPC, EDQUOT:
+        "Make room (a disk may also have no room for another file), or choose a path on another disk."
+      default:
+        "Give this user the right to write there:  chmod u+rwx "
+          + shellWord(kind(of: path) == .directory ? path : directory(of: path))
+      }
     return StoreError("\(path) cannot be written to: \(problem). \(cure)", .cannotOpen)
+  }
+
+  /// Puts a small file in the place of what is there: after a crash one of the two is there, whole.
+  /// - Returns: 0, or the number of what went wrong.
+  static func replace(_ path: String, by bytes: [UInt8]) -> Int32 {
+    let new = path + ".new"
+    let file = open(new, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
+    guard file >= 0 else { return errno }
+    let isWritten = write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
+    var code = isWritten ? 0 : errno
+    close(file)
+    if code == 0, rename(new, path) != 0 { code = errno }
+    if code != 0 { unlink(new) }
+    return code
+  }
+
+  /// Removes what a start or a restore that did not end has left: a store that was never put in its place, and a second
+  /// name of the one that is.
+  static func sweep(_ path: String) {
+    for file in all(of: path + ".new") + [path + ".new-journal", RememberedLog.path(of: path) + ".new"] { unlink(file) }
+    let directory = directory(of: path)
+    guard let here = FileID(path), let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+      return
+    }
+    let beginning = (path as NSString).lastPathComponent + ".before-"
+    for name in names where name.hasPrefix(beginning) && FileID("\(directory)/\(name)") == here {
+      for file in all(of: "\(directory)/\(name)") { unlink(file) }
+    }
   }
 
   /// What is at the path begins as a store does; refuses anything else before SQLite, which would write to it.
@@ -56,7 +129,8 @@ enum StoreFiles {
     guard access(path, R_OK | W_OK) == 0 else {
       let problem = String(cString: strerror(errno))
       throw StoreError(
-        "\(path) cannot be opened: \(problem). Give this user the right to read and write it: chmod u+rw \(path)",
+        "\(path) cannot be opened: \(problem). Give this user the right to read and write it:  chmod u+rw "
+          + shellWord(path),
         .cannotOpen)
     }
     guard let file = FileHandle(forReadingAtPath: path) else { throw cannotWrite(path) }
@@ -82,21 +156,16 @@ enum StoreFiles {
   }
 }
 
-/// The right to write a store, held as long as this is.
-final class StoreLock {
-  private let lock: EndpointLock
-
-  init(_ path: String) throws(StoreError) {
-    do throws(EndpointLockError) {
-      lock = try EndpointLock.acquire(path)
-    } catch {
-      switch error {
-      case .held(_, let process):
-        let who = process.map { "process \($0)" } ?? "another process"
-        throw StoreError("\(path) is in use by \(who). Stop that hub, or choose another path.", .inUse)
-      case .unavailable(let problem):
-        throw StoreError("\(path).lock cannot be made: \(problem). See that this user may write there.", .cannotOpen)
-      }
+/// A path as a shell takes it for one word.
+func shellWord(_ path: String) -> String {
+  let plain = path.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "@"):
+      true
+    default: false
     }
   }
+  return plain ? path : "'" + path.replacingOccurrences(of: "'", with: "'\\''") + "'"
 }

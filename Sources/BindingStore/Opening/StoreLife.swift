@@ -18,6 +18,9 @@ struct StoreLife: Hashable {
   /// How many models have a snapshot. A lost row of theirs would show nowhere else.
   var snapshots = 0
 
+  /// What was in the log when this was written, and its time then; nil: a store of format 1 does not tell.
+  var extent: LogExtent?
+
   /// The life of a store that was just made: nothing can be missing.
   init(logID: LogID, epoch: Epoch, grade: Durability, boot: String) {
     (self.logID, self.epoch, self.grade, self.boot) = (logID, epoch, grade, boot)
@@ -25,14 +28,22 @@ struct StoreLife: Hashable {
   }
 
   /// The life that begins when it is opened: the epoch stays if nothing that was acknowledged can be missing.
-  /// - Parameter isLogWhole: whether nothing shows that the end of the log is missing or damaged.
-  func next(grade: Durability, boot: String, isLogWhole: Bool, chance: UInt32) -> (life: StoreLife, tail: Tail) {
+  /// - Parameters:
+  ///   - isLogWhole: whether nothing shows that the end of the log is missing or damaged.
+  ///   - remembered: what the file beside the store remembers, if it is of this log.
+  func next(
+    grade: Durability, boot: String, isLogWhole: Bool, remembered: RememberedLog? = nil, chance: UInt32
+  ) -> (life: StoreLife, tail: Tail) {
     var life = self
+    let remembered = remembered.flatMap { $0.logID == logID ? $0 : nil }
+    let last = max(epoch, remembered?.epoch ?? 0)
     (life.grade, life.boot, life.isClean, life.isCopy) = (grade, boot, false, false)
     let isSameBoot = !boot.isEmpty && boot == self.boot
-    let isProven = isClean || isLogWhole && (self.grade == .disk || self.grade == .process && isSameBoot)
+    let isEndKept = isClean || isLogWhole && (self.grade == .disk || self.grade == .process && isSameBoot)
+    // Who has an earlier epoch than was begun here was put back by hand.
+    let isProven = isEndKept && remembered?.isTailLost != true && last == epoch
     if isProven, !isCopy { return (life, .proven) }
-    life.epoch = StoreLife.epoch(after: epoch, chance: chance)
+    life.epoch = StoreLife.epoch(after: last, chance: chance)
     return (life, isCopy ? .restored : .unproven)
   }
 
@@ -45,7 +56,8 @@ struct StoreLife: Hashable {
 
 extension StoreLife {
   static func read(_ db: Database, path: String) throws -> StoreLife {
-    let columns = "log, epoch, grade, boot, clean, copy, snapshots, checksum"
+    var columns = "log, epoch, grade, boot, clean, copy, snapshots, checksum"
+    if try tellsExtent(db) { columns += ", first, last, sum, time" }
     guard let row = try Row.fetchOne(db, sql: "SELECT \(columns) FROM life WHERE id = 1") else {
       throw StoreError.damaged(path, "the row of table life is missing")
     }
@@ -53,6 +65,11 @@ extension StoreLife {
       throw StoreError.damaged(path, "the row of table life does not check")
     }
     return life
+  }
+
+  /// A store that is only read may be one of format 1.
+  private static func tellsExtent(_ db: Database) throws -> Bool {
+    try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= StoreSchema.versionWithExtent
   }
 
   private init?(_ row: Row) {
@@ -65,15 +82,26 @@ extension StoreLife {
     self.epoch = UInt64(bitPattern: epoch)
     (self.grade, self.boot, self.isClean) = (grade, boot, isClean)
     (self.isCopy, self.snapshots) = (isCopy, snapshots)
+    guard row.count > 8, let first = Int64.fromDatabaseValue(row[8]), let last = Int64.fromDatabaseValue(row[9]),
+      let sum = UInt32.fromDatabaseValue(row[10]), let time = Int64.fromDatabaseValue(row[11])
+    else { return }
+    extent = LogExtent(first: first, last: last, checksum: sum, time: UInt64(bitPattern: time))
   }
 
   func write(_ db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO life (id, log, epoch, grade, boot, clean, copy, snapshots, checksum) "
-        + "VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)",
-      arguments: [
-        Int64(bitPattern: logID), Int64(bitPattern: epoch), grade.rawValue, boot, isClean, isCopy, snapshots, checksum,
-      ])
+    var columns = "id, log, epoch, grade, boot, clean, copy, snapshots, checksum"
+    var values =
+      [
+        1, Int64(bitPattern: logID), Int64(bitPattern: epoch), grade.rawValue, boot, isClean, isCopy, snapshots,
+        checksum,
+      ] as StatementArguments
+    if let extent {
+      columns += ", first, last, sum, time"
+      values += [extent.first, extent.last, extent.checksum, Int64(bitPattern: extent.time)]
+    }
+    let places = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
+    // One statement, so that it is whole without a transaction of its own.
+    try db.execute(sql: "INSERT OR REPLACE INTO life (\(columns)) VALUES (\(places))", arguments: values)
   }
 
   private var checksum: UInt32 {
@@ -83,6 +111,12 @@ extension StoreLife {
     writer.text8(boot)
     writer.flag(isClean)
     writer.flag(isCopy)
+    if let extent {
+      for number in [UInt64(bitPattern: extent.first), UInt64(bitPattern: extent.last), extent.time] {
+        writer.u64(number)
+      }
+      writer.u32(extent.checksum)
+    }
     return writer.withUnsafeBytes { Checksum.crc32c($0) }
   }
 }

@@ -8,7 +8,9 @@ enum StoreSchema {
   /// `BBst`: tells a store from another program's database.
   static let applicationID: Int32 = 0x4242_7374
   /// The newest format that this version writes. It is raised with every migration.
-  static let version = 1
+  static let version = 2
+  /// From this one on the row of `life` tells what the log held (`LogExtent`).
+  static let versionWithExtent = 2
 
   static func migrate(_ db: DatabaseQueue) throws {
     var migrator = DatabaseMigrator()
@@ -35,6 +37,11 @@ enum StoreSchema {
             checksum INTEGER NOT NULL, bytes BLOB NOT NULL);
           CREATE UNIQUE INDEX history_place ON history (model, record);
           """)
+    }
+    migrator.registerMigration("2") { db in
+      for column in ["first", "last", "sum", "time"] {
+        try db.execute(sql: "ALTER TABLE life ADD COLUMN \(column) INTEGER")
+      }
     }
     try migrator.migrate(db)
     try db.writeWithoutTransaction { db in

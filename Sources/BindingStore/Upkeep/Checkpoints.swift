@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// Brings the write-ahead log into the file, on a thread and a connection of its own, so that no append waits for it.
 final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touched only while `lock` is held
@@ -10,6 +11,9 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
   /// Bytes written since the last one.
   private var waiting = 0
   private var isRunning = false
+  private var count = 0
+  /// When the first was written of what no sync has confirmed; nil: all is.
+  private var unsyncedSince: UInt64?
   /// Frames that the last one left in the log; nil: none has run since it was asked for.
   private var left: Int?
   private var failure: (any Error)?
@@ -17,11 +21,46 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
   init(path: String) throws { db = try OpenedStore.connect(path) }
 
   /// Notes what went to the log; every page of it counts whole.
-  func wrote(bytes: Int) {
+  /// - Parameter time: milliseconds of the store's uptime.
+  func wrote(bytes: Int, at time: UInt64) {
     lock.lock()
     waiting += bytes + 8_192
+    if unsyncedSince == nil { unsyncedSince = time }
     lock.unlock()
   }
+
+  /// How many have ended; nil while one runs.
+  var ended: Int? { lock.withLock { isRunning ? nil : count } }
+
+  /// Whether something was written so long ago and is not synced.
+  func needsSync(at now: UInt64, after milliseconds: UInt64) -> Bool {
+    lock.withLock { !isRunning && unsyncedSince.map { now >= $0 + milliseconds } ?? false }
+  }
+
+  /// Has the disk confirm all that is in the write-ahead log now.
+  func sync() {
+    lock.lock()
+    defer { lock.unlock() }
+    guard !isRunning else { return }
+    (isRunning, unsyncedSince) = (true, nil)
+    queue.async { self.run { db in try Checkpoints.syncLog(db) } }
+  }
+
+  /// SQLite's own file of the log: closing another one would be harmless, but a disk for tests would not see the sync.
+  private static func syncLog(_ db: Database) throws {
+    // A connection opens the log when it reads.
+    _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM life")
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+    guard let file, let sync = file.pointee.pMethods?.pointee.xSync else {
+      throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "the write-ahead log is not open")
+    }
+    let code = sync(file, SQLITE_SYNC_NORMAL)
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "sync failed") }
+  }
+
+  /// Returns when none is running.
+  func settle() { queue.sync {} }
 
   /// Starts one if enough has gathered and none is running.
   func start(after bytes: Int) {
@@ -30,7 +69,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     guard !isRunning, waiting >= bytes else { return }
     isRunning = true
     waiting = 0
-    queue.async { self.run() }
+    queue.async { self.run { db in try self.bringIn(db) } }
   }
 
   /// The frames that the last one left, told once.
@@ -56,17 +95,30 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
     return [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL].contains(error.resultCode)
   }
 
-  private func run() {
-    let result = Result { try db.writeWithoutTransaction { db in try db.checkpoint(.passive) } }
+  private func bringIn(_ db: Database) throws {
+    let frames = try db.checkpoint(.passive)
+    lock.lock()
+    defer { lock.unlock() }
+    // SQLite counts the log as it was when the checkpoint began; what came since is what was noted since.
+    left = max(frames.walFrameCount - frames.checkpointedFrameCount, 0) + waiting / 4_096
+  }
+
+  private func run(_ body: (Database) throws -> Void) {
+    let result = Result { try db.writeWithoutTransaction { db in try body(db) } }
     lock.lock()
     defer { lock.unlock() }
     isRunning = false
-    switch result {
-    case .success(let frames):
-      // SQLite counts the log as it was when the checkpoint began; what came since is what was noted since.
-      left = max(frames.walFrameCount - frames.checkpointedFrameCount, 0) + waiting / 4_096
-    case .failure(let error): if !Checkpoints.mayFail(error) { failure = error }
-    }
+    count += 1
+    if case .failure(let error) = result, !Checkpoints.mayFail(error) { failure = error }
+  }
+
+  /// Counts one that another thread has made.
+  func note() { lock.withLock { count += 1 } }
+
+  /// Waits for the one that runs, and gives the connection away, which is never to be closed.
+  func abandon() -> DatabaseQueue {
+    queue.sync {}
+    return db
   }
 
   /// Waits for the one that runs; there is none afterwards.

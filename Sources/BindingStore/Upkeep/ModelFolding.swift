@@ -15,7 +15,7 @@ struct ModelFolding {
   /// Bytes that the last step wrote.
   private(set) var lastWritten = 0
   private var kept: HistoryPage
-  private var row: (number: Int64, bytes: [UInt8]) = (0, [])
+  private var row: (number: Int64, time: UInt64, bytes: [UInt8]) = (0, 0, [])
 
   init(_ place: ModelPlace, through row: Int64, model: Int64, limits: StoreLimits) {
     self.place = place
@@ -38,10 +38,13 @@ struct ModelFolding {
       chunksRead += 1
     } else if batchesRead < batchCount {
       let entry = place.unfolded[batchesRead]
-      if entry.row != row.number { row = (entry.row, try LogRow.read(db, entry.row, path: path).bytes) }
+      if entry.row != row.number {
+        let (time, bytes) = try LogRow.read(db, entry.row, path: path)
+        row = (entry.row, time, bytes)
+      }
       let bytes = Array(entry.slice(of: row.bytes))
       try LogRow.batches(of: entry.row, bytes, path: path) { batch, _ in
-        try fold.apply(batch)
+        try fold.apply(batch, at: row.time)
         kept.add(batch, bytes)
       }
       batchesRead += 1

@@ -11,12 +11,14 @@ extension SQLiteStore {
   }
 
   public func upkeep() throws(StoreError) -> Bool {
+    try look()
     let now = ContinuousClock.now
     if let paused = upkeepWork.pausedUntil {
       guard now >= paused else { return false }
       upkeepWork.pausedUntil = nil
     }
     try checkpoint()
+    try makeSafe()
     if case .none = upkeepWork.task {
       if upkeepWork.compaction == .underWay { upkeepWork.compaction = .done }
       try lookForWish(now)
@@ -58,7 +60,7 @@ extension SQLiteStore {
     }
     upkeepWork.task = task
     logBytes -= done.logBytes
-    checkpoints.wrote(bytes: done.written)
+    if done.written > 0 { checkpoints.wrote(bytes: done.written, at: clock.uptime()) }
     if let folding = done.folded.take() {
       snapshotBytes += folding.next.bytes - (folding.place.snapshot?.bytes ?? 0)
       folding.enter()
@@ -72,6 +74,7 @@ extension SQLiteStore {
     case .none: return
     case .folding(var models, let row):
       guard let place = models.popLast() else {
+        try promise(db, after: row, &done)
         task = .removing(through: row)
         return
       }
@@ -79,7 +82,7 @@ extension SQLiteStore {
       task = .model(ModelFolding(place, through: row, model: model, limits: limits), rest: models, through: row)
     case .model(var folding, let rest, let row):
       task = .none
-      let now = wallTime()
+      let now = clock.now
       let silent = now - min(now, UInt64(limits.silentSeconds) * 1_000)
       let isWhole = try folding.step(db, path: path, forgotten: upkeepWork.forgotten, silentSince: silent)
       done.written += isWhole ? 0 : folding.lastWritten
@@ -106,7 +109,7 @@ extension SQLiteStore {
   ) throws {
     try folding.finish(db, time: now, limits: limits)
     if folding.place.snapshot == nil {
-      var next = life
+      var next = done.life ?? life
       next.snapshots += 1
       try next.write(db)
       done.life = next
@@ -114,6 +117,39 @@ extension SQLiteStore {
     done.folded = folding
     // The index follows only when the disk has it.
     done.isSliceOver = true
+  }
+
+  /// Notes that rows up to this one may be gone from now on, and that all after it are there.
+  private func promise(_ db: Database, after row: Int64, _ done: inout UpkeepWork.Done) throws {
+    var next = done.life ?? life
+    let sum = try LogExtent.checksum(db, lastRow) ?? 0
+    next.extent = LogExtent(first: row + 1, last: lastRow, checksum: sum, time: clock.now)
+    try next.write(db)
+    done.life = next
+    done.written += 4_096
+  }
+
+  /// What a loss of power may take has a bound in time: now and then the disk confirms the log, and the row of this
+  /// life tells what it held then.
+  private func makeSafe() throws(StoreError) {
+    // It is looked at once a second at least.
+    let limit = UInt64(max(limits.syncSeconds - 1, 0)) * 1_000
+    guard checkpoints.needsSync(at: clock.uptime(), after: limit) else { return }
+    var next = life
+    do {
+      try db.writeWithoutTransaction { db in
+        let sum = try LogExtent.checksum(db, lastRow) ?? 0
+        let first = life.extent?.first ?? firstRow
+        next.extent = LogExtent(first: first, last: lastRow, checksum: sum, time: clock.now)
+        try db.write { try next.write(db) }
+      }
+      life = next
+    } catch is NoRoom {
+      // What is there can be confirmed all the same.
+    } catch {
+      throw StoreError(error, in: path)
+    }
+    checkpoints.sync()
   }
 
   /// Removes the first row of the log, if a snapshot has it.
@@ -139,6 +175,7 @@ extension SQLiteStore {
       task = .none
       return
     }
+    watch.mayShrink = true
     try db.execute(sql: "PRAGMA incremental_vacuum(32)")
     done.written += 32 * 4_096
   }
@@ -159,5 +196,6 @@ extension SQLiteStore {
     try access { db in
       do { try db.checkpoint(.passive) } catch  where Checkpoints.mayFail(error) {}
     }
+    checkpoints.note()
   }
 }

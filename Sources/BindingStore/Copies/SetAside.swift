@@ -1,0 +1,80 @@
+import BindingHub
+import BindingWire
+import Foundation
+import GRDB
+
+/// Keeps a store under another name, to put something else in its place.
+enum SetAside {
+  /// `path.before-SECONDS`, or what is free of that kind.
+  static func name(for path: String) -> String {
+    var aside = "\(path).before-\(Int(Date().timeIntervalSince1970))"
+    while StoreFiles.exists(aside) { aside += "+" }
+    return aside
+  }
+
+  /// Gives a store a second name. At its own it stays until it is replaced: a crash at any moment leaves one of the two
+  /// there, whole.
+  ///
+  /// A log must never lie beside a database that it does not belong to. So before the new one can come, the old one
+  /// takes in its log. One that is too damaged for that leaves its place first: then no hub begins another there, as
+  /// the file beside it remembers that there was one.
+  /// - Parameter step: called after each change of the files.
+  /// - Returns: the second name; nil: there was nothing.
+  static func link(_ path: String, step: () -> Void) throws(StoreError) -> String? {
+    guard StoreFiles.exists(path) else { return nil }
+    let (log, aside) = (StoreFiles.log(of: path), name(for: path))
+    let isWhole = (try? takeInLog(path)) != nil
+    step()
+    guard Foundation.link(path, aside) == 0 else { throw StoreFiles.cannotWrite(aside) }
+    step()
+    if !isWhole {
+      if StoreFiles.exists(log), Foundation.link(log, StoreFiles.log(of: aside)) != 0 {
+        throw StoreFiles.cannotWrite(aside)
+      }
+      step()
+      unlink(path)
+      step()
+    }
+    for file in [log, StoreFiles.shared(of: path)] {
+      unlink(file)
+      step()
+    }
+    return aside
+  }
+
+  /// Brings the log into the database, which then is all of the store. What the end of the log proves of it, which is
+  /// gone afterwards, is noted.
+  private static func takeInLog(_ path: String) throws {
+    let isLogWhole = WALCheck.isWhole(StoreFiles.log(of: path))
+    let db = try OpenedStore.connect(path)
+    try db.writeWithoutTransaction { db in
+      var life = try StoreLife.read(db, path: path)
+      let (_, tail) = life.next(
+        grade: life.grade, boot: Boot.current, isLogWhole: isLogWhole, remembered: RememberedLog.read(at: path),
+        chance: 1)
+      if tail == .proven, !life.isClean {
+        life.isClean = true
+        if life.extent != nil { life.extent = try LogExtent.found(db, time: life.extent?.time ?? 0) }
+        try db.synced(as: .disk) { try life.write(db) }
+      }
+      try db.checkpoint(.truncate)
+    }
+    try db.close()
+  }
+
+  /// Moves whatever lies at the path away, with its log.
+  /// - Parameter step: called after each change of the files.
+  /// - Returns: where it is now; nil: there was nothing.
+  static func move(_ path: String, step: () -> Void) throws(StoreError) -> String? {
+    let aside = name(for: path)
+    // A link that leads nowhere is something too.
+    var info = stat()
+    let isThere = lstat(path, &info) == 0
+    if isThere, rename(path, aside) != 0 { throw StoreFiles.cannotWrite(path) }
+    step()
+    let log = StoreFiles.log(of: path)
+    if StoreFiles.exists(log), rename(log, StoreFiles.log(of: aside)) != 0 { throw StoreFiles.cannotWrite(log) }
+    unlink(StoreFiles.shared(of: path))
+    return isThere ? aside : nil
+  }
+}

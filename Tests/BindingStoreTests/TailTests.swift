@@ -1,0 +1,147 @@
+import BindingHub
+import BindingWire
+import Foundation
+import GRDB
+import Testing
+
+@testable import BindingStore
+
+@Suite("Rows that are missing at the ends of the log")
+struct TailTests {
+  private let bench = StoreBench()
+
+  private func sql(_ text: String) throws {
+    let db = try OpenedStore.connect(bench.path)
+    try db.writeWithoutTransaction { try $0.execute(sql: text) }
+    try db.close()
+  }
+
+  private func expectDamaged(_ words: String) {
+    for error in [
+      #expect(throws: StoreError.self) { try SQLiteStore.check(path: bench.path) },
+      #expect(throws: StoreError.self) { try bench.open() },
+    ] {
+      #expect(error?.kind == .damaged)
+      #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+  }
+
+  @Test(
+    "of a store that was closed none may be missing",
+    arguments: [
+      ("DELETE FROM log WHERE row = 20", "rows 20 to 20"), ("DELETE FROM log WHERE row > 12", "rows 13 to 20"),
+      ("DELETE FROM log", "rows 1 to 20"), ("DELETE FROM log WHERE row < 3", "rows 1 to 2"),
+    ])
+  func closed(_ text: String, _ words: String) throws {
+    do {
+      let store = try bench.open()
+      for number in 1...20 { try store.take(bench.batch("m\(number)")) }
+      try store.close()
+    }
+    try sql(text)
+    expectDamaged(words)
+  }
+
+  @Test("of a store whose hub was killed those may not be missing that the disk had confirmed")
+  func killed() throws {
+    do {
+      let store = try bench.open()
+      for number in 1...10 { try store.take(bench.batch("m\(number)")) }
+      bench.uptime += 10_000
+      _ = try store.upkeep()
+      store.checkpoints.settle()
+      for number in 11...20 { try store.take(bench.batch("m\(number)")) }
+      try bench.keepAsItIs()
+    }
+    try bench.putBack()
+    try sql("DELETE FROM log WHERE row > 9")
+    expectDamaged("rows 10 to 10")
+  }
+
+  @Test("rows that were folded are not missed, whether the hub closed or was killed", arguments: [true, false])
+  func folded(isClosed: Bool) throws {
+    bench.limits.foldBytes = 0
+    do {
+      let store = try bench.open()
+      for number in 1...20 { try store.take(bench.batch("m\(number % 3)")) }
+      while try store.upkeep() {}
+      try store.take(bench.batch("m1"))
+      if isClosed { try store.close() } else { try bench.keepAsItIs() }
+    }
+    if !isClosed { try bench.putBack() }
+    for _ in 0..<2 {
+      let store = try bench.open()
+      #expect(try store.load("m1").map { try ModelFold($0).record } == 8)
+      #expect(store.tail == .proven)
+      while try store.upkeep() {}
+      try store.close()
+    }
+  }
+
+  @Test("a backup whose last rows are gone is no backup")
+  func backup() throws {
+    let store = try bench.open()
+    for number in 1...20 { try store.take(bench.batch("m\(number)")) }
+    let copy = bench.folder + "/copy"
+    try SQLiteStore.backup(of: bench.path, to: copy)
+    let db = try DatabaseQueue(path: copy)
+    try db.write { try $0.execute(sql: "DELETE FROM log WHERE row > 15") }
+    try db.close()
+    #expect(#expect(throws: StoreError.self) { try SQLiteStore.check(path: copy) }?.kind == .damaged)
+    try store.close()
+  }
+}
+
+@Suite("The time by which writers grow old")
+struct LogClockTests {
+  private static let day: UInt64 = 24 * 3_600 * 1_000
+  private let bench = StoreBench()
+
+  init() { bench.limits.foldBytes = 0 }
+
+  /// Opens the store, has it fold what `body` adds, and tells how far the first writer's proposals are decided.
+  private func fold(_ body: (SQLiteStore) throws -> Void = { _ in }) throws -> ProposalNumber {
+    let store = try bench.open()
+    try body(store)
+    store.requestCompaction()
+    while try store.upkeep() {}
+    let mark = try ModelFold(try #require(try store.load("lamp"))).mark(of: Tag(rawValue: 0xA1))
+    try store.close()
+    return mark
+  }
+
+  @Test("a wall clock that jumps ahead at a start makes nobody old", arguments: [8, 30, 7_300] as [UInt64])
+  func ahead(days: UInt64) throws {
+    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    bench.wall += days * Self.day
+    #expect(try fold { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
+  }
+
+  @Test("a machine that begins in 1970 at each start forgets nobody")
+  func beginning() throws {
+    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    bench.wall = 0
+    #expect(try fold { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
+    #expect(try fold { try $0.take(bench.batch()) } == 3)
+  }
+
+  @Test("who was silent for longer than it may while hubs ran is forgotten")
+  func silent() throws {
+    let mark = try fold { store in
+      try store.take(bench.batch())
+      bench.uptime += 8 * Self.day
+      try store.take(bench.batch("lamp", by: 0xB2))
+    }
+    #expect(mark == 0)
+  }
+
+  @Test("a start follows the wall clock by a day, so who comes seldom is forgotten too")
+  func seldom() throws {
+    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    for _ in 0..<8 {
+      bench.wall += 2 * Self.day
+      _ = try fold { try $0.take(bench.batch("lamp", by: 0xB2)) }
+    }
+    #expect(try fold() == 0)
+  }
+}
