@@ -20,6 +20,22 @@ class AnyCell: @unchecked Sendable {
   @usableFromInline
   func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {}
 
+  /// Calls back now and with every write, until the token is cancelled or released.
+  func follow(_ body: @escaping @Sendable () -> Void) -> ObserverToken { ObserverToken {} }
+
+  final var isObserved: Bool {
+    lock()
+    defer { unlock() }
+    return traffic?.pointee.hasObservers ?? false
+  }
+
+  /// Another number after each write. From the first time that it is asked for on, writes are counted.
+  final var stamp: UInt64 {
+    lock()
+    defer { unlock() }
+    return openTraffic().pointee.version
+  }
+
   /// Gives the present value to observers whose first callback is still running. Called with the lock held.
   func giveToStarting(by writer: Writer, version: UInt64) {}
 

@@ -33,7 +33,8 @@ private struct ClosureLocation<Value: Sendable>: BindingLocation {
   func read() -> Value {
     guard Lane.main.isCurrent else { return known.cell.read() }
     let value = MainActor.assumeIsolated { get() }
-    known.setSilently(value)
+    // A derived value that is being computed would take it for a write.
+    if ThreadTurn.current.pointee.collector == nil { known.setSilently(value) }
     return value
   }
 

@@ -254,6 +254,10 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return queue
   }
 
+  override func follow(_ body: @escaping @Sendable () -> Void) -> ObserverToken {
+    observe(owner: nil) { _, _ in body() }
+  }
+
   override func takeLastOverwritten() -> AnyObject? {
     guard let traffic else { return nil }
     let dropped = ValueQueue<Value>()

@@ -34,6 +34,13 @@ extension ChangeFilter where Value: Equatable {
   public static var changes: ChangeFilter { ChangeFilter(rule: .equality { $0 == $1 }) }
 }
 
+extension ChangeFilter where Value: FloatingPoint {
+  /// A write counts when it is not equal to the present value. Not a number after not a number does not count, though
+  /// it equals nothing.
+  @inlinable
+  public static var changes: ChangeFilter { ChangeFilter(rule: .equality { isRepetition($0, $1) }) }
+}
+
 /// Asks a filter that may be missing. Borrowed here, the closure is called as it lies; unwrapped with `if let` it would
 /// be retained for every call.
 @inlinable @inline(__always)

@@ -1,29 +1,50 @@
-/// A value computed from others, which follows them: `Derived($first, $last) { "\($0) \($1)" }`.
+/// A value computed from others, which follows them: `Derived { "\(first.value) \(last.value)" }`.
 ///
-/// - It is computed anew when a source has changed, and tells its observers when the result is another.
+/// Other libraries call it *computed*, *memo* or *selector*.
+///
+/// - It is right wherever it is read: in a turn, in an observer, on any thread.
+/// - It is computed when it is read, or once at the end of a turn if it is observed, and only if something that it was
+///   computed from is another. What nobody reads or observes is not computed.
 /// - It shows no mixture: where several sources change in one `Turn`, or one change reaches it by several ways, its
-///   observers are told the last result, once.
-/// - It observes its sources as long as it lives, and keeps none of their owners alive; when an owner is gone, it goes
-///   on with that source's last value.
+///   observers are told the last result, once, and not at all if it is what they were told before.
+/// - It keeps none of its sources' owners alive; when an owner is gone, it goes on with that source's last value.
+/// - An observation keeps it alive as long as it lasts: until its token is cancelled or released, or its owner is gone
+///   (which is found out with the next change).
+///
+/// `compute` runs on the threads that read, or write what is observed, with no lock held, perhaps more than once; let
+/// it do nothing but compute.
 public final class Derived<Value: Sendable>: ValueSource, Sendable {
-  private let result: Observable<Value>
-  private let tokens: [ObserverToken]
+  private let node: ComputedNode<Value>
 
-  /// Computes from one source; `compute` runs on the threads that write it, perhaps more than once.
+  /// Computes from whatever the closure reads by `value`, found out anew each time: `Derived { a.value + b.value }`.
+  ///
+  /// Where other threads write several sources while it computes it may see one before and one after; it is then
+  /// computed again. The initializers that name their sources never compute from such a mixture.
+  public convenience init(_ compute: @escaping @Sendable () -> Value) where Value: Equatable {
+    self.init(ComputedNode(sources: []) { compute })
+  }
+
+  /// Computes from one source.
   public convenience init<A: Sendable>(_ source: some ValueSource<A>, compute: @escaping @Sendable (A) -> Value)
   where Value: Equatable {
-    let source = source.location
-    self.init(filter: .changes, follow: [following(source)]) { compute(source.read()) }
+    let source = DerivedSource(source)
+    self.init(
+      ComputedNode(sources: [source]) {
+        let value = source.read()
+        return { compute(value) }
+      })
   }
 
   /// Computes from two sources.
   public convenience init<A: Sendable, B: Sendable>(
     _ first: some ValueSource<A>, _ second: some ValueSource<B>, compute: @escaping @Sendable (A, B) -> Value
   ) where Value: Equatable {
-    let (first, second) = (first.location, second.location)
-    self.init(filter: .changes, follow: [following(first), following(second)]) {
-      compute(first.read(), second.read())
-    }
+    let (first, second) = (DerivedSource(first), DerivedSource(second))
+    self.init(
+      ComputedNode(sources: [first, second]) {
+        let values = (first.read(), second.read())
+        return { compute(values.0, values.1) }
+      })
   }
 
   /// Computes from three sources.
@@ -31,47 +52,48 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
     _ first: some ValueSource<A>, _ second: some ValueSource<B>, _ third: some ValueSource<C>,
     compute: @escaping @Sendable (A, B, C) -> Value
   ) where Value: Equatable {
-    let (first, second, third) = (first.location, second.location, third.location)
-    self.init(filter: .changes, follow: [following(first), following(second), following(third)]) {
-      compute(first.read(), second.read(), third.read())
-    }
+    let (first, second, third) = (DerivedSource(first), DerivedSource(second), DerivedSource(third))
+    self.init(
+      ComputedNode(sources: [first, second, third]) {
+        let values = (first.read(), second.read(), third.read())
+        return { compute(values.0, values.1, values.2) }
+      })
   }
 
   /// Computes from as many sources as are listed, all of one type.
   public convenience init<Source: Sendable>(
     of sources: [any ValueSource<Source>], compute: @escaping @Sendable ([Source]) -> Value
   ) where Value: Equatable {
-    let sources = sources.map { $0.location }
-    self.init(filter: .changes, follow: sources.map { following($0) }) { compute(sources.map { $0.read() }) }
+    let sources = sources.map { DerivedSource(erased: $0.location) }
+    self.init(
+      ComputedNode(sources: sources) {
+        let values = sources.map { $0.read() }
+        return { compute(values) }
+      })
   }
 
-  private init(filter: ChangeFilter<Value>, follow: [Following], present: @escaping @Sendable () -> Value) {
-    let result = Observable(present(), filter: filter)
-    self.result = result
-    // From all sources as they are now, and within the update: of two threads the later one has the last word.
-    tokens = follow.map { follow in
-      follow { [weak result] in result?.update { $0 = present() } }
-    }
-  }
+  private init(_ node: ComputedNode<Value>) { self.node = node }
 
-  /// The present result.
-  public var value: Value { result.value }
+  /// The present result. Read inside another `Derived`, it is one of its sources; inside `withObservationTracking`, or
+  /// in a SwiftUI view, it is tracked.
+  public var value: Value {
+    node.track()
+    return node.present()
+  }
 
   /// The place of the result: it takes no writes. Whoever holds it keeps this alive, as the end of a chain its
   /// beginning.
-  public var location: any BindingLocation<Value> { DerivedLocation(derived: self, result: result.binding.location) }
+  public var location: any BindingLocation<Value> { DerivedLocation(derived: self, node: node) }
 
-  /// Observes until the token is cancelled or released: the present result now, later ones as they come. The token
-  /// keeps this alive.
+  /// Observes until the token is cancelled or released: the present result now, later ones as they come.
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     location.observe(owner: nil) { value, _ in body(value) }
   }
 
-  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`. The owner does not keep
-  /// this alive.
+  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
-    result.observe(on: owner, body)
+    location.observe(owner: owner) { value, _ in body(value) }
   }
 
   /// Observes as long as `owner` lives, and hands it to the body.
@@ -79,11 +101,11 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   public func observe<Owner: AnyObject & Sendable>(
     on owner: Owner, _ body: @escaping @Sendable (Owner, Value) -> Void
   ) -> ObserverToken {
-    result.observe(on: owner, body)
+    location.observe(owner: owner, ObservedWrites.all.body(for: owner, body))
   }
 
   /// Ends every observation of this owner.
-  public func remove(observer owner: AnyObject) { result.remove(observer: owner) }
+  public func remove(observer owner: AnyObject) { node.remove(observer: owner) }
 }
 
 extension ValueSource where Value: Sendable {
@@ -95,18 +117,14 @@ extension ValueSource where Value: Sendable {
   }
 }
 
-private typealias Following = (_ recompute: @escaping @Sendable () -> Void) -> ObserverToken
-
-private func following<Source: Sendable>(_ source: any BindingLocation<Source>) -> Following {
-  { recompute in source.observe(owner: nil) { _, _ in recompute() } }
-}
-
-private struct DerivedLocation<Value: Sendable>: BindingLocation {
+private struct DerivedLocation<Value: Sendable>: BindingLocation, DerivedPlace {
   let derived: Derived<Value>
-  let result: any BindingLocation<Value>
+  let node: ComputedNode<Value>
 
-  func read() -> Value { result.read() }
-  func track() { result.track() }
+  var derivedNode: DerivedNode { node }
+
+  func read() -> Value { node.present() }
+  func track() { node.track() }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) { throw .computed }
 
@@ -116,15 +134,11 @@ private struct DerivedLocation<Value: Sendable>: BindingLocation {
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    let token = result.observe(owner: owner, body)
-    guard owner == nil else { return token }
-    return ObserverToken {
-      token.cancel()
-      withExtendedLifetime(derived) {}
-    }
+    let derived = derived
+    return node.observe(owner: owner) { value, writer in withExtendedLifetime(derived) { body(value, writer) } }
   }
 
-  func remove(observer owner: AnyObject) { result.remove(observer: owner) }
+  func remove(observer owner: AnyObject) { node.remove(observer: owner) }
 }
 
 extension BindingError {

@@ -26,6 +26,10 @@ public final class Observable<Value> {
   @inlinable
   public convenience init(_ value: Value) where Value: Equatable { self.init(value, filter: .changes) }
 
+  /// As above for a number; another NaN in place of NaN changes nothing either.
+  @inlinable
+  public convenience init(_ value: Value) where Value: FloatingPoint { self.init(value, filter: .changes) }
+
   @inlinable
   deinit { cell.end() }
 

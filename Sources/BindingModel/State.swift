@@ -14,6 +14,9 @@ public struct State<Value> {
   /// A write of an equal value changes nothing.
   public init(wrappedValue: Value) where Value: Equatable { observable = Observable(wrappedValue) }
 
+  /// As above for a number; another NaN in place of NaN changes nothing either.
+  public init(wrappedValue: Value) where Value: FloatingPoint { observable = Observable(wrappedValue) }
+
   /// The present value. Assigning works from a `let` too: it changes what the state owns, not the state.
   public var wrappedValue: Value {
     get { observable.value }

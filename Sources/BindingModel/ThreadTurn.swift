@@ -20,6 +20,13 @@ struct ThreadTurn {
   @usableFromInline var queue = Fifo<AnyCell>()
   /// Set by `TrackingProbe` alone.
   var isTracking = false
+  /// Notes what is read on this thread, while a derived value is being computed.
+  var collector: Unmanaged<DependencyCollector>?
+  /// Derived values that are observed and whose roots were written, to be looked at in their round.
+  private var stale: [DerivedNode] = []
+  private var staleRound: StaleRound?
+  /// What is being let go of, one after the other.
+  private var released: [Remains]?
   private var held = Fifo<AnyCell>()
   private var depth = 0
   private var holdCount: UInt64 = 0
@@ -66,6 +73,42 @@ struct ThreadTurn {
     turn.pointee.queue.append(member)
   }
 
+  /// Queues an observed derived value: those of one round are looked at together, once, lowest first.
+  static func schedule(_ node: DerivedNode) {
+    let turn = current
+    turn.pointee.stale.append(node)
+    guard turn.pointee.stale.count == 1 else { return }
+    let round = turn.pointee.staleRound ?? StaleRound()
+    turn.pointee.staleRound = round
+    turn.pointee.queue.append(round)
+    drainIfIdle(turn)
+  }
+
+  /// Has the derived values whose roots were written tell what they are now.
+  fileprivate static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
+    var nodes = turn.pointee.stale
+    turn.pointee.stale = []
+    if nodes.count > 1 {
+      var known: Set<ObjectIdentifier> = []
+      nodes = nodes.filter { known.insert(ObjectIdentifier($0)).inserted }
+      nodes.sort { $0.height < $1.height }
+    }
+    for node in nodes { node.publish() }
+  }
+
+  /// Lets go of something that may hold a long chain: link by link, where letting go of the first would go as deep into
+  /// the stack as the chain is long.
+  static func release(_ remains: Remains) {
+    let turn = current
+    guard turn.pointee.released == nil else {
+      turn.pointee.released?.append(remains)
+      return
+    }
+    turn.pointee.released = [remains]
+    while let next = turn.pointee.released?.popLast() { next.release() }
+    turn.pointee.released = nil
+  }
+
   /// Delivers, round by round, until nothing is left. Where an observer is running, its drainer does it afterwards.
   @usableFromInline
   static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
@@ -99,6 +142,12 @@ struct ThreadTurn {
   }
 
   private static let count = Protected<UInt64>(0)
+}
+
+/// Stands in the queue for the derived values of a round.
+// SAFETY: it has nothing of its own, and is used by one thread.
+private final class StaleRound: AnyCell, @unchecked Sendable {
+  override func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) { ThreadTurn.publishStale(in: turn) }
 }
 
 @usableFromInline

@@ -57,6 +57,9 @@ final class TrackingProbe: Sendable {
 extension Cell {
   @usableFromInline
   func track() {
+    if let collector = ThreadTurn.current.pointee.collector {
+      return collector._withUnsafeGuaranteedRef { $0.add(self) }
+    }
     if TrackingProbe.isTracking { tracker().access() }
   }
 

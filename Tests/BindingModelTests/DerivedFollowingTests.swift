@@ -1,0 +1,109 @@
+import BindingModel
+import Observation
+import Testing
+
+@Suite("a derived value that is followed")
+struct DerivedFollowingTests {
+  @Test("with an owner lives as long as its observation, and no longer")
+  func ownedObservation() {
+    final class Owner: Sendable {}
+    let number = Observable(1)
+    let seen = Recorder<Int>()
+    weak var result: AnyObject?
+    var owner: Owner? = Owner()
+    do {
+      let double = number.derived { $0 * 2 }
+      result = double
+      if let owner { double.observe(on: owner) { seen.note($0) } }
+    }
+    number.value = 2
+    #expect(seen.all == [2, 4])
+    owner = nil
+    number.value = 3
+    #expect(seen.all == [2, 4])
+    #expect(result == nil)
+  }
+
+  @Test("follows what is chosen behind a flattened binding")
+  func flattened() {
+    let (first, second) = (Observable(1), Observable(10))
+    let chosen = Observable(first.binding)
+    let double = chosen.flattened().derived { $0 * 2 }
+    let seen = Recorder<Int>()
+    let token = double.observe { seen.note($0) }
+    chosen.value = second.binding
+    first.value = 2
+    second.value = 11
+    #expect(seen.all == [2, 20, 22])
+    token.cancel()
+  }
+
+  @Test("follows a place that tells nobody what it is made of")
+  @MainActor
+  func foreignPlace() {
+    let number = Observable(1)
+    let place = Binding(get: { number.value }, set: { number.value = $0 })
+    let double = place.derived { $0 * 2 }
+    let seen = Recorder<Int>()
+    let token = double.observe { seen.note($0) }
+    place.value = 4
+    #expect(seen.all == [2, 8])
+    #expect(double.value == 8)
+    token.cancel()
+  }
+
+  @Test("computes from no mixture while other threads write its sources")
+  func noMixtureAcrossThreads() {
+    let list = Observable([0])
+    let last = list.derived { $0.count - 1 }
+    let element = Derived(list, last) { list, last in last < list.count && list.count == last + 1 }
+    let seen = Recorder<Bool>()
+    let token = element.observe { seen.note($0) }
+    onThreads(4) { thread in
+      for step in 0..<500 {
+        if thread.isMultiple(of: 2) {
+          list.value = Array(repeating: 0, count: 1 + (step * 7 + thread) % 5)
+        } else {
+          #expect(element.value)
+        }
+      }
+    }
+    #expect(seen.all == [true])
+    token.cancel()
+  }
+
+  @Test("observed on many threads ends with what its sources are")
+  func observersAcrossThreads() {
+    let (left, right) = (Observable(0), Observable(0))
+    let sum = Derived { left.value + right.value }.derived { $0 }
+    let seen = Recorder<Int>()
+    let token = sum.observe { seen.note($0) }
+    onThreads(4) { thread in
+      for _ in 0..<500 { (thread.isMultiple(of: 2) ? left : right).update { $0 += 1 } }
+    }
+    #expect(sum.value == 2_000)
+    #expect(seen.all.last == 2_000)
+    token.cancel()
+  }
+
+  @Test("makes a view that tracks it look again, once a turn")
+  func tracked() async {
+    let (left, right) = (Observable(1), Observable(2))
+    let sum = Derived { left.value + right.value }
+    let looks = Recorder<Int>()
+    @Sendable func look() {
+      looks.note(
+        withObservationTracking {
+          sum.value
+        } onChange: {
+          look()
+        })
+    }
+    look()
+    Turn.run {
+      left.value = 10
+      right.value = 20
+    }
+    #expect(looks.all.last == 30)
+  }
+}

@@ -1,0 +1,234 @@
+import BindingModel
+import Testing
+
+/// What the tests of signal libraries ask of computed values: each once, nothing stale, no mixture, nothing in vain.
+@Suite("a graph of derived values")
+struct DerivedGraphTests {
+  /// Counts what is computed.
+  private final class Counter: Sendable {
+    private let count = Protected(0)
+    var value: Int { count.withLock { $0 } }
+
+    func callAsFunction<Value>(_ value: Value) -> Value {
+      count.withLock { $0 += 1 }
+      return value
+    }
+  }
+
+  @Test("is not computed before it is read, and once for many reads")
+  func lazy() {
+    let (number, counter) = (Observable(1), Counter())
+    let double = number.derived { counter($0 * 2) }
+    #expect(counter.value == 0)
+    #expect(double.value == 2 && double.value == 2)
+    #expect(counter.value == 1)
+    for next in 2...9 { number.value = next }
+    #expect(counter.value == 1, "computed though nobody reads or observes it")
+    #expect(double.value == 18)
+    #expect(counter.value == 2)
+  }
+
+  @Test("finds out by itself what it reads, by which way it was read")
+  func automatic() {
+    struct Person: Equatable { var name = "Ann", age = 7 }
+    let (person, isShort) = (Observable(Person()), Observable(false))
+    let counter = Counter()
+    let text = Derived {
+      counter(isShort.value ? person.binding.name.value : "\(person.binding.name.value), \(person.value.age)")
+    }
+    #expect(text.value == "Ann, 7")
+    person.value.age = 8
+    #expect(text.value == "Ann, 8")
+    isShort.value = true
+    #expect(text.value == "Ann")
+    #expect(counter.value == 3)
+  }
+
+  @Test("leaves what it reads no longer, and is not computed for it again")
+  func conditional() {
+    let (isLeft, left, right) = (Observable(true), Observable(1), Observable(10))
+    let counter = Counter()
+    let chosen = Derived { counter(isLeft.value ? left.value : right.value) }
+    let seen = Recorder<Int>()
+    let token = chosen.observe { seen.note($0) }
+    right.value = 11
+    #expect(counter.value == 1)
+    isLeft.value = false
+    left.value = 2
+    #expect(counter.value == 2)
+    right.value = 12
+    #expect(seen.all == [1, 11, 12])
+    token.cancel()
+  }
+
+  @Test("with arms of unequal length shows no mixture, each once", arguments: 1...4)
+  func jagged(length: Int) {
+    let number = Observable(1)
+    let counter = Counter()
+    var arm = number.derived { $0 }
+    for _ in 1..<length { arm = arm.derived { $0 } }
+    let both = Derived(number, arm) { counter([$0, $1]) }
+    let seen = Recorder<[Int]>()
+    let token = both.observe { seen.note($0) }
+    number.value = 2
+    number.value = 3
+    #expect(seen.all == [[1, 1], [2, 2], [3, 3]])
+    #expect(counter.value == 3)
+    token.cancel()
+  }
+
+  @Test("shows the full name with its fallback, without anything between")
+  func fullName() {
+    let (first, last) = (Observable("Max"), Observable("Li"))
+    let name = Derived(first, last) { "\($0) \($1)" }
+    let isShort = first.derived { $0.count < 10 }
+    let shown = Derived(isShort, name, first) { $0 ? $1 : $2 }
+    let seen = Recorder<String>()
+    let token = shown.observe { seen.note($0) }
+    first.value = "Maximiliane"
+    Turn.run {
+      first.value = "Eva"
+      last.value = "Ott"
+    }
+    #expect(seen.all == ["Max Li", "Maximiliane", "Eva Ott"])
+    token.cancel()
+  }
+
+  @Test("is never computed from what never was: an index beyond the end")
+  func impossibleInputs() {
+    let list = Observable([1, 2, 3])
+    let last = list.derived { $0.count }.derived { $0 - 1 }
+    let element = Derived(list, last) { $0[$1] }
+    let seen = Recorder<Int>()
+    let token = element.observe { seen.note($0) }
+    list.value = [7]
+    list.value = [8, 9]
+    #expect(seen.all == [3, 7, 9])
+    token.cancel()
+  }
+
+  @Test("does not compute what rests on a result that is the same again")
+  func unchangedInBetween() {
+    let number = Observable(1)
+    let counter = Counter()
+    let isEven = number.derived { $0.isMultiple(of: 2) }
+    let word = isEven.derived { counter($0 ? "even" : "odd") }
+    let seen = Recorder<String>()
+    let token = word.observe { seen.note($0) }
+    number.value = 3
+    number.value = 5
+    #expect(counter.value == 1)
+    number.value = 6
+    #expect(seen.all == ["odd", "even"])
+    #expect(counter.value == 2)
+    token.cancel()
+  }
+
+  @Test("is right inside a turn, as far as the turn has come")
+  func insideTurn() {
+    let (left, right) = (Observable(1), Observable(2))
+    let sum = Derived(left, right) { $0 + $1 }
+    let double = sum.derived { $0 * 2 }
+    let seen = Recorder<Int>()
+    let token = double.observe { seen.note($0) }
+    let between = Turn.run {
+      left.value = 10
+      let between = double.value
+      right.value = 20
+      return between
+    }
+    #expect(between == 24)
+    #expect(double.value == 60)
+    #expect(seen.all == [6, 60])
+    token.cancel()
+  }
+
+  @Test("tells nobody of a turn that ends where it began")
+  func backAgain() {
+    let number = Observable(1)
+    let double = number.derived { $0 * 2 }
+    let seen = Recorder<Int>()
+    let token = double.observe { seen.note($0) }
+    Turn.run {
+      number.value = 5
+      #expect(double.value == 10)
+      number.value = 1
+    }
+    #expect(seen.all == [2])
+    token.cancel()
+  }
+
+  @Test("is right in an observer of its source, however deep, and after a write there")
+  func insideObservers() {
+    let number = Observable(1)
+    let deep = number.derived { $0 + 1 }.derived { $0 + 1 }
+    let other = Observable(0)
+    let tenfold = other.derived { $0 * 10 }
+    let seen = Recorder<[Int]>()
+    let token = number.observe {
+      other.value = $0
+      seen.note([deep.value, tenfold.value])
+    }
+    number.value = 5
+    #expect(seen.all == [[3, 10], [7, 50]])
+    token.cancel()
+  }
+
+  @Test("of twelve jagged layers computes each layer once a change")
+  func layers() {
+    let (number, counter) = (Observable(0), Counter())
+    var before = number.derived { $0 }
+    var last = number.derived { $0 }
+    for _ in 0..<12 {
+      let next = Derived(before, last) { counter(($0 + $1) % 1_000_003) }
+      (before, last) = (last, next)
+    }
+    let token = last.observe { _ in }
+    #expect(counter.value == 12)
+    number.value = 1
+    #expect(counter.value == 24)
+    token.cancel()
+  }
+
+  @Test("of a hundred sources computes once in a turn that writes them all")
+  func manySources() {
+    let sources = (0..<100).map { Observable($0) }
+    let counter = Counter()
+    let sum = Derived(of: sources.map { $0 as any ValueSource<Int> }) { counter($0.reduce(0, +)) }
+    let token = sum.observe { _ in }
+    Turn.run { for source in sources { source.value += 1 } }
+    #expect(sum.value == 5_050)
+    #expect(counter.value == 2)
+    token.cancel()
+  }
+
+  @Test("tells a result that is no number once, not each time")
+  func notANumber() {
+    let number = Observable(1.0)
+    let root = number.derived { $0.squareRoot() }
+    let seen = Recorder<Bool>()
+    let token = root.observe { seen.note($0.isNaN) }
+    number.value = -1
+    number.value = -2
+    #expect(seen.all == [false, true])
+    number.value = .nan
+    let told = Recorder<Double>()
+    let other = number.observe { told.note($0) }
+    number.value = .nan
+    #expect(told.all.count == 1)
+    token.cancel()
+    other.cancel()
+  }
+
+  @Test("lets go of a chain of a hundred thousand, and reads through one of ten thousand", .timeLimit(.minutes(1)))
+  func longChains() {
+    let number = Observable(0)
+    var end = number.derived { $0 }
+    for _ in 0..<100_000 { end = end.derived { $0 + 1 } }
+    end = number.derived { $0 }
+    for _ in 0..<10_000 { end = end.derived { $0 + 1 } }
+    #expect(end.value == 10_000)
+    number.value = 1
+    #expect(end.value == 10_001)
+  }
+}
