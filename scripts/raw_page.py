@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import socket
@@ -53,8 +54,9 @@ class RawPage:
                 raise OSError(f"closed with {content!r}")
 
     def join(self, model: str, name: str) -> None:
-        self.say(kind="hello", lowest=0, highest=0, name=name, tag=os.urandom(8).hex(),
-                 secret=os.urandom(16).hex())
+        secret = os.urandom(16)
+        tag = hashlib.sha256(b"bindbus tag 1\0" + secret).digest()[:8]
+        self.say(kind="hello", lowest=0, highest=0, name=name, tag=tag.hex(), secret=secret.hex())
         self.hear("welcome")
         self.say(kind="join", model=model)
         while not self.hear("catchup")["last"]:

@@ -1,5 +1,5 @@
 """A Bindbus peer in Python, written from docs/protocol.md: one model, read, followed and written. Needs pyzmq."""
-import json, math, os, random, struct, sys, time, zmq
+import hashlib, json, math, os, random, struct, sys, time, zmq
 
 ABSENT, ENDS = 0xFFFFFFFF, {1: "committed", 2: "kept", 3: "refused", 4: "conflict", 5: "expired", 6: "unknown"}
 OPTIONS = {zmq.IMMEDIATE: 1, zmq.RECONNECT_IVL: -1, zmq.SNDHWM: 0, zmq.HEARTBEAT_IVL: 1000, zmq.HEARTBEAT_TIMEOUT: 3000}
@@ -20,7 +20,8 @@ class Peer:
     """One model, followed through lost messages, cut connections and new lives of the hub; `heard` is told of it."""
     def __init__(self, address, model, heard):
         self.address, self.model, self.heard, self.context = address, model, heard, zmq.Context()
-        self.tag, self.secret, self.sockets, self.pause = os.urandom(8), os.urandom(16), (), 0.05
+        self.secret, self.sockets, self.pause = os.urandom(16), (), 0.05
+        self.tag = hashlib.sha256(b"bindbus tag 1\0" + self.secret).digest()[:8]
         self.log = self.epoch = self.version = self.mark = self.request = 0
         self.fields = {}  # name: version, tag, origin, number, time, JSON text (None: deleted)
         self.pending = self.outcome = None  # the one write without an outcome: its number and its fields

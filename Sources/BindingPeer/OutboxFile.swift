@@ -181,22 +181,29 @@ extension OutboxFile {
   /// Writes the file anew without what is over; should that fail, the old one serves on.
   private func compactIfWorthwhile(_ disk: inout Disk, least: Int) {
     guard disk.size > least, disk.size > OutboxFile.historyRatio * disk.content.liveBytes else { return }
+    _ = rewrite(&disk)
+  }
+
+  /// - Returns: why the file is as it was; nil if it is written anew.
+  private func rewrite(_ disk: inout Disk) -> String? {
     let bytes = disk.content.compacted
     let fresh = path + ".new"
     unlink(fresh)
     let descriptor = Foundation.open(fresh, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { return OutboxFile.lastProblem }
     let isWhole = bytes.withUnsafeBytes { writing(descriptor, $0) == $0.count }
     // A file that takes the place of another must be on the disk before it does, whatever the durability: else a loss
     // of power could leave neither.
     guard isWhole, fsync(descriptor) == 0, rename(fresh, path) == 0 else {
+      let problem = OutboxFile.lastProblem
       Foundation.close(descriptor)
       unlink(fresh)
-      return
+      return problem
     }
     Foundation.close(disk.descriptor)
     disk.descriptor = descriptor
     disk.size = bytes.count
+    return nil
   }
 
   /// Gives a new file its header, and an old one no more than what is unfinished.
@@ -208,7 +215,9 @@ extension OutboxFile {
         OutboxLog.header.withUnsafeBytes { add($0, &disk) }
         return disk.problem
       }
+      let hasMoved = disk.content.adoptUnproven()
       disk.content.forgetFinished()
+      if hasMoved { return rewrite(&disk) }
       if disk.content.isEmpty, ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 {
         disk.size = OutboxLog.headerBytes
       }

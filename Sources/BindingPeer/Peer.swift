@@ -74,7 +74,7 @@ public final class Peer: Sendable {
     makeLink: @escaping @Sendable () -> any PeerLink
   ) throws(OutboxError) {
     self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
-    identity = Peer.newIdentity(self.name)
+    identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
     var session = Session(
       identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: true)
@@ -106,7 +106,7 @@ public final class Peer: Sendable {
 
   init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
     self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
-    identity = Peer.newIdentity(self.name)
+    identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
     let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
     runtime = PeerRuntime(session: session, link: link, log: log)
@@ -166,12 +166,6 @@ public final class Peer: Sendable {
     let left = runtime.end()
     await runtime.link.whenEnded(within: .milliseconds(500))
     return left
-  }
-
-  private static func newIdentity(_ name: String) -> Identity {
-    var random = SystemRandomNumberGenerator()
-    return Identity(
-      tag: Tag(rawValue: random.next()), secret: Secret(high: random.next(), low: random.next()), name: name)
   }
 
   /// The name as a hub takes it, and as others may print it: a character that does something to a terminal is `_`.

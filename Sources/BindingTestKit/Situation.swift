@@ -63,6 +63,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case loadedFolded = "model loaded from folded batches"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
+  case strangerFirst = "stranger refused that came first after a hub restart"
   case saidInLine = "write in an ephemeral line"
   case notOwner = "write of another's ephemeral field refused"
   case keptInLine = "ephemeral fields kept over a reconnect"

@@ -5,8 +5,7 @@ import BindingWire
 /// What the peers' programs do.
 extension World {
   func makePeer(_ index: Int, life: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
-    let fresh = Identity(
-      tag: Tag(rawValue: chance.next() | 1), secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
+    let fresh = Identity(secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
     #if MUTANTS
       let identity = life > 0 && Mutant.isOn(.keepIdentity) ? peers[index].session.identity : fresh
     #else

@@ -118,6 +118,7 @@ extension World {
     checkedFrames = 0
     agenda.add(.tickHub(hubLife), at: now + 1)
     note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
+    if hubLife > 1, climate.strangers > 0 { try approachFirst() }
   }
 
   func crashHub(losingUnnoticed: Bool = false) throws(Broken) {

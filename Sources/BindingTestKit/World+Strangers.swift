@@ -33,6 +33,32 @@ extension World {
     try settleHub()
   }
 
+  /// R9: a hub that starts again has to remember nobody. A stranger that is there before all others, with a tag that it
+  /// has read from commits, is told no as at any other time.
+  func approachFirst() throws(Broken) {
+    let connection: ConnectionID = 1 << 40 + 1
+    let tag = peers[chance.below(peers.count)].session.identity.tag
+    let model = chance.below(modelNames.count)
+    let secret = Secret(high: 2, low: chance.next())
+    let session = chance.next() | 1
+    let start = StartNumber(hubLife)
+    note("a stranger speaks for \(tag.short) before it is back")
+    func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
+      message.encode(session: session, start: start).withUnsafeBytes {
+        hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
+      }
+      try settleHub()
+    }
+    try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "stranger"))), start: 0)
+    try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
+    if let topic = topic(of: model) {
+      let set = WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
+      let number = ledger.mark(of: tag, in: model) + 1
+      try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
+    }
+    counts[.strangerFirst] += 1
+  }
+
   /// The hub's topic of a model.
   func topic(of model: Int) -> Topic? {
     var index = 0

@@ -32,6 +32,7 @@ public struct Hello: WireContent, Hashable {
     highest = try reader.u8("highest")
     if lowest > highest { throw reader.error("highest", "is \(highest), below lowest, \(lowest)") }
     let tag = try reader.tag("tag")
+    if tag == .none { throw reader.error("tag", "is zeros, which stand for nobody") }
     let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
     let name = try reader.text8("name")
     do { try Names.checkPeer(name) } catch { throw reader.relabelled(error, "name") }

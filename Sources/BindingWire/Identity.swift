@@ -1,4 +1,5 @@
-/// The public part of an identity: eight random bytes under which proposals are numbered.
+/// The public part of an identity: the eight bytes under which proposals are numbered. They are made of the secret, so
+/// that whoever shows the secret proves that the tag is its own, and nobody has to remember it.
 public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The eight bytes read little-endian.
   public var rawValue: UInt64
@@ -12,6 +13,13 @@ public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
+  /// The tag of who has that secret: the first eight bytes of SHA-256 over `bindbus tag 1`, a zero byte and the secret.
+  public init(of secret: Secret) {
+    var message = Array("bindbus tag 1".utf8) + [0]
+    for half in [secret.high, secret.low] { withUnsafeBytes(of: half.littleEndian) { message += $0 } }
+    rawValue = SHA256.digest(message).prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   /// The tag that stands for nobody.
   public static let none = Tag(rawValue: 0)
 
@@ -24,7 +32,7 @@ public struct Tag: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var description: String { hexDigits(rawValue.byteSwapped) }
 }
 
-/// The secret part of an identity: sixteen random bytes. Only who shows it speaks for the tag. Never printed.
+/// The secret part of an identity: sixteen random bytes. Only who shows it speaks for its tag. Never printed.
 public struct Secret: Hashable, Sendable, CustomStringConvertible {
   /// The first eight bytes, read little-endian.
   public var high: UInt64
@@ -34,6 +42,12 @@ public struct Secret: Hashable, Sendable, CustomStringConvertible {
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
+  }
+
+  /// One that nobody else has, from the system's randomness.
+  public static func random() -> Secret {
+    var random = SystemRandomNumberGenerator()
+    return Secret(high: random.next(), low: random.next())
   }
 
   public var description: String { "Secret(…)" }
@@ -46,11 +60,18 @@ public struct Identity: Hashable, Sendable {
   /// 1 to 64 bytes of UTF-8, for people, as `Names.checkPeer` allows; need not be unique.
   public var name: String
 
+  /// The identity of who has that secret.
+  public init(secret: Secret, name: String) { self.init(tag: Tag(of: secret), secret: secret, name: name) }
+
+  /// As somebody says that it is: the tag may be another's (`isProven`).
   public init(tag: Tag, secret: Secret, name: String) {
     self.tag = tag
     self.secret = secret
     self.name = name
   }
+
+  /// Whether the tag is that of the secret. Who says hello otherwise is refused.
+  public var isProven: Bool { tag == Tag(of: secret) }
 
   /// What others see of it.
   public var origin: Origin { Origin(tag: tag, name: name) }

@@ -84,7 +84,7 @@
       case .restartNumbers: "R8 numbers begin again when a model is joined again"
       case .compareAcrossEpochs: "R8 a compare-and-set from another epoch is no conflict"
       case .ignorePeerAhead: "R8 a peer that is ahead proves nothing"
-      case .anySecret: "R9 a tag needs no secret"
+      case .anySecret: "R9 a tag needs not be that of the secret"
       case .anyConnection: "R9 a session may speak on any connection"
       case .keepIdentity: "R10 a peer that starts again takes its old identity"
       case .forgetOutcomes: "R11 outcomes are not kept"

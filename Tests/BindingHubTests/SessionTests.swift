@@ -52,18 +52,6 @@ import Testing
     #expect(heard.welcome(.ann)?.protocolNumber == 0)
   }
 
-  @Test("a hello with another secret is refused and counted, and who knows the right one is not disturbed")
-  mutating func wrongSecret() {
-    bench.live(.ann)
-    var thief = Speaker.ann.again(21)
-    thief.identity.secret = Secret(high: 4, low: 4)
-    let heard = bench.hello(thief)
-    #expect(heard.welcome(thief) == nil)
-    #expect(heard.errors(thief).map(\.code) == [.notYours])
-    #expect(bench.counters.wrongSecrets == 1)
-    #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
-  }
-
   @Test("a hello with another's session number is refused, and that session is not disturbed")
   mutating func takenSession() {
     bench.live(.ann)

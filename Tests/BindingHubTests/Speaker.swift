@@ -9,7 +9,7 @@ struct Speaker {
   var subscriber: SubscriberID
 
   init(_ number: UInt64, _ name: String) {
-    identity = Identity(tag: Tag(rawValue: 0xA000 + number), secret: Secret(high: number, low: ~number), name: name)
+    identity = Identity(secret: Secret(high: number, low: ~number), name: name)
     session = 0x5000 + number
     connection = number
     subscriber = 10_000_000 + number

@@ -41,6 +41,25 @@ struct GatewayPageTests {
     #expect(stage.ended[twice] == 4000)
   }
 
+  @Test("a page with another's tag is told that it is not its own; one with zeros says no hello of section 10")
+  func wrongTag() {
+    var stage = GatewayStage()
+    let owner = stage.welcomed(1)
+    var forged = GatewayStage.identity(2)
+    forged.tag = GatewayStage.identity(1).tag
+    let thief = stage.arrive(3)
+    stage.say(thief, GatewayStage.hello(forged))
+    #expect(stage.take(thief, "error").last?["code"] == "notYours")
+    #expect(stage.ended[thief] == 4003)
+    forged.tag = .none
+    let nobody = stage.arrive(4)
+    stage.say(nobody, GatewayStage.hello(forged))
+    #expect(stage.ended[nobody] == 4000)
+    stage.say(owner, join)
+    stage.propose(owner, "lamp", 1, #"[["set","level",1]]"#)
+    #expect(stage.take(owner, "commits").count == 1)
+  }
+
   @Test("a page that says no hello in 5 s is ended")
   func silence() {
     var stage = GatewayStage()

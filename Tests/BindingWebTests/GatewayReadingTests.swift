@@ -30,7 +30,7 @@ struct GatewayReadingTests {
       #expect(commits.count == 1)
       #expect(commits.first?["previous"] == 0)
       #expect(commits.first?["commits"]?[0]?["number"] == 1)
-      #expect(commits.first?["commits"]?[0]?["tag"]?.string == Tag(rawValue: 1).description)
+      #expect(commits.first?["commits"]?[0]?["tag"]?.string == GatewayStage.identity(1).tag.description)
       #expect(commits.first?["commits"]?[0]?["changes"] == [["level", 0.8]])
     }
     let outcomes = stage.take(one, "outcomes")

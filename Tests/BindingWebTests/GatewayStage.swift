@@ -27,7 +27,7 @@ struct GatewayStage {
   ) {
     var options = GatewayOptions()
     configure(&options)
-    let identity = Identity(tag: Tag(rawValue: 5), secret: Secret(high: 5, low: 5), name: "web")
+    let identity = Identity(secret: Secret(high: 5, low: 5), name: "web")
     gateway = Gateway(identity: identity, seed: 7, options: options, now: 1_000)
     (hub, store) = GatewayStage.newHub(configureHub, log: 3, start: 77)
     act { gateway, now, output in gateway.tick(now: now, into: &output) }
@@ -147,7 +147,7 @@ struct GatewayStage {
 
   /// Another peer joins a model, and may then propose for the topic, which it is told nothing of.
   mutating func otherJoins(_ model: String) {
-    let identity = Identity(tag: Tag(rawValue: 99), secret: Secret(high: 1, low: 1), name: "desk")
+    let identity = Identity(secret: Secret(high: 1, low: 1), name: "desk")
     other([.hello(Hello(identity: identity)), .join([Join(request: 1, model: model)])])
     wait(1_250)
   }
@@ -175,11 +175,18 @@ struct GatewayStage {
   }
 
   mutating func hello(_ page: PageID, tag: UInt64, resuming: Bool = false) {
-    let digits = Tag(rawValue: tag).description
-    say(
-      page,
-      #"{"kind":"hello","tag":"\#(digits)","secret":"\#(digits)\#(digits)","name":"page\#(tag)","#
-        + #""resuming":\#(resuming)}"#)
+    say(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming))
+  }
+
+  /// Who a page is that was given this number.
+  static func identity(_ number: UInt64) -> Identity {
+    Identity(secret: Secret(high: number, low: number), name: "page\(number)")
+  }
+
+  static func hello(_ identity: Identity, resuming: Bool = false) -> String {
+    let secret = Tag(rawValue: identity.secret.high).description + Tag(rawValue: identity.secret.low).description
+    return #"{"kind":"hello","tag":"\#(identity.tag)","secret":"\#(secret)","name":"\#(identity.name)","#
+      + #""resuming":\#(resuming)}"#
   }
 
   mutating func propose(_ page: PageID, _ model: String, _ number: Int, _ operations: String, _ more: String = "") {

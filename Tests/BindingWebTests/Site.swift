@@ -62,12 +62,7 @@ final class Site {
 
   /// The hello of a peer that was never here.
   static var hello: String {
-    func hex(_ count: Int) -> String {
-      (0..<count).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
-    }
-    return """
-      {"kind":"hello","lowest":0,"highest":0,"tag":"\(hex(16))","secret":"\(hex(32))","name":"page"}
-      """
+    GatewayStage.hello(Identity(secret: .random(), name: "page"))
   }
 
   /// Whether the hub lets the gateway in, within 20 s.

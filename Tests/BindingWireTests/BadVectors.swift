@@ -72,6 +72,7 @@ enum BadVectors {
       toHub("kind-of-a-hub", patched(good("ping"), 0, 0x89), "0x89 is a hub's kind", error: .unknownKind),
       toHub("session-zero", patched(good("ping"), 1, 0, 0, 0, 0, 0, 0, 0, 0), "a session is not 0"),
       toHub("hello-with-start", patched(good("hello"), 9, 1), "a hello's start is 0"),
+      toHub("hello-tag-zero", patched(good("hello"), 15, 0, 0, 0, 0, 0, 0, 0, 0), "a tag of zeros stands for nobody"),
       toHub("trailing-byte", good("ping") + [0], "one byte follows the token"),
       toHub("trailing-status", good("status") + [0], "a status has no body"),
       toHub("truncated-propose", Array(good("propose").dropLast()), "the value is one byte short"),

@@ -28,8 +28,8 @@ enum GoodVectors {
   }
 
   private static var sessions: [(file: String, vector: Vector)] {
-    let identity = Identity(tag: kitchen.tag, secret: secret, name: kitchen.name)
-    let other = Identity(tag: driver.tag, secret: secret, name: driver.name)
+    let identity = Identity(secret: secret, name: kitchen.name)
+    let other = Identity(secret: Secret(high: secret.low, low: secret.high), name: driver.name)
     var limits = Limits()
     limits.maxValueBytes = 1_024
     limits.routedQueueBytes = 9_007_199_254_740_993

@@ -114,6 +114,33 @@ struct BadInputTests {
     try owner.join("raw")
   }
 
+  @Test(
+    "a hub that was killed and hears a thief first refuses it; who was cut off goes on",
+    arguments: ["process", "memory"])
+  func thiefComesFirst(_ durability: String) throws {
+    let bench = try Bench()
+    let first = try bench.startHub(["--durability", durability])
+    let victim = try bench.start("pipe", "lamp")
+    let witness = try RawPeer(bench.hub)
+    try witness.hello()
+    try witness.join("lamp")
+    victim.write("{\"level\":1}")
+    let tag = try witness.nextPublished { if case .commits(let group) = $1 { group.origins.first?.tag } else { nil } }
+    victim.send(SIGSTOP)
+    first.send(SIGKILL)
+    _ = first.end()
+    let second = try bench.startHub(["--durability", durability])
+    let forged = Identity(tag: tag, secret: .random(), name: "pipe")
+    let thief = try RawPeer(bench.hub, identity: forged)
+    try thief.send(.hello(Hello(identity: forged)), start: 0)
+    #expect(try thief.error().code == .notYours)
+    victim.send(SIGCONT)
+    victim.write("{\"level\":2}")
+    #expect(try bench.run("wait", "lamp.level=2", "--timeout", "20s").code == 0)
+    #expect(try bench.counter("wrongSecrets") == 1)
+    withExtendedLifetime(second) {}
+  }
+
   @Test("two peers of one name both live, told apart by their tags")
   func sameName() throws {
     let twins = [try RawPeer(bench.hub, name: "twin"), try RawPeer(bench.hub, name: "twin")]

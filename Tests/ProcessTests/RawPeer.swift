@@ -19,8 +19,7 @@ final class RawPeer {
     self.hub = try HubAddress(hub)
     self.identity =
       identity
-      ?? Identity(
-        tag: Tag(rawValue: .random(in: 1 ... .max)), secret: Secret(high: .random(in: 1 ... .max), low: 1), name: name)
+      ?? Identity(secret: .random(), name: name)
     context = try Context()
     dealer = try Socket(.dealer, in: context)
     sub = try Socket(.sub, in: context)

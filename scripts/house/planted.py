@@ -122,7 +122,7 @@ PLANTS = [
     Plant("size", WIRE, _function(71, "var sum: Int"), 2),
     Plant("size", WIRE, "\n//" + "a" * 119 + "\n", 2),
     Plant("size", "scripts/run", "#" * 121 + "\n"),
-    Plant("size", "Sources/CPages/pages/bind.js", "".join(f"// {hash}\n" for hash in _hashes(400))),
+    Plant("size", "Sources/CPages/pages/bind.js", "".join(f"// {hash}\n" for hash in _hashes(500))),
     *(Plant("name", WIRE, f"\nstruct {name} {{}}\n", 2) for name in ("WireUtils", "SocketManager", "HelperBox")),
     *(Plant("name", WIRE, f"actor {name} {{}}\n") for name in ("FrameHandlers", "Engine", "JSONHelper")),
     Plant("row", "docs/articles.md", "| S0.1 S1.W2 |\n| S4.W3r |\n", 2),

@@ -10,7 +10,7 @@ from tree import Finding, SourceFile, Tree
 
 FILE_LINES, FUNCTION_LINES, LINE_COLUMNS = 300, 70, 120
 # One file on purpose: what counts is what a browser has to fetch, in bytes.
-GZIPPED_BYTES = {"bind.js": 12_000}
+GZIPPED_BYTES = {"bind.js": 14_000}
 CODE_SUFFIXES = (".swift", ".h", ".c", ".sh", ".py", ".js")
 GENERATED = re.compile(r"generated|vectors", re.IGNORECASE)
 EMPTY_WORDS = {"util", "utils", "utility", "utilities", "manager", "helper", "handler", "engine"}

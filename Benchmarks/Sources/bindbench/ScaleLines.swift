@@ -72,7 +72,7 @@ final class ScaleLines {
 
   private func join(_ models: [String], in session: Session, at address: HubAddress) throws {
     let identity = Identity(
-      tag: Tag(rawValue: .random(in: 1 ... .max)), secret: Secret(high: .random(in: 1 ... .max), low: 1), name: "scale")
+      secret: .random(), name: "scale")
     try send(.hello(Hello(identity: identity, leaseMilliseconds: 60_000)), of: session)
     guard case (let header, .welcome(let welcome)) = try next() else { throw ScaleTrouble("no welcome") }
     start = header.start

@@ -5,7 +5,7 @@ import ZeroMQ
 /// model.
 final class ScalePeer {
   private let identity = Identity(
-    tag: Tag(rawValue: .random(in: 1 ... .max)), secret: Secret(high: .random(in: 1 ... .max), low: 1), name: "crowd")
+    secret: .random(), name: "crowd")
   private let model: String
   private let address: HubAddress
   private let endpoint: String

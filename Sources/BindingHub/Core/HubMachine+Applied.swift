@@ -43,7 +43,7 @@ extension HubMachine {
         sequencer.counters.healedDivergences += UInt64(entry.healed - record.healed)
         sessions.with(id) { $0.joins[entry.topic]?.healed = entry.healed }
         output.notices.append(
-          .healed(peer: session.identity.origin.fullName, model: models[index].id, version: entry.version))
+          .healed(peer: session.identity.fullName, model: models[index].id, version: entry.version))
       }
       if !barriers.isEmpty, entry.epoch == models[index].life(in: epoch) {
         barriers.reached(entry.version, of: index, by: id)

@@ -59,15 +59,14 @@ extension HubMachine {
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
   /// decided: then `raiseMarks` comes back to it, before the join is answered.
-  private mutating func raiseMark(_ join: Join, _ identity: Identity, _ index: Int, _ time: HubTime) {
+  private mutating func raiseMark(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
     #if MUTANTS
       if Mutant.isOn(.ignoreJoinedNumber) { return }
     #endif
     let model = models[index]
-    let origin = identity.origin
-    if join.undecided > 1 || model.knownWriter(identity.tag) != nil {
+    if join.undecided > 1 || model.knownWriter(origin.tag) != nil {
       let writer = model.writer(for: origin)
-      sessions.identities[identity.tag]?.models.insert(index)
+      sessions.identities[origin.tag]?.models.insert(index)
       let decided = max(join.undecided, 1) - 1
       guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
         !sequencer.isFull(for: model, time)
@@ -182,7 +181,7 @@ extension HubMachine {
   ) {
     let point = RescuePoint(epoch: join.epoch, version: join.version)
     let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.rescuedFrom ?? .beginning)
-    guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.origin.fullName
+    guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.fullName
     else { return }
     sequencer.counters.peersAhead += 1
     output.notices.append(.ahead(peer: peer, model: model.id, version: join.version, here: model.version))

@@ -6,7 +6,7 @@ extension HubMachine {
     _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = sessions.with(session) {
-      (origin: $0.identity.origin, connection: $0.connection, undecided: $0.undecided, seat: $0.seat)
+      (origin: $0.identity, connection: $0.connection, undecided: $0.undecided, seat: $0.seat)
     }
     guard let (origin, connection, before, seatBefore) = speaker else { return }
     var proposals = proposals
@@ -275,8 +275,7 @@ extension HubMachine {
   private mutating func decideWaiting(
     _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, _ index: Int, _ time: HubTime, _ output: inout HubOutput
   ) {
-    guard let identity = sessions[proposal.session]?.identity else { return }
-    let origin = identity.origin
+    guard let origin = sessions[proposal.session]?.identity else { return }
     let writer = writer(origin, in: index)
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The frame was read once already, whole.

@@ -17,14 +17,11 @@ extension HubMachine {
     }
     let tag = hello.identity.tag
     let known = sessions.identities[tag]
-    #if MUTANTS
-      let isWrong = known.map { $0.secret != hello.identity.secret } ?? false && !Mutant.isOn(.anySecret)
-    #else
-      let isWrong = known.map { $0.secret != hello.identity.secret } ?? false
-    #endif
-    if isWrong {
+    guard isProven(hello.identity) else {
       sequencer.counters.wrongSecrets += 1
-      error(.notYours, "this tag belongs to who knows another secret", id, connection, &output)
+      error(
+        .notYours, "this tag is not that of its secret, the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)", id,
+        connection, &output)
       return
     }
     if let other = sessions[id], other.identity.tag != tag {
@@ -59,10 +56,10 @@ extension HubMachine {
     let subscriber = sessions.earlySubscribers.removeValue(forKey: id)
     sessions.add(
       SessionRecord(
-        id: id, identity: hello.identity, connection: connection, subscriber: subscriber,
+        id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
         reports: hello.capabilities.contains(Capability.applied)))
-    sessions.identities[tag, default: IdentityRecord(secret: hello.identity.secret, lastSeen: 0)].session = id
+    sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
     let welcome = Welcome(
@@ -73,6 +70,13 @@ extension HubMachine {
       hub: configuration.name,
       limits: configuration.limits, ways: configuration.ways, capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
+  }
+
+  private func isProven(_ identity: Identity) -> Bool {
+    #if MUTANTS
+      if Mutant.isOn(.anySecret) { return true }
+    #endif
+    return identity.isProven
   }
 
   /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.

@@ -48,7 +48,7 @@ extension HubMachine {
       }
       sequencer.counters.differences += 1
       output.notices.append(
-        .differs(peer: session.identity.origin.fullName, model: models[index].id, version: entry.version))
+        .differs(peer: session.identity.fullName, model: models[index].id, version: entry.version))
     }
   }
 
@@ -75,7 +75,7 @@ extension HubMachine {
   /// The report; the names are pinned by a test.
   private func json(of verification: Verification) -> JSON {
     func names(_ ids: Set<SessionID>) -> JSON {
-      .array(ids.compactMap { sessions[$0]?.identity.origin.fullName }.sorted().map(JSON.string))
+      .array(ids.compactMap { sessions[$0]?.identity.fullName }.sorted().map(JSON.string))
     }
     let compared = verification.models.map { examined in
       let model = models[examined.model]

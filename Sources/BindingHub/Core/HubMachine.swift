@@ -43,7 +43,7 @@ public struct HubMachine {
   /// The last question to an owner.
   var lastToken: UInt32 = 0
   var believedPeerAhead = false
-  /// Who has a mark in the log that this hub began with: their secrets are forgotten, their numbers are not.
+  /// Who has a mark in the log that this hub began with.
   var writersBefore: Set<Tag> = []
   var barriers = Barriers()
   var verifications: [Verification] = []

@@ -3,7 +3,8 @@ import BindingWire
 /// One hello to its end: who speaks, over which connections, and what it has joined.
 struct SessionRecord {
   let id: SessionID
-  let identity: Identity
+  /// Who speaks, proven by its hello; the secret is not kept.
+  let identity: Origin
   var connection: ConnectionID
   /// The publish connection that subscribed this session's topic.
   var subscriber: SubscriberID?
@@ -58,7 +59,6 @@ struct JoinRecord {
 
 /// What is known of an identity beyond its session.
 struct IdentityRecord {
-  let secret: Secret
   var session: SessionID?
   var lastSeen: UInt64
   /// The models in which it has a mark.

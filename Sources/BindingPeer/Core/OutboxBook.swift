@@ -28,6 +28,7 @@ public struct OutboxBook: Sendable {
   /// Opened again: without its torn end, written anew. Gives what is unfinished; nil if it cannot be read.
   public mutating func reopen() -> [EarlierLife]? {
     guard var content = read else { return nil }
+    _ = content.adoptUnproven()
     content.forgetFinished()
     bytes = content.compacted
     return content.unfinished

@@ -61,6 +61,27 @@ struct OutboxContent: Sendable, Equatable {
     }
   }
 
+  /// Before tags were made of secrets they were drawn, and no hub lets anybody speak for such a one. What such a life
+  /// has not sent becomes a life under the tag of its secret; what it has sent stays, for its end to be told.
+  /// - Returns: whether there was anything to move. Then the file has to be written anew, in one step: what stood in it
+  ///   as sent and as not sent may not be mixed up.
+  mutating func adoptUnproven() -> Bool {
+    let unproven = lives.filter { _, life in
+      !life.identity.isProven && life.writes.values.contains { $0.number == nil }
+    }
+    for (number, life) in unproven.sorted(by: { $0.key < $1.key }) {
+      var adopted = Life(identity: Identity(secret: life.identity.secret, name: life.identity.name))
+      (adopted.log, adopted.epoch) = (life.log, life.epoch)
+      for (id, write) in life.writes where write.number == nil {
+        adopted.writes[id] = lives[number]?.writes.removeValue(forKey: id)
+        adopted.sizes[id] = lives[number]?.sizes.removeValue(forKey: id)
+      }
+      lastLife += 1
+      lives[lastLife] = adopted
+    }
+    return !unproven.isEmpty
+  }
+
   /// Forgets the lives in which nothing is left undecided.
   mutating func forgetFinished() { lives = lives.filter { !$0.value.writes.isEmpty } }
 

@@ -64,29 +64,40 @@ extension Session {
   public init(
     resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
+    var secret = life.identity.secret
     #if MUTANTS
-      var identity = life.identity
-      if Mutant.isOn(.resendAsAnother) { identity.tag = Tag(rawValue: identity.tag.rawValue ^ 2) }
-    #else
-      let identity = life.identity
+      if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }
     #endif
+    let identity = Identity(secret: secret, name: life.identity.name)
     self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
     isResumed = true
+    isDisowned = !life.identity.isProven
     logID = life.log
     epoch = life.epoch
     wasWelcomed = life.epoch != nil
     if let log = life.log, let epoch = life.epoch { keptHub = (log, epoch) }
-    leftNumbers = life.lastNumbers
+    // Numbers count under the tag that used them.
+    if !isDisowned { leftNumbers = life.lastNumbers }
     for write in life.writes {
       if models[write.model] == nil {
         models[write.model] = PeerModel(id: write.model)
-        models[write.model]?.outbox.resume(after: life.lastNumbers[write.model] ?? 0)
+        models[write.model]?.outbox.resume(after: leftNumbers[write.model] ?? 0)
       }
       lastWrite = max(lastWrite, write.id.rawValue)
       let isOld = Session.isOld(write, wall: wall, options)
-      models[write.model]?.lay(Session.pending(write, id: write.id, number: write.number, isOld: isOld, now: now))
+      let number = isDisowned ? nil : write.number
+      models[write.model]?.lay(Session.pending(write, id: write.id, number: number, isOld: isOld, now: now))
     }
     outboxWrites = life.writes.count
+  }
+
+  /// Ends what this session may not send: a hub is there, so the program has had time to ask about it.
+  mutating func endDisowned() {
+    guard isDisowned else { return }
+    for id in models.keys.sorted() {
+      settleAll(
+        in: id, as: .unknown("it was sent under a tag of an older version, for which nobody can speak any more"))
+    }
   }
 
   /// The hub answers no number that was confirmed to it. A copy of an outbox may lag behind what its original has

@@ -110,6 +110,7 @@ extension Session {
     lastBeatAt = now
     if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
     logID = welcome.logID
+    endDisowned()
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
     } else if epoch != nil, wasWelcomed, !welcome.knewIdentity {

@@ -47,6 +47,8 @@ public struct Session: Sendable {
   var earlierTags: Swift.Set<Tag> = []
   /// Whether it speaks for an earlier life.
   var isResumed = false
+  /// Whether that life's tag is not that of its secret, as before tags were proven: no hub lets anybody speak for it.
+  var isDisowned = false
 
   var barriers: [BarrierID: PeerBarrier] = [:]
   var lastBarrier: UInt64 = 0

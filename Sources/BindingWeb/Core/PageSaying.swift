@@ -50,6 +50,7 @@ enum PageSaying {
     let highest = try body.numberIfAny("highest", 0...255) ?? 0
     if lowest > highest { throw body.fault("highest", "is \(highest), below lowest, \(lowest)") }
     guard let tag = Tag(try body.text("tag")) else { throw body.fault("tag", "is not 16 hexadecimal digits") }
+    if tag == .none { throw body.fault("tag", "is zeros, which stand for nobody") }
     let digits = try body.text("secret")
     let halves = [digits.prefix(16), digits.dropFirst(16)].compactMap { Tag(String($0))?.rawValue }
     guard halves.count == 2 else { throw body.fault("secret", "is not 32 hexadecimal digits") }

@@ -33,9 +33,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     self.options = options
     self.log = log
     questions = HubQuestions(hub: hub, on: loop, limitMilliseconds: options.limits.reportMilliseconds)
-    let identity = Identity(
-      tag: Tag(rawValue: .random(in: 1 ... .max)),
-      secret: Secret(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)), name: options.name)
+    let identity = Identity(secret: .random(), name: options.name)
     gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }
 

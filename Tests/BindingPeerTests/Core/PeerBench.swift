@@ -3,8 +3,9 @@ import Testing
 
 /// A session with a hub made by hand: the test says what the hub says and reads what the session wants done.
 struct PeerBench {
-  static let own = Tag(rawValue: 0xA1)
-  static let me = Origin(tag: own, name: "me")
+  static let identity = Identity(secret: Secret(high: 1, low: 2), name: "me")
+  static let own = identity.tag
+  static let me = identity.origin
   static let other = Origin(tag: Tag(rawValue: 0xB2), name: "other")
   static let lamp: Topic = Topics.firstModel
 
@@ -19,8 +20,7 @@ struct PeerBench {
   var sessionID: SessionID = 0
 
   init(options: SessionOptions = SessionOptions(), seed: UInt64 = 1, keepsOutbox: Bool = false) {
-    let identity = Identity(tag: Self.own, secret: Secret(high: 1, low: 2), name: "me")
-    session = Session(identity: identity, seed: seed, options: options, now: 1_000, keepsOutbox: keepsOutbox)
+    session = Session(identity: Self.identity, seed: seed, options: options, now: 1_000, keepsOutbox: keepsOutbox)
   }
 
   /// With a session that somebody else made.

@@ -16,9 +16,7 @@ struct EarlierLifeTests {
   /// What a file would hold after these notes.
   private func life(_ notes: [OutboxNote]) -> EarlierLife? {
     var content = OutboxContent()
-    content.apply(
-      OutboxRecord(
-        life: 1, content: .began(Identity(tag: PeerBench.own, secret: Secret(high: 1, low: 2), name: "me"))), bytes: 1)
+    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
     let welcomed = OutboxNote.welcomed(log: 1, epoch: 100)
     for note in [welcomed] + notes { content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1) }
     return content.unfinished.first
@@ -196,7 +194,7 @@ struct EarlierLifeTests {
   // MARK: In the session of the new life
 
   private func carrying() throws -> (PeerBench, [WriteID]) {
-    let identity = Identity(tag: Tag(rawValue: 0xC3), secret: Secret(high: 5, low: 6), name: "me")
+    let identity = Identity(secret: Secret(high: 5, low: 6), name: "me")
     var session = Session(identity: identity, seed: 1, now: 1_000, keepsOutbox: true)
     let ids = session.carry(try sentAndUnsent(), wall: 0)
     return (PeerBench(session), ids)

@@ -31,7 +31,7 @@ final class OutboxFolder: Sendable {
 @Suite("An outbox file")
 struct OutboxFileTests {
   private let folder: OutboxFolder
-  private let identity = Identity(tag: Tag(rawValue: 1), secret: Secret(high: 2, low: 3), name: "me")
+  private let identity = Identity(secret: Secret(high: 2, low: 3), name: "me")
 
   init() throws { folder = try OutboxFolder() }
 

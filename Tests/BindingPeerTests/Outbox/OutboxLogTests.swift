@@ -5,8 +5,7 @@ import Testing
 
 @Suite("The bytes of an outbox file")
 struct OutboxLogTests {
-  private static let identity = Identity(
-    tag: Tag(rawValue: 0xA1), secret: Secret(high: 1, low: 0xFFFF_FFFF_FFFF_FFFF), name: "kitchen")
+  private static let identity = Identity(secret: Secret(high: 1, low: 0xFFFF_FFFF_FFFF_FFFF), name: "kitchen")
 
   private static func write(_ id: UInt64, _ operations: [FieldOperation]) -> KeptWrite {
     KeptWrite(

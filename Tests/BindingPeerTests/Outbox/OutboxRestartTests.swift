@@ -176,7 +176,7 @@ struct OutboxRestartTests {
 }
 
 /// A door that nobody answers at until it is opened.
-private final class ShutDoor: HubDoor {
+final class ShutDoor: HubDoor {
   private let hub: Protected<Hub?> = Protected(nil)
 
   func open(to hub: Hub) { self.hub.withLock { $0 = hub } }

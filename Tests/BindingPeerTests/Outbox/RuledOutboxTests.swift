@@ -23,8 +23,7 @@ struct RuledOutboxTests {
 
   private func life(_ notes: [OutboxNote]) throws -> EarlierLife {
     var content = OutboxContent()
-    let identity = Identity(tag: PeerBench.own, secret: Secret(high: 1, low: 2), name: "me")
-    content.apply(OutboxRecord(life: 1, content: .began(identity)), bytes: 1)
+    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
     for note in [.welcomed(log: 1, epoch: 100)] + notes {
       content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
     }
