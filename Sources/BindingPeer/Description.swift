@@ -31,7 +31,9 @@ public struct FieldDescription: Sendable, Equatable {
 
   /// What the field takes.
   var rule: FieldRule {
-    FieldRule(type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices)
+    FieldRule(
+      type: type, minimum: minimum, maximum: maximum, maximumLength: maximumLength, choices: choices,
+      isEphemeral: isEphemeral)
   }
 
   /// Why `value` does not fit, in words that stand after the field's name, as the hub says it: `7 is not in 0...1`; nil
@@ -88,7 +90,7 @@ extension FieldDescription {
       case ("min", let value): minimum = value
       case ("max", let value): maximum = value
       case ("choices", .array(let values)): choices = values
-      case ("maxLength", .integer(let length)): maximumLength = Int(clamping: length)
+      case ("maxLength", let value) where value.int64 != nil: maximumLength = value.int64.map { Int(clamping: $0) }
       case ("unit", .string(let text)): unit = text
       case ("default", let value): defaultValue = value
       case ("policy", .string(let name)): policy = name

@@ -29,7 +29,7 @@ extension Field where Value: FieldCodable {
   ///   - wrappedValue: the default.
   ///   - name: its name on the wire, if it is not the property's.
   ///   - unit: what its numbers count, for people (`"%"`, `"ms"`).
-  ///   - choices: the only values that it takes; empty for any.
+  ///   - choices: the only values that it takes; empty for any, or for the cases of an enum that is `CaseIterable`.
   ///   - policy: what becomes of it when two peers write it at once.
   public init(
     wrappedValue: Value, _ name: String? = nil, unit: String? = nil, choices: [Value] = [],
@@ -38,7 +38,8 @@ extension Field where Value: FieldCodable {
     self.init(
       declared: wrappedValue, name: name, codec: .direct,
       description: FieldDescription(
-        type: Value.fieldType, choices: choices.map(\.fieldJSON), unit: unit, defaultValue: wrappedValue.fieldJSON),
+        type: Value.fieldType, choices: choices.isEmpty ? Value.fieldChoices : choices.map(\.fieldJSON), unit: unit,
+        defaultValue: wrappedValue.fieldJSON),
       policy: policy)
   }
 
@@ -89,13 +90,17 @@ extension Field {
 }
 
 extension Field where Value: Codable {
-  /// Declares a field of a `Codable` type, which travels as that type's JSON.
+  /// Declares a field of a `Codable` type, which travels as that type's JSON. An enum that is `CaseIterable` takes its
+  /// cases only.
   @_disfavoredOverload
   public init(wrappedValue: Value, _ name: String? = nil, policy: ConflictPolicy<Value> = .lastWrite) {
     let codec = FieldCodec<Value>.codable
+    let choices = ListedCases.of(Value.self) { (try? codec.encode($0))?.jsonIfValid }
+    let type = [FieldType.string, .integer].first { type in !choices.isEmpty && choices.allSatisfy(type.admits) }
     self.init(
       declared: wrappedValue, name: name, codec: codec,
-      description: FieldDescription(type: codec.type, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid),
+      description: FieldDescription(
+        type: type ?? codec.type, choices: choices, defaultValue: (try? codec.encode(wrappedValue))?.jsonIfValid),
       policy: policy)
   }
 }

@@ -5,6 +5,8 @@ import BindingWire
 protocol AnyFieldCell: AnyObject, Sendable {
   var declaredName: String? { get }
   var description: FieldDescription { get }
+  /// What it takes by its declaration.
+  var rule: FieldRule { get }
   /// The default as it goes over the wire; nil if it cannot be encoded.
   var encodedDefault: FieldValue? { get }
   /// The model that the cell is tied to.
@@ -49,7 +51,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   // SAFETY: read and written only while the lock of `standing` is held.
   nonisolated(unsafe) private var shown: Value
   /// What it takes, made once.
-  private let rule: FieldRule
+  let rule: FieldRule
 
   init(
     declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,

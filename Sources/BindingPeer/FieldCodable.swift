@@ -7,10 +7,37 @@ public import BindingWire
 public protocol FieldCodable: Sendable {
   /// The JSON type that the description tells other peers, pages and tools.
   static var fieldType: FieldType { get }
+  /// The only values that there are; empty for any. An enum that is `CaseIterable` has its cases.
+  static var fieldChoices: [JSON] { get }
   /// The value as JSON.
   var fieldJSON: JSON { get }
   /// The value of `json`, or nil if it does not fit this type.
   init?(fieldJSON json: JSON)
+}
+
+extension FieldCodable {
+  public static var fieldChoices: [JSON] { ListedCases.of(Self.self) { $0.fieldJSON } }
+}
+
+/// The cases of a type that lists them.
+enum ListedCases {
+  /// More are not described: a description is read by every peer.
+  private static let most = 1_000
+
+  static func of<Value>(_ type: Value.Type, encode: (Value) -> JSON?) -> [JSON] {
+    (type as? any CaseIterable.Type).map { values(of: $0, encode) } ?? []
+  }
+
+  private static func values<Listed: CaseIterable, Value>(
+    of type: Listed.Type, _ encode: (Value) -> JSON?
+  ) -> [JSON] {
+    var choices: [JSON] = []
+    for listed in type.allCases {
+      guard choices.count < most, let value = listed as? Value, let json = encode(value) else { return [] }
+      choices.append(json)
+    }
+    return choices
+  }
 }
 
 extension Bool: FieldCodable {
@@ -84,6 +111,7 @@ extension UInt64: FieldCodable {}
 
 extension Optional: FieldCodable where Wrapped: FieldCodable {
   public static var fieldType: FieldType { .any }
+  public static var fieldChoices: [JSON] { Wrapped.fieldChoices.isEmpty ? [] : Wrapped.fieldChoices + [.null] }
   public var fieldJSON: JSON { self?.fieldJSON ?? .null }
   public init?(fieldJSON json: JSON) {
     if case .null = json {

@@ -42,10 +42,15 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
   /// The committed value is of another type than this program declared; the last good value shows, nothing is
   /// overwritten.
   case mismatch(declared: FieldType, found: String)
+  /// This program declares the field otherwise than the model's description, as `FieldStatus.mismatch` says: what shows
+  /// is committed, but what one side allows, the other may refuse. Only in `ModelStatus.problems`.
+  case describedOtherwise(declared: FieldDescription, described: FieldDescription)
 
   public var description: String {
     switch self {
     case .rejected(let reason, _): "rejected: \(reason)"
+    case .describedOtherwise(let declared, let described):
+      "declared as \(declared.allowance), described as \(described.allowance)"
     case .mismatch(let declared, let found): "declared as \(declared.rawValue), found \(found)"
     }
   }
@@ -53,19 +58,8 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
 
 extension FieldDescription {
   /// Whether the two allow the same values. Units, defaults and policies allow nothing and forbid nothing.
-  func allowsSame(as other: FieldDescription) -> Bool {
-    type == other.type && minimum == other.minimum && maximum == other.maximum && choices == other.choices
-      && maximumLength == other.maximumLength
-  }
+  func allowsSame(as other: FieldDescription) -> Bool { rule.takesSame(as: other.rule) }
 
   /// What is allowed, in words.
-  var allowance: String {
-    var words = [type.rawValue]
-    if minimum != nil || maximum != nil {
-      words.append("\(minimum?.description ?? "…")...\(maximum?.description ?? "…")")
-    }
-    if let maximumLength { words.append("of at most \(maximumLength) characters") }
-    if !choices.isEmpty { words.append("one of \(choices.map(\.description).joined(separator: ", "))") }
-    return words.joined(separator: ", ")
-  }
+  var allowance: String { rule.allowance }
 }

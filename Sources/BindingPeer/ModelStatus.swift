@@ -17,7 +17,8 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
   public var waiting: HoldCode?
   /// Why the hub does not let this peer join the model; nil if it does. It is asked again every few seconds.
   public var refusal: JoinRefusal?
-  /// Fields that do not show what was assigned or received, by their names on the wire.
+  /// Fields that do not show what was assigned or received, or are declared here otherwise than they are described, by
+  /// their names on the wire.
   public var problems: [String: FieldProblem] = [:]
 
   /// Whether the committed values are complete and the link is up.
@@ -41,8 +42,8 @@ extension SharedModel {
     let fields = staged.withLock { $0.fields }
     var problems: [String: FieldProblem] = [:]
     for place in fields.indices {
-      guard let problem = fields[at: place].cells.lazy.compactMap({ $0.cell?.problem }).first else { continue }
-      problems[fields.keys[place]] = problem
+      let name = fields.keys[place]
+      problems[name] = fields[at: place].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
     }
     return runtime.state.withLock { state in
       let standing = state.session.standing(of: id)
@@ -52,6 +53,12 @@ extension SharedModel {
         pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.hold(of: standing.waiting),
         refusal: standing.refusal, problems: problems)
     }
+  }
+
+  private func problem(of cell: any AnyFieldCell, _ name: String) -> FieldProblem? {
+    if let problem = cell.problem { return problem }
+    guard let described = description(of: name, otherwiseThan: cell.rule) else { return nil }
+    return .describedOtherwise(declared: cell.description, described: described)
   }
 
   /// `status`, to be observed on the model's lane.

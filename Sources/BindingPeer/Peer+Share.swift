@@ -69,41 +69,8 @@ extension Peer {
       for (name, cell) in cells { _ = line.attach(cell, as: name) }
       line.showPresent(cells)
     }
-    proposeDefaults(of: fields, to: model)
+    describe(model, as: fields)
     return instance
-  }
-
-  /// Proposes description and defaults as one weak write, once the hub's values are known and only where something is
-  /// missing.
-  private func proposeDefaults(of fields: [(name: String, cell: any AnyFieldCell)], to model: SharedModel) {
-    var described = ModelDescription()
-    var defaults: [FieldOperation] = []
-    for (name, cell) in fields {
-      described.fields[name] = cell.description
-      if let value = cell.encodedDefault, !cell.description.isEphemeral {
-        defaults.append(FieldOperation(.whenUnset, name, value))
-      }
-    }
-    let operations = [FieldOperation(.whenUnset, Names.description, FieldValue(json: described.json))] + defaults
-    let id = model.id
-    Task.detached { [weak model, runtime] in
-      // Without a hub nothing is proposed: the declared defaults show by themselves.
-      while model != nil {
-        let isCurrent = await runtime.wait(atMost: .seconds(3_600)) {
-          $0.session.isCurrent(id) || $0.session.phase.isStopped
-        }
-        if isCurrent { break }
-      }
-      guard let model, model.isCurrent else { return }
-      // The hub refuses all of a proposal for one value that does not fit, and an empty text may well stand for
-      // nothing chosen yet: such a default only shows here.
-      let inForce =
-        model.record(Names.description)?.committed.flatMap(\.jsonIfValid).map(ModelDescription.init) ?? described
-      let missing = operations.filter {
-        model.record($0.field)?.committed == nil && inForce.admits($0.value, for: $0.field)
-      }
-      if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
-    }
   }
 
   /// All models of one type below a prefix, as a collection that can be observed.

@@ -157,7 +157,7 @@ extension FieldCell {
       return hold.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
     }
     if let since = standing.staleSince { return .stale(version: standing.version, since: PeerClock.instant(since)) }
-    if let described = model.modelDescription.fields[name], !described.allowsSame(as: description) {
+    if let described = model.description(of: name, otherwiseThan: rule) {
       return .mismatch(declared: description, described: described)
     }
     return .current(version: standing.version)

@@ -75,7 +75,7 @@ public final class SharedModel: Sendable {
   let judgement: Protected<(@Sendable (Judge) -> String?)?> = Protected(nil)
   let board: Protected<StatusBoard<ModelStatus>?> = Protected(nil)
   /// The description as it was read last, with the text from which.
-  private let described: Protected<(text: FieldValue, description: ModelDescription)?> = Protected(nil)
+  private let described: Protected<Described?> = Protected(nil)
 
   /// Reveals that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
   public static let maxWaitingReveals = 10_000
@@ -116,11 +116,23 @@ public final class SharedModel: Sendable {
 
   /// What is declared of the fields, as the hub has it.
   public var modelDescription: ModelDescription {
-    guard let text = self[Names.description] else { return ModelDescription() }
-    if let known = described.withLock({ $0 }), known.text == text { return known.description }
-    let description = text.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
-    described.withLock { $0 = (text, description) }
-    return description
+    presentDescription?.description ?? ModelDescription()
+  }
+
+  /// How a field is described, if that lets it have other values than `rule`.
+  func description(of field: String, otherwiseThan rule: FieldRule) -> FieldDescription? {
+    guard let described = presentDescription, let other = described.rules[field], !other.takesSame(as: rule) else {
+      return nil
+    }
+    return described.description.fields[field]
+  }
+
+  private var presentDescription: Described? {
+    guard let text = self[Names.description] else { return nil }
+    if let known = described.withLock({ $0 }), known.text == text { return known }
+    let fresh = Described(text)
+    described.withLock { $0 = fresh }
+    return fresh
   }
 
   /// Waits until the model is current; false when `limit` passes first, or when the hub does not let this peer join it:
@@ -210,6 +222,19 @@ extension SharedModel {
         weak.cell?.reject(reason, standing: standing[field], stamp: stamp)
       }
     }
+  }
+}
+
+/// A description, read.
+private struct Described: Sendable {
+  let text: FieldValue
+  let description: ModelDescription
+  let rules: [String: FieldRule]
+
+  init(_ text: FieldValue) {
+    self.text = text
+    description = text.jsonIfValid.map(ModelDescription.init) ?? ModelDescription()
+    rules = description.fields.mapValues(\.rule)
   }
 }
 

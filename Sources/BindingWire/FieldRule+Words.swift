@@ -22,6 +22,18 @@ extension FieldRule {
     }
   }
 
+  /// What it takes, in words that stand after "as": `number, 0...1`.
+  public var allowance: String {
+    var words = [type.rawValue]
+    if minimum != nil || maximum != nil {
+      words.append("\(minimum?.description ?? "…")...\(maximum?.description ?? "…")")
+    }
+    if let maximumLength { words.append("of at most \(maximumLength) characters") }
+    if !choices.isEmpty { words.append("one of \(choiceWords)") }
+    if isEphemeral { words.append("ephemeral") }
+    return words.joined(separator: ", ")
+  }
+
   private var choiceWords: String {
     let shown = choices.prefix(10).map(\.short).joined(separator: ", ")
     return choices.count > 10 ? "\(shown), … (\(choices.count) in all)" : shown

@@ -57,6 +57,25 @@ public struct FieldRule: Sendable {
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
+  /// Whether both take the same values, however the rules are written: what is absent is as its default, the order of
+  /// choices does not count.
+  public func takesSame(as other: FieldRule) -> Bool {
+    guard isEphemeral == other.isEphemeral else { return false }
+    // Choices are values that all else allows: they are the whole rule.
+    if let chosen, let others = other.chosen {
+      let mine = chosen.values.filter { misfit($0) == nil }
+      let theirs = others.values.filter { other.misfit($0) == nil }
+      func has(_ values: [JSON], _ value: JSON) -> Bool { values.contains { $0.isSameValue(as: value) } }
+      return mine.allSatisfy { has(theirs, $0) } && theirs.allSatisfy { has(mine, $0) }
+    }
+    func isSame(_ one: WireNumber?, _ other: WireNumber?) -> Bool {
+      guard let one, let other else { return one == nil && other == nil }
+      return one.isSame(as: other)
+    }
+    return chosen == nil && other.chosen == nil && type == other.type && isSame(minimum, other.minimum)
+      && isSame(maximum, other.maximum) && maximumLength == other.maximumLength
+  }
+
   /// What `value` breaks; nil if it fits.
   public func misfit(_ value: JSON) -> Misfit? {
     guard type.admits(value) else { return .type }

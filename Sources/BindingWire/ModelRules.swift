@@ -3,6 +3,8 @@ public struct ModelRules: Sendable {
   /// Only fields that do not take every value have one.
   private var rules: [FieldRule] = []
   private var places: [String: Int] = [:]
+  /// Fields that are described and take every value.
+  private var open: Set<String> = []
 
   /// Rules of a model without a description: every field is free.
   public init() {}
@@ -28,7 +30,11 @@ public struct ModelRules: Sendable {
       let rule = try FieldRule(describedBy: member.value, at: place)
       // Of two members with one name the later counts.
       places[member.name] = nil
-      guard !rule.isEmpty else { continue }
+      open.remove(member.name)
+      guard !rule.isEmpty else {
+        open.insert(member.name)
+        continue
+      }
       places[member.name] = rules.count
       rules.append(rule)
     }
@@ -39,8 +45,47 @@ public struct ModelRules: Sendable {
   /// Where a field's rule stands; nil if the field is free.
   public func place(of field: String) -> Int? { places[field] }
 
+  /// Where two descriptions name a field and let it have other values, in the order of the names.
+  public func differences(from described: ModelRules) -> [RuleDifference] {
+    (Array(places.keys) + open).sorted().compactMap { field in
+      guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.takesSame(as: theirs) else {
+        return nil
+      }
+      return RuleDifference(field: field, declared: mine.allowance, described: theirs.allowance)
+    }
+  }
+
+  /// The rule of a field, also of one that is described as free; nil if it is not described.
+  private func rule(of field: String) -> FieldRule? {
+    places[field].map { rules[$0] } ?? (open.contains(field) ? FieldRule(type: .any) : nil)
+  }
+
   /// The rule at a place.
   public subscript(place: Int) -> FieldRule { rules[place] }
+}
+
+/// A field that a program declares otherwise than its model's description says: what the one allows, the other may
+/// refuse.
+public struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
+  public var field: String
+  /// What each of the two takes, in words.
+  public var declared: String
+  public var described: String
+
+  public init(field: String, declared: String, described: String) {
+    self.field = field
+    self.declared = declared
+    self.described = described
+  }
+
+  public var description: String { "\(field) is declared as \(declared), and described as \(described)" }
+}
+
+extension [RuleDifference] {
+  /// In a line: the first few, and how many there are.
+  public var words: String {
+    prefix(5).map(\.description).joined(separator: "; ") + (count > 5 ? "; … (\(count) fields in all)" : "")
+  }
 }
 
 /// What is wrong with a description, and where.

@@ -30,7 +30,7 @@ struct Status: ParsableCommand {
   }
 
   private static func words(_ report: JSON) -> String {
-    func plain(_ json: JSON, _ name: String) -> String { json[name]?.plain ?? "?" }
+    func plain(_ json: JSON, _ name: String) -> String { PrintedText.escaped(json[name]?.plain ?? "?") }
     func text(_ name: String) -> String { plain(report, name) }
     var lines = [
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
@@ -57,6 +57,13 @@ struct Status: ParsableCommand {
         lines.append(
           "  \(plain(model, "model"))  version \(plain(model, "version"))  fields \(plain(model, "fields"))"
         )
+      }
+    }
+    for told in report["disagreements"]?.elements ?? [] {
+      for field in told["fields"]?.members ?? [] {
+        lines.append(
+          "\(plain(told, "peer")) declares \(plain(told, "model")).\(PrintedText.escaped(field.name)) as "
+            + "\(plain(field.value, "declared")); it is described as \(plain(field.value, "described"))")
       }
     }
     if case .object(let counters)? = report["counters"] {

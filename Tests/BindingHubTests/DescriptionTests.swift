@@ -31,6 +31,63 @@ import Testing
     return refusal.text
   }
 
+  // MARK: Who declares otherwise
+
+  private var disagreements: [JSON] { bench.machine.statusJSON(time: bench.time)["disagreements"]?.elements ?? [] }
+
+  private mutating func declare(_ description: String, by peer: Speaker) -> Heard {
+    let number = (numbers[peer.identity.name] ?? 0) + 1
+    numbers[peer.identity.name] = number
+    return bench.say(peer, .propose([.of(number, [.of(.whenUnset, "@description", description)])]))
+  }
+
+  @Test("who proposes another description as a default is told of once, and stands in the status while it is here")
+  mutating func declaredOtherwise() {
+    let other = """
+      {"fields":{"level":{"type":"number","min":0,"max":10},"on":{},"count":{"max":1e2,"min":-5,"type":"integer"},\
+      "new":{"type":"string"}}}
+      """
+    let heard = declare(other, by: .ben)
+    #expect(heard.outcomes(.ben).values.map { $0 } == [.kept] && heard.commits().isEmpty)
+    let differences = [
+      RuleDifference(field: "level", declared: "number, 0...10", described: "number, 0...1"),
+      RuleDifference(field: "on", declared: "any", described: "boolean"),
+    ]
+    let notice = HubNotice.declaredOtherwise(peer: Speaker.ben.origin.fullName, model: "lamp", differences: differences)
+    #expect(heard.notices == [notice])
+    #expect(
+      differences.words == "level is declared as number, 0...10, and described as number, 0...1; "
+        + "on is declared as any, and described as boolean")
+    #expect(declare(other, by: .ben).notices.isEmpty)
+    #expect(disagreements.count == 1 && disagreements.first?["model"] == "lamp")
+    #expect(disagreements.first?["peer"] == .string(Speaker.ben.origin.fullName))
+    #expect(disagreements.first?["fields"]?["on"] == ["declared": "any", "described": "boolean"])
+    bench.say(.ben, .leave(Leave(topics: [])))
+    #expect(disagreements.isEmpty)
+  }
+
+  @Test("who declares what means the same is not told of, nor is a declaration that is none")
+  mutating func declaredTheSame() {
+    let same = """
+      {"fields":{"level":{"type":"number","min":0.0,"max":1.0,"default":5,"unit":"%"},"gear":{"choices":[2.50,1e0]}}}
+      """
+    for text in [same, "{}", "7", "{", #"{"fields":{"level":{"type":"colour"}}}"#] {
+      #expect(declare(text, by: .ben).notices.isEmpty)
+    }
+    #expect(disagreements.isEmpty)
+  }
+
+  @Test("once the description is another one, nobody is said to declare otherwise")
+  mutating func redescribed() {
+    #expect(declare(#"{"fields":{"level":{"type":"string"}}}"#, by: .ben).notices.count == 1)
+    #expect(disagreements.count == 1)
+    write(.set("@description", #"{"fields":{"level":{"type":"string"}}}"#))
+    #expect(disagreements.isEmpty)
+    #expect(declare(#"{"fields":{"level":{"type":"number"}}}"#, by: .ben).notices.count == 1)
+    write(.delete("@description"))
+    #expect(disagreements.isEmpty && declare("{}", by: .ben).notices.isEmpty)
+  }
+
   // MARK: Each rule
 
   @Test(

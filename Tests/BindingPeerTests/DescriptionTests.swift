@@ -1,5 +1,7 @@
 import BindingHub
 import BindingPeer
+import Logging
+import Synchronization
 import Testing
 
 private struct Lamp: Model {
@@ -18,6 +20,46 @@ private struct WideLamp: Model {
 
 private struct Counter: Model {
   @Field var total: UInt64 = .max
+}
+
+private enum Mood: String, Codable, CaseIterable {
+  case calm, wild
+}
+
+private enum Gear: Int, FieldCodable, CaseIterable {
+  case low = 1
+  case high
+}
+
+private struct Device: Model {
+  @Field var mood = Mood.calm
+  @Field var gear = Gear.low
+  @Field var next: Gear? = nil
+}
+
+private struct OldDevice: Model {
+  @Field(0...10) var level = 5
+  @Field var mood = "calm"
+}
+
+/// The lines of a log.
+private final class Lines: LogHandler, Sendable {
+  private let lines = Mutex<[String]>([])
+  var all: [String] { lines.withLock { $0 } }
+
+  func log(event: LogEvent) { lines.withLock { $0.append("\(event.level): \(event.message)") } }
+  subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  var logLevel: Logger.Level {
+    get { .info }
+    set {}
+  }
 }
 
 /// What a peer sees of a hub that holds writes against the model's description.
@@ -82,5 +124,106 @@ struct DescriptionTests {
     #expect(await eventually { counter.shared?["total"] != nil })
     #expect(try await counter.$total.write(UInt64.max - 1).committed > 0)
     #expect(counter.total == UInt64.max - 1)
+  }
+
+  // MARK: Describing
+
+  private func description(of model: SharedModel?) -> String? { model?["@description"]?.description }
+
+  @Test("a model whose fields were all deleted is described again when its program shares it next")
+  func describedAgain() async throws {
+    let tool = try right.model("lamp")
+    do {
+      let first = try await share(Lamp.self, by: left)
+      #expect(await eventually { description(of: first.shared) != nil })
+    }
+    let before = try #require(await eventually { description(of: tool) != nil } ? description(of: tool) : nil)
+    let clear = try tool.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    #expect(try await isCommitted(clear) && tool["@description"] == nil)
+    _ = try await share(Lamp.self, by: left)
+    #expect(await eventually { description(of: tool) == before })
+    let write = try tool.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "7"))]))
+    guard case .refused = await write.outcome else {
+      Issue.record("the description is not kept to")
+      return
+    }
+  }
+
+  private func isCommitted(_ write: PendingWrite) async throws -> Bool {
+    if case .committed = await write.outcome { true } else { false }
+  }
+
+  @Test("of two that share a model anew at once after its deletion one describes it, and both go on")
+  func describedAgainByBoth() async throws {
+    let tool = try left.model("lamp")
+    _ = try tool.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "0.5"))]))
+    let write = try tool.write(Proposal(operations: [FieldOperation(.clear, "")]))
+    #expect(try await isCommitted(write))
+    async let one = share(Lamp.self, by: left)
+    async let other = share(WideLamp.self, by: right)
+    let (lamp, wide) = try await (one, other)
+    #expect(await eventually { lamp.shared?["@description"] != nil && wide.shared?["@description"] != nil })
+    #expect(lamp.shared?["@description"] == wide.shared?["@description"])
+  }
+
+  @Test("a description that means what is declared is no mismatch, however its numbers are written")
+  func sameMeaning() async throws {
+    let tool = try right.model("lamp")
+    let text = """
+      {"fields":{"level":{"max":1,"min":0,"type":"number"},"count":{"type":"integer","min":0.0,"max":1e2},\
+      "mode":{"choices":["blue","red"]}}}
+      """
+    let write = try tool.write(Proposal(operations: [FieldOperation(.set, "@description", try FieldValue(text: text))]))
+    #expect(try await isCommitted(write))
+    let lamp = try await share(Lamp.self, by: left)
+    #expect(await eventually { lamp.shared?["level"] != nil })
+    #expect(await eventually { if case .current = lamp.$level.status { true } else { false } })
+    #expect(lamp.status.problems.isEmpty)
+  }
+
+  @Test(
+    "a mismatch is among the model's problems, is a warning in the log once for each that shares, and the hub's status")
+  func mismatch() async throws {
+    let lines = Lines()
+    let hub = try Hub.embedded()
+    let log = Logger(label: "test", factory: { _ in lines })
+    let first = Peer(name: "first", hub: hub)
+    let old = try await share(OldDevice.self, by: first)
+    #expect(await eventually { old.shared?["mood"] != nil })
+    let second = Peer(name: "second", hub: hub, log: log)
+    let new = try await share(Device.self, by: second)
+    #expect(await eventually { !lines.all.isEmpty })
+    let words = "mood is declared as string, one of \"calm\", \"wild\", and described as string"
+    #expect(lines.all.count == 1 && lines.all.first?.hasPrefix("warning: lamp: \(words).") == true, "\(lines.all)")
+    #expect(Array(new.status.problems.keys) == ["mood"])
+    #expect(
+      new.status.problems["mood"]?.description == "declared as string, one of \"calm\", \"wild\", described as string")
+    #expect(old.status.problems.isEmpty)
+  }
+
+  @Test("an enum that lists its cases is described with them, by its raw values, and kept to")
+  func enumChoices() async throws {
+    let device = try await share(Device.self, by: left)
+    #expect(await eventually { device.shared?["mood"] != nil })
+    let fields = device.shared?.modelDescription.fields
+    #expect(fields?["mood"]?.type == .string && fields?["mood"]?.choices == ["calm", "wild"])
+    #expect(fields?["gear"]?.type == .integer && fields?["gear"]?.choices == [1, 2])
+    #expect(fields?["next"]?.choices == [1, 2, nil])
+    let tool = try right.model("lamp")
+    let bogus = try tool.write(Proposal(operations: [FieldOperation(.set, "mood", FieldValue(json: "bogus"))]))
+    let words = #"lamp.mood: "bogus" is not one of "calm", "wild""#
+    #expect(await bogus.outcome == .refused(Refusal(.doesNotFit, words)))
+    let wild = try tool.write(Proposal(operations: [FieldOperation(.set, "mood", FieldValue(json: "wild"))]))
+    #expect(try await isCommitted(wild))
+    #expect(await eventually { device.mood == .wild })
+    device.next = .high
+    #expect(await eventually { tool["next"]?.description == "2" })
+  }
+
+  @Test("a number that is none is called NaN where it is refused")
+  func notANumber() async throws {
+    let lamp = try await share(Lamp.self, by: left)
+    let error = #expect(throws: FieldError.self) { try lamp.$level.write(.nan) }
+    #expect(error?.description.contains("NaN") == true && error?.description.contains("$float") == false)
   }
 }

@@ -25,6 +25,34 @@ struct FieldRuleTests {
       FieldRule(type: .number, maximum: 3, choices: [1, 7]), FieldRule(type: .string, minimum: "a", maximum: "m"),
     ]
 
+  @Test(
+    "takes the same as another that means the same",
+    arguments: [
+      (FieldRule(type: .number, minimum: 0, maximum: 10), FieldRule(type: .number, minimum: 0.0, maximum: 10.0)),
+      (FieldRule(type: .any, choices: ["a", 1]), FieldRule(type: .any, choices: [1.0, "a", "a"])),
+      (FieldRule(type: .any, choices: ["a", "b"]), FieldRule(type: .string, choices: ["b", "a"])),
+      (FieldRule(type: .string, minimum: "a"), FieldRule(type: .string)),
+    ])
+  func takesSame(_ one: FieldRule, _ other: FieldRule) {
+    #expect(one.takesSame(as: other) && other.takesSame(as: one))
+  }
+
+  @Test("takes something else than every rule that it does not mean")
+  func takesOther() {
+    let rules =
+      Self.rules + [
+        FieldRule(type: .number, minimum: 0), FieldRule(type: .number, maximum: 1),
+        FieldRule(type: .any, choices: [1, "abc"]), FieldRule(type: .any, isEphemeral: true),
+      ]
+    // The last of the list bounds texts by texts, which no hub looks at: it is that of any text.
+    let text = Self.rules.count - 1
+    for (place, one) in rules.enumerated() where place != text {
+      for (other, rule) in rules.enumerated() where other != text {
+        #expect(one.takesSame(as: rule) == (place == other), "\(one.allowance) and \(rule.allowance)")
+      }
+    }
+  }
+
   @Test("asks the same of a text as of the value that it stands for", arguments: rules.indices)
   func sameAnswers(_ index: Int) throws {
     let rule = Self.rules[index]

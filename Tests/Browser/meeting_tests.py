@@ -105,6 +105,27 @@ def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand
               f"p99 {percentile(times, 0.99):.1f} ms, longest {max(times):.1f} ms")
 
 
+def test_a_field_that_a_program_declares_otherwise_than_it_is_described_is_marked(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.level=0.5", "lamp.on=true")
+    stand.describe("lamp", level={"type": "number", "min": 0, "max": 1}, on={"type": "boolean"})
+    other = stand.tab().live()
+    other.eval("""() => bind.model("lamp").propose([["default", "@description",
+        { fields: { level: { type: "number", min: 0, max: 10 } } }]]).then(() => true)""")
+    marks = """() => [...document.querySelectorAll(".otherwise")].filter((mark) => !mark.hidden)
+        .map((mark) => mark.title)"""
+    for path in ("/form/lamp", "/"):
+        tab = stand.tab(path).live()
+        if path == "/":
+            tab.page.get_by_text("lamp", exact=True).first.click()
+        tab.until("the mark", f"() => ({marks})().length === 1")
+        words = tab.eval(marks)[0]
+        expect(words.endswith("declares it as number, 0...10; it is described as number, 0...1"), words)
+        same(tab.eval("() => ear.stopped"), [], path)
+    other.end()
+    tab.until("no mark once the program is gone", f"() => ({marks})().length === 0")
+
+
 def test_the_dashboard_tells_who_is_in_a_model_as_they_come_and_go(stand: Stand) -> None:
     tab = stand.tab("/")
     stand.set("lamp.on=true")  # The first model that there is gets looked at.

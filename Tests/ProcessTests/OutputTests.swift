@@ -81,7 +81,7 @@ struct OutputTests {
     ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
-      "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
+      "disagreements", "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
     ]
     let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }
     #expect(Set(expected).subtracting(found).isEmpty)

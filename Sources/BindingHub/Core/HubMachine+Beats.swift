@@ -82,7 +82,7 @@ extension HubMachine {
       .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
       .init("beat", .integer(Int64(clamping: beatNumber))), .init("sessions", .array(sessionList)),
       .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
-      .init("store", store.json),
+      .init("store", store.json), .init("disagreements", disagreementsJSON),
     ])
   }
 

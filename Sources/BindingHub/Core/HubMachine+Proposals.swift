@@ -129,6 +129,7 @@ extension HubMachine {
 
   /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
+    if !sequencer.declared.isEmpty { noteDeclared(&output) }
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     for index in touched {

@@ -47,6 +47,7 @@ public struct HubMachine {
   var writersBefore: Set<Tag> = []
   var barriers = Barriers()
   var verifications: [Verification] = []
+  var disagreements = Disagreements()
   /// Identities that were forgotten since the caller last took them, for the store to forget.
   public var forgotten: Set<Tag> = []
   /// What the gate has counted, and how the store is, for who asks for the status.

@@ -81,4 +81,6 @@ public enum HubNotice: Sendable, Hashable {
   case ahead(peer: String, model: String, version: Version, here: Version)
   /// A comparison found that a peer has other values than the hub at the same version.
   case differs(peer: String, model: String, version: Version)
+  /// A peer declares fields otherwise than the model's description.
+  case declaredOtherwise(peer: String, model: String, differences: [RuleDifference])
 }

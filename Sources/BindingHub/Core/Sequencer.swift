@@ -9,6 +9,9 @@ struct Sequencer {
   var counters = HubCounters()
   /// Until then, on the monotonic clock, nothing is decided that needs room in the store, which has none.
   var storeFullUntil: UInt64 = 0
+  /// Descriptions proposed as a default where there is another one; the caller takes them. At most so many at once.
+  var declared: [Declared] = []
+  static let mostDeclared = 64
   /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
   var ordinal: UInt64 = 0
 

@@ -274,6 +274,10 @@ final class HubLoop {
       log.warning(
         "a peer has commits of an older epoch that are missing here; it was not asked for them",
         metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
+    case .declaredOtherwise(let peer, let model, let differences):
+      log.warning(
+        "a peer declares a model otherwise than its description: \(differences.words)",
+        metadata: ["peer": "\(peer)", "model": "\(model)"])
     case .differs(let peer, let model, let version):
       log.error(
         "a peer has other values at the same version",

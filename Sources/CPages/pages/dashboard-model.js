@@ -1,5 +1,5 @@
 /** The model that is looked at: its fields as a table, with live controls when Edit is on. */
-import { controlFor, kindOf, make } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, otherwiseMark } from '/fields.js'
 import { commandLine, swiftModel } from '/words.js'
 import { Histories } from '/dashboard-history.js'
 
@@ -11,6 +11,7 @@ export class ModelView {
   #link
   #aloud
   #model
+  #hub                                   // the model `@hub`, which says who declares a field otherwise
   #histories
   #rows = new Map()                      // field → { key, element, version, writer, age, plot, history }
   #open = new Set()                      // fields whose history is shown
@@ -21,6 +22,7 @@ export class ModelView {
   constructor(link, aloud) {
     this.#link = link
     this.#aloud = aloud
+    this.#hub = link.model('@hub')
     this.#histories = new Histories(link)
     at('edit').addEventListener('change', () => this.#draw())
     at('cli').addEventListener('click', () => this.#copy(commandLine(this.id, this.#names(true), ...this.#reading())))
@@ -128,7 +130,8 @@ export class ModelView {
   }
 
   #row(name, rule, value, isEdited) {
-    const label = make('th', { scope: 'row' }, make('span', { class: 'mono' }, name))
+    const mark = otherwiseMark()
+    const label = make('th', { scope: 'row' }, make('span', { class: 'mono' }, name), ' ', mark)
     const cell = make('td', { class: 'value' })
     const unit = rule?.unit && make('span', { class: 'unit soft' }, rule.unit)
     if (isEdited) {
@@ -148,12 +151,13 @@ export class ModelView {
     cli.addEventListener('click', () => this.#copy(commandLine(this.id, [name], ...this.#reading())))
     const element = make('tr', {}, label, cell, make('td', { class: 'lately' }, plot), version, writer, age,
       make('td', { class: 'more' }, toggle, cli))
-    return { element, version, writer, age, plot }
+    return { element, mark, version, writer, age, plot }
   }
 
   #fill(row, name, value) {
     const { version, writer, time, own } = this.#model.info(name)
     const put = (cell, words) => { if (cell.textContent !== words) cell.textContent = words }
+    markOtherwise(row.mark, this.#hub, this.id, name)
     put(row.version, version ? String(version) : '')
     put(row.writer, version ? own ? 'this page' : writer : value === undefined ? '' : 'described')
     put(row.age, version ? bind.age(Math.max(0, this.#histories.hubTime() - time)) : '')

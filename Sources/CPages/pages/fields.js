@@ -67,3 +67,16 @@ export function shown(value, most = 60) {
   const words = typeof value === 'string' ? JSON.stringify(value) : value === null ? 'null' : bind.text(value)
   return words.length > most ? `${words.slice(0, most - 1)}…` : words
 }
+
+/** Marks a field that programs declare otherwise than the model's description, with what each of them says. */
+export function markOtherwise(mark, hub, model, field) {
+  const words = (hub.get('disagreements') ?? []).filter(told => told.model === model && told.fields[field])
+    .map(({ peer, fields: { [field]: { declared, described } } }) =>
+      `${peer} declares it as ${declared}; it is described as ${described}`).join('\n')
+  mark.hidden = !words
+  if (mark.title === words) return
+  mark.title = words
+  mark.setAttribute('aria-label', words)
+}
+
+export const otherwiseMark = () => make('span', { class: 'otherwise', role: 'img', hidden: '' }, '≠')

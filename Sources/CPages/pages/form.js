@@ -1,8 +1,8 @@
 /** The form of one model, `/form/MODEL`: a large control for each field, as the model's description says. */
-import { controlFor, kindOf, make } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, otherwiseMark } from '/fields.js'
 
 const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
-const rows = new Map()                   // field → { key, element }
+const rows = new Map()                   // field → { key, element, mark }
 const at = name => document.getElementById(name)
 
 document.title = id || 'Form'
@@ -26,10 +26,11 @@ function draw() {
     const key = JSON.stringify([kindOf(rule, value), rule ?? null])
     let row = rows.get(name)
     if (row?.key !== key && !row?.element.contains(document.activeElement)) {
-      const element = field(name, rule, value)
+      const { element, mark } = field(name, rule, value)
       row?.element.replaceWith(element)
-      rows.set(name, row = { key, element })
+      rows.set(name, row = { key, element, mark })
     }
+    markOtherwise(row.mark, hub, id, name)
     if (!row.element.isConnected) before ? before.after(row.element) : at('fields').prepend(row.element)
     before = row.element
   }
@@ -39,17 +40,20 @@ function field(name, rule, value) {
   const reason = make('p', { 'data-reason': name, id: `reason-${name}` })
   const { element, id, kind } = controlFor(name, rule, value, { describedBy: reason.id, isLarge: true })
   const unit = rule?.unit ? make('span', { class: 'unit' }, ` ${rule.unit}`) : ''
+  const mark = otherwiseMark()
   const words = kind === 'group'
     ? make('span', { class: 'label', id: `${id}-label` }, name, unit) : make('label', { for: id }, name, unit)
-  return make('div', { class: 'field', 'data-kind': kind }, words, element, reason)
+  return { element: make('div', { class: 'field', 'data-kind': kind }, words, mark, element, reason), mark }
 }
 
 let model
+const hub = bind.model('@hub')           // it says who declares a field otherwise
 try {
   model = bind.model(id)
   at('command').textContent = `bindpeer set ${id}.on=true`
   at('form').dataset.model = id
   model.on(null, draw)
+  hub.on('disagreements', draw)
 } catch (error) {
   at('empty').textContent = `${error.message}. Write one behind /form/ in the address, as in /form/lamp.`
 }
