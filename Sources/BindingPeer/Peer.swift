@@ -73,7 +73,7 @@ public final class Peer: Sendable {
     name: String?, file: OutboxFile, options: SessionOptions, log: Logger,
     makeLink: @escaping @Sendable () -> any PeerLink
   ) throws(OutboxError) {
-    self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
+    self.name = Names.fittingPeer(name ?? ProcessInfo.processInfo.processName)
     identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
     var session = Session(
@@ -105,7 +105,7 @@ public final class Peer: Sendable {
   }
 
   init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
-    self.name = Peer.fitting(name ?? ProcessInfo.processInfo.processName)
+    self.name = Names.fittingPeer(name ?? ProcessInfo.processInfo.processName)
     identity = Identity(secret: .random(), name: self.name)
     var random = SystemRandomNumberGenerator()
     let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
@@ -166,14 +166,6 @@ public final class Peer: Sendable {
     let left = runtime.end()
     await runtime.link.whenEnded(within: .milliseconds(500))
     return left
-  }
-
-  /// The name as a hub takes it, and as others may print it: a character that does something to a terminal is `_`.
-  static func fitting(_ name: String) -> String {
-    var scalars = String.UnicodeScalarView()
-    for scalar in name.unicodeScalars { scalars.append(Names.isPeer(scalar) ? scalar : "_") }
-    while String(scalars).utf8.count > Names.maxPeerNameBytes { scalars.removeLast() }
-    return scalars.isEmpty ? "peer" : String(scalars)
   }
 }
 

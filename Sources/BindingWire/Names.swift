@@ -83,6 +83,15 @@ public enum Names {
     }
   }
 
+  /// The name as a hub takes it, and as others may print it: a character that a name may not have becomes `_`, what is
+  /// too long is cut, and without any it is `peer`.
+  public static func fittingPeer(_ name: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars { scalars.append(isPeer(scalar) ? scalar : "_") }
+    while String(scalars).utf8.count > maxPeerNameBytes { scalars.removeLast() }
+    return scalars.isEmpty ? "peer" : String(scalars)
+  }
+
   /// Whether a peer's name may have that character: no control character (C0, DEL, C1), no line or paragraph separator,
   /// none that overrides or isolates a direction.
   public static func isPeer(_ scalar: Unicode.Scalar) -> Bool {

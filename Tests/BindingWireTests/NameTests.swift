@@ -39,6 +39,14 @@ struct NameTests {
     #expect((try? Names.checkPeer(String(repeating: "x", count: 65))) == nil)
   }
 
+  @Test("every text can be made a peer's name")
+  func fitting() {
+    for text in ["", "kitchen", "a\u{1B}[2J\n\u{202E}b", String(repeating: "\u{1F469}\u{200D}", count: 40), "\0"] {
+      #expect((try? Names.checkPeer(Names.fittingPeer(text))) != nil, "\(text)")
+    }
+    #expect(Names.fittingPeer("") == "peer" && Names.fittingPeer("a\u{1B}[2J\n\u{202E}b") == "a_[2J__b")
+  }
+
   @Test("a name of others is shown on one line, without characters that do something there")
   func shown() {
     let origin = Origin(tag: Tag(rawValue: 0), name: "a\u{1B}[2J\n\u{202E}b")

@@ -46,7 +46,7 @@ extension OutboxRecord: WireContent {
     case .began:
       let tag = Tag(rawValue: try reader.u64("tag"))
       let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
-      content = .began(Identity(tag: tag, secret: secret, name: try reader.text8("name")))
+      content = .began(Identity(tag: tag, secret: secret, name: Names.fittingPeer(try reader.text8("name"))))
     case .welcomed: content = .note(.welcomed(log: try reader.u64("log"), epoch: try reader.u64("epoch")))
     case .written: content = .note(.written(try KeptWrite(from: &reader)))
     case .numbered:

@@ -42,8 +42,9 @@ function field(name, rule, value) {
   const unit = rule?.unit ? make('span', { class: 'unit' }, ` ${rule.unit}`) : ''
   const mark = otherwiseMark()
   const words = kind === 'group'
-    ? make('span', { class: 'label', id: `${id}-label` }, name, unit) : make('label', { for: id }, name, unit)
-  return { element: make('div', { class: 'field', 'data-kind': kind }, words, mark, element, reason), mark }
+    ? make('span', { class: 'label', id: `${id}-label` }, name, unit, ' ', mark)
+    : make('label', { for: id }, name, unit, ' ', mark)
+  return { element: make('div', { class: 'field', 'data-kind': kind }, words, element, reason), mark }
 }
 
 let model
