@@ -49,7 +49,7 @@ final class OutboxFile: Sendable {
     } catch {
       switch error {
       case .held(_, let process): throw .held(path: path, byProcess: process)
-      case .unavailable(let problem): throw .unusable(path: path, problem: "\(problem)")
+      case .unavailable(let problem): throw .unusable(path: path, problem: problem.clause)
       }
     }
     let descriptor = try openDescriptor(path)

@@ -24,7 +24,10 @@ struct LogClock {
   /// Of this process, also while the machine sleeps.
   static func uptime() -> () -> UInt64 {
     let start = ContinuousClock.now
-    return { UInt64((ContinuousClock.now - start) / .milliseconds(1)) }
+    return {
+      let (seconds, attoseconds) = (ContinuousClock.now - start).components
+      return UInt64(seconds) * 1_000 + UInt64(attoseconds / 1_000_000_000_000_000)
+    }
   }
 
   var now: UInt64 { begin + (uptime() - began) }

@@ -44,6 +44,9 @@ extension ZeroMQError: CustomStringConvertible {
     let cure = hint.map { ". \($0)" } ?? ""
     return "\(place): \(message) (\(name))\(cure)"
   }
+
+  /// The same without a full stop at its end, for a text that goes on with one.
+  public var clause: String { description.hasSuffix(".") ? String(description.dropLast()) : description }
 }
 
 /// Calls again for as long as a signal interrupted it; throws what else goes wrong.

@@ -1,6 +1,7 @@
 import BindingHub
 import BindingWire
 import Foundation
+import GRDB
 import Testing
 
 @testable import BindingStore
@@ -88,6 +89,24 @@ struct CopyTests {
     let other = bench.folder + "/other/store"
     #expect(#expect(throws: StoreError.self) { try SQLiteStore.restore(backup: copy, to: other) }?.kind == .damaged)
     #expect(!StoreFiles.exists(other))
+  }
+
+  @Test("a store on a disk that cannot be written is read with its log, and nothing is left", arguments: [true, false])
+  func readOnly(isClosed: Bool) throws {
+    let bench = StoreBench()
+    do {
+      let store = try bench.open(.disk)
+      for _ in 0..<7 { try store.take(bench.batch("lamp")) }
+      if isClosed { try store.close() } else { try bench.keepAsItIs() }
+    }
+    if !isClosed { try bench.putBack() }
+    func left() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: bench.folder).sorted() }
+    let before = try left()
+    let rows = try StoreCopy.reading(bench.path, isReadOnly: true) { db in
+      try db.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM log") }
+    }
+    #expect(rows == 7)
+    #expect(try left() == before)
   }
 
   @Test("a backup replaces no file, and is made of no file that is missing")

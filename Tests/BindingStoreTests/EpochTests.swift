@@ -92,4 +92,29 @@ struct EpochTests {
     #expect(store.tail == .unproven)
     #expect(try store.loadAll().isEmpty)
   }
+
+  @Test("after a compaction it stays, though nothing was written since", arguments: [Durability.process, .disk])
+  func compacted(_ grade: Durability) throws {
+    let bench = StoreBench()
+    let before: Epoch
+    do {
+      let store = try bench.open(grade)
+      before = store.epoch
+      for _ in 0..<50 { try store.take(bench.batch()) }
+      let longest = StoreFiles.size(StoreFiles.log(of: bench.path))
+      try StoreWish.compact.leave(at: bench.path)
+      let limit = ContinuousClock.now + .seconds(20)
+      while case .waiting = StoreWish.fate(at: bench.path) {
+        try #require(ContinuousClock.now < limit)
+        _ = try store.upkeep()
+      }
+      #expect(StoreFiles.size(StoreFiles.log(of: bench.path)) < longest)
+      try bench.keepAsItIs()
+    }
+    try bench.putBack()
+    let store = try bench.open(grade)
+    #expect(store.epoch == before)
+    #expect(store.tail == .proven)
+    #expect(try store.load("lamp").map { try ModelFold($0).record } == 50)
+  }
 }

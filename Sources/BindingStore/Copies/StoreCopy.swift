@@ -22,8 +22,11 @@ enum StoreCopy {
 
   /// Something with a store that is only read. On a file system that cannot be written SQLite reads no store that has
   /// a write-ahead log, or had one: it is copied to where it can.
-  static func reading<Result>(_ path: String, _ body: (DatabaseQueue) throws -> Result) throws -> Result {
-    guard isReadOnly(path) else {
+  /// - Parameter isReadOnly: nil: as the file system says.
+  static func reading<Result>(
+    _ path: String, isReadOnly: Bool? = nil, _ body: (DatabaseQueue) throws -> Result
+  ) throws -> Result {
+    guard isReadOnly ?? StoreCopy.isReadOnly(path) else {
       let db = try reader(path)
       defer { try? db.close() }
       return try body(db)

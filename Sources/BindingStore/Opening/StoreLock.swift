@@ -17,7 +17,8 @@ final class StoreLock {
       switch error {
       case .held(_, let process): throw StoreLock.inUse(path, process)
       case .unavailable(let problem):
-        throw StoreError("\(path).lock cannot be made: \(problem). See that this user may write there.", .cannotOpen)
+        throw StoreError(
+          "\(path).lock cannot be made: \(problem.clause). See that this user may write there.", .cannotOpen)
       }
     }
     try lockFile()
@@ -71,6 +72,8 @@ private final class FileLock {
   private init(_ id: FileID, _ descriptor: Int32) { (self.id, self.descriptor) = (id, descriptor) }
 
   deinit {
+    // A child that is being started has the descriptor too, for a moment longer.
+    flock(descriptor, LOCK_UN)
     close(descriptor)
     FileLock.held.remove(id)
   }
