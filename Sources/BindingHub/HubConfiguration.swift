@@ -18,6 +18,8 @@ public struct HubConfiguration: Sendable {
   /// A rescue ends when no further peer of the old epoch has joined for the first span, at the latest after the second.
   public var rescueQuietMilliseconds: UInt64 = 400
   public var rescueMilliseconds: UInt64 = 2_000
+  /// So long after its beginning a life of the log asks also those for replicas who are no further than others were.
+  public var earlyMilliseconds: UInt64 = 60_000
   /// Bytes of commits decided together that are published in one message, when each of them is small enough.
   public var maxGroupBytes = 131_072
   /// Commits remembered by the fields they touched, per model, so that a delta need not look at every field.

@@ -123,16 +123,24 @@ public struct Batch: Sendable, Hashable {
   }
 }
 
-/// A decided proposal that became no commit, or (without an outcome) a mark that was raised by a join.
+/// A decided proposal that became no commit, or (without an outcome) a mark that was raised by a join, or a number that
+/// peers saw in an older life of the log.
 public struct Decision: Sendable, Hashable {
   public var origin: Origin
   public var number: ProposalNumber
   public var outcome: WireOutcome.Rest?
+  /// Raises no mark: what was first sent in an older life, up to this number, may have been carried out there.
+  public var isSeen = false
 
   public init(origin: Origin, number: ProposalNumber, outcome: WireOutcome.Rest?) {
     self.origin = origin
     self.number = number
     self.outcome = outcome
+  }
+
+  public init(seen number: ProposalNumber, of tag: Tag) {
+    self.init(origin: Origin(tag: tag, name: ""), number: number, outcome: nil)
+    isSeen = true
   }
 }
 

@@ -10,6 +10,11 @@ extension Climate {
     if chance.perMille(250) { barriers = [40, 150][chance.below(2)] }
   }
 
+  /// - Parameter chance: a stream of its own, too. A liar joins as a peer does: what is told of peers would count it.
+  mutating func drawImpostors(from chance: inout Chance) {
+    if chance.perMille(500), !isInCompany { impostors = 700 }
+  }
+
   /// What an owner is like: how often in a thousand questions it says no, nothing, or something too late, and how often
   /// its connection or its process breaks before it answers.
   public struct Temper: Sendable {

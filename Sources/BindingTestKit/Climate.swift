@@ -47,6 +47,8 @@ public struct Climate: Sendable {
   public var unnoticedLosses = 0
   /// In a thousand steps: who is none of the peers talks to the hub in the name of one.
   public var strangers = 0
+  /// In a thousand starts of a hub that has lost commits: who is none of the peers offers a replica that never was.
+  public var impostors = 0
   /// In a thousand commits of others: the application answers with a write.
   public var answers = 0
   /// In a thousand writes: it is taken back soon after; it adds to what may be text.

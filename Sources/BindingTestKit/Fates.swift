@@ -7,8 +7,6 @@ struct Fates {
     /// What was decided, if it is no commit, and in which life of the hub.
     var decision: WireOutcome.Kind?
     var life = 0
-    /// It was stored once: only such a one may come back out of its order, in a rescue.
-    var wasStored = false
     /// Its outcome has left the hub.
     var isTold = false
     /// Which write it turned out to be.

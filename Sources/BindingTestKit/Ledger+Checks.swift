@@ -3,15 +3,16 @@ import BindingWire
 
 /// What each batch is held against when it enters.
 extension Ledger {
-  /// R3: the numbers of a writer follow each other; only a join raises them, and only a rescue brings old ones back.
+  /// R3: the numbers of a writer follow each other; only a join raises them.
   mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Broken) {
     var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
     numbers.reserveCapacity(decisions.count + (group?.commits.count ?? 0))
-    for decision in decisions { numbers.append((decision.origin.tag, decision.number, decision.outcome == nil)) }
+    for decision in decisions where !decision.isSeen {
+      numbers.append((decision.origin.tag, decision.number, decision.outcome == nil))
+    }
     for commit in group?.commits ?? [] {
-      guard let tag = group?.origins[Int(commit.origin)].tag, tag != .none else { continue }
-      let name = Name(model: model, tag: tag, number: commit.number)
-      numbers.append((tag, commit.number, fates[name].wasStored))
+      guard let tag = group?.origins[Int(commit.origin)].tag, commit.number > 0 else { continue }
+      numbers.append((tag, commit.number, false))
     }
     numbers.sort { $0.tag == $1.tag ? $0.number < $1.number : $0.tag.rawValue < $1.tag.rawValue }
     var (tag, mark) = (Tag.none, ProposalNumber(0))
@@ -75,5 +76,5 @@ extension Ledger {
     }
   }
 
-  private static func number(_ value: FieldValue?) -> Int64? { (try? value?.json)?.int64 }
+  static func number(_ value: FieldValue?) -> Int64? { (try? value?.json)?.int64 }
 }

@@ -52,6 +52,9 @@ struct Ledger {
   /// Where a value that only one write has was committed, in the log as it is now.
   private var written: [Written: (place: Place, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
+  /// The additions that each model's number holds, and what was offered of replicas.
+  var sums: [SumLines]
+  var claims = OfferedClaims()
   /// How often each model's list was written that its writers merge themselves.
   private(set) var listsWritten: [Int]
   private static let empty = State(repeating: nil, count: SimulatedField.count)
@@ -63,6 +66,7 @@ struct Ledger {
     names = modelNames.map { _ in [] }
     present = modelNames.map { _ in Ledger.empty }
     listsWritten = modelNames.map { _ in 0 }
+    sums = modelNames.map { _ in SumLines() }
   }
 
   func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
@@ -111,6 +115,7 @@ struct Ledger {
         }
       }
       if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
+      sums[model].begin(epoch, at: Ledger.number(present[model][SimulatedField.sum]) ?? 0)
     }
   }
 
@@ -129,6 +134,9 @@ struct Ledger {
     try checkDense(batch.decisions, group, model)
     note(batch.decisions, of: model, life: life)
     guard let group else { return }
+    if let name = group.names.names.first(where: { SimulatedField.place(of: $0) == nil }) {
+      throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
+    }
     learn(group.names, of: model)
     var version = group.previous
     for commit in group.commits {
@@ -151,8 +159,8 @@ struct Ledger {
     }
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: place.model, tag: tag, number: commit.number)
-    // What had been deleted by the end of a lost life is deleted again in the hub's own name.
-    let isRescued = fates[name].wasStored || tag == .none
+    // What is brought back from a lost life has no number.
+    let isRescued = commit.number == 0
     if commit.hops > 8 {
       throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
     }
@@ -166,18 +174,16 @@ struct Ledger {
       let field = names[place.model][Int(change.field)]
       changes.append((field, change.value))
       present[place.model][field] = change.value
-      // A rescue may bring the fields of one old proposal back in two steps, but never one field of it twice.
-      guard fates[name].change(field, in: place.epoch) else {
-        throw Broken(
-          .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
+      if isRescued {
+        try enterRescued(change.value, in: field, name, place)
+      } else {
+        guard fates[name].change(field, in: place.epoch) else {
+          throw Broken(
+            .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
+        }
+        try enterOnce(change.value, in: field, name, place)
+        try check(change.value, in: field, after: before[field], at: place)
       }
-      if let earlier = note(change.value, in: field, name, place), earlier != name {
-        throw Broken(
-          .exactlyOnce,
-          "\(describe(change.value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and "
-            + "\(name.number)")
-      }
-      if !isRescued { try check(change.value, in: field, after: before[field], at: place) }
       if field == SimulatedField.list { listsWritten[place.model] += 1 }
     }
     setEntry(
@@ -185,19 +191,18 @@ struct Ledger {
       at: place)
     setState(present[place.model], at: place)
     fates.raise(tag, to: commit.number, in: place.model)
-    fates[name].wasStored = true
     decided += 1
   }
 
   /// Returns which proposal brought this value before.
   @discardableResult
-  private mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ place: Place) -> Name? {
+  mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ place: Place) -> Name? {
     guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
     return written.updateValue((place, name), forKey: Written(model: name.model, field: field, value: value))?.name
   }
 
   private mutating func note(_ new: [Decision], of model: Int, life: Int) {
-    for decision in new {
+    for decision in new where !decision.isSeen {
       fates.raise(decision.origin.tag, to: decision.number, in: model)
       guard let rest = decision.outcome else { continue }
       let name = Name(model: model, tag: decision.origin.tag, number: decision.number)

@@ -81,12 +81,21 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var seen: [(epoch: Epoch, version: Version)]
   /// The hub once did not know it any more.
   @exclusivity(unchecked) var wasForgotten = false
+  /// It was told once that nobody knows what became of a write, and may have sent that again under a later number.
+  @exclusivity(unchecked) var wasToldUnknown = false
   /// The lowest undecided number that each of its joins told.
   @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
   /// The version of the answer that each of them got.
   @exclusivity(unchecked) var answered: [UInt32: Version] = [:]
   /// By model.
   @exclusivity(unchecked) var announced: [Bool]
+  /// By model: the highest number of each writer whose commit it was shown.
+  @exclusivity(unchecked) var saw: [[Tag: ProposalNumber]]
+  /// What it offers of that, as it leaves and as it arrives, and, by model, in which life of the log it sent each
+  /// number first.
+  @exclusivity(unchecked) var offering: [SeenNumber] = []
+  @exclusivity(unchecked) var offered: [SeenNumber] = []
+  @exclusivity(unchecked) var firstSent: [[ProposalNumber: Epoch]]
   /// When the hub last heard of it.
   @exclusivity(unchecked) var heardAt: UInt64 = 0
   @exclusivity(unchecked) var steps = 0
@@ -123,5 +132,7 @@ final class SimulatedPeer {
     lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     seen = Array(repeating: (0, 0), count: models)
     announced = Array(repeating: false, count: models)
+    saw = Array(repeating: [:], count: models)
+    firstSent = Array(repeating: [:], count: models)
   }
 }

@@ -64,6 +64,8 @@ public enum Situation: String, CaseIterable, Sendable {
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
   case strangerFirst = "stranger refused that came first after a hub restart"
+  case imposed = "replica offered that never was"
+  case toldUnknown = "outcome that no life of the log knows"
   case saidInLine = "write in an ephemeral line"
   case notOwner = "write of another's ephemeral field refused"
   case keptInLine = "ephemeral fields kept over a reconnect"

@@ -65,7 +65,10 @@ extension World {
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
-      if peers[peer].session.version(of: model).version == 0 { peers[peer].seen[place] = (0, 0) }
+      if peers[peer].session.version(of: model).version == 0 {
+        peers[peer].seen[place] = (0, 0)
+        peers[peer].saw[place].removeAll()
+      }
       return try settle(peer)
     }
     if climate.barriers > 0 { try awaitSometimes(peer) }

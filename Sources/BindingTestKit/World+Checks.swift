@@ -17,6 +17,7 @@ extension World {
     }
     peer.seen[model] = (reveal.epoch, reveal.version)
     if model == 0 { noteReached(reveal, peer) }
+    noteSeen(reveal, in: model, by: peer)
     for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
       throw broken(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
@@ -48,14 +49,19 @@ extension World {
     if peer.glimpse.laidOver.isEmpty { return }
     // The last of its own writes that the committed values hold.
     var base = WriteID?.none
-    for field in 0..<SimulatedField.count where field < SimulatedField.plain || field == SimulatedField.description {
-      if let value = peer.glimpse.committed[field], let id = peer.writers[value] { base = max(base ?? id, id) }
+    for field in 0..<SimulatedField.count
+    where field < SimulatedField.plain || field == SimulatedField.description && losses == 0 {
+      // What was brought back says nothing of what its writer's numbers became.
+      guard let value = peer.glimpse.committed[field], let id = peer.writers[value],
+        !ledger.isRescued(value, in: field, of: model)
+      else { continue }
+      base = max(base ?? id, id)
     }
     for id in peer.glimpse.laidOver {
       guard let write = peer.undecided[id] else { continue }
       for (field, value) in write.fields {
         guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
-          place.version <= reveal.version
+          place.version <= reveal.version, !ledger.isRescued(value, in: field, of: model)
         else { continue }
         throw broken(
           .readYourWrites,
@@ -64,7 +70,7 @@ extension World {
         )
       }
       // A write that was merged goes under a later number than those that were written after it.
-      if let base, id < base, !peer.wasForgotten, write.original == nil {
+      if let base, id < base, !peer.wasForgotten, !peer.wasToldUnknown, write.original == nil {
         throw broken(
           .readYourWrites,
           "write \(id.rawValue) of p\(peer.index) lies over its own later write \(base.rawValue) in \(reveal.model)")
@@ -186,18 +192,18 @@ extension World {
     guard let entry = ledger.entry(place) else {
       throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
     }
+    if entry.isRescued {
+      throw broken(.oneOutcome, "\(what) was acknowledged with version \(place.version), which was brought back")
+    }
     if entry.tag != peer.session.identity.tag {
       throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(place.version)")
     }
-    // After a rescue a commit may have come back without fields that were written again later.
-    if place.epoch >> 32 == 1 {
-      for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
-        throw broken(
-          .oneOutcome,
-          "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
-      }
+    for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
+      throw broken(
+        .oneOutcome,
+        "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
     }
-    if !entry.isRescued { try checkGathered(write, what, place, entry) }
+    try checkGathered(write, what, place, entry)
     let name = Ledger.Name(model: write.model, tag: entry.tag, number: entry.number)
     if let other = ledger.fates[name].claimedBy, other != id {
       throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
@@ -208,7 +214,7 @@ extension World {
         peer.acknowledged.append((write.model, field, place.epoch, place.version))
       }
     }
-    if let condition = write.condition, !entry.isRescued { try check(condition, of: what, place, entry) }
+    if let condition = write.condition { try check(condition, of: what, place, entry) }
   }
 
   /// A compare-and-set won only if nobody had written the field since.

@@ -11,6 +11,7 @@ extension World {
     case withdrawInLine(peer: Int, life: Int, WriteID)
     case judge(peer: Int, life: Int, Judge, refuses: Bool)
     case breakOff(peer: Int, life: Int, crashes: Bool)
+    case impose(hubLife: Int)
   }
 
   /// What the hub has heard of whom, by tag, as seen from outside.
@@ -50,6 +51,7 @@ extension World {
       if peers[peer].life == life { try answer(judge, refuses: refuses, peer) }
     case .breakOff(let peer, let life, let crashes):
       if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
+    case .impose(let life): if hubLife == life { try impose() }
     }
   }
 

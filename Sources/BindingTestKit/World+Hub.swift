@@ -57,7 +57,12 @@ extension World {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
     }
     if climate.isInCompany { hear(frame, of: peers[peer]) }
+    let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
+    if frame[0] == PeerMessageKind.offer.rawValue {
+      let now = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+      noteOffer(frame, of: peers[peer], wasTaken: now == passedOver)
+    }
     try settleHub()
     heard.leaving = nil
   }
@@ -96,6 +101,7 @@ extension World {
     if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
     if !isProven { losses += 1 }
     if !climate.isDurable { log.removeAll() }
+    if !isProven { ledger.claims.begin() }
     ledger.begin(epoch, with: log)
     isTailLost = false
     var configuration = HubConfiguration()
@@ -117,6 +123,7 @@ extension World {
     hubOutput.removeAll()
     checkedFrames = 0
     agenda.add(.tickHub(hubLife), at: now + 1)
+    if !isProven { awaitImpostor() }
     note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
     if hubLife > 1, climate.strangers > 0 { try approachFirst() }
   }

@@ -104,9 +104,8 @@ extension World {
     else { return }
     for commit in group.commits {
       let writer = group.origins[Int(commit.origin)].tag
-      guard writer != owner, writer != .none,
-        !ledger.fates[.init(model: 0, tag: writer, number: commit.number)].wasStored
-      else { continue }
+      // What is brought back from a lost life has no number, and nobody is asked.
+      guard writer != owner, commit.number > 0 else { continue }
       let fields = fields(of: commit, in: group)
       if ownership.use(where: { $0.writer == writer && $0.verdict == true && $0.fields == fields }) == nil {
         throw broken(

@@ -83,7 +83,10 @@ extension World {
     let tag = peers[peer].session.identity.tag
     var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
-    case .hold, .expected, .unknown: return
+    case .hold, .expected: return
+    case .unknown:
+      counts[.toldUnknown] += 1
+      return try checkUnknown(outcome.number, in: model, to: peer)
     case .committed(let count, let version):
       for offset in 0..<UInt32(count) {
         name = Ledger.Name(model: model, tag: tag, number: outcome.number + offset)

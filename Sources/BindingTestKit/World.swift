@@ -80,6 +80,8 @@ public final class World {
   @exclusivity(unchecked) var delivering: HubMessageKind?
   /// Chance for all that is between peers.
   @exclusivity(unchecked) var company: Chance
+  /// Chance for all that liars do.
+  @exclusivity(unchecked) var impostures: Chance
   @exclusivity(unchecked) var heard = Heard()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
   @exclusivity(unchecked) var line: LineLedger?
@@ -94,9 +96,14 @@ public final class World {
     var chance = Chance(seed: seed)
     var company = Chance(seed: seed ^ 0x5EED_C0DE)
     var drawn = climate ?? Climate(drawnFrom: &chance)
-    if climate == nil { drawn.drawCompany(from: &company) }
+    var impostures = Chance(seed: seed ^ 0x11A2_5EED)
+    if climate == nil {
+      drawn.drawCompany(from: &company)
+      drawn.drawImpostors(from: &impostures)
+    }
     self.climate = drawn
     self.company = company
+    self.impostures = impostures
     modelNames = (0..<drawn.models).map { "m\($0)" }
     ledger = Ledger(modelNames: modelNames)
     self.chance = chance

@@ -5,7 +5,10 @@ public enum Capability {
   public static let applied = "applied"
   /// Ephemeral lines: fields that go with who wrote them, presence, owners; the kinds `judge` and `judged` (§9).
   public static let ephemeral = "ephemeral"
+  /// What keeps a write from being carried out twice after a loss: a proposal says that it was first sent in an earlier
+  /// epoch, an offer which numbers were seen (§6.1, §7).
+  public static let rescue = "rescue"
 
   /// All that this version knows.
-  public static let all = [applied, ephemeral]
+  public static let all = [applied, ephemeral, rescue]
 }

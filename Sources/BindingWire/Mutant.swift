@@ -57,6 +57,10 @@
     case silenceIsLeave
     case endWaitsAtOnce
     case reportUnapplied
+    case raiseOffered
+    case repeatOffered
+    case acknowledgeRescued
+    case offerLastWriters
 
     /// The rule that it breaks, and how.
     public var rule: String {
@@ -116,6 +120,10 @@
       case .silenceIsLeave: "§9 an owner that says nothing has agreed"
       case .endWaitsAtOnce: "§5.3 a wait for others is answered at once"
       case .reportUnapplied: "§5.3 a peer reports a version that has not come"
+      case .raiseOffered: "§7 a number in another's offer raises its writer's mark"
+      case .repeatOffered: "§7 what a replica has seen carried out is carried out again"
+      case .acknowledgeRescued: "§7 what is brought back stands under the name and number that its offer gives it"
+      case .offerLastWriters: "§7 an offer tells of no numbers but those of the fields' last writers"
       }
     }
 

@@ -26,19 +26,23 @@ public struct NumberedProposal: WireContent, Hashable {
   public var confirmed: ProposalNumber
   /// Do not carry it out any more; if it was, say what became of it.
   public var isVoid: Bool
+  /// It was first sent in an earlier epoch: that may have carried it out.
+  public var isEarlier: Bool
   public var hops: UInt8
   public var metadata: [MetadataEntry]
   public var conditions: [WireCondition]
   public var operations: [WireOperation]
 
   public init(
-    topic: Topic, number: ProposalNumber, confirmed: ProposalNumber = 0, isVoid: Bool = false, hops: UInt8 = 0,
-    metadata: [MetadataEntry] = [], conditions: [WireCondition] = [], operations: [WireOperation]
+    topic: Topic, number: ProposalNumber, confirmed: ProposalNumber = 0, isVoid: Bool = false,
+    isEarlier: Bool = false, hops: UInt8 = 0, metadata: [MetadataEntry] = [], conditions: [WireCondition] = [],
+    operations: [WireOperation]
   ) {
     self.topic = topic
     self.number = number
     self.confirmed = confirmed
     self.isVoid = isVoid
+    self.isEarlier = isEarlier
     self.hops = hops
     self.metadata = metadata
     self.conditions = conditions
@@ -49,7 +53,9 @@ public struct NumberedProposal: WireContent, Hashable {
     topic = try reader.modelTopic("topic")
     number = try reader.proposalNumber("number")
     confirmed = try reader.u32("confirmed")
-    isVoid = try reader.bits("flags", known: 1) == 1
+    let flags = try reader.bits("flags", known: NumberedProposal.knownFlags)
+    isVoid = flags & NumberedProposal.void != 0
+    isEarlier = flags & NumberedProposal.earlier != 0
     hops = try reader.u8("hops")
     metadata = try reader.elements(try reader.count8("metadata", minimum: 3))
     conditions = try reader.elements(try reader.count8("conditions", minimum: 20))
@@ -57,7 +63,8 @@ public struct NumberedProposal: WireContent, Hashable {
   }
 
   public func write(to writer: inout WireWriter) {
-    NumberedProposal.writeHead(topic, number, confirmed: confirmed, isVoid: isVoid, hops: hops, to: &writer)
+    NumberedProposal.writeHead(
+      topic, number, confirmed: confirmed, isVoid: isVoid, isEarlier: isEarlier, hops: hops, to: &writer)
     writer.count8(metadata.count)
     writer.elements(metadata)
     writer.count8(conditions.count)
@@ -67,15 +74,19 @@ public struct NumberedProposal: WireContent, Hashable {
   }
 
   fileprivate static func writeHead(
-    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, hops: UInt8,
+    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, isEarlier: Bool, hops: UInt8,
     to writer: inout WireWriter
   ) {
     writer.u32(topic)
     writer.u32(number)
     writer.u32(confirmed)
-    writer.flag(isVoid)
+    writer.u8((isVoid ? void : 0) | (isEarlier ? earlier : 0))
     writer.u8(hops)
   }
+
+  static let void: UInt8 = 1
+  static let earlier: UInt8 = 2
+  static let knownFlags: UInt8 = 3
 
   /// Bytes of a proposal without metadata, conditions and operations.
   static let minimumBytes = 18
@@ -97,11 +108,12 @@ public struct ProposalsWriter: Sendable {
 
   /// - Parameter conditions: how many follow.
   public mutating func begin(
-    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, hops: UInt8,
-    metadata: [MetadataEntry], conditions: Int
+    _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, isEarlier: Bool = false,
+    hops: UInt8, metadata: [MetadataEntry], conditions: Int
   ) {
     count += 1
-    NumberedProposal.writeHead(topic, number, confirmed: confirmed, isVoid: isVoid, hops: hops, to: &writer)
+    NumberedProposal.writeHead(
+      topic, number, confirmed: confirmed, isVoid: isVoid, isEarlier: isEarlier, hops: hops, to: &writer)
     writer.count8(metadata.count)
     writer.elements(metadata)
     writer.count8(conditions)

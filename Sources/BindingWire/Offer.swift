@@ -35,10 +35,12 @@ public struct Offer: WireContent, Hashable {
   public var chunk: UInt32
   public var isLast: Bool
   public var fields: [OfferedField]
+  /// The highest number that the peer has seen of each writer; nil: it does not say (capability `rescue`).
+  public var numbers: [SeenNumber]?
 
   public init(
     request: UInt32, topic: Topic, epoch: Epoch, version: Version, chunk: UInt32, isLast: Bool,
-    fields: [OfferedField]
+    fields: [OfferedField], numbers: [SeenNumber]? = nil
   ) {
     self.request = request
     self.topic = topic
@@ -47,6 +49,7 @@ public struct Offer: WireContent, Hashable {
     self.chunk = chunk
     self.isLast = isLast
     self.fields = fields
+    self.numbers = numbers
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
@@ -57,6 +60,7 @@ public struct Offer: WireContent, Hashable {
     chunk = try reader.u32("chunk")
     isLast = try reader.flag("last")
     fields = try reader.elements(try reader.count32("fields", minimum: 35))
+    numbers = reader.remaining == 0 ? nil : try reader.elements(try reader.count32("numbers", minimum: 12))
   }
 
   public func write(to writer: inout WireWriter) {
@@ -68,7 +72,34 @@ public struct Offer: WireContent, Hashable {
     writer.flag(isLast)
     writer.count32(fields.count)
     writer.elements(fields)
+    guard let numbers else { return }
+    writer.count32(numbers.count)
+    writer.elements(numbers)
   }
+}
+
+/// The highest number of a writer's proposals to a model that was seen to have been committed.
+public struct SeenNumber: WireContent, Hashable {
+  public var tag: Tag
+  public var number: ProposalNumber
+
+  public init(tag: Tag, number: ProposalNumber) {
+    self.tag = tag
+    self.number = number
+  }
+
+  public init(from reader: inout WireReader) throws(WireError) {
+    tag = try reader.tag("tag")
+    number = try reader.u32("number")
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(tag.rawValue)
+    writer.u32(number)
+  }
+
+  /// So many a peer names at most, and a hub takes from one.
+  public static let maxCount = 4_096
 }
 
 /// One field of a replica that is offered.

@@ -20,6 +20,7 @@ public struct ProposalCursor {
   public private(set) var number: ProposalNumber = 0
   public private(set) var confirmed: ProposalNumber = 0
   public private(set) var isVoid = false
+  public private(set) var isEarlier = false
   public private(set) var hops: UInt8 = 0
   public private(set) var metadataCount = 0
   public private(set) var conditionCount = 0
@@ -61,8 +62,9 @@ public struct ProposalCursor {
     number = frame.little32(at: at &+ 4)
     confirmed = frame.little32(at: at &+ 8)
     let flags = frame[at &+ 12]
-    guard Topics.isModel(topic), number != 0, flags <= 1 else { return false }
-    isVoid = flags == 1
+    guard Topics.isModel(topic), number != 0, flags <= NumberedProposal.knownFlags else { return false }
+    isVoid = flags & NumberedProposal.void != 0
+    isEarlier = flags & NumberedProposal.earlier != 0
     hops = frame[at &+ 13]
     metadataCount = Int(frame[at &+ 14])
     metadataStart = at &+ 15
@@ -85,7 +87,7 @@ public struct ProposalCursor {
         _ = try reader.modelTopic("topic")
         _ = try reader.proposalNumber("number")
         _ = try reader.u32("confirmed")
-        _ = try reader.bits("flags", known: 1)
+        _ = try reader.bits("flags", known: NumberedProposal.knownFlags)
         _ = try reader.u8("hops")
         for _ in 0..<(try reader.count8("metadata", minimum: 3)) {
           _ = try reader.text8Bytes("metadata")

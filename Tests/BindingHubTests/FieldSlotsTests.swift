@@ -87,15 +87,13 @@ import Testing
     #expect(first == nil)
   }
 
-  @Test("a field that was rescued says from where until it is written again, and others keep their life")
-  mutating func rescued() {
-    for number in 0..<2 { store("1", in: fields.add("a\(number)"), Version(number + 1)) }
-    let point = RescuePoint(epoch: 4, version: 9)
-    fields.setRescued(0, from: point)
-    #expect(fields[0].rescuedFrom == point && fields[0].origin.name == "ann")
-    #expect(fields[1].rescuedFrom == nil)
-    store("2", in: 0, 3)
-    #expect(fields[0].rescuedFrom == nil)
+  @Test("a field that was brought back says from where until it is written again")
+  func broughtBack() {
+    var back = BroughtBack()
+    let point = RescuePoint(epoch: 4 << 32, version: 9)
+    back.note(3, at: 12, from: point)
+    #expect(back.point(of: 3, at: 12) == point)
+    #expect(back.point(of: 3, at: 13) == nil && back.point(of: 2, at: 12) == nil && back.point(of: 4, at: 0) == nil)
   }
 
   @Test("the digest is the sum over the fields that have a value, also after deletions")

@@ -29,13 +29,13 @@ struct HubBench {
   private var readers: UInt64 = 0
 
   init(
-    tailProven: Bool = true, store: any Store = LogStore(), stored: [StoredModel] = [],
+    tailProven: Bool = true, store: any Store = LogStore(), stored: [StoredModel] = [], epoch: Epoch = Self.epoch,
     _ configure: (inout HubConfiguration) -> Void = { _ in }
   ) {
     var configuration = HubConfiguration()
     configuration.beatMilliseconds = 1_000
     configure(&configuration)
-    let birth = HubBirth(logID: 3, epoch: Self.epoch, start: Self.start, tailProven: tailProven)
+    let birth = HubBirth(logID: 3, epoch: epoch, start: Self.start, tailProven: tailProven)
     self.store = store
     machine = HubMachine(
       configuration: configuration, birth: birth, time: HubTime(monotonic: 1_000, wall: 500_000), epochSeed: 11)
@@ -155,8 +155,10 @@ struct HubBench {
 
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
-  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000) -> Heard {
-    let heard = say(peer, .hello(Hello(identity: peer.identity, leaseMilliseconds: lease)))
+  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Heard {
+    let capabilities = tellsEarlier ? [Capability.rescue] : []
+    let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
+    let heard = say(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.beat))
     return heard
   }

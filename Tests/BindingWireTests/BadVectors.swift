@@ -91,6 +91,8 @@ enum BadVectors {
     [
       toHub("joins-oversize", patched(good("join"), 13, 0xFF, 0xFF), "65,535 joins do not fit in the bytes left"),
       toHub("leave-oversize", patched(good("leave"), 13, 1, 0), "one topic needs four bytes"),
+      toHub(
+        "offer-numbers-oversize", good("offer-empty") + [1, 0, 0, 0], "one number of a writer needs twelve bytes"),
       toHub("offer-oversize", patched(good("offer-empty"), 42, 0xFF, 0xFF, 0xFF, 0xFF), "4,294,967,295 fields"),
       toHub(
         "value-oversize", patched(good("propose"), 38, 0xFE, 0xFF, 0xFF, 0xFF), "a value of 4,294,967,294 bytes"),
@@ -220,7 +222,7 @@ enum BadVectors {
     return [
       toHub("propose-number-zero", patched(good("propose"), 19, 0), "numbers begin with 1"),
       toHub("propose-topic", patched(good("propose"), 15, 0), "0x01000000 is the topic of beats"),
-      toHub("propose-flags", patched(good("propose"), 27, 2), "bit 1 has no meaning"),
+      toHub("propose-flags", patched(good("propose"), 27, 4), "bit 2 has no meaning"),
       toHub(
         "propose-name-not-utf8", replaced(good("propose-every-verb"), "label", [0x61, 0x62, 0x80, 0x63, 0x64]),
         "0x80 begins no character"),

@@ -8,7 +8,8 @@ func walked(_ cursor: ProposalCursor) throws(WireError) -> [NumberedProposal] {
   var proposals: [NumberedProposal] = []
   while try cursor.next() {
     var proposal = NumberedProposal(
-      topic: cursor.topic, number: cursor.number, confirmed: cursor.confirmed, isVoid: cursor.isVoid, hops: cursor.hops,
+      topic: cursor.topic, number: cursor.number, confirmed: cursor.confirmed, isVoid: cursor.isVoid,
+      isEarlier: cursor.isEarlier, hops: cursor.hops,
       operations: [])
     var metadata = cursor.metadata
     while try metadata.next() {

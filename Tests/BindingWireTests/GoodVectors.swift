@@ -172,6 +172,14 @@ enum GoodVectors {
               request: 9, topic: lamp, epoch: epoch - 1, version: 12, chunk: 0, isLast: true, fields: [field, gone])))
       ),
       (
+        "offer-numbers",
+        up(
+          .offer(
+            Offer(
+              request: 9, topic: lamp, epoch: epoch - 1, version: 12, chunk: 1, isLast: true, fields: [gone],
+              numbers: [SeenNumber(tag: kitchen.tag, number: 7), SeenNumber(tag: driver.tag, number: 4_294_967_295)])))
+      ),
+      (
         "offer-empty",
         up(.offer(Offer(request: 10, topic: kiosk, epoch: 0, version: 0, chunk: 0, isLast: true, fields: [])))
       ),
@@ -299,6 +307,14 @@ enum GoodVectors {
             NumberedProposal(topic: lamp, number: 7, confirmed: 5, operations: [set]),
             NumberedProposal(topic: kiosk, number: 4_294_967_295, isVoid: true, operations: [set, everyVerb[1]]),
             NumberedProposal(topic: lamp, number: 8, confirmed: 5, operations: []),
+          ]))
+      ),
+      (
+        "propose-earlier",
+        up(
+          .propose([
+            NumberedProposal(topic: lamp, number: 7, confirmed: 6, isEarlier: true, operations: [set]),
+            NumberedProposal(topic: lamp, number: 8, confirmed: 6, isVoid: true, isEarlier: true, operations: [set]),
           ]))
       ),
     ]

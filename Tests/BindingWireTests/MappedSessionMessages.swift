@@ -203,6 +203,19 @@ extension Offer: Mapped {
     content.number("chunk", &chunk)
     content.flag("last", &isLast)
     content.list("fields", &fields)
+    guard content.isReading ? content.holds("numbers") : numbers != nil else { return }
+    var seen = numbers ?? []
+    content.list("numbers", &seen)
+    numbers = seen
+  }
+}
+
+extension SeenNumber: Mapped {
+  static var blank: SeenNumber { SeenNumber(tag: .none, number: 0) }
+
+  mutating func map(_ content: inout ContentMap) {
+    content.tag("tag", &tag)
+    content.number("number", &number)
   }
 }
 

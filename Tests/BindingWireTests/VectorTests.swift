@@ -117,7 +117,9 @@ struct VectorTests {
   func prefixesAreRefused() {
     for (file, vector) in GoodVectors.all {
       let frame = vector.bytes
-      for length in 0..<frame.count {
+      // Without its last part, which is a list of one or more, an offer says nothing of numbers.
+      let whole = file == "offer-numbers" ? frame.count - 4 - 2 * 12 : frame.count
+      for length in 0..<frame.count where length != whole {
         let prefix = Array(frame.prefix(length))
         #expect(throws: WireError.self, "\(file) cut to \(length)") {
           try Vector.decode(prefix, direction: vector.direction)

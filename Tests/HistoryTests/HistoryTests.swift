@@ -42,7 +42,7 @@ struct HistoryTests {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.set("x", "a2", by: "a", 2, at: 2)
     scribe.hub(2)
-    scribe.commit(1, by: "a", 2, #""x":"a2""#, epoch: 2)
+    scribe.commit(1, by: "b", 0, #""x":"a2""#, epoch: 2)
     scribe.final("a", 1, #""x":"a2""#, epoch: 2)
     #expect(scribe.findings.isEmpty)
     #expect(scribe.checked.figures.rescued == 1)

@@ -39,13 +39,10 @@ struct FieldSlot {
   var origin: Origin { source.origin }
   /// The life of the log in which it was written.
   var epoch: Epoch { source.epoch }
-  /// The old life from which the stored value was rescued.
-  var rescuedFrom: RescuePoint? { source.rescuedFrom }
 
   /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
   func oldPoint(in epoch: Epoch) -> RescuePoint? {
-    if let rescuedFrom { return rescuedFrom }
-    return version > 0 && self.epoch != epoch ? RescuePoint(epoch: self.epoch, version: version) : nil
+    version > 0 && self.epoch != epoch ? RescuePoint(epoch: self.epoch, version: version) : nil
   }
 
   /// The stored value; nil if there is none.
@@ -158,12 +155,6 @@ struct FieldSlots {
     let index = Int(id)
     if slots[index].hasValue != (value != nil) { valueCount += value == nil ? -1 : 1 }
     if slots[index].store(value, from: source, version: version, number: number, time: time) { stale.append(id) }
-  }
-
-  /// Notes from which old life the stored value was rescued.
-  mutating func setRescued(_ id: FieldID, from point: RescuePoint) {
-    let source = slots[Int(id)].source
-    slots[Int(id)].source = sources.of(source.origin, source.epoch, rescuedFrom: point)
   }
 
   /// The digest of all stored values: only what changed since the last time is computed.

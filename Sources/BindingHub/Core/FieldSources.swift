@@ -1,18 +1,16 @@
 import BindingWire
 
-/// Who wrote fields, in which life of the log, and from which older one they were rescued: one of these for all fields
-/// of which that is the same.
+/// Who wrote fields, in which life of the log: one of these for all fields of which that is the same.
 final class FieldSource: Sendable {
   let origin: Origin
   let epoch: Epoch
-  let rescuedFrom: RescuePoint?
 
-  init(_ origin: Origin, _ epoch: Epoch, rescuedFrom: RescuePoint?) {
-    (self.origin, self.epoch, self.rescuedFrom) = (origin, epoch, rescuedFrom)
+  init(_ origin: Origin, _ epoch: Epoch) {
+    (self.origin, self.epoch) = (origin, epoch)
   }
 
   /// That of fields that were never written.
-  static let nobody = FieldSource(.none, 0, rescuedFrom: nil)
+  static let nobody = FieldSource(.none, 0)
 }
 
 /// The sources of a model's fields, each once. Those that no field has any more go now and then.
@@ -20,20 +18,19 @@ struct FieldSources {
   private struct Meaning: Hashable {
     let origin: Origin
     let epoch: Epoch
-    let rescuedFrom: RescuePoint?
   }
   private var last = FieldSource.nobody
   private var known: [Meaning: FieldSource] = [:]
   private var limit = 16
 
-  mutating func of(_ origin: Origin, _ epoch: Epoch, rescuedFrom: RescuePoint? = nil) -> FieldSource {
+  mutating func of(_ origin: Origin, _ epoch: Epoch) -> FieldSource {
     // Most fields of most models have one writer: that needs no table.
-    if last.epoch == epoch, last.origin == origin, last.rescuedFrom == rescuedFrom { return last }
-    let meaning = Meaning(origin: origin, epoch: epoch, rescuedFrom: rescuedFrom)
+    if last.epoch == epoch, last.origin == origin { return last }
+    let meaning = Meaning(origin: origin, epoch: epoch)
     if last !== FieldSource.nobody {
-      known[Meaning(origin: last.origin, epoch: last.epoch, rescuedFrom: last.rescuedFrom)] = last
+      known[Meaning(origin: last.origin, epoch: last.epoch)] = last
     }
-    last = known[meaning] ?? FieldSource(origin, epoch, rescuedFrom: rescuedFrom)
+    last = known[meaning] ?? FieldSource(origin, epoch)
     if known.count > limit { forgetUnused() }
     return last
   }

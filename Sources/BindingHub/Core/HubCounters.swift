@@ -39,6 +39,11 @@ public struct HubCounters: Sendable, Hashable {
   public var newEpochs: UInt64 = 0
   public var rescues: UInt64 = 0
   public var rescuedFields: UInt64 = 0
+  /// Replicas of a life or version that cannot be, offers that nobody asked for, and fields of others that were not
+  /// taken: for their name, value or version.
+  public var implausibleReplicas: UInt64 = 0
+  public var unaskedOffers: UInt64 = 0
+  public var refusedOfferedFields: UInt64 = 0
   /// Joins by peers that have more of an older life, of a hub that asks nobody for it.
   public var peersAhead: UInt64 = 0
   public var movedBatches: UInt64 = 0

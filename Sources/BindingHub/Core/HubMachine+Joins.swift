@@ -99,7 +99,9 @@ extension HubMachine {
     #if MUTANTS
       if Mutant.isOn(.ignorePeerAhead) { return }
     #endif
-    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version else { return }
+    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,
+      join.version <= RescuePoint.lastVersion
+    else { return }
     guard !model.isAppending else {
       sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
       return
@@ -117,7 +119,7 @@ extension HubMachine {
       sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
       if join.epoch == epoch, !believedPeerAhead {
         believe(&output)
-        model.rescuedFrom = RescuePoint(epoch: join.epoch, version: version)
+        model.storedFrom = RescuePoint(epoch: join.epoch, version: version)
       }
       askForOffer(join, id, model, time, &output)
     }
@@ -127,6 +129,7 @@ extension HubMachine {
   private mutating func believe(_ output: inout HubOutput) {
     guard !believedPeerAhead else { return }
     believedPeerAhead = true
+    lifeBegan = lastTick
     sequencer.counters.newEpochs += 1
     tailProven = false
     // SplitMix64 of the seed that was given: chance from outside, no second source of it in here.
@@ -136,75 +139,19 @@ extension HubMachine {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
     for model in models where model.version > 0 && model.ephemeral == nil {
-      model.rescuedFrom = RescuePoint(epoch: epoch, version: model.version)
+      model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
     }
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch
     endBarriersOfOldEpoch(&output)
     for index in models.indices where models[index].ephemeral == nil {
+      models[index].asked = AskedReplicas()
       // What was decided and not stored was decided in a life that is over; its peers send it again.
       if !models[index].isAppending { dropHand(index) }
       if models[index].version > 0 { recentlyChanged.insert(index) }
       models[index].headsLeft = 3
     }
-  }
-
-  private mutating func askForOffer(
-    _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
-  ) {
-    guard model.ephemeral == nil else { return }
-    guard configuration.rescue, !tailProven else { return tellIfAhead(join, session, model, &output) }
-    let now = time.monotonic
-    // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
-    // back: so a hub that has just lost its memory first gives those a chance who have one.
-    if model.rescue == nil, model.records == 0, now < startedAt + configuration.rescueQuietMilliseconds {
-      model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
-    }
-    guard join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }
-    let point = RescuePoint(epoch: join.epoch, version: join.version)
-    if let best = model.rescue?.best?.point ?? model.rescuedFrom, best >= point { return }
-    if model.rescue == nil {
-      model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
-    }
-    if model.rescue?.hasAsked == false { sequencer.counters.rescues += 1 }
-    model.rescue?.hasAsked = true
-    model.rescue?.lastJoinAt = now
-    model.rescue?.asked.insert(session)
-    send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
-  }
-
-  /// A peer that has more of an older life than this hub, which asks nobody for it: it was put back on purpose, or was
-  /// told to ask for nothing.
-  private mutating func tellIfAhead(
-    _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
-  ) {
-    let point = RescuePoint(epoch: join.epoch, version: join.version)
-    let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.rescuedFrom ?? .beginning)
-    guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.fullName
-    else { return }
-    sequencer.counters.peersAhead += 1
-    output.notices.append(.ahead(peer: peer, model: model.id, version: join.version, here: model.version))
-  }
-
-  /// Puts the rescued fields into the model's hand when the rescue is over; false while it goes on.
-  mutating func finishRescue(_ index: Int, _ time: HubTime) -> Bool {
-    let model = models[index]
-    guard let rescue = model.rescue else { return true }
-    guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
-      !model.isAppending, !sequencer.isFull(for: model, time)
-    else { return false }
-    var isComplete = true
-    if let best = rescue.best {
-      let taken = model.takeIn(best, epoch: epoch, wall: time.wall, limits: configuration.limits)
-      sequencer.counters.rescuedFields += UInt64(taken.count)
-      isComplete = taken.isComplete
-      model.rescuedFrom = best.point
-    }
-    guard isComplete else { return false }
-    model.rescue = nil
-    if model.hasHand { model.hand.rescue = rescue }
-    return true
   }
 
   // MARK: Answering

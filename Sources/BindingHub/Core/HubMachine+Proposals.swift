@@ -108,7 +108,10 @@ extension HubMachine {
     }
     let answers = log.hand.answers.count
     let leave = leave ?? (needsLeave(origin.tag, in: log) ? .toBeAsked : .given)
-    switch sequencer.decide(proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave) {
+    switch sequencer.decide(
+      proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave,
+      mayBeOld: !log.seenNumbers.isEmpty && mayBeOld(proposal, session))
+    {
     case .nothing: break
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     case .judge(let fields): return .judged(fields)
@@ -235,7 +238,7 @@ extension HubMachine {
     for (field, version) in hand.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
-    for (field, point) in hand.rescuedFields { model.fields.setRescued(field, from: point) }
+    for (field, point) in hand.rescuedFields { model.noteBroughtBack(field, from: point) }
     forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
     model.clearHand()
     model.isAppending = false

@@ -58,17 +58,17 @@ extension HubMachine {
       SessionRecord(
         id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
-        reports: hello.capabilities.contains(Capability.applied)))
+        reports: hello.capabilities.contains(Capability.applied),
+        tellsEarlier: hello.capabilities.contains(Capability.rescue)))
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
       knewIdentity: known != nil || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
-      durability: configuration.durability,
-      beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease, now: time.wall,
-      hub: configuration.name,
-      limits: configuration.limits, ways: configuration.ways, capabilities: Capability.all)
+      durability: configuration.durability, beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease,
+      now: time.wall, hub: configuration.name, limits: configuration.limits, ways: configuration.ways,
+      capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
   }
 
@@ -135,7 +135,7 @@ extension HubMachine {
     models[index].routed.remove(session)
     models[index].waitingJoins.removeAll { $0 == session }
     endCatchup(of: session, in: models[index])
-    models[index].rescue?.forget(session)
+    giveUpOffer(of: session, models[index])
     if !barriers.isEmpty { barriers.forget(session, in: index) }
     for place in verifications.indices { verifications[place].forget(session, in: index) }
     retireIfUnused(index)

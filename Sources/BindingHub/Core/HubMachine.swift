@@ -39,6 +39,8 @@ public struct HubMachine {
   var nextBeat: UInt64
   var lastTick: UInt64
   let startedAt: UInt64
+  /// When this life of the log began, or was found to have been begun before this hub.
+  var lifeBegan: UInt64
   var random: UInt64
   /// The last question to an owner.
   var lastToken: UInt32 = 0
@@ -72,6 +74,7 @@ public struct HubMachine {
     nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
     lastTick = time.monotonic
     startedAt = time.monotonic
+    lifeBegan = time.monotonic
     random = epochSeed
   }
 
@@ -86,7 +89,7 @@ public struct HubMachine {
       if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
     #endif
     if models[index].records > 0, models[index].lastEpoch != epoch {
-      models[index].rescuedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
+      models[index].storedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
   }
 
@@ -166,10 +169,7 @@ public struct HubMachine {
     case .askHeads: answerHeads(session, &output)
     case .ping(let ping):
       send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
-    case .offer(let offer):
-      guard let index = index(of: offer.topic) else { return }
-      models[index].rescue?.receive(offer, from: session)
-      touch(index)
+    case .offer(let offer): receive(offer, session)
     case .judged(let judged): take(judged, session, time, &output)
     case .awaitApplied where sessions[session]?.reports == false, .report where sessions[session]?.reports == false:
       throw WireError(

@@ -45,9 +45,15 @@ final class ModelLog {
   /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
   @exclusivity(unchecked) var waiting: [Waiting] = []
   @exclusivity(unchecked) var rescue: Rescue?
-  /// The furthest point of an old life that is here: what the store had of it when this life began, or the best that
-  /// was rescued since. Only what is later can still help.
-  @exclusivity(unchecked) var rescuedFrom: RescuePoint?
+  /// Whose replicas were asked for in this life of the log.
+  @exclusivity(unchecked) var asked = AskedReplicas()
+  /// The furthest point of an old life that the store had when this life began. Only what is later can still help.
+  @exclusivity(unchecked) var storedFrom: RescuePoint?
+  /// Where in an old life the fields stood that were brought back since.
+  @exclusivity(unchecked) var broughtBack = BroughtBack()
+  /// By writer: the highest number that a replica showed to have been committed in an older life. It raises no mark:
+  /// what is sent again up to there ends as unknown.
+  @exclusivity(unchecked) private(set) var seenNumbers: [Tag: ProposalNumber] = [:]
 
   /// What the description asks of the fields, with what the hand has decided of it, and as it is stored.
   @exclusivity(unchecked) var rules = RulesInForce()
@@ -103,9 +109,19 @@ final class ModelLog {
 
   func mark(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].storedMark } ?? 0 }
 
+  /// A replica shows that proposals of a writer up to this number were decided in an older life.
+  func see(_ number: ProposalNumber, of tag: Tag) {
+    guard seenNumbers.count < ModelLog.mostSeenNumbers || seenNumbers[tag] != nil else { return }
+    seenNumbers[tag] = max(seenNumbers[tag] ?? 0, number)
+  }
+
+  /// Writers of whom a model notes numbers that were seen; past it, those that are named first.
+  static let mostSeenNumbers = 16_384
+
   /// Forgets writers: at once, or when the batch in hand has ended, which holds places among them.
   func forget(_ tags: Set<Tag>) {
     seating &+= 1
+    if !seenNumbers.isEmpty { for tag in tags { seenNumbers[tag] = nil } }
     forgetting.formUnion(tags)
     forgetWriters()
   }
@@ -197,6 +213,10 @@ final class ModelLog {
     lastEpoch = batch.epoch
     if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit, decidedAt) } }
     for decision in batch.decisions {
+      if decision.isSeen {
+        see(decision.number, of: decision.origin.tag)
+        continue
+      }
       let index = writer(for: decision.origin)
       if let outcome = decision.outcome { writers[index].remember(outcome, of: decision.number) }
       if let decidedAt { writers[index].decidedAt = decidedAt }

@@ -1,172 +1,167 @@
 import BindingWire
 
-/// A point of an old life of the log: the later epoch counts more, then the later version.
+/// Where something stood in an old life of the log: the later life counts more, then the later version.
 struct RescuePoint: Comparable, Hashable {
-  var epoch: Epoch
-  var version: Version
+  /// The number of the life: the upper half of its epoch. The lower half is chance, and says nothing of what was later.
+  let life: UInt32
+  let version: Version
+
+  init(epoch: Epoch, version: Version) {
+    life = UInt32(truncatingIfNeeded: epoch >> 32)
+    self.version = version
+  }
 
   /// Before every life.
   static let beginning = RescuePoint(epoch: 0, version: 0)
 
   static func < (left: RescuePoint, right: RescuePoint) -> Bool {
-    (left.epoch, left.version) < (right.epoch, right.version)
+    (left.life, left.version) < (right.life, right.version)
   }
+
+  /// Whether a replica that was there can be of this log, which is in `epoch` now: of a life before it, at a version
+  /// that a model can have come to.
+  func isPlausible(in epoch: Epoch) -> Bool {
+    life < epoch >> 32 && version > 0 && version <= RescuePoint.lastVersion
+  }
+
+  /// No model comes further: at a million commits a second this takes 285 years.
+  static let lastVersion: Version = 1 << 53
 }
 
-/// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and the best answer so far.
+/// Whose replicas of a model were asked for in this life of the log: so that one that is not true keeps nobody from
+/// being asked, and a thousand that are the same are not all asked.
+struct AskedReplicas {
+  /// So many are asked that are at the same version; so many in all.
+  static let mostAtOnePoint = 4
+  static let mostInAll = 32
+  private var counts: [RescuePoint: Int] = [:]
+  private var total = 0
+  /// Of those that came wholly.
+  private var furthest: RescuePoint?
+
+  /// - Parameter isEarly: this life of the log has just begun, so whoever comes back now was there when the old one
+  ///   ended. Later only who is further than all that came is asked: others may have slept through deletions.
+  func mayAsk(at point: RescuePoint, isEarly: Bool) -> Bool {
+    guard total < Self.mostInAll, counts[point, default: 0] < Self.mostAtOnePoint else { return false }
+    guard let furthest else { return true }
+    return isEarly ? point.life >= furthest.life : point > furthest
+  }
+
+  mutating func ask(at point: RescuePoint) {
+    counts[point, default: 0] += 1
+    total += 1
+  }
+
+  /// Who was asked has gone without an answer.
+  mutating func takeBack(at point: RescuePoint) {
+    counts[point, default: 1] -= 1
+    total -= 1
+  }
+
+  mutating func came(at point: RescuePoint) { furthest = max(furthest ?? point, point) }
+}
+
+/// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and what they offered.
 ///
-/// A replica is the whole model at its version, so of several the one that was furthest ahead holds all that is left;
-/// a deletion that it saw stays a deletion.
+/// Field by field the highest old version counts, whoever offers it. What it becomes stands under the name of who
+/// offered it, for nobody can tell who wrote it.
 struct Rescue {
+  /// A field as it was offered.
+  struct Field {
+    let name: String
+    let point: RescuePoint
+    /// nil: deleted.
+    let value: FieldValue?
+    /// Who is said to have written it, as what.
+    let tag: Tag
+    let number: ProposalNumber
+    let offerer: Origin
+  }
+  private struct Question {
+    let request: UInt32
+    let point: RescuePoint
+    /// What has come of an offer whose last chunk is still to come.
+    var fields: [OfferedField] = []
+  }
+  /// What became of a message of an offer.
+  enum Received {
+    case unasked
+    /// It names a life or a version that cannot be: nothing of it counts.
+    case refused
+    /// More of it is to come.
+    case part
+    /// All of it is here, but for so many fields that cannot be taken.
+    case whole(RescuePoint, refusedFields: Int)
+  }
   let endsAt: UInt64
   var lastJoinAt: UInt64
-  /// Sessions that were asked and have not answered wholly.
-  var asked: Set<SessionID> = []
   /// Whether anybody was asked at all; else it only waits for who might have something.
-  var hasAsked = false
-  /// What has come of an offer whose last chunk is still to come.
-  private var partial: [SessionID: [OfferedField]] = [:]
-  private(set) var best: (point: RescuePoint, fields: [OfferedField])?
+  private(set) var hasAsked = false
+  /// Sessions that were asked and have not answered wholly.
+  private var questions: [SessionID: Question] = [:]
+  private(set) var fields: [String: Field] = [:]
+  /// The highest number of each writer that the replicas have seen.
+  private(set) var numbers: [Tag: ProposalNumber] = [:]
+  /// The replica that was furthest ahead, and what it names: what it lacks had been deleted by then.
+  private(set) var furthest: (point: RescuePoint, offerer: Origin, names: Set<String>)?
 
   init(now: UInt64, limitMilliseconds: UInt64) {
     endsAt = now + limitMilliseconds
     lastJoinAt = now
   }
 
+  mutating func ask(_ session: SessionID, request: UInt32, at point: RescuePoint, now: UInt64) {
+    questions[session] = Question(request: request, point: point)
+    hasAsked = true
+    lastJoinAt = now
+  }
+
   /// Takes one message of an offer in.
-  mutating func receive(_ offer: Offer, from session: SessionID) {
-    guard asked.contains(session) else { return }
-    partial[session, default: []].append(contentsOf: offer.fields)
-    guard offer.isLast else { return }
-    asked.remove(session)
-    let fields = partial.removeValue(forKey: session) ?? []
+  mutating func receive(
+    _ offer: Offer, from session: SessionID, _ offerer: Origin, in epoch: Epoch, _ limits: Limits
+  ) -> Received {
+    guard var question = questions[session], question.request == offer.request else { return .unasked }
     let point = RescuePoint(epoch: offer.epoch, version: offer.version)
-    if best.map({ $0.point < point }) ?? true { best = (point, fields) }
-  }
-
-  mutating func forget(_ session: SessionID) {
-    asked.remove(session)
-    partial[session] = nil
-  }
-
-  func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
-    now >= endsAt || (asked.isEmpty && now >= lastJoinAt + quietMilliseconds)
-  }
-
-  func nextDeadline(quietMilliseconds: UInt64) -> UInt64 {
-    asked.isEmpty ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
-  }
-}
-
-extension ModelLog {
-  /// Puts what the best offer holds into the hand: in the old order, under the old origins and numbers, only into
-  /// fields that nobody wrote in this life. A batch takes as much as fits into a message; what is left comes with the
-  /// next.
-  /// - Returns: how many fields came back, and whether that was all.
-  func takeIn(
-    _ best: (point: RescuePoint, fields: [OfferedField]), epoch: Epoch, wall: UInt64, limits: Limits
-  ) -> (count: Int, isComplete: Bool) {
-    openHand(epoch: epoch, time: wall)
-    // Values that were committed once are not held against a description: it may have come later than they.
-    defer { takeDecidedRules() }
-    var count = 0
-    // Fields of one old commit come back together; those that were written by it and again later are in the later one.
-    let old = best.fields.sorted { ($0.version, $0.name) < ($1.version, $1.name) }
-    var index = 0
-    while index < old.count {
-      let first = old[index]
-      let end = old[index...].firstIndex { $0.version != first.version } ?? old.count
-      let together = old[index..<end].filter {
-        mayRescue($0, from: best.point, epoch) && fits($0, limits) && !holds($0, from: best.point)
+    guard point.isPlausible(in: epoch) else {
+      questions[session] = nil
+      return .refused
+    }
+    let room = max(limits.maxModelFields - question.fields.count, 0)
+    question.fields.append(contentsOf: offer.fields.prefix(room))
+    var refused = max(offer.fields.count - room, 0)
+    guard offer.isLast else {
+      questions[session] = question
+      return .part
+    }
+    questions[session] = nil
+    var names: Set<String> = []
+    for field in question.fields {
+      guard Rescue.mayTake(field, at: point, limits) else {
+        refused += 1
+        continue
       }
-      index = end
-      guard !together.isEmpty else { continue }
-      guard hasRoom(limits) else { return (count, false) }
-      count += rescue(together, as: first, from: best.point, limits)
+      names.insert(field.name)
+      let place = RescuePoint(epoch: offer.epoch, version: field.version)
+      if let known = fields[field.name], known.point >= place { continue }
+      fields[field.name] = Field(
+        name: field.name, point: place, value: field.value, tag: field.origin.tag, number: field.number,
+        offerer: offerer)
     }
-    guard hasRoom(limits) else { return (count, false) }
-    let (deleted, isComplete) = deleteStale(notIn: Set(best.fields.map(\.name)), best, epoch)
-    return (count + deleted, isComplete)
+    if furthest.map({ $0.point < point }) ?? true { furthest = (point, offerer, names) }
+    // The writer of a field was seen, too; of a peer that does not say more that is all there is.
+    let written = question.fields.lazy.map { SeenNumber(tag: $0.origin.tag, number: $0.number) }
+    for seen in [Array(written), offer.numbers ?? []].lazy.map({ $0.prefix(SeenNumber.maxCount) }).joined()
+    where seen.tag != .none && seen.number > 0 {
+      numbers[seen.tag] = max(numbers[seen.tag] ?? 0, seen.number)
+    }
+    return .whole(point, refusedFields: refused)
   }
 
-  private func hasRoom(_ limits: Limits) -> Bool {
-    !hand.commits.isFull && hand.commits.byteCount < limits.chunkBytes
-  }
-
-  /// Commits the fields of one old commit again, as `first` was.
-  private func rescue(
-    _ together: [OfferedField], as first: OfferedField, from point: RescuePoint, _ limits: Limits
-  ) -> Int {
-    var count = 0
-    let version = nextVersion
-    let writer = writer(for: first.origin)
-    hand.commits.beginCommit(origin: hand.commits.origin(first.origin), number: first.number, hops: 0)
-    for field in together {
-      guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
-      guard hand.commits.change(id, field.value) else { break }
-      note(id, version, value: field.value.map { hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
-      hand.rescuedFields.append((id, point))
-      count += 1
-    }
-    hand.commits.endCommit()
-    hand.touchedWriters.append(writer)
-    withWriter(writer) { $0.decidedMark = max($0.decidedMark, first.number) }
-    return count
-  }
-
-  /// What the store kept of an old life, or an earlier and less advanced offer brought back, and the best does not
-  /// hold, had been deleted by then.
-  private func deleteStale(
-    notIn names: Set<String>, _ best: (point: RescuePoint, fields: [OfferedField]), _ epoch: Epoch
-  ) -> (count: Int, isComplete: Bool) {
-    let stale = (0..<FieldID(fields.count)).filter { id in
-      let slot = fields[id]
-      guard slot.hasValue, !fields.isDecided(id), !names.contains(slot.name) else { return false }
-      return slot.oldPoint(in: epoch).map { $0 < best.point } ?? false
-    }
-    guard !stale.isEmpty else { return (0, true) }
-    let version = nextVersion
-    // Nobody proposed these deletions again: they stand under the hub's own name, numbered by their version.
-    let origin = Origin(tag: .none, name: "rescue")
-    let writer = writer(for: origin)
-    hand.commits.beginCommit(
-      origin: hand.commits.origin(origin), number: ProposalNumber(truncatingIfNeeded: version), hops: 0)
-    var count = 0
-    for id in stale where hand.commits.delete(id) {
-      note(id, version, value: nil, by: writer)
-      hand.rescuedFields.append((id, best.point))
-      count += 1
-    }
-    hand.commits.endCommit()
-    return (count, count == stale.count)
-  }
-
-  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
-  /// writer has sent again and this hub has decided has another outcome by now.
-  private func mayRescue(_ offered: OfferedField, from point: RescuePoint, _ epoch: Epoch) -> Bool {
-    if let writer = knownWriter(offered.origin.tag), withWriter(writer, { $0.hasDecided(offered.number) }) {
-      return false
-    }
-    guard let id = fields.id(of: offered.name) else { return true }
-    let slot = fields[id]
-    if fields.isDecided(id) { return false }
-    if slot.version == 0 || slot.isWeak { return true }
-    if let from = slot.rescuedFrom { return from < point }
-    return slot.oldPoint(in: epoch).map { $0 < RescuePoint(epoch: point.epoch, version: offered.version) } ?? false
-  }
-
-  /// Whether an earlier offer has brought the very same write back; it is not carried out a second time.
-  private func holds(_ field: OfferedField, from point: RescuePoint) -> Bool {
-    guard let id = fields.id(of: field.name), fields[id].version > 0, fields[id].number == field.number,
-      fields[id].origin.tag == field.origin.tag
+  /// Names as in proposals, today's limits, and a version that the replica has come to.
+  private static func mayTake(_ field: OfferedField, at point: RescuePoint, _ limits: Limits) -> Bool {
+    guard field.version > 0, field.version <= point.version,
+      field.name == Names.description || !field.name.hasPrefix("@")
     else { return false }
-    fields.setRescued(id, from: point)
-    return true
-  }
-
-  /// Today's limits hold for what comes back too; the last number of all would leave its writer none.
-  private func fits(_ field: OfferedField, _ limits: Limits) -> Bool {
-    guard field.number < .max else { return false }
     guard let value = field.value else { return true }
     guard value.bytes.count <= limits.maxValueBytes else { return false }
     return value.bytes.withUnsafeBytes { bytes in
@@ -174,10 +169,35 @@ extension ModelLog {
     }
   }
 
-  private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {
-    guard fields.count < limits.maxModelFields else { return nil }
-    let id = fields.add(name)
-    _ = hand.commits.introduce(name)
-    return id
+  /// - Returns: where the replica was that is asked for in vain.
+  mutating func forget(_ session: SessionID) -> RescuePoint? { questions.removeValue(forKey: session)?.point }
+
+  func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
+    now >= endsAt || (questions.isEmpty && now >= lastJoinAt + quietMilliseconds)
+  }
+
+  func nextDeadline(quietMilliseconds: UInt64) -> UInt64 {
+    questions.isEmpty ? min(endsAt, lastJoinAt + quietMilliseconds) : endsAt
+  }
+}
+
+/// Where in an old life fields stood that were brought back into this one, by their ids: what is offered then has to be
+/// later.
+struct BroughtBack {
+  private struct Place {
+    var version: Version = 0
+    var point = RescuePoint.beginning
+  }
+  private var places: [Place] = []
+
+  /// nil: what the field has at this version was not brought back.
+  func point(of id: FieldID, at version: Version) -> RescuePoint? {
+    guard Int(id) < places.count, places[Int(id)].version == version, version > 0 else { return nil }
+    return places[Int(id)].point
+  }
+
+  mutating func note(_ id: FieldID, at version: Version, from point: RescuePoint) {
+    while places.count <= Int(id) { places.append(Place()) }
+    places[Int(id)] = Place(version: version, point: point)
   }
 }

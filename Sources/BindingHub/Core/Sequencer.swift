@@ -43,9 +43,10 @@ struct Sequencer {
   }
 
   /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
+  /// - Parameter mayBeOld: it may have been sent first in an earlier epoch.
   mutating func decide(
     _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
-    leave: Leave = .given
+    leave: Leave = .given, mayBeOld: Bool = false
   ) -> Immediate {
     counters.proposals += 1
     let confirmed = proposal.confirmed
@@ -64,11 +65,7 @@ struct Sequencer {
     #else
       if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
     #endif
-    if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
-    if isFull(for: model, time) {
-      return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
-    }
-    if waiting >= maxUnconfirmedOutcomes { return hold(.busy, pauseMilliseconds: 10) }
+    if let hold = holdBack(model, waiting, time) { return hold }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
     model.takeHand()
@@ -83,6 +80,7 @@ struct Sequencer {
       model.hand.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
       return .nothing
     }
+    if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model) { return decided(.unknown) }
     if proposal.isVoid {
       counters.expired += 1
       return decided(.expired)
@@ -112,6 +110,25 @@ struct Sequencer {
         return .judge(fields)
       }
     }
+  }
+
+  /// Whether a replica has shown that an older life of the log decided that number.
+  private mutating func isSeen(_ number: ProposalNumber, of tag: Tag, in model: ModelLog) -> Bool {
+    #if MUTANTS
+      if Mutant.isOn(.repeatOffered) { return false }
+    #endif
+    guard let seen = model.seenNumbers[tag], number <= seen else { return false }
+    counters.unknownOutcomes += 1
+    return true
+  }
+
+  /// Why nothing can be decided now of the model, for somebody of whom so much is decided and not confirmed.
+  private mutating func holdBack(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
+    if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
+    if isFull(for: model, time) {
+      return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
+    }
+    return unconfirmed >= maxUnconfirmedOutcomes ? hold(.busy, pauseMilliseconds: 10) : nil
   }
 
   /// What was decided and stored is told again also while nothing can be decided; nil: this is not of that kind.

@@ -3,7 +3,7 @@ public import BindingWire
 /// A batch as bytes, for stores:
 ///
 ///     batch = model:text8 record:u64 epoch:u64 previous:u64 version:u64 length:u32 body list32 of decision
-///     decision = origin number:u32 isOutcome:u8 [outcome]
+///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
 ///
 /// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here.
 extension Batch {
@@ -16,7 +16,7 @@ extension Batch {
     for decision in decisions {
       writer.origin(decision.origin)
       writer.u32(decision.number)
-      writer.flag(decision.outcome != nil)
+      writer.u8(decision.isSeen ? 2 : decision.outcome == nil ? 0 : 1)
       if let outcome = decision.outcome {
         WireOutcome(topic: Topics.firstModel, number: decision.number, outcome).write(to: &writer)
       }
@@ -34,8 +34,14 @@ extension Batch {
     for _ in 0..<(try reader.count32("decisions", minimum: 14)) {
       let origin = try reader.origin("origin")
       let number = try reader.u32("number")
-      let outcome = try reader.flag("isOutcome") ? try WireOutcome(from: &reader).rest : nil
-      decisions.append(Decision(origin: origin, number: number, outcome: outcome))
+      switch try reader.u8("kind") {
+      case 0: decisions.append(Decision(origin: origin, number: number, outcome: nil))
+      case 1:
+        let outcome = try WireOutcome(from: &reader).rest
+        decisions.append(Decision(origin: origin, number: number, outcome: outcome))
+      case 2: decisions.append(Decision(seen: number, of: origin.tag))
+      case let kind: throw reader.error("kind", "is \(kind); 0 to 2 are known")
+      }
     }
   }
 }

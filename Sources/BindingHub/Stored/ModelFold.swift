@@ -62,5 +62,6 @@ public struct ModelFold {
     var isHeadWritten = false
     var writers = 0
     var fields = 0
+    var areSeenWritten = false
   }
 }

@@ -7,13 +7,14 @@ import BindingWire
 ///     writers (1) list32 of: origin mark:u32 confirmed:u32 decidedAt:u64 list16 of outcome
 ///     fields  (2) list16 of origin, list32 of: name:text8 flags:u8 version:u64 [epoch:u64] time:u64 number:u32
 ///                 origin:u16 [value]     flags: 1 it has a value, 2 its epoch is not the head's
+///     seen    (3) list32 of: tag number:u32     only if there are any
 ///
 /// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here. Fields stand in the order
 /// of their ids, deleted ones too: a batch refers to them by id.
 extension ModelLog {
   private static let format: UInt8 = 1
   private enum ChunkKind: UInt8 {
-    case head, writers, fields
+    case head, writers, fields, seen
   }
   private static let hasValue: UInt8 = 1
   private static let hasEpoch: UInt8 = 2
@@ -34,6 +35,12 @@ extension ModelLog {
     } else if written.fields < fields.count {
       writer.u8(ChunkKind.fields.rawValue)
       written.fields = write(fieldsFrom: written.fields, to: &writer, limit)
+    } else if !written.areSeenWritten, !seenNumbers.isEmpty {
+      written.areSeenWritten = true
+      writer.u8(ChunkKind.seen.rawValue)
+      let seen = seenNumbers.map { SeenNumber(tag: $0.key, number: $0.value) }
+      writer.count32(seen.count)
+      writer.elements(seen.sorted { $0.tag.rawValue < $1.tag.rawValue })
     } else {
       return nil
     }
@@ -112,11 +119,14 @@ extension ModelLog {
           guard format == ModelLog.format else {
             throw reader.error("format", "is \(format); this build reads \(ModelLog.format)")
           }
-          let kind: ChunkKind = try reader.choice("kind", try reader.u8("kind"), "0 to 2")
+          let kind: ChunkKind = try reader.choice("kind", try reader.u8("kind"), "0 to 3")
           switch kind {
           case .head: try loadHead(&reader)
           case .writers: try loadWriters(&reader)
           case .fields: try loadFields(&reader)
+          case .seen:
+            let seen: [SeenNumber] = try reader.elements(try reader.count32("seen", minimum: 12))
+            for entry in seen { see(entry.number, of: entry.tag) }
           }
           try reader.end()
         }

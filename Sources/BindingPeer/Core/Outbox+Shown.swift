@@ -51,6 +51,9 @@ extension Outbox {
   /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
   func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
 
+  /// Whether no later write of ours lies over the field.
+  func isLast(_ id: WriteID, over field: String) -> Bool { over[field]?.last == id }
+
   /// The writes over a field, oldest first.
   func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
 

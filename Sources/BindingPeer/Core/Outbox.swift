@@ -100,13 +100,14 @@ struct Outbox: Sendable {
   }
 
   /// Gives the write the next number: from now on it is what it is (R3).
-  mutating func number(_ id: WriteID) -> ProposalNumber {
+  mutating func number(_ id: WriteID, in epoch: Epoch) -> ProposalNumber {
     lastNumber += 1
     byNumber[lastNumber] = id
     lastNumbered = max(lastNumbered, id)
     let (number, isDecided) = (lastNumber, lastNumber <= mark)
     update(id) {
       $0.number = number
+      $0.numberedIn = epoch
       if isDecided { $0.isHidden = true }
     }
     return number

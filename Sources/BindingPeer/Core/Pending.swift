@@ -25,6 +25,10 @@ struct Pending: Sendable {
   /// Somebody is asked what becomes of it.
   var isAsking = false
   var number: ProposalNumber?
+  /// The life of the log in which it was given that number, as far as was known here.
+  var numberedIn: Epoch = 0
+  /// Nobody knows what became of it when it was sent first; now it goes again, on what its writer saw.
+  var isSecondTry = false
   var isVoid = false
   /// To be sent, or sent again, with the next drain.
   var needsSending = true

@@ -29,6 +29,8 @@ struct Replica: Sendable {
     }
   }
 
+  /// Of this log, whatever life of it.
+  var seen = SeenNumbers()
   private(set) var epoch: Epoch = 0
   private(set) var version: Version = 0
   private(set) var fields: [Field] = []
@@ -166,6 +168,7 @@ struct Replica: Sendable {
         field.value, at: placeMade(for: field.name), version: field.version, origin: field.origin, number: field.number,
         time: field.time)
     }
+    seen = other.seen
     reach(other.version, epoch: other.epoch)
   }
 

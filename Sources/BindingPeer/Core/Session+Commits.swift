@@ -27,6 +27,7 @@ extension Session {
     while try cursor.next() {
       let origin = origins[Int(cursor.origin)]
       let isOwn = origin.tag == identity.tag
+      models[at: place].replica.seen.note(origin.tag, cursor.number)
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
       if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
       #if MUTANTS
@@ -110,8 +111,14 @@ extension Session {
 
   /// The hub lacks what is here: gives it the committed values, as they were in the old life.
   mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
-    guard let id = topics[ask.topic], let model = models[id], ask.session == sessionID else { return }
-    let fields = model.replica.fields.filter { $0.version > 0 && $0.number > 0 }
+    guard let id = topics[ask.topic], let place = models.place(of: id), ask.session == sessionID else { return }
+    let (replica, seen) = (models[at: place].replica, models[at: place].replica.seen.told())
+    let fields = replica.fields.filter { $0.version > 0 }
+    #if MUTANTS
+      let numbers = hubCan(Capability.rescue) && !Mutant.isOn(.offerLastWriters) ? seen : nil
+    #else
+      let numbers = hubCan(Capability.rescue) ? seen : nil
+    #endif
     var chunk: UInt32 = 0
     var part: [OfferedField] = []
     var bytes = 0
@@ -119,9 +126,8 @@ extension Session {
       session.say(
         .offer(
           Offer(
-            request: ask.request, topic: ask.topic, epoch: model.replica.epoch, version: model.replica.version,
-            chunk: chunk,
-            isLast: isLast, fields: part)), now: now, &output)
+            request: ask.request, topic: ask.topic, epoch: replica.epoch, version: replica.version, chunk: chunk,
+            isLast: isLast, fields: part, numbers: isLast ? numbers : nil)), now: now, &output)
       chunk += 1
       part.removeAll()
       bytes = 0

@@ -130,6 +130,33 @@ extension Session {
     return true
   }
 
+  /// Whether a write of which nobody knows what became is tried once more: a plain set, if all that it sets is as its
+  /// writer saw it; then it goes as compare-and-set on that.
+  mutating func triesAgain(afterUnknown write: WriteID, at place: Int, _ output: inout PeerOutput) -> Bool {
+    guard !isResumed, let pending = models[at: place].outbox[write], pending.isUndecided, pending.carried == nil,
+      !pending.isVoid, pending.rules.isEmpty, pending.proposal.isPlainSet, !models[at: place].isEphemeral,
+      pending.proposal.operations.count <= Condition.maxCount
+    else { return false }
+    var conditions: [Condition] = []
+    for operation in pending.proposal.operations {
+      let (name, epoch) = (operation.field, models[at: place].replica.epoch)
+      guard let seen = pending.seen[name], models[at: place].outbox.isLast(write, over: name) else { return false }
+      let (value, version) = models[at: place].replica.field(name).map { ($0.value, $0.version) } ?? (nil, 0)
+      // In another life the value tells; but a field that has none may have had one in between.
+      let isSame = seen.value.isSame(as: value) && (value != nil || version == 0)
+      guard seen.epoch == epoch ? seen.version == version : isSame else { return false }
+      conditions.append(Condition(field: name, epoch: epoch, version: version))
+    }
+    models[at: place].outbox.unnumber(write)
+    models[at: place].outbox.update(write) {
+      $0.proposal.conditions = conditions
+      $0.isSecondTry = true
+      $0.isHidden = false
+    }
+    noteNumber(of: write, at: place, &output)
+    return true
+  }
+
   private func conflict(about field: String, at place: Int) -> Conflict {
     let known = models[at: place].replica.field(field)
     return Conflict(

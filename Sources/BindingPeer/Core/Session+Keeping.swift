@@ -30,7 +30,7 @@ extension Session {
 
   /// Gives the write the next number, and has that noted before it leaves (R3).
   mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
-    let number = models[at: place].outbox.number(write)
+    let number = models[at: place].outbox.number(write, in: epoch ?? 0)
     if let hidden = models[at: place].outbox.overlayIfHidden(write) {
       models[at: place].touch(hidden)
       models[at: place].note(.outcome)

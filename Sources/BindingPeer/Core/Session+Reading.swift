@@ -172,6 +172,7 @@ extension Session {
         guard let field = models[at: place].replica.place(ofID: entry.field) else { continue }
         if last.form == .snapshot { named[field] = true }
         let origin = chunk.origins[Int(entry.origin)]
+        models[at: place].replica.seen.note(origin.tag, entry.number)
         if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: place) }
         if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: place) }
         guard last.form == .snapshot || entry.version > from else { continue }

@@ -52,7 +52,7 @@ extension Session {
           batch = ProposalsWriter(session: sessionID, start: start)
           bytes = 0
         }
-        models[at: place].propose(write, topic, to: &batch)
+        models[at: place].propose(write, topic, in: earlierThan(at: place), to: &batch)
         bytes += size
       }
       models[at: place].sendsFrom = 0
@@ -68,6 +68,12 @@ extension Session {
 
   /// Writes that have a number and no outcome, of all models.
   var writesInFlight: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.inFlight } }
+
+  /// The life of the log before which a proposal may have been carried out without being known to the hub; nil: it
+  /// need not be told.
+  private func earlierThan(at place: Int) -> Epoch? {
+    hubCan(Capability.rescue) && !models[at: place].isEphemeral ? epoch : nil
+  }
 
   func maySend(at place: Int, _ now: UInt64) -> Bool {
     models[at: place].isCurrent && models[at: place].sendsFrom <= now && models[at: place].outbox.carried.isEmpty
@@ -90,11 +96,14 @@ extension Session {
 extension PeerModel {
   /// Writes a write that has a number into a frame. It changes nothing here; but only what may change the model is
   /// given it in its place, and all else a copy.
-  fileprivate mutating func propose(_ write: WriteID, _ topic: Topic, to batch: inout ProposalsWriter?) {
+  fileprivate mutating func propose(
+    _ write: WriteID, _ topic: Topic, in epoch: Epoch?, to batch: inout ProposalsWriter?
+  ) {
     guard let place = outbox.pending.place(of: write), let number = outbox.pending[at: place].number else { return }
     let (proposal, isVoid) = (outbox.pending[at: place].proposal, outbox.pending[at: place].isVoid)
+    let isEarlier = epoch.map { $0 != outbox.pending[at: place].numberedIn } ?? false
     batch?.begin(
-      topic, number, confirmed: outbox.lowestUndecided - 1, isVoid: isVoid, hops: proposal.hops,
+      topic, number, confirmed: outbox.lowestUndecided - 1, isVoid: isVoid, isEarlier: isEarlier, hops: proposal.hops,
       metadata: proposal.metadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))

@@ -97,7 +97,13 @@ extension Session {
         }
         end(outcome.number, as: .conflict(conflict), at: place)
       case .expired: end(outcome.number, as: .expired, at: place)
-      case .unknown: end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
+      case .unknown:
+        if let write = models[at: place].outbox.id(of: outcome.number),
+          triesAgain(afterUnknown: write, at: place, &output)
+        {
+          break
+        }
+        end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
       case .hold(let code, let pause):
         counters.holds += 1
         models[at: place].sendsFrom = max(models[at: place].sendsFrom, now + UInt64(pause))
@@ -161,6 +167,10 @@ extension Session {
 
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
+    var outcome = outcome
+    if models[at: place].outbox[write]?.isSecondTry == true {
+      outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
+    }
     settle(write, as: outcome, at: place)
     release(write, at: place)
     models[at: place].note(.outcome)

@@ -22,16 +22,12 @@ extension HistoryCheck {
     {
       return
     }
-    if commit.tag.allSatisfy({ $0 == "0" }) {
+    if commit.number == 0 {
       entry.isRescued = true
       figures.rescued += 1
     } else if let first = log.first[proposal] {
-      let isSame = commit.changes.allSatisfy { log.made[proposal]?[$0.key] == $0.value }
-      if first.epoch == commit.epoch, log.entry(first)?.isRescued != true {
+      if first.epoch == commit.epoch {
         find(.twice, place, "\(proposal.described) is version \(first.version) already")
-      } else if isSame {
-        entry.isRescued = true
-        figures.rescued += 1
       } else if log.epochs.last?.isMemory == true {
         figures.repeatedAfterRestart += 1
       } else {

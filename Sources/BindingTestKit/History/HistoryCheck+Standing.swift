@@ -23,9 +23,7 @@ extension HistoryCheck {
   /// A field that is only set: its last value is no older than any that was acknowledged.
   private mutating func checkRegister(_ field: String, _ model: String, _ list: [Int], _ last: Epoch) {
     let entry = log.tracks[.init(model: model, epoch: last)]?.commits.last { $0.content.changes[field] != nil }
-    let stands = entry.flatMap { entry in
-      log.first[.init(model: model, tag: entry.content.tag, number: entry.content.number)]
-    }
+    let stands = entry.flatMap { log.origin(of: $0, in: field) }
     for index in list where writes[index].isAcknowledged {
       guard let commit = writes[index].commit else { continue }
       if commit.epoch == last, stands == nil { continue }

@@ -33,9 +33,14 @@ struct HubLog {
   /// In their order.
   private(set) var epochs: [(epoch: Epoch, time: UInt64, isMemory: Bool)] = []
   private(set) var tracks: [TrackName: Track] = [:]
-  /// Where each proposal was committed first, and every value that it ever gave a field.
+  struct Value: Hashable {
+    var model: String
+    var field: String
+    var text: String
+  }
+  /// Where each proposal, and each value of a field, was committed first.
   private(set) var first: [ProposalName: HistoryCheck.CommitName] = [:]
-  private(set) var made: [ProposalName: [String: JSON]] = [:]
+  private var firstOf: [Value: HistoryCheck.CommitName] = [:]
   private(set) var commitCount = 0
   /// The models as they stand.
   private var present: [String: (version: Version, state: [String: JSON])] = [:]
@@ -73,11 +78,26 @@ struct HubLog {
     present[commit.model] = (commit.version, after)
     commitCount += 1
     let proposal = ProposalName(model: commit.model, tag: commit.tag, number: commit.number)
-    if first[proposal] == nil {
-      first[proposal] = .init(model: commit.model, epoch: commit.epoch, version: commit.version)
+    let here = HistoryCheck.CommitName(model: commit.model, epoch: commit.epoch, version: commit.version)
+    if first[proposal] == nil { first[proposal] = here }
+    for (field, value) in commit.changes where value != .null {
+      let made = Value(model: commit.model, field: field, text: value.description)
+      if firstOf[made] == nil { firstOf[made] = here }
     }
-    made[proposal, default: [:]].merge(commit.changes) { _, later in later }
     return true
+  }
+
+  /// The commit that a field's last one stands for: of what peers brought back that which made the value first.
+  func origin(of entry: Entry, in field: String) -> HistoryCheck.CommitName? {
+    let commit = entry.content
+    guard commit.number == 0 else {
+      return first[ProposalName(model: commit.model, tag: commit.tag, number: commit.number)]
+    }
+    let made = commit.changes[field].flatMap {
+      firstOf[Value(model: commit.model, field: field, text: $0.description)]
+    }
+    // Which deletion it is nobody can tell.
+    return made ?? .init(model: commit.model, epoch: commit.epoch, version: commit.version)
   }
 
   /// The model at a version; nil if it never had that one.

@@ -1,0 +1,33 @@
+import BindingHub
+import BindingWire
+
+/// Replicas of the life before this one.
+extension HubBench {
+  @discardableResult
+  mutating func joinAhead(_ peer: Speaker, _ version: Version, epoch: Epoch = HubBench.oldEpoch) -> Heard {
+    join(peer, Join(request: 1, model: "lamp", epoch: epoch, version: version))
+  }
+
+  @discardableResult
+  mutating func offer(
+    _ peer: Speaker, _ version: Version, _ fields: OfferedField..., chunk: UInt32 = 0, isLast: Bool = true,
+    epoch: Epoch = HubBench.oldEpoch
+  ) -> Heard {
+    say(
+      peer,
+      .offer(
+        Offer(
+          request: 1, topic: HubBench.lamp, epoch: epoch, version: version, chunk: chunk, isLast: isLast,
+          fields: fields)))
+  }
+}
+
+extension OfferedField {
+  /// Written by somebody who is gone, if nobody else is named.
+  static func of(
+    _ name: String, _ value: String?, version: Version, number: ProposalNumber = 1,
+    origin: Origin = Origin(tag: Tag(rawValue: 0xBEEF), name: "gone")
+  ) -> OfferedField {
+    OfferedField(name: name, version: version, origin: origin, number: number, time: 5, value: value.map(json))
+  }
+}

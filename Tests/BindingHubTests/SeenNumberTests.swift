@@ -1,0 +1,116 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// What a write that an older life of the log decided ends as, where replicas show that it did (protocol §7).
+@Suite struct SeenNumberTests {
+  var bench = HubBench(tailProven: false)
+
+  init() {
+    bench.hello(.ann, tellsEarlier: true)
+    bench.hello(.ben, tellsEarlier: true)
+  }
+
+  /// Ben brings back a counter that he wrote last, and says up to where he has seen Ann's numbers.
+  private mutating func rescue(seen number: ProposalNumber?) {
+    bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9))
+    bench.say(
+      .ben,
+      .offer(
+        Offer(
+          request: 1, topic: HubBench.lamp, epoch: HubBench.oldEpoch, version: 9, chunk: 0, isLast: true,
+          fields: [
+            OfferedField(name: "n", version: 9, origin: Speaker.ben.origin, number: 4, time: .max, value: json("108"))
+          ], numbers: number.map { [SeenNumber(tag: Speaker.ann.identity.tag, number: $0)] })))
+    bench.wait(400)
+  }
+
+  private static func add(_ number: ProposalNumber, isEarlier: Bool) -> NumberedProposal {
+    NumberedProposal(
+      topic: HubBench.lamp, number: number, isEarlier: isEarlier,
+      operations: [WireOperation(verb: .add, field: .name("n"), value: json("7"))])
+  }
+
+  @Test("an addition that a replica holds is not added again: nobody knows what became of it")
+  mutating func addedOnce() {
+    rescue(seen: 1)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown])
+    #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown], "and again, the same answer")
+    #expect(bench.read().values == ["n": "108"])
+  }
+
+  @Test("what is above what was seen is carried out")
+  mutating func aboveIsCarriedOut() {
+    rescue(seen: 1)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    let outcomes = bench.propose(.ann, Self.add(1, isEarlier: true), Self.add(2, isEarlier: true))
+    #expect(outcomes == [1: .unknown, 2: .committed(2)])
+    #expect(bench.read().values == ["n": "115"])
+  }
+
+  @Test("what was first sent in this epoch is carried out, whatever another says of its writer's numbers")
+  mutating func liesRaiseNoMark() {
+    rescue(seen: 3_000)
+    let joined = bench.join(.ann, Join(request: 1, model: "lamp")).joined(.ann)
+    #expect(joined.map(\.mark) == [0])
+    #expect(bench.propose(.ann, Self.add(1, isEarlier: false)) == [1: .committed(2)])
+    #expect(bench.read().values == ["n": "115"])
+  }
+
+  @Test("of a peer that does not say when it sent first, everything up to what was seen ends as unknown")
+  mutating func olderPeer() {
+    rescue(seen: 1)
+    bench.live(.cat)
+    bench.say(.cat, .propose([Self.add(1, isEarlier: false)]))
+    #expect(bench.read().values == ["n": "115"], "nobody has seen a number of this one")
+    bench.hello(.ann)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    #expect(bench.propose(.ann, Self.add(1, isEarlier: false)) == [1: .unknown])
+  }
+
+  @Test("the last writers of fields were seen, too, where an offer says nothing of numbers")
+  mutating func lastWriters() {
+    rescue(seen: nil)
+    bench.hello(.ben, tellsEarlier: true)
+    bench.join(.ben, Join(request: 2, model: "lamp", undecided: 4))
+    #expect(bench.propose(.ben, Self.add(4, isEarlier: true)) == [4: .unknown])
+  }
+
+  @Test("a void proposal that a replica has seen carried out is not told as expired")
+  mutating func void() {
+    rescue(seen: 1)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    var proposal = Self.add(1, isEarlier: true)
+    proposal.isVoid = true
+    #expect(bench.propose(.ann, proposal) == [1: .unknown])
+  }
+
+  @Test("what was seen is stored with what was brought back", arguments: [false, true])
+  mutating func stored(_ isFolded: Bool) throws {
+    let store = LogStore()
+    bench = HubBench(tailProven: false, store: store)
+    bench.hello(.ben)
+    rescue(seen: 1)
+    var model = try #require(try store.load("lamp"))
+    if isFolded {
+      var fold = try ModelFold(model)
+      model.chunks = []
+      while let chunk = fold.nextChunk() { model.chunks.append(chunk) }
+      model.batches = []
+    } else {
+      model.batches = try model.batches.map { batch in
+        var writer = WireWriter()
+        batch.write(to: &writer)
+        return try writer.bytes.withUnsafeBytes { bytes in
+          var reader = WireReader(bytes, message: "batch")
+          return try Batch(from: &reader)
+        }
+      }
+    }
+    bench = HubBench(store: store, stored: [model])
+    bench.hello(.ann, tellsEarlier: true)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown])
+  }
+}

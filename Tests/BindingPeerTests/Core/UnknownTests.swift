@@ -1,0 +1,125 @@
+import Testing
+
+@testable import BindingPeer
+
+@Suite("What a life of the log that is over may have carried out")
+struct UnknownTests {
+  /// A peer whose first write, to `level`, is under way while the hub loses its log; the next one has brought back
+  /// `level` as it is given.
+  private func afterLoss(
+    _ proposal: Proposal = .set(["level": "7"]), level: String? = "0.3"
+  ) throws -> (bench: PeerBench, id: WriteID, sent: [NumberedProposal]) {
+    var bench = PeerBench()
+    bench.capabilities = [Capability.rescue]
+    bench.live(version: 5, [Entry(name: "level", value: "0.3", version: 4)])
+    let id = try bench.write(proposal).id
+    bench.lose()
+    (bench.epoch, bench.start) = (200, 8)
+    let fields = level.map { [Entry(name: "level", value: $0, version: 1, number: 0)] } ?? []
+    let sent = bench.live(version: 1, fields).proposals
+    return (bench, id, sent)
+  }
+
+  @Test("what was first sent in an earlier epoch says so when it goes again, and nothing else does")
+  func earlier() throws {
+    var (bench, _, sent) = try afterLoss()
+    #expect(sent.map(\.number) == [1] && sent.map(\.isEarlier) == [true])
+    let (_, drain) = try bench.write(.set(["level": "8"]))
+    #expect(drain.proposals.map(\.isEarlier) == [false])
+    bench.lose()
+    #expect(bench.live(version: 1, knew: true).proposals.map(\.isEarlier) == [true, false], "the same life of the log")
+  }
+
+  @Test("a hub that does not know of that is not told")
+  func olderHub() throws {
+    var bench = PeerBench()
+    bench.live(version: 5)
+    try bench.set(["level": "7"])
+    bench.lose()
+    bench.epoch = 200
+    #expect(bench.live(version: 1).proposals.map(\.isEarlier) == [false])
+  }
+
+  @Test("a plain set that nobody knows of goes again, as compare-and-set on what its writer saw")
+  func again() throws {
+    var (bench, id, _) = try afterLoss()
+    let drain = bench.hub(bench.outcomes((1, .unknown)))
+    let proposal = try #require(drain.proposals.first)
+    #expect(drain.settled.isEmpty && proposal.number == 2 && !proposal.isEarlier)
+    #expect(proposal.conditions.map(\.epoch) == [200] && proposal.conditions.map(\.version) == [1])
+    #expect(bench.shown("level") == "7")
+    let end = bench.hub(bench.outcomes((2, .committed(count: 1, version: 2))))
+    #expect(end.settled.map(\.id) == [id] && end.outcomes == [.committed(epoch: 200, version: 2)])
+  }
+
+  @Test("sent again in vain, its outcome stays what it was: unknown")
+  func againInVain() throws {
+    var (bench, _, _) = try afterLoss()
+    bench.hub(bench.outcomes((1, .unknown)))
+    let conflict = Conflict(field: "level", version: 9, origin: PeerBench.other, ageMilliseconds: 1, value: json("2"))
+    let drain = bench.hub(bench.outcomes((2, .conflict(conflict))))
+    guard case .unknown? = drain.outcomes.first else { return #expect(Bool(false), "\(drain.outcomes)") }
+    #expect(bench.shown("level") == "0.3")
+  }
+
+  @Test(
+    "anything else ends as unknown: a merge, a deletion, a set of what has changed or has gone",
+    arguments: [
+      (.one(.add, "level", "1"), "0.3"), (.one(.delete, "level"), "0.3"), (.set(["level": "7"]), "7"),
+      (.set(["level": "7"]), "0.9"), (.set(["level": "7"]), nil),
+    ] as [(Proposal, String?)])
+  func ends(_ proposal: Proposal, _ level: String?) throws {
+    var (bench, id, _) = try afterLoss(proposal, level: level)
+    let drain = bench.hub(bench.outcomes((1, .unknown)))
+    #expect(drain.settled.map(\.id) == [id] && drain.proposals.isEmpty)
+    guard case .unknown? = drain.outcomes.first else { return #expect(Bool(false), "\(drain.outcomes)") }
+    #expect(bench.shown("level") == level)
+  }
+
+  @Test("an earlier set of a field does not go again over a later one")
+  func earlierSet() throws {
+    var (bench, _, _) = try afterLoss()
+    try bench.set(["level": "8"])
+    let drain = bench.hub(bench.outcomes((1, .unknown)))
+    #expect(drain.settled.count == 1 && drain.proposals.isEmpty)
+    #expect(bench.shown("level") == "8")
+  }
+
+  @Test("what is brought back is nobody's outcome: it has no number")
+  func broughtBack() throws {
+    var bench = PeerBench()
+    bench.live(version: 5)
+    try bench.set(["level": "7"])
+    let names = NamesRun(first: 0, names: ["level"])
+    let drain = bench.hub(bench.commits(after: 5, [[0: "9"]], own: [0: 0], names: names))
+    #expect(drain.settled.isEmpty && bench.shown("level") == "7")
+  }
+
+  @Test("an offer names the highest number that was seen of each writer, by commit, catch-up and in earlier epochs")
+  func numbers() throws {
+    var bench = PeerBench()
+    bench.capabilities = [Capability.rescue]
+    bench.live(version: 5, [Entry(name: "level", value: "0.3", version: 4, number: 3)])
+    try bench.set(["level": "7"])
+    bench.hub(bench.commits(after: 5, [[0: "7"], [0: "8"]], own: [0: 1], names: NamesRun(first: 1)))
+    (bench.epoch, bench.start) = (200, 8)
+    bench.lose()
+    bench.live(version: 1, [Entry(name: "level", value: "8", version: 1, number: 0)])
+    let ask = AskOffer(session: bench.sessionID, request: 9, topic: PeerBench.lamp)
+    let offer = try #require(bench.hub(.askOffer(ask)).offers.first)
+    #expect(offer.fields.map(\.number) == [0])
+    let told = Dictionary(uniqueKeysWithValues: (offer.numbers ?? []).map { ($0.tag, $0.number) })
+    #expect(told == [PeerBench.own: 1, PeerBench.other.tag: 3])
+  }
+
+  @Test("of too many writers those are forgotten that were not heard of for longest")
+  func bounded() {
+    var seen = SeenNumbers()
+    for writer in 0...SeenNumbers.mostKept { seen.note(Tag(rawValue: UInt64(writer) + 1), 5) }
+    seen.note(Tag(rawValue: 1), 1)
+    let told = seen.told()
+    #expect(told.count == SeenNumber.maxCount)
+    #expect(told.first == SeenNumber(tag: Tag(rawValue: 1), number: 1), "it was forgotten, and heard of again")
+    #expect(told.last == SeenNumber(tag: Tag(rawValue: UInt64(SeenNumbers.mostKept) + 1), number: 5))
+  }
+}
