@@ -39,7 +39,9 @@ let package = Package(
     .systemLibrary(
       name: "CZMQ",
       providers: [.apt(["libzmq3-dev"]), .brew(["zeromq"])]),
-    .target(name: "ZeroMQ", dependencies: ["CZMQ"], swiftSettings: strict),
+    // `dlsym` lay in a library of its own before glibc 2.34.
+    .target(name: "CZMQGuard", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(name: "ZeroMQ", dependencies: ["CZMQ", "CZMQGuard"], swiftSettings: strict),
     .target(name: "BindingModel", swiftSettings: strict),
     .target(name: "BindingControls", dependencies: ["BindingModel"], swiftSettings: strict),
     .target(name: "BindingClassic", dependencies: ["BindingModel"], swiftSettings: strict),

@@ -120,37 +120,6 @@ public struct HubOptions: Sendable {
   public init() {}
 }
 
-/// Why a hub does not start.
-public enum HubFailure: Error, Sendable, CustomStringConvertible {
-  /// Another hub listens there.
-  case addressInUse(address: String, process: Int32?)
-  /// The address lies beyond this machine and nothing protects it.
-  case notLoopback(address: String)
-  /// The socket's directory is not this user's alone, or cannot be made.
-  case directory(path: String, problem: String)
-  case cannotListen(address: String, problem: String)
-  /// The history that was asked for cannot be written.
-  case history(problem: String)
-  /// The store cannot be opened, or does not hold what was written.
-  case store(StoreError)
-  case system(String)
-
-  public var description: String {
-    switch self {
-    case .addressInUse(let address, let process):
-      "Another hub listens at \(address)" + (process.map { " (process \($0))" } ?? "")
-        + ". Stop it, or listen elsewhere:  bindhub serve --listen ADDRESS"
-    case .notLoopback(let address):
-      "\(address) can be reached from other machines and there are no keys yet. Listen on 127.0.0.1, "
-        + "or accept that everyone who reaches the port may read and write:  --insecure"
-    case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
-    case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
-    case .history(let problem), .system(let problem): problem
-    case .store(let error): error.description
-    }
-  }
-}
-
 /// One value handed from the hub's thread to who started it.
 private final class HubResult: Sendable {
   private let value: HubLock<Result<[HubAddress], HubFailure>?> = HubLock(nil)

@@ -8,6 +8,12 @@ public struct HubConfiguration: Sendable {
   public var leaseMilliseconds: UInt32 = 10_000
   /// The bounds of a lease that a peer asks for, milliseconds.
   public var leaseRange: ClosedRange<UInt32> = 1_000...60_000
+  /// Sessions of one connection, and of one of the hub's own process, such as a gateway's, which has one for each page.
+  /// The refusal names these limits.
+  public var maxConnectionSessions = 16
+  public var maxInProcessSessions = 1_000
+  /// Between two reports of how the hub is.
+  public var reportMilliseconds: UInt64 = 100
   public var name = "hub"
   public var durability = Durability.memory
   public var ways: [Way] = []

@@ -17,6 +17,8 @@ struct Ownership {
     var isVoid = false
     /// What it stood for was decided.
     var isUsed = false
+    /// Its silence has cost the owner the model.
+    var isSpent = false
 
     init(_ judge: Judge, to owner: Tag, at time: UInt64) {
       (token, session, self.owner, writer) = (judge.token, judge.session, owner, judge.origin.tag)
@@ -48,6 +50,17 @@ struct Ownership {
   mutating func voidOpen() {
     guard open != nil else { return }
     questions[questions.count - 1].isVoid = true
+  }
+
+  /// Whether the model was taken from this owner for its silence: once for each question.
+  mutating func spendSilence(of owner: Tag, at time: UInt64, patience: UInt64) -> Bool {
+    let place = questions.lastIndex {
+      $0.owner == owner && !$0.isSpent && !$0.isVoid && time >= $0.askedAt + patience
+        && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + patience)
+    }
+    guard let place else { return false }
+    questions[place].isSpent = true
+    return true
   }
 
   /// Uses a question up that allows what is looked for.

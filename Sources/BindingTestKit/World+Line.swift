@@ -110,7 +110,8 @@ extension World {
         }
         throw broken(.living, "\(place.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
       }
-      guard !isLiving(old.tag) || heard.leaving == old.tag || hasStayedAway(old.tag) else {
+      let isGone = !isLiving(old.tag) || heard.leaving == old.tag || hasStayedAway(old.tag)
+      guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {
         throw broken(
           .living,
           "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(heard.last[old.tag] ?? 0) ms")
@@ -120,6 +121,9 @@ extension World {
     }
     if line?.owner != ownerBefore { ownerChanged() }
   }
+
+  /// §9.3: an owner that does not answer in time is none any more.
+  private func wasSilent(_ owner: Tag) -> Bool { ownership.spendSilence(of: owner, at: now, patience: World.patience) }
 
   /// Whether a peer has come back and not joined the line within the time that it has for it.
   private func hasStayedAway(_ tag: Tag) -> Bool {

@@ -5,7 +5,7 @@ import BindingWire
 /// A peer that owns the first model and is asked before anybody else's write to it is carried out.
 extension World {
   /// How long the hub waits for the owner, milliseconds.
-  private static let patience: UInt64 = 2_000
+  static let patience: UInt64 = 2_000
 
   /// Takes the model, or gives it up.
   func own(_ peer: SimulatedPeer, _ member: LineMember) throws(Broken) {

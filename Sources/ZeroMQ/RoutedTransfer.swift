@@ -6,8 +6,7 @@ public enum RoutedReception: Equatable, Sendable {
   case received
   /// Nothing is waiting.
   case nothing
-  /// A message that breaks the form was read and dropped. `message` holds its last frame, for
-  /// ``Message/sourceFileDescriptor``.
+  /// A message that breaks the form was read and dropped. `message` holds the frame after the routing id.
   case rejected(Rejection)
 
   public enum Rejection: Equatable, Sendable {
@@ -37,15 +36,22 @@ extension Socket {
     // The frames of a message arrive together: the second is there when the first is.
     guard try receive(into: &message) else { return .nothing }
     if length > RoutingID.maximumByteCount || length == 0 {
-      try discardRemainingFrames(after: &message)
+      try discardFrames(after: message)
       return .rejected(.routingIDTooLong)
     }
     id = RoutingID(words: words, length: UInt8(truncatingIfNeeded: length))
     if message.hasMore {
-      try discardRemainingFrames(after: &message)
+      try discardFrames(after: message)
       return .rejected(.severalFrames)
     }
     return .received
+  }
+
+  @usableFromInline @inline(never)
+  borrowing func discardFrames(after first: borrowing Message) throws(ZeroMQError) {
+    guard first.hasMore else { return }
+    var rest = Message()
+    if try receive(into: &rest) { try discardRemainingFrames(after: &rest) }
   }
 
   /// On a `router`: sends a copy of the bytes as one frame to one connection; never waits, never allocates.

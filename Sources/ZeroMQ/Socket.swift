@@ -58,9 +58,7 @@ public struct Socket: ~Copyable {
   /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOENT`, `EINVAL`, `ENAMETOOLONG` and others.
   public borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
-    if let path = Self.ipcPath(of: endpoint), Self.isOccupiedByNonSocket(path) {
-      throw ZeroMQError(code: ErrorName.exists, call: "zmq_bind", subject: endpoint)
-    }
+    try Self.checkPath(of: endpoint)
     try retryingInterruptions("zmq_bind", endpoint) { zmq_bind(handle, endpoint) }
   }
 
@@ -104,6 +102,13 @@ public struct Socket: ~Copyable {
 
   /// For assertions: the thread is the one that made the socket.
   @usableFromInline var isOnItsThread: Bool { core.isOnItsThread }
+
+  /// Binding would remove a file that is no socket.
+  static func checkPath(of endpoint: String) throws(ZeroMQError) {
+    if let path = ipcPath(of: endpoint), isOccupiedByNonSocket(path) {
+      throw ZeroMQError(code: ErrorName.exists, call: "zmq_bind", subject: endpoint)
+    }
+  }
 
   private static func ipcPath(of endpoint: String) -> String? {
     guard endpoint.hasPrefix("ipc://") else { return nil }

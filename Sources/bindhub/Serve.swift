@@ -197,8 +197,8 @@ extension HubFailure {
   /// What scripts look at (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch self {
-    case .addressInUse, .directory, .cannotListen, .history: 73
-    case .notLoopback: 78
+    case .addressInUse, .portInUse, .directory, .cannotListen, .history: 73
+    case .notLoopback, .openFiles: 78
     case .store(let error): error.exitCode
     case .system: 70
     }

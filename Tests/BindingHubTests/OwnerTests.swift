@@ -86,6 +86,18 @@ struct OwnerTests {
     #expect(room.hub.counters.silentOwners == 1)
   }
 
+  @Test(
+    "a silent owner owns the model no more: what waits behind the write that it was asked about is carried out at once")
+  mutating func disowned() {
+    room.hub.say(.ben, .propose((1...8).map { .of($0, [.set("on", "\($0)")]) }))
+    let outcomes = room.hub.wait(2_000).outcomes(.ben)
+    #expect(outcomes[1]?.refusal == .ownerSilent)
+    #expect((2...8).allSatisfy { outcomes[$0] == .committed(Version($0) - 1) }, "\(outcomes)")
+    #expect(room.hub.counters.silentOwners == 1)
+    // Somebody else may have it now.
+    #expect(room.write(.ben, 1, .set("@owner", #""ben""#)).map { !isRefused($0, .notOwner) } == true)
+  }
+
   @Test("an answer that comes too late, or from somebody else, changes nothing")
   mutating func lateAnswer() throws {
     let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))

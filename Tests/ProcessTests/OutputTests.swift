@@ -78,6 +78,7 @@ struct OutputTests {
     ]
     let gate = [
       "rejectedMessages", "cutSubscribers", "slowConnections", "behindConnections", "unpublished", "refusedConnections",
+      "cutMessages",
     ]
     let own = [
       "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",

@@ -33,6 +33,12 @@ final class RawPeer {
 
   func send(_ frame: [UInt8]) throws { try dealer.send(frame) }
 
+  /// One message of several parts.
+  func send(parts: [[UInt8]]) throws {
+    for part in parts.dropLast() { try dealer.send(part, [.dontWait, .sendMore]) }
+    if let last = parts.last { try dealer.send(last) }
+  }
+
   /// The next message that is what is looked for; waits up to 20 s.
   func next<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found { try next(from: dealer, find) }
 

@@ -62,6 +62,26 @@ final class RawConnection: Sendable {
 
   func send(_ bytes: [UInt8]) { _ = write(fileDescriptor, bytes, bytes.count) }
 
+  /// Whether all of it could be sent; no signal when the other side has closed.
+  func sendAll(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.send(fileDescriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  /// Waits for so many bytes; fewer when the other side has closed.
+  func receive(_ count: Int) -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: count)
+    let received = recv(fileDescriptor, &buffer, count, Int32(MSG_WAITALL))
+    return Array(buffer.prefix(max(received, 0)))
+  }
+
   static func port(of endpoint: String) throws -> UInt16 {
     try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
   }

@@ -6,7 +6,10 @@ extension HubMachine {
   private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
 
   /// Whether the end of another drain tells more.
-  public var isTelling: Bool { catchups.contains { !$0.isWaiting && !isCrowded($0) } }
+  public var isTelling: Bool {
+    !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCrowded($0.catchup.session) }
+      || announcing.contains { !isCrowded($0.session) }
+  }
 
   /// Tells what a turn may tell, of those who have waited longest first.
   mutating func tellCatchups(_ output: inout HubOutput) {
@@ -16,7 +19,7 @@ extension HubMachine {
     while served < catchups.count, output.byteCount < enough {
       let telling = catchups[served]
       served += 1
-      if let left = isCrowded(telling) ? telling : tell(telling, &output) { rest.append(left) }
+      if let left = isCrowded(telling.catchup.session) ? telling : tell(telling, &output) { rest.append(left) }
     }
     catchups.removeFirst(served)
     catchups += rest
@@ -27,7 +30,9 @@ extension HubMachine {
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
     guard models[index].isSettled else { return }
     for place in catchups.indices.reversed() where catchups[place].catchup.model === models[index] {
-      guard !isCrowded(catchups[place]), let left = catchups[place].catchup.countLeft() else { continue }
+      guard !isCrowded(catchups[place].catchup.session), let left = catchups[place].catchup.countLeft() else {
+        continue
+      }
       guard left <= catchups[place].allowance else {
         // However much is written meanwhile, it comes to an end.
         catchups[place].allowance *= 2
@@ -75,8 +80,9 @@ extension HubMachine {
     catchups.removeAll { $0.catchup.session == session && $0.catchup.model === model }
   }
 
-  private func isCrowded(_ telling: Telling) -> Bool {
-    !behind.isEmpty && sessions[telling.catchup.session].map { behind[$0.connection] != nil } == true
+  /// Whether messages wait for room at the session's connection.
+  func isCrowded(_ session: SessionID) -> Bool {
+    !behind.isEmpty && sessions[session].map { behind[$0.connection] != nil } == true
   }
 
   struct Telling {

@@ -117,7 +117,7 @@ extension HubMachine {
   }
 
   /// A commit of the hub's own in an ephemeral line.
-  private mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
+  mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
     let line = models[index]
     var rest = changes[...]
     while !rest.isEmpty {

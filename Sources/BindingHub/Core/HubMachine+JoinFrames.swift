@@ -5,11 +5,8 @@ extension HubMachine {
   mutating func take(
     _ joins: [(join: Join, fault: WireError?)], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {
-    for (join, fault) in joins {
-      guard let fault else {
-        self.join(join, session, time, &output)
-        continue
-      }
+    takeInTurn(joins.filter { $0.fault == nil }.map(\.join), session, time, &output)
+    for case (let join, let fault?) in joins {
       guard let connection = sessions[session]?.connection else { return }
       sequencer.counters.joins += 1
       sequencer.counters.modelsRefused += 1

@@ -69,7 +69,8 @@ extension HubMachine {
     goOn(index, time, &output)
   }
 
-  /// An owner that does not answer is not waited for any longer.
+  /// An owner that does not answer is not waited for any longer, and owns the model no more: else each write that comes
+  /// would wait as long.
   mutating func endSilence(_ time: HubTime, _ output: inout HubOutput) {
     for index in touched {
       guard let judging = models[index].judging, judging.leave == nil, judging.answerBy <= time.monotonic else {
@@ -80,10 +81,20 @@ extension HubMachine {
       let limit = configuration.judgingMilliseconds
       models[index].judging?.leave = .denied(
         Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
+      disown(index, judging.owner, time)
       #if MUTANTS
         if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }
       #endif
       goOn(index, time, &output)
     }
+  }
+
+  /// Deletes what names a model's owner, unless it is another's by now.
+  private mutating func disown(_ index: Int, _ owner: Tag, _ time: HubTime) {
+    models[index].owner = nil
+    guard let place = models[index].otherLine, let field = models[place].fields.id(of: Names.owner),
+      models[place].holder(of: field)?.tag == owner
+    else { return }
+    change(place, [(Names.owner, nil)], time)
   }
 }

@@ -12,16 +12,50 @@ extension HubMachine {
     }
     sessions.with(session) { $0.prefixes[join.name] = join.request }
     sessions.withPrefixes.insert(session)
-    let matching = models.filter { $0.version > 0 && $0.ephemeral == nil && $0.id.hasPrefix(join.name) }.sorted {
-      $0.id < $1.id
+    announcing.removeAll { $0.session == session && $0.prefix == join.name }
+    announcing.append(
+      Announcing(session: session, prefix: join.name, request: join.request, rest: models.indices))
+  }
+
+  /// Models that a turn looks at, and that it announces: a thousand of the longest ids fit into a frame.
+  private static let modelsLookedAt = 4_096
+  private static let modelsAnnounced = 512
+
+  /// Announces what a turn may announce, to those who have waited longest first.
+  mutating func announceShares(_ output: inout HubOutput) {
+    var left = HubMachine.modelsAnnounced
+    for _ in announcing.indices where left > 0 {
+      var share = announcing.removeFirst()
+      guard !isCrowded(share.session) else {
+        announcing.append(share)
+        continue
+      }
+      left -= announce(&share, atMost: left, &output)
+      if !share.rest.isEmpty { announcing.append(share) }
     }
-    // A thousand of the longest ids fit into a frame; the last message says that it is the last.
-    var rest = matching[...]
-    repeat {
-      let part = rest.prefix(1_000)
-      rest = rest.dropFirst(part.count)
-      announce(Array(part), to: session, join.request, isComplete: rest.isEmpty, &output)
-    } while !rest.isEmpty
+  }
+
+  /// - Returns: how many it announced.
+  private func announce(_ share: inout Announcing, atMost most: Int, _ output: inout HubOutput) -> Int {
+    var found: [ModelLog] = []
+    for index in share.rest.prefix(HubMachine.modelsLookedAt) where found.count < most {
+      share.rest = (index + 1)..<share.rest.upperBound
+      let model = models[index]
+      if model.version > 0, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
+    }
+    // The last message says that it is the last.
+    if !found.isEmpty || share.rest.isEmpty {
+      announce(found, to: share.session, share.request, isComplete: share.rest.isEmpty, &output)
+    }
+    return found.count
+  }
+
+  /// Models that are still to be looked at for who has joined a prefix.
+  struct Announcing {
+    let session: SessionID
+    let prefix: String
+    let request: UInt32
+    var rest: Range<Int>
   }
 
   private func announce(

@@ -133,6 +133,7 @@ extension HubMachine {
   /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
     if !sequencer.declared.isEmpty { noteDeclared(&output) }
+    takeWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     for index in touched {
@@ -159,7 +160,9 @@ extension HubMachine {
     }
     touched = still
     tellCatchups(&output)
+    if !announcing.isEmpty { announceShares(&output) }
     sendOutcomes(&output)
+    sendReports(time, &output)
     if !barriers.isEmpty { endBarriers(time, &output) }
     if !verifications.isEmpty { endVerifications(time, &output) }
   }

@@ -3,6 +3,8 @@ import BindingWire
 extension HubMachine {
   /// The protocol numbers spoken here.
   static let protocolNumbers: ClosedRange<UInt8> = 0...0
+  /// From this number on a connection is one of the hub's own process.
+  static let firstInProcessConnection: ConnectionID = 1 << 63
 
   mutating func hello(
     _ hello: Hello, _ id: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
@@ -43,12 +45,10 @@ extension HubMachine {
         end(earlier, time: time, forgetting: false, releasing: false)
       #endif
     }
-    guard sessions.count < configuration.limits.maxSessions else {
+    if let limit = sessionLimit(reachedOn: connection) {
       sequencer.counters.sessionsRefused += 1
       release(tag, time)
-      error(
-        .tooManySessions, "\(sessions.count) sessions are open; maxSessions is \(configuration.limits.maxSessions)", id,
-        connection, &output)
+      error(.tooManySessions, limit, id, connection, &output)
       return
     }
     let asked = hello.leaseMilliseconds == 0 ? configuration.leaseMilliseconds : hello.leaseMilliseconds
@@ -79,9 +79,22 @@ extension HubMachine {
     return identity.isProven
   }
 
+  /// Why there is no room for a session on this connection; nil: there is.
+  private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
+    let all = configuration.limits.maxSessions
+    if sessions.count >= all { return "\(sessions.count) sessions are open; maxSessions is \(all)" }
+    let isInProcess = connection >= HubMachine.firstInProcessConnection
+    let most = isInProcess ? configuration.maxInProcessSessions : configuration.maxConnectionSessions
+    let here = sessions.byConnection[connection]?.count ?? 0
+    guard here >= most else { return nil }
+    let name = isInProcess ? "maxInProcessSessions" : "maxConnectionSessions"
+    return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
+  }
+
   /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
+    forgetWaiting(id)
     #if MUTANTS
       if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }
     #else
@@ -175,6 +188,7 @@ extension HubMachine {
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
     behind[connection] = nil
+    questions.forget(connection)
     catchups.removeAll { sessions[$0.catchup.session]?.connection == connection }
     verifications.removeAll { $0.connection == connection }
     for id in sessions.byConnection[connection] ?? [] {

@@ -35,6 +35,13 @@ public struct HubMachine {
   var behind: [ConnectionID: Set<Topic>] = [:]
   /// Catch-ups that have not been told wholly.
   var catchups: [Telling] = []
+  /// Joins that wait for their turn, by session, how many they are, and how many this turn has taken.
+  var waitingJoins: [WaitingJoins] = []
+  var waitingJoinCount = 0
+  var joinsTaken = 0
+  /// Prefixes whose models have not been announced wholly.
+  var announcing: [Announcing] = []
+  var questions = Questions()
   var beatNumber: UInt64 = 0
   var nextBeat: UInt64
   var lastTick: UInt64
@@ -98,7 +105,7 @@ public struct HubMachine {
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
     if isTelling { return lastTick }
-    var deadline = min(nextBeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline)
+    var deadline = min(nextBeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }
     for index in touched {
@@ -134,9 +141,7 @@ public struct HubMachine {
         self.hello(hello, header.session, connection, time, &output)
       case .status:
         try reader.end()
-        output.send(
-          .statusReport(StatusReport(session: header.session, json: FieldValue(json: statusJSON(time: time)))),
-          to: .connection(connection), start: start)
+        askReport(header.session, connection, &output)
       case .verify:
         let wanted = try Verify(from: &reader)
         try reader.end()
@@ -212,7 +217,7 @@ public struct HubMachine {
   }
 
   /// A frame that does not follow the grammar ends the session that sent it; the others hear nothing of it.
-  private mutating func refuse(
+  mutating func refuse(
     _ problem: WireError, session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
   ) {
     sequencer.counters.malformedFrames += 1

@@ -1,17 +1,10 @@
 import ZeroMQ
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Counts the connections of both sockets and cuts off those that are too many.
 ///
 /// A process that has no file descriptors left cannot be helped: libzmq 4.3.4 then aborts it over `ipc`, and over `tcp`
 /// tries to accept for ever. So the hub stays far below that limit, and a flood of connections costs only the flood.
+/// What is accepted faster than it is cut off here, `MessageGuard` closes as it comes.
 struct ConnectionQuota: ~Copyable {
   private var request: SocketEvents
   private var publish: SocketEvents
@@ -29,7 +22,7 @@ struct ConnectionQuota: ~Copyable {
     self.request = ofRequest
     self.publish = ofPublish
     // Half of what is free stays free: a flood is accepted faster than it is cut off.
-    limit = min(wanted, max((ConnectionQuota.fileDescriptors - 64) / 2, 16))
+    limit = min(wanted, max((OpenFiles.limit - 64) / 2, 16))
   }
 
   mutating func add(to poller: inout Poller) { slots = [poller.add(request), poller.add(publish)] }
@@ -51,17 +44,5 @@ struct ConnectionQuota: ~Copyable {
     case .disconnected(let descriptor), .closed(let descriptor): open.remove(descriptor)
     default: break
     }
-  }
-
-  /// How many this process may have open.
-  private static var fileDescriptors: Int {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
-    guard getrlimit(resource, &limit) == 0 else { return 1_024 }
-    return Int(clamping: limit.rlim_cur)
   }
 }

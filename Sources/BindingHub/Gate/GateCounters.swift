@@ -9,6 +9,8 @@ struct GateCounters {
   var behindConnections: UInt64 = 0
   var unpublished: UInt64 = 0
   var refusedConnections: UInt64 = 0
+  /// Connections that were ended in the middle of a message with too many parts, or too long ones.
+  var cutMessages: UInt64 = 0
 
   /// As a JSON object; the names are pinned by a test.
   var json: JSON {
@@ -19,6 +21,7 @@ struct GateCounters {
       .init("behindConnections", .integer(Int64(clamping: behindConnections))),
       .init("unpublished", .integer(Int64(clamping: unpublished))),
       .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
+      .init("cutMessages", .integer(Int64(clamping: cutMessages))),
     ])
   }
 }

@@ -39,12 +39,16 @@ final class HubLoop {
     for address in options.listen where !address.isLoopback && !options.isInsecureAllowed {
       throw .notLoopback(address: address.description)
     }
+    guard options.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
+      throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
+    }
     do throws(ZeroMQError) {
       gate = try ZeroMQGate(limits: options.limits)
     } catch {
       throw .system("cannot make the hub's sockets: \(error)")
     }
     for address in options.listen { try gate.listen(address) }
+    log.report(gate)
     let opened = try HubLoop.open(options, at: gate.addresses.first)
     let store = opened.store
     logFile = opened.logFile
@@ -248,7 +252,7 @@ final class HubLoop {
         }
       }
     }
-    for notice in output.notices { report(notice) }
+    for notice in output.notices { log.report(notice) }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()
     for subscriber in cut { gate.cut(subscriber) }
@@ -262,27 +266,6 @@ final class HubLoop {
     let (gone, roomy) = gate.sendBacklogs()
     for connection in gone { close(connection, time: time) }
     for connection in roomy { machine.hasRoom(connection, into: &output) }
-  }
-
-  private func report(_ notice: HubNotice) {
-    switch notice {
-    case .healed(let peer, let model, let version):
-      log.warning(
-        "a peer had other values at the same version, and has healed itself",
-        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
-    case .ahead(let peer, let model, let version, let here):
-      log.warning(
-        "a peer has commits of an older epoch that are missing here; it was not asked for them",
-        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
-    case .declaredOtherwise(let peer, let model, let differences):
-      log.warning(
-        "a peer declares a model otherwise than its description: \(differences.words)",
-        metadata: ["peer": "\(peer)", "model": "\(model)"])
-    case .differs(let peer, let model, let version):
-      log.error(
-        "a peer has other values at the same version",
-        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
-    }
   }
 
   private func close(_ connection: ConnectionID, time: HubTime) {

@@ -3,7 +3,7 @@ import BindingWire
 /// The gate for connections of this process. Its numbers have the top bit set, so that they never meet those of the
 /// sockets.
 struct InProcessGate {
-  static let firstNumber: UInt64 = 1 << 63
+  static let firstNumber = HubMachine.firstInProcessConnection
 
   private struct Guest {
     let connection: InProcessConnection

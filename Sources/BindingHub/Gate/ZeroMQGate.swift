@@ -8,16 +8,6 @@ import ZeroMQ
 /// thread only, so its properties are marked `@exclusivity(unchecked)`: checks at run time would cost a part of every
 /// message.
 final class ZeroMQGate {
-  /// What became of a frame for a request connection.
-  enum Sending: Equatable {
-    case taken
-    /// It waits until there is room.
-    case kept
-    /// It was news, and this connection is behind with it: it is to be told where things stand once it has room.
-    case leftOut
-    /// The connection is gone, or too far behind.
-    case gone
-  }
   private struct Subscriber {
     let id: SubscriberID
     let fileDescriptor: Int32
@@ -29,23 +19,27 @@ final class ZeroMQGate {
   @exclusivity(unchecked) private var quota: ConnectionQuota
   let router: Socket
   let xpub: Socket
+  let requestGuard: MessageGuard
+  let publishGuard: MessageGuard
+  /// Whether every message that comes is bounded before libzmq has collected it.
+  @exclusivity(unchecked) var isGuarded = true
   @exclusivity(unchecked) var locks: [LockedPlace] = []
   @exclusivity(unchecked) var bound: [Way] = []
   @exclusivity(unchecked) var addresses: [HubAddress] = []
 
   @exclusivity(unchecked) private var routing = RoutingID.random()
   @exclusivity(unchecked) private var message = Message()
-  @exclusivity(unchecked) private var connections: [RoutingID: ConnectionID] = [:]
-  @exclusivity(unchecked) private var routes: [ConnectionID: RoutingID] = [:]
+  @exclusivity(unchecked) var connections: [RoutingID: ConnectionID] = [:]
+  @exclusivity(unchecked) var routes: [ConnectionID: RoutingID] = [:]
   /// Who spoke last.
-  @exclusivity(unchecked) private var latest: (route: RoutingID, id: ConnectionID)?
+  @exclusivity(unchecked) var latest: (route: RoutingID, id: ConnectionID)?
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0
-  @exclusivity(unchecked) private var backlogs: [ConnectionID: Backlog] = [:]
+  @exclusivity(unchecked) var backlogs: [ConnectionID: Backlog] = [:]
   @exclusivity(unchecked) private var subscribers: [Int32: Subscriber] = [:]
   @exclusivity(unchecked) private var descriptors: [SubscriberID: Int32] = [:]
   @exclusivity(unchecked) private var bySessionTopic: [[UInt8]: Int32] = [:]
-  private let limits: Limits
-  @exclusivity(unchecked) private(set) var counters = GateCounters()
+  let limits: Limits
+  @exclusivity(unchecked) var counters = GateCounters()
 
   /// Connections remembered before those without a session are forgotten.
   @exclusivity(unchecked) private var connectionQuota: Int
@@ -53,16 +47,25 @@ final class ZeroMQGate {
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
   static let drainMessages = 4_096
+  /// Subscriptions taken in one drain: each may be what a join waits for.
+  static let drainSubscriptions = 256
   /// Models after which a drain ends: what it decides is stored and told while the processor still has it at hand.
   static let drainModels = 256
   /// Bytes after which a drain ends, so that what it decides fits into one message of a model.
   static let drainBytes = 65_536
+  /// Frames of a message that is still read, to be refused: a message has one.
+  static let maxParts = 16
+  /// Bytes of what somebody sends to the publish port: subscriptions of a few bytes.
+  static let maxSubscriptionBytes = 512
   /// Group messages that wait for one subscriber before it loses some; a gap is cheaper than old news.
   static let publishHighWaterMark = 256
 
   init(limits: Limits) throws(ZeroMQError) {
     self.limits = limits
     connectionQuota = 2 * limits.maxSessions
+    requestGuard = MessageGuard(maximumParts: ZeroMQGate.maxParts, maximumBytes: limits.maxFrameBytes)
+    publishGuard = MessageGuard(maximumParts: ZeroMQGate.maxParts, maximumBytes: ZeroMQGate.maxSubscriptionBytes)
+    // One I/O thread: that is what the guards are made for.
     context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
@@ -78,12 +81,16 @@ final class ZeroMQGate {
       ])
     try xpub.set(
       common + [
-        .maximumMessageSize(bytes: 512), .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
+        .maximumMessageSize(bytes: ZeroMQGate.maxSubscriptionBytes),
+        .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
         .receiveHighWaterMark(messages: 0),
       ])
     // A session has two connections; some more come and go, or ask for the status.
     quota = try ConnectionQuota(request: router, publish: xpub, wanted: 2 * limits.maxSessions + 256)
   }
+
+  /// Connections that are let live.
+  var maxConnections: Int { quota.limit }
 
   func add(to poller: inout Poller) {
     _ = poller.add(router)
@@ -99,7 +106,8 @@ final class ZeroMQGate {
   func drain(_ machine: inout HubMachine, after poller: borrowing Poller, time: HubTime, into output: inout HubOutput) {
     mayHaveMore = false
     quota.look(after: poller)
-    counters.refusedConnections = quota.refused
+    counters.refusedConnections = quota.refused + requestGuard.refusedConnections + publishGuard.refusedConnections
+    counters.cutMessages = requestGuard.cutConnections + publishGuard.cutConnections
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
     let lastModels = machine.touched.count + ZeroMQGate.drainModels
@@ -109,7 +117,10 @@ final class ZeroMQGate {
         bytes += message.byteCount
         if connections.count > connectionQuota { forgetSilent(machine) }
         machine.receive(message.unsafeBytes, on: connection(), time: time, into: &output)
-      case .rejected: counters.rejectedMessages += 1
+      case .rejected(.severalFrames):
+        counters.rejectedMessages += 1
+        machine.refuseFrames(beginningWith: message.unsafeBytes, on: connection(), time: time, into: &output)
+      case .rejected(.routingIDTooLong): counters.rejectedMessages += 1
       case .nothing, nil: return
       }
     }
@@ -140,7 +151,7 @@ final class ZeroMQGate {
   // MARK: Subscribers
 
   private func drainSubscriptions(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
-    for _ in 0..<ZeroMQGate.drainMessages {
+    for _ in 0..<ZeroMQGate.drainSubscriptions {
       guard (try? xpub.receive(into: &message)) == true else { return }
       let bytes = message.unsafeBytes
       guard let verb = bytes.first, verb <= 1, !message.hasMore else {
@@ -223,78 +234,5 @@ final class ZeroMQGate {
 
   func cut(_ subscriber: SubscriberID) {
     if let descriptor = descriptors[subscriber] { cut(descriptor) }
-  }
-
-  // MARK: Sending
-
-  func publish(_ frame: UnsafeRawBufferPointer) {
-    if (try? xpub.send(frame)) != .sent { counters.unpublished += 1 }
-  }
-
-  /// Sends, or keeps for when there is room.
-  func send(_ frame: UnsafeRawBufferPointer, to connection: ConnectionID) -> Sending {
-    guard let route = routes[connection] else { return .gone }
-    if backlogs[connection] == nil {
-      switch try? router.send(frame, to: route) {
-      case .sent: return .taken
-      case .wouldBlock: break
-      case .hostUnreachable, nil: return .gone
-      }
-    }
-    let isNews = HubHeader.isNews(frame)
-    if isNews, backlogs[connection]?.isBehind == true { return .leftOut }
-    let room = isNews ? limits.routedQueueBytes / 2 : limits.routedQueueBytes
-    let waiting = backlogs[connection]?.bytes ?? 0
-    guard waiting == 0 || waiting + frame.count <= room else {
-      guard isNews else {
-        counters.slowConnections += 1
-        return .gone
-      }
-      counters.behindConnections += 1
-      backlogs[connection]?.isBehind = true
-      return .leftOut
-    }
-    backlogs[connection, default: Backlog()].frames.append(Array(frame))
-    backlogs[connection]?.bytes += frame.count
-    return .kept
-  }
-
-  /// Whether frames wait for room, so that the loop looks again soon.
-  var hasBacklog: Bool { !backlogs.isEmpty }
-
-  /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that have room
-  /// again.
-  func sendBacklogs() -> (gone: [ConnectionID], roomy: [ConnectionID]) {
-    var gone: [ConnectionID] = []
-    var roomy: [ConnectionID] = []
-    for (connection, backlog) in backlogs {
-      guard let route = routes[connection] else {
-        backlogs[connection] = nil
-        continue
-      }
-      var sent = 0
-      for frame in backlog.frames {
-        let outcome = (try? router.send(frame, to: route)) ?? .hostUnreachable
-        if outcome == .hostUnreachable { gone.append(connection) }
-        guard outcome == .sent else { break }
-        sent += 1
-      }
-      if sent == backlog.frames.count {
-        backlogs[connection] = nil
-        roomy.append(connection)
-      } else if sent > 0 {
-        let rest = Array(backlog.frames.dropFirst(sent))
-        backlogs[connection] = Backlog(
-          frames: rest, bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
-      }
-    }
-    return (gone, roomy)
-  }
-
-  /// Forgets a connection; what it still sends comes from a new one.
-  func drop(_ connection: ConnectionID) {
-    backlogs[connection] = nil
-    if latest?.id == connection { latest = nil }
-    if let route = routes.removeValue(forKey: connection) { connections[route] = nil }
   }
 }

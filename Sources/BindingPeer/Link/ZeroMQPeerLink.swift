@@ -54,6 +54,7 @@ private final class PeerSocketLoop {
       try socket.set([
         .immediate(true), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
         .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0),
+        .ipv6(address.place.hasPrefix("[")),
       ])
       events = try SocketEvents(of: socket)
       givesUpAt = now + connectMilliseconds
@@ -68,6 +69,7 @@ private final class PeerSocketLoop {
       socket = try Socket(.sub, in: context)
       try socket.set([
         .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .receiveHighWaterMark(messages: 0),
+        .ipv6(endpoint.hasPrefix("tcp://[")),
       ])
       try socket.subscribe(sessionTopic)
       try socket.subscribe(Topics.bytes(Topics.beat))

@@ -1,0 +1,71 @@
+import BindingWire
+
+/// How the hub is, for whoever asks, without a session. A report costs as much as hundreds of proposals, so there is
+/// one at a time a connection, and its text is made ten times a second at most: who asks meanwhile gets the next.
+extension HubMachine {
+  struct Questions {
+    /// In the order in which they came; one a connection.
+    var waiting: [(connection: ConnectionID, session: SessionID)] = []
+    var sessions: [ConnectionID: SessionID] = [:]
+    /// The report that is being sent, to the first of those who wait.
+    var text: FieldValue?
+    var receivers = 0
+    var nextAt: UInt64 = 0
+
+    var deadline: UInt64 { text != nil ? 0 : waiting.isEmpty ? .max : nextAt }
+
+    mutating func forget(_ connection: ConnectionID) {
+      guard sessions.removeValue(forKey: connection) != nil,
+        let place = waiting.firstIndex(where: { $0.connection == connection })
+      else { return }
+      waiting.remove(at: place)
+      if place < receivers { receivers -= 1 }
+    }
+  }
+
+  mutating func askReport(_ session: SessionID, _ connection: ConnectionID, _ output: inout HubOutput) {
+    guard let earlier = questions.sessions[connection] else {
+      questions.sessions[connection] = session
+      questions.waiting.append((connection, session))
+      return
+    }
+    // Asked again before it was answered, it is the same question.
+    guard earlier != session else { return }
+    error(
+      .overLimit, "this connection has asked already; a report is for one session at a time", session, connection,
+      isFatal: false, &output)
+  }
+
+  /// Answers those who asked, if it is time, as many as a turn may.
+  mutating func sendReports(_ time: HubTime, _ output: inout HubOutput) {
+    guard questions.deadline <= time.monotonic else { return }
+    let text = questions.text ?? FieldValue(json: statusJSON(time: time))
+    if questions.text == nil {
+      questions.receivers = questions.waiting.count
+      questions.nextAt = time.monotonic + configuration.reportMilliseconds
+    }
+    let enough = output.byteCount + configuration.limits.chunkBytes
+    var served = 0
+    while served < questions.receivers, output.byteCount < enough {
+      let (connection, session) = questions.waiting[served]
+      output.send(
+        .statusReport(StatusReport(session: session, json: text)), to: .connection(connection), start: start)
+      questions.sessions[connection] = nil
+      served += 1
+    }
+    questions.waiting.removeFirst(served)
+    questions.receivers -= served
+    questions.text = questions.receivers > 0 ? text : nil
+  }
+
+  /// A message had several frames; all but the first are gone.
+  mutating func refuseFrames(
+    beginningWith first: UnsafeRawBufferPointer, on connection: ConnectionID, time: HubTime,
+    into output: inout HubOutput
+  ) {
+    sequencer.counters.framesReceived += 1
+    let problem = WireError(
+      message: "message", place: "frames", problem: "there are several; a message has one frame")
+    refuse(problem, session: PeerHeader.session(ofFrame: first), connection, time, &output)
+  }
+}

@@ -1,0 +1,42 @@
+/// Why a hub does not start.
+public enum HubFailure: Error, Sendable, CustomStringConvertible {
+  /// Another hub listens there.
+  case addressInUse(address: String, process: Int32?)
+  /// Somebody else has one of the two ports of an address: a hub, or another program.
+  case portInUse(address: String, port: Int, byHub: Bool)
+  /// The address lies beyond this machine and nothing protects it.
+  case notLoopback(address: String)
+  /// The socket's directory is not this user's alone, or cannot be made.
+  case directory(path: String, problem: String)
+  case cannotListen(address: String, problem: String)
+  /// So few files may be open that a hub cannot work.
+  case openFiles(allowed: Int, needed: Int)
+  /// The history that was asked for cannot be written.
+  case history(problem: String)
+  /// The store cannot be opened, or does not hold what was written.
+  case store(StoreError)
+  case system(String)
+
+  public var description: String {
+    switch self {
+    case .addressInUse(let address, let process):
+      "Another hub listens at \(address)" + (process.map { " (process \($0))" } ?? "")
+        + ". Stop it, or \(HubFailure.elsewhere)"
+    case .portInUse(let address, let port, let byHub):
+      "\(byHub ? "Another hub" : "Another program") has port \(port)"
+        + (address.hasSuffix(":\(port)") ? "" : ", at which a hub at \(address) publishes") + ". Stop it, or "
+        + HubFailure.elsewhere
+    case .notLoopback(let address):
+      "\(address) can be reached from other machines and there are no keys yet. Listen on 127.0.0.1, "
+        + "or accept that everyone who reaches the port may read and write:  --insecure"
+    case .directory(let path, let problem): "The directory \(path) cannot hold the hub's socket: \(problem)"
+    case .cannotListen(let address, let problem): "Cannot listen at \(address): \(problem)"
+    case .openFiles(let allowed, let needed):
+      "This process may open \(allowed) files, and a hub needs \(needed). Raise the limit first:  ulimit -n 1024"
+    case .history(let problem), .system(let problem): problem
+    case .store(let error): error.description
+    }
+  }
+
+  private static let elsewhere = "listen elsewhere:  bindhub serve --listen ADDRESS"
+}

@@ -1,0 +1,282 @@
+/* For accept4 and RTLD_NEXT. */
+#define _GNU_SOURCE 1
+
+#include "czmq_guard.h"
+
+#include <stdatomic.h>
+
+enum { guard_count = 1024, listener_count = 1024, kept_descriptors = 32 };
+
+struct guard {
+  _Atomic int is_used;
+  uint32_t max_parts;
+  uint64_t max_bytes;
+  _Atomic uint64_t cut;
+  _Atomic uint64_t refused;
+};
+
+/* Never freed, so that an I/O thread that still ends may count in one whose hub is gone. */
+static struct guard guards[guard_count];
+
+/* Listening descriptors that belong to a guard: descriptor + 1 and guard, 0 where there is none. */
+static _Atomic uint64_t listeners[listener_count];
+
+static _Thread_local int beginning = -1;
+static _Thread_local int begun_listeners;
+
+static uint64_t entry_of(int fd, int guard) { return (uint64_t)(uint32_t)(fd + 1) << 32 | (uint32_t)guard; }
+
+int czmq_guard_open(uint32_t max_parts, uint64_t max_bytes) {
+  for (int guard = 0; guard < guard_count; guard++) {
+    int is_used = 0;
+    if (!atomic_compare_exchange_strong(&guards[guard].is_used, &is_used, 1)) continue;
+    guards[guard].max_parts = max_parts;
+    guards[guard].max_bytes = max_bytes;
+    atomic_store(&guards[guard].cut, 0);
+    atomic_store(&guards[guard].refused, 0);
+    return guard;
+  }
+  return -1;
+}
+
+void czmq_guard_close(int guard) {
+  for (int place = 0; place < listener_count; place++) {
+    uint64_t entry = atomic_load(&listeners[place]);
+    if (entry != 0 && (int)(uint32_t)entry == guard) atomic_compare_exchange_strong(&listeners[place], &entry, 0);
+  }
+  atomic_store(&guards[guard].is_used, 0);
+}
+
+void czmq_guard_begin(int guard) {
+  beginning = guard;
+  begun_listeners = 0;
+}
+
+int czmq_guard_end(void) {
+  beginning = -1;
+  return begun_listeners;
+}
+
+uint64_t czmq_guard_cut(int guard) { return atomic_load_explicit(&guards[guard].cut, memory_order_relaxed); }
+
+uint64_t czmq_guard_refused(int guard) { return atomic_load_explicit(&guards[guard].refused, memory_order_relaxed); }
+
+#if defined(__linux__) && !defined(__ANDROID__)
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifndef __SOCKADDR_ARG
+#define __SOCKADDR_ARG struct sockaddr *restrict
+#endif
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* One accepted connection, as far as its bytes were read. */
+struct connection {
+  int guard; /* + 1; 0: nothing is known of this descriptor. */
+  uint8_t is_cut;
+  uint8_t greeting;
+  uint8_t head_length;
+  uint8_t head[9];
+  uint32_t parts;          /* Of the message that has begun. */
+  uint64_t message_bytes;  /* The sizes of these parts. */
+  uint64_t body_left;      /* Of the frame that has begun. */
+};
+
+enum { greeting_length = 64, flag_more = 1, flag_large = 2, flag_command = 4 };
+
+/* By descriptor. Only an I/O thread that has accepted a guarded connection has such a table, and it is the only one
+   that reads from its connections: so there is no lock, and another thread pays for one load. */
+static _Thread_local struct connection *connections;
+static _Thread_local size_t connection_count;
+
+static pthread_key_t table_key;
+static pthread_once_t table_key_once = PTHREAD_ONCE_INIT;
+static void make_table_key(void) { pthread_key_create(&table_key, free); }
+
+static struct connection *connection_of(int fd) {
+  if (fd < 0 || (size_t)fd >= connection_count || connections[fd].guard == 0) return NULL;
+  return &connections[fd];
+}
+
+/* Begins to follow a fresh connection; whatever had its number before is forgotten. 0: there is no memory. */
+static int follow(int fd, int guard) {
+  if ((size_t)fd >= connection_count) {
+    size_t count = (size_t)fd + 256;
+    struct connection *table = realloc(connections, count * sizeof *table);
+    if (table == NULL) return 0;
+    memset(table + connection_count, 0, (count - connection_count) * sizeof *table);
+    connections = table;
+    connection_count = count;
+    pthread_once(&table_key_once, make_table_key);
+    pthread_setspecific(table_key, table);
+  }
+  memset(&connections[fd], 0, sizeof connections[fd]);
+  connections[fd].guard = guard + 1;
+  return 1;
+}
+
+static uint64_t size_in(const uint8_t *head) {
+  if (!(head[0] & flag_large)) return head[1];
+  uint64_t size = 0;
+  for (int place = 1; place < 9; place++) size = size << 8 | head[place];
+  return size;
+}
+
+/* A frame begins: whether the message that it belongs to stays within the bounds. */
+static int is_bounded(struct connection *connection, uint8_t flags, uint64_t size) {
+  const struct guard *guard = &guards[connection->guard - 1];
+  if (size > guard->max_bytes) return 0;
+  if ((flags & (flag_command | flag_more)) == flag_command) return 1; /* A heartbeat may come between two parts. */
+  if (size > guard->max_bytes - connection->message_bytes) return 0;
+  connection->message_bytes += size;
+  connection->parts += 1;
+  if (connection->parts > guard->max_parts) return 0;
+  if (!(flags & flag_more)) {
+    connection->parts = 0;
+    connection->message_bytes = 0;
+  }
+  return 1;
+}
+
+/* The greeting says ZMTP 3: earlier ones frame their messages otherwise. */
+static int is_greeting(int place, uint8_t byte) {
+  switch (place) {
+  case 0: return byte == 0xFF;
+  case 9: return byte & 1;
+  case 10: return byte >= 3;
+  default: return 1;
+  }
+}
+
+/* Walks over what was read; 0: past a bound. */
+static int walk(struct connection *connection, const uint8_t *bytes, size_t count) {
+  while (count > 0) {
+    if (connection->body_left > 0) {
+      size_t part = connection->body_left < count ? (size_t)connection->body_left : count;
+      connection->body_left -= part;
+      bytes += part;
+      count -= part;
+      continue;
+    }
+    uint8_t byte = *bytes++;
+    count--;
+    if (connection->greeting < greeting_length) {
+      if (!is_greeting(connection->greeting, byte)) return 0;
+      connection->greeting++;
+      continue;
+    }
+    connection->head[connection->head_length++] = byte;
+    if (connection->head_length < (connection->head[0] & flag_large ? 9 : 2)) continue;
+    connection->head_length = 0;
+    connection->body_left = size_in(connection->head);
+    if (!is_bounded(connection, connection->head[0], connection->body_left)) return 0;
+  }
+  return 1;
+}
+
+/* libzmq reads here. What it may not see is the end of the connection for it. */
+EXPORTED ssize_t recv(int fd, void *buffer, size_t size, int flags) {
+  ssize_t count = recvfrom(fd, buffer, size, flags, NULL, NULL);
+  if (connections == NULL || count <= 0 || flags & MSG_PEEK) return count;
+  struct connection *connection = connection_of(fd);
+  if (connection == NULL || (!connection->is_cut && walk(connection, buffer, (size_t)count))) return count;
+  if (!connection->is_cut) atomic_fetch_add_explicit(&guards[connection->guard - 1].cut, 1, memory_order_relaxed);
+  connection->is_cut = 1;
+  errno = ECONNRESET;
+  return -1;
+}
+
+/* The function of this name that the program would have without this file. */
+static void *next(_Atomic(void *) *known, const char *name) {
+  void *found = atomic_load_explicit(known, memory_order_acquire);
+  if (found != NULL) return found;
+  found = dlsym(RTLD_NEXT, name);
+  atomic_store_explicit(known, found, memory_order_release);
+  return found;
+}
+
+EXPORTED int listen(int fd, int backlog) {
+  for (int place = 0; place < listener_count; place++) {
+    uint64_t entry = atomic_load_explicit(&listeners[place], memory_order_relaxed);
+    /* The number was another listener's, which is closed. */
+    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) atomic_compare_exchange_strong(&listeners[place], &entry, 0);
+  }
+  if (beginning >= 0 && fd >= 0) {
+    for (int place = 0; place < listener_count; place++) {
+      uint64_t none = 0;
+      if (!atomic_compare_exchange_strong(&listeners[place], &none, entry_of(fd, beginning))) continue;
+      begun_listeners++;
+      break;
+    }
+  }
+  static _Atomic(void *) known;
+  int (*listen)(int, int) = (int (*)(int, int))next(&known, "listen");
+  return listen != NULL ? listen(fd, backlog) : (int)syscall(SYS_listen, fd, backlog);
+}
+
+/* The guard of a listening descriptor, or -1. */
+static int guard_of_listener(int fd) {
+  for (int place = 0; place < listener_count; place++) {
+    uint64_t entry = atomic_load_explicit(&listeners[place], memory_order_acquire);
+    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) return (int)(uint32_t)entry;
+  }
+  return -1;
+}
+
+/* The system gives the lowest number that is free: near its limit nearly all are in use, and without any libzmq ends
+   the process (over ipc) or tries for ever (over tcp). */
+static int is_near_limit(int fd) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 2 * kept_descriptors &&
+         (rlim_t)fd >= limit.rlim_cur - kept_descriptors;
+}
+
+/* What becomes of a descriptor that a listener has accepted. */
+static int accepted(int listener, int fd) {
+  int guard = guard_of_listener(listener);
+  if (guard < 0) return fd;
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE) {
+      /* Others in this process have taken all. It goes on when they give some back. */
+      usleep(1000);
+      errno = ECONNABORTED;
+    }
+    return fd;
+  }
+  if (!is_near_limit(fd) && follow(fd, guard)) return fd;
+  atomic_fetch_add_explicit(&guards[guard].refused, 1, memory_order_relaxed);
+  close(fd);
+  errno = ECONNABORTED;
+  return -1;
+}
+
+EXPORTED int accept(int fd, __SOCKADDR_ARG address, socklen_t *restrict length) {
+  static _Atomic(void *) known;
+  int (*accept)(int, struct sockaddr *, socklen_t *) =
+      (int (*)(int, struct sockaddr *, socklen_t *))next(&known, "accept");
+  struct sockaddr *plain = *(struct sockaddr **)&address;
+  if (accept != NULL) return accepted(fd, accept(fd, plain, length));
+  return accepted(fd, (int)syscall(SYS_accept4, fd, plain, length, 0));
+}
+
+EXPORTED int accept4(int fd, __SOCKADDR_ARG address, socklen_t *restrict length, int flags) {
+  static _Atomic(void *) known;
+  int (*accept4)(int, struct sockaddr *, socklen_t *, int) =
+      (int (*)(int, struct sockaddr *, socklen_t *, int))next(&known, "accept4");
+  struct sockaddr *plain = *(struct sockaddr **)&address;
+  if (accept4 != NULL) return accepted(fd, accept4(fd, plain, length, flags));
+  return accepted(fd, (int)syscall(SYS_accept4, fd, plain, length, flags));
+}
+
+#endif

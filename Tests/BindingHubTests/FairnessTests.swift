@@ -1,0 +1,175 @@
+import BindingHub
+import BindingWire
+import Testing
+
+/// What one connection may cost the others (G9).
+@Suite("Fairness between connections")
+struct FairnessTests {
+  private var bench = HubBench()
+
+  /// Somebody else on this peer's request connection.
+  private func neighbour(_ number: UInt64, of peer: Speaker) -> Speaker {
+    var other = Speaker(number, "n\(number)")
+    other.connection = peer.connection
+    return other
+  }
+
+  private func reports(_ heard: Heard, _ peer: Speaker) -> [StatusReport] {
+    heard.messages(to: peer).compactMap { if case .statusReport(let report) = $0 { report } else { nil } }
+  }
+
+  // MARK: Reports
+
+  @Test("questions of one session for a report, however many, get one report")
+  mutating func oneReport() {
+    let heard = bench.deliver(Array(repeating: Speaker.ann.frame(.status), count: 4_000), on: Speaker.ann.connection)
+    #expect(reports(heard, .ann).map(\.session) == [Speaker.ann.session])
+    #expect(heard.errors(.ann).isEmpty)
+  }
+
+  @Test("a question that comes within 100 ms of a report is answered by the next, with what is so by then")
+  mutating func nextReport() throws {
+    bench.say(.ann, .status)
+    #expect(reports(bench.say(.ben, .status), .ben).isEmpty)
+    #expect(reports(bench.wait(99), .ben).isEmpty)
+    bench.hello(.cat)
+    let report = try #require(reports(bench.wait(1), .ben).first)
+    #expect(try report.json.json["sessions"]?.elements?.count == 1)
+  }
+
+  @Test("everyone who asked is in the same report, each with its own session")
+  mutating func sharedReport() {
+    let heard = bench.together([(.ann, .status), (.ben, .status)])
+    #expect(reports(heard, .ann).map(\.session) == [Speaker.ann.session])
+    #expect(reports(heard, .ben).map(\.session) == [Speaker.ben.session])
+  }
+
+  @Test("a second session of a connection that asks before the report is there is told to ask later, and lives on")
+  mutating func secondQuestion() {
+    let other = neighbour(31, of: .ann)
+    bench.hello(.ann)
+    bench.hello(other)
+    let heard = bench.together([(.ann, .status), (other, .status)])
+    let errors = heard.errors(.ann)
+    #expect(errors.map(\.session) == [other.session])
+    #expect(errors.map(\.code) == [.overLimit] && errors.map(\.isFatal) == [false])
+    #expect(bench.join(other, Join(request: 1, model: "lamp")).joined(.ann).count == 1)
+  }
+
+  @Test("a connection that asked and has gone is not answered, and keeps nobody else from it")
+  mutating func askerGone() {
+    bench.say(.ann, .status)
+    bench.together([(.ann, .status), (.ben, .status)])
+    bench.close(Speaker.ann.connection)
+    let heard = bench.wait(100)
+    #expect(reports(heard, .ann).isEmpty)
+    #expect(reports(heard, .ben).count == 1)
+  }
+
+  // MARK: Sessions
+
+  @Test("one connection has 16 sessions; the next hello is told the limit's name, and another connection is welcomed")
+  mutating func sessionsOfOneConnection() {
+    for number in 0..<16 {
+      let peer = neighbour(100 + UInt64(number), of: .ann)
+      let heard = bench.say(peer, .hello(Hello(identity: peer.identity)))
+      #expect(heard.errors(peer).isEmpty, "\(number)")
+    }
+    let late = neighbour(116, of: .ann)
+    let errors = bench.say(late, .hello(Hello(identity: late.identity))).errors(late)
+    #expect(errors.map(\.code) == [.tooManySessions])
+    #expect(errors.first?.text.contains("maxConnectionSessions is 16") == true, "\(errors)")
+    #expect(bench.counters.sessionsRefused == 1)
+    #expect(bench.hello(.ben).welcome(.ben) != nil)
+    #expect(bench.counters.expiredLeases == 0)
+  }
+
+  @Test("a connection of the hub's own process has a limit of its own")
+  mutating func sessionsInProcess() {
+    bench = HubBench { $0.maxInProcessSessions = 20 }
+    var last: [HubError] = []
+    for number in 0..<21 {
+      var peer = Speaker(100 + UInt64(number), "page")
+      peer.connection = 1 << 63 | 5
+      #expect(last.isEmpty)
+      last = bench.say(peer, .hello(Hello(identity: peer.identity))).errors(peer)
+    }
+    #expect(last.map(\.code) == [.tooManySessions])
+    #expect(last.first?.text.contains("maxInProcessSessions is 20") == true, "\(last)")
+  }
+
+  // MARK: Joins
+
+  private func joins(_ count: Int) -> PeerMessage {
+    .join((0..<count).map { Join(request: UInt32($0), model: "m/\($0)") })
+  }
+
+  private func assigned(_ heard: Heard, _ peer: Speaker) -> [String] {
+    heard.messages(to: peer).compactMap { if case .topic(let topic) = $0 { topic.model } else { nil } }
+  }
+
+  @Test("a thousand joins in one message are taken in shares, in their order, and others are served between them")
+  mutating func joinsInShares() {
+    bench.live(.ben)
+    bench.hello(.ann)
+    bench.tellsAll = false
+    var told = assigned(bench.say(.ann, joins(1_000)), .ann)
+    #expect(!told.isEmpty && told.count <= 256)
+    #expect(bench.machine.isTelling)
+    #expect(bench.write(.ben, 1, .set("on", "true")) == .committed(1))
+    #expect(told.count < 1_000)
+    while bench.machine.isTelling { told += assigned(bench.wait(0), .ann) }
+    // What the write's own turn took was heard by nobody here.
+    #expect(told == told.sorted { Int($0.dropFirst(2)) ?? 0 < Int($1.dropFirst(2)) ?? 0 })
+    #expect(told.last == "m/999" && told.count >= 1_000 - 256)
+  }
+
+  @Test("a later join of a session does not overtake those that wait; that of another session does")
+  mutating func joinsInTurn() {
+    bench.hello(.ann)
+    bench.hello(.ben)
+    bench.tellsAll = false
+    bench.say(.ann, joins(1_000))
+    bench.say(.ann, .join([Join(request: 5_000, model: "last")]))
+    #expect(assigned(bench.say(.ben, .join([Join(request: 1, model: "quick")])), .ben) == ["quick"])
+    var told: [String] = []
+    while bench.machine.isTelling { told += assigned(bench.wait(0), .ann) }
+    #expect(told.last == "last")
+  }
+
+  @Test("joins of a session that has ended are forgotten")
+  mutating func endedJoins() {
+    bench.hello(.ann)
+    bench.tellsAll = false
+    bench.say(.ann, joins(1_000))
+    #expect(bench.machine.isTelling)
+    #expect(assigned(bench.say(.ann, .leave(Leave())), .ann).count <= 256)
+    #expect(!bench.machine.isTelling)
+  }
+
+  @Test("the models below a prefix are announced in shares, each once, and the last message says that it is the last")
+  mutating func announcedInShares() {
+    bench.hello(.ann)
+    bench.say(.ann, joins(999))
+    for place in 0..<999 {
+      bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(place))
+    }
+    bench.hello(.ben)
+    bench.tellsAll = false
+    var turns = [bench.say(.ben, .join([Join(request: 9, prefix: "m/")]))]
+    while bench.machine.isTelling { turns.append(bench.wait(0)) }
+    let announces = turns.flatMap { $0.announces(.ben) }
+    #expect(turns.count > 1)
+    #expect(Set(announces.flatMap { $0.models.map(\.model) }).count == 999)
+    #expect(announces.map(\.models.count).reduce(0, +) == 999)
+    #expect(announces.map(\.isComplete) == Array(repeating: false, count: announces.count - 1) + [true])
+  }
+}
+
+extension HubBench {
+  fileprivate mutating func write(
+    _ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation..., topic: Topic
+  ) {
+    say(peer, .propose([.of(number, operations, topic: topic)]))
+  }
+}

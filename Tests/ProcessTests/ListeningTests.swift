@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+/// Where a hub may listen, what it says when it may not, and what it leaves behind.
+@Suite("Where a hub listens", .serialized)
+struct ListeningTests {
+  private let bench: Bench
+
+  init() throws { bench = try Bench() }
+
+  /// A hub that must not start: its code and what it said.
+  private func refused(_ arguments: String...) throws -> (code: Int32?, text: String) {
+    let hub = try RunningProcess(
+      Bench.program("bindhub"), ["serve", "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
+    let code = hub.end()
+    return (code, hub.output.joined(separator: "\n"))
+  }
+
+  private func files() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter { $0.contains(".sock") }
+  }
+
+  /// Two neighbouring ports of which a program that is no hub has one.
+  private func takenPort() throws -> (program: RunningProcess, port: Int) {
+    let script = """
+      import socket, time
+      s = socket.socket()
+      s.bind(("127.0.0.1", 0))
+      s.listen()
+      print("port", s.getsockname()[1], flush=True)
+      time.sleep(120)
+      """
+    let program = try RunningProcess("/usr/bin/env", ["python3", "-c", script])
+    let line = try #require(program.line { $0.hasPrefix("port ") })
+    return (program, try #require(Int(line.dropFirst(5))))
+  }
+
+  @Test("after a clean end no socket file is left, and none after a refused start")
+  func noLeftovers() throws {
+    let first = try bench.startHub()
+    #expect(try files().contains("hub.sock.pub"))
+    let other = bench.folder.appendingPathComponent("other.sock").path
+    let (code, text) = try refused("--listen", "ipc://\(other)", "--listen", bench.hub)
+    #expect(code == 73, "\(text)")
+    #expect(try files().filter { $0.hasPrefix("other") } == [])
+    first.send(SIGTERM)
+    #expect(first.end() == 0)
+    #expect(Set(try files()).isDisjoint(with: ["hub.sock", "hub.sock.pub", "hub.sock.lock"]))
+  }
+
+  @Test("another program at the port is not called a hub, and a hub is")
+  func whoHasThePort() throws {
+    let (program, port) = try takenPort()
+    let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port)")
+    #expect(code == 73 && text.contains("Another program has port \(port)."), "\(text)")
+    let hub = try bench.startHub(["--listen", "tcp://127.0.0.1:0"])
+    let line = try #require(hub.line { $0.hasPrefix("listening tcp") })
+    let taken = try refused("--listen", String(line.dropFirst("listening ".count)))
+    #expect(taken.code == 73 && taken.text.contains("Another hub listens at"), "\(taken.text)")
+    withExtendedLifetime((program, hub)) {}
+  }
+
+  @Test("a taken port for publishing is named as what it is")
+  func publishPort() throws {
+    let (program, port) = try takenPort()
+    let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port - 1)")
+    #expect(code == 73, "\(text)")
+    #expect(
+      text.contains("has port \(port), at which a hub at tcp://127.0.0.1:\(port - 1) publishes")
+        || text.contains("has port \(port - 1)."), "\(text)")
+    withExtendedLifetime(program) {}
+  }
+
+  @Test(
+    "an address that cannot be is refused with what is wrong with it",
+    arguments: [
+      ("tcp://127.0.0.1:65535", "none after 65535"), ("tcp://no-such-host:7877", "no such address"),
+      ("ipc:///tmp/" + String(repeating: "x", count: 100) + "/hub.sock", "at most 107 bytes"),
+    ])
+  func badAddress(address: String, words: String) throws {
+    let (code, text) = try refused("--insecure", "--listen", address)
+    #expect(code == 73)
+    #expect(text.contains(words) && !text.contains("EAGAIN"), "\(text)")
+  }
+
+  @Test("a missing directory that was named is not made, and the command that makes it is said")
+  func missingDirectory() throws {
+    let missing = bench.folder.appendingPathComponent("missing").path
+    let (code, text) = try refused("--listen", "ipc://\(missing)/hub.sock")
+    #expect(code == 73 && text.contains("mkdir -p -m 700 \(missing)"), "\(text)")
+    #expect(!FileManager.default.fileExists(atPath: missing))
+  }
+
+  @Test("a hub that may open too few files does not start, and says how to allow more")
+  func tooFewFiles() throws {
+    let store = bench.folder.path + "/s.db"
+    let hub = try RunningProcess(
+      "/bin/sh", ["-c", "ulimit -n 24; exec \(Bench.program("bindhub")) serve --listen \(bench.hub) --store \(store)"])
+    #expect(hub.end() == 78)
+    #expect(hub.line { $0.contains("ulimit -n") } != nil, "\(hub.output)")
+  }
+
+  @Test("a flood of connections at a hub that may open few files costs only the flood", arguments: [64, 256])
+  func flood(files: Int) throws {
+    let command = "ulimit -n \(files); exec \(Bench.program("bindhub")) serve --listen \(bench.hub) --exit-with-stdin"
+    let hub = try RunningProcess("/bin/sh", ["-c", command + " --store memory"])
+    try #require(hub.line { $0.hasPrefix("listening") } != nil, "\(hub.output)")
+    for _ in 0..<3 {
+      let crowd = SilentConnections(to: bench.folder.appendingPathComponent("hub.sock").path, count: 1_000)
+      withExtendedLifetime(crowd) {}
+    }
+    try bench.wait("refusedConnections", of: "gate", atLeast: 1)
+    #expect(try bench.run("set", "lamp.level=1", "--timeout", "20s").code == 0)
+    hub.send(SIGTERM)
+    #expect(hub.end() == 0)
+    #expect((files < 256) == hub.output.contains { $0.contains("few files may be open") }, "\(hub.output)")
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+/// A connection to one of a hub's ports that sends ZMTP frames as nobody who uses libzmq could.
+final class RawZMTP {
+  private let socket: Int32
+
+  /// - Parameter endpoint: `ipc://PATH` or `tcp://127.0.0.1:PORT`.
+  init(_ endpoint: String, kind: String) throws {
+    let connected: Int32? =
+      if endpoint.hasPrefix("ipc://") {
+        Relay.connected(to: String(endpoint.dropFirst(6)))
+      } else {
+        RawZMTP.connected(port: try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) }))
+      }
+    socket = try #require(connected)
+    let start: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 1] + Array("NULL".utf8)
+    let name = Array("Socket-Type".utf8)
+    let value = Array(kind.utf8)
+    let ready = [5] + Array("READY".utf8) + [UInt8(name.count)] + name + [0, 0, 0, UInt8(value.count)] + value
+    try #require(send(start + [UInt8](repeating: 0, count: 64 - start.count) + [4, UInt8(ready.count)] + ready))
+    // What comes before its own greeting has left is an error to libzmq.
+    try #require(receive(64).count == 64)
+    let head = receive(2)
+    try #require(head.first == 4)
+    _ = receive(Int(head[1]))
+  }
+
+  deinit { close(socket) }
+
+  private func receive(_ count: Int) -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: count)
+    let received = recv(socket, &buffer, count, Int32(MSG_WAITALL))
+    return Array(buffer.prefix(max(received, 0)))
+  }
+
+  /// Whether the other side still took it.
+  func send(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  static func part(_ size: Int) -> [UInt8] {
+    guard size > 255 else { return [1, UInt8(size)] + [UInt8](repeating: 7, count: size) }
+    let length = (0..<8).map { UInt8(truncatingIfNeeded: size >> (56 - 8 * $0)) }
+    return [3] + length + [UInt8](repeating: 7, count: size)
+  }
+
+  static func whole(_ frame: [UInt8]) -> [UInt8] { [0, UInt8(frame.count)] + frame }
+
+  private static func connected(port: UInt16) -> Int32? {
+    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if code == 0 { return socket }
+    close(socket)
+    return nil
+  }
+}
