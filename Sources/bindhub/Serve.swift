@@ -4,7 +4,6 @@ import BindingStore
 import BindingTerminal
 import BindingWeb
 import BindingWire
-import Dispatch
 import Foundation
 import Logging
 
@@ -75,6 +74,7 @@ struct Serve: ParsableCommand {
   }
 
   func run() throws {
+    let signals = StopSignals()
     var options = HubOptions()
     options.name = name
     options.beatMilliseconds = beatMilliseconds
@@ -94,18 +94,21 @@ struct Serve: ParsableCommand {
     let web = webChoice.options(isInsecureAllowed: insecure)
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
+    let ending = Ending()
+    signals.forward(to: ending, log)
     do throws(HubFailure) {
       Serve.allowManyConnections()
       let hub = try Hub(options: options, log: log)
       try hub.start()
       let gateway = Serve.serve(hub, web, log)
-      stopWhenAsked(hub, gateway)
       announce(hub, gateway)
-      do throws(StoreError) {
-        try hub.wait()
-      } catch {
-        fail("The store cannot go on: \(error)", error.exitCode)
-      }
+      ending.follow(hub)
+      if exitsWithStandardInput { ending.followStandardInput() }
+      let reason = ending.wait()
+      gateway?.stop()
+      hub.stop()
+      if let text = reason.text { fail(text, reason.code) }
+      Foundation.exit(reason.code)
     } catch {
       let isFromEnvironment = listen.isEmpty && options.listen.first != .userDefault
       let source = isFromEnvironment ? "\nThe address is that of BINDPEER_HUB. Another:  bindhub serve --listen …" : ""
@@ -145,38 +148,18 @@ struct Serve: ParsableCommand {
     return gateway
   }
 
-  /// One line per address on standard output: a script that asked for any free port reads there which it got.
+  /// One line per address on standard output: a script that asked for any free port reads there which it got. Who looks
+  /// at a terminal has read it in the log.
   private func announce(_ hub: Hub, _ gateway: WebGateway?) {
-    let lines = hub.addresses.map { "listening \($0)\n" } + (gateway.map { ["web \($0.url)\n"] } ?? [])
+    let isLogged =
+      ["trace", "debug", "info"].contains(level) && isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+    let listening = isLogged ? [] : hub.addresses.map { "listening \($0)\n" }
+    let lines = listening + (gateway.map { ["web \($0.url)\n"] } ?? [])
     // A hub that cannot say where it listens serves those who know.
     if let code = StandardStreams.write(Array(lines.joined().utf8), to: STDOUT_FILENO) {
       StandardStreams.complain("Where this hub listens cannot be printed: \(StandardStreams.words(code)).")
     }
   }
-
-  private func stopWhenAsked(_ hub: Hub, _ gateway: WebGateway?) {
-    for signal in [SIGTERM, SIGINT] {
-      Foundation.signal(signal, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
-      source.setEventHandler {
-        gateway?.stop()
-        hub.stop()
-        Foundation.exit(signal == SIGINT ? 130 : 0)
-      }
-      source.resume()
-      Serve.sources.withLock { $0.append(source) }
-    }
-    guard exitsWithStandardInput else { return }
-    Thread.detachNewThread {
-      while !FileHandle.standardInput.availableData.isEmpty {}
-      gateway?.stop()
-      hub.stop()
-      Foundation.exit(0)
-    }
-  }
-
-  /// Signal sources act for as long as somebody holds them.
-  private static let sources = Held<[any DispatchSourceSignal]>([])
 }
 
 /// A value that several threads may change.
