@@ -31,14 +31,16 @@ def milliseconds(begin: float, end: float) -> str:
     return f"{(end - begin) * 1000:.1f} ms"
 
 
-def pace(watch: Actor, first: int, count: int) -> float:
-    """The median time between readings that a watcher sees from line `first` on, of `count`, in seconds."""
+def pace(stage: Stage, watch: Actor, first: int, count: int) -> float:
+    """The median time between readings that a watcher sees from line `first` on, of `count`, in seconds; each is shown
+    as it comes."""
     commits: list[Line] = []
     place = first
     while len(commits) <= count:
         line = watch.expect("another reading", lambda line: "uptime" in line.changes, place)
         place = watch.lines.index(line) + 1
         commits.append(line)
+        stage.tell("watch", line.text, line.at)
     return statistics.median(later.at - earlier.at for earlier, later in zip(commits, commits[1:]))
 
 
@@ -57,9 +59,7 @@ def share_this_machine(stage: Stage) -> Actor:
     first = watch.expect("vitals", lambda line: "uptime" in line.changes)
     stage.tell("watch", first.text, first.at)
     model = first.json["model"]
-    before = pace(watch, 1, 5)
-    for line in watch.lines[-SHOWN_LINES:]:
-        stage.tell("watch", line.text, line.at)
+    before = pace(stage, watch, 1, 5)
     stage.tell("demo", f"a reading every {before:.2f} s")
 
     stage.begin("another process writes the interval, and the first one follows")
@@ -67,7 +67,7 @@ def share_this_machine(stage: Stage) -> Actor:
     seen = watch.expect("the new interval", has("interval", 0.2))
     stage.tell("watch", seen.text, seen.at)
     stage.tell("demo", f"seen {milliseconds(begin, seen.at)} after the shell was started, its joining the hub included")
-    after = pace(watch, watch.lines.index(seen) + 1, 8)
+    after = pace(stage, watch, watch.lines.index(seen) + 1, 8)
     stage.tell("demo", f"a reading every {after:.2f} s now, every {before:.2f} s before")
     if not 0.1 <= after <= before / 2:
         raise Failed(f"the pace did not follow the interval: {before:.3f} s before, {after:.3f} s after")
