@@ -7,7 +7,7 @@ extension PeerRuntime {
     switch notice {
     case .hubError(let code, let fatal, let text):
       log.log(
-        level: code == .closing ? .info : fatal ? .error : .warning,
+        level: PeerRuntime.level(of: code, isFatal: fatal),
         "the hub answered \(code): \(PrintedText.escaped(text))")
     case .otherLog(let old, let new):
       log.error(
@@ -19,6 +19,14 @@ extension PeerRuntime {
       log.notice("the hub answers\(state.withLock { $0.hubInUse }.map { " at \($0)" } ?? "")")
     case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
     default: log.debug("\(notice)")
+    }
+  }
+
+  /// How much a hub's refusal matters to people: what a new hello mends by itself is no fault of anybody's.
+  static func level(of code: ErrorCode, isFatal: Bool) -> Logger.Level {
+    switch code {
+    case .closing, .staleStart, .unknownSession: .info
+    default: isFatal ? .error : .warning
     }
   }
 

@@ -19,7 +19,7 @@ struct BindHubCommand: ParsableCommand {
         73 the address or the store is taken or cannot be made
 
       --hub, --store, --listen, --timeout and --json may also stand before the verb.
-      Completions for the shell: bindhub --generate-completion-script bash (zsh, fish).
+      For the shell: bindhub --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
@@ -36,6 +36,10 @@ struct BindHubCommand: ParsableCommand {
     ])
 
   static func main() {
+    if let word = CommandWords.unreadable {
+      // Read as text it would name another file.
+      fail("Argument \(word.number) is no UTF-8 text: \(word.text)", 64)
+    }
     let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
     if let complaint = words.complaint(arguments, of: BindHubCommand.self) { fail(complaint, 64) }
     do {

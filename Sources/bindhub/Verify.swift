@@ -10,9 +10,9 @@ struct VerifyReplicas: ParsableCommand {
     commandName: "verify",
     abstract: "Prove that every peer holds what the hub holds: one line a model.",
     discussion: """
-      Every peer that has joined a model is asked for the digest of its values, and held against what the hub had at
-      that same version; peers may go on writing. Exit codes: 0 all equal, 1 a difference (or no such model), 75 a peer
-      did not answer in time, 69 no hub, 76 the hub is too old to be asked.
+      Every peer that has joined a model is asked for the digest of its values, and held against what the hub had at \
+      that same version; peers may go on writing. Exit codes: 0 all equal, 1 a difference (or no such model), 75 a \
+      peer did not answer in time, 69 no hub, 76 the hub is too old to be asked.
       """)
 
   @Argument(help: "Models, or prefixes that end in '/'; without any: all models.")

@@ -39,7 +39,7 @@ struct BindPeer: AsyncParsableCommand {
         130 interrupted
 
       --hub, --timeout, --name, --outbox and --json may also stand before the verb.
-      Completions for the shell: bindpeer --generate-completion-script bash (zsh, fish).
+      For the shell: bindpeer --generate-completion-script bash (or zsh, fish).
       """,
     version: "bindpeer 0.1.0, protocol 0",
     subcommands: [

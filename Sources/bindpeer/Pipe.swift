@@ -8,9 +8,9 @@ struct Pipe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write each line of standard input, a JSON object of fields, as one commit; print each change as one.",
     discussion: """
-      Values are sent as they stand in the line; null deletes a field. --timeout is how long to wait at the end of the
-      input for the outcomes. It ends with 0 only if every line took effect or gave way to a later one; otherwise it
-      names the lines: 65 one is no such object or does not fit, 75 it is not known what became of one, 3 one was
+      Values are sent as they stand in the line; null deletes a field. --timeout is how long to wait at the end of \
+      the input for the outcomes. It ends with 0 only if every line took effect or gave way to a later one; otherwise \
+      it names the lines: 65 one is no such object or does not fit, 75 it is not known what became of one, 3 one was \
       refused, or the hub ended the session.
       """)
 

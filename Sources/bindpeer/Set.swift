@@ -7,10 +7,10 @@ struct Set: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write fields. Assignments to one model are one commit.",
     discussion: """
-      Models are written one after the other, in the order in which they are named first, once all values are known to
-      fit what is described. Where one is refused, what was committed before it is told.
+      Models are written one after the other, in the order in which they are named first, once all values are known \
+      to fit what is described. Where one is refused, what was committed before it is told.
 
-      A field that the model's description does not name is free, and is written; if its name is near one that is
+      A field that the model's description does not name is free, and is written; if its name is near one that is \
       described, that is said.
       """)
 

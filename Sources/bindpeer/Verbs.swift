@@ -19,7 +19,11 @@ struct Reset: AsyncParsableCommand {
     let operations = declared.sorted { $0.key < $1.key }.compactMap { name, field in
       field.defaultValue.map { FieldOperation(.set, name, FieldValue(json: $0)) }
     }
-    guard !operations.isEmpty else { throw Failure(.no, "No default is declared for \(address.description).") }
+    guard !operations.isEmpty else {
+      let near = address.field.flatMap { nearest(to: $0, among: model.modelDescription.fields.keys) }
+      let hint = near.map { " Did you mean \(model.id).\($0)?" } ?? ""
+      throw Failure(.no, "No default is declared for \(address.description).\(hint)")
+    }
     try await WriteReport(common: common, model: model).send(Proposal(operations: operations))
     await peer.close(flush: .zero)
   }
@@ -43,6 +47,9 @@ struct Remove: AsyncParsableCommand {
     }
     let peer = try await common.connect()
     let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    if let field = address.field, shared[field] == nil, let near = nearest(to: field, among: shared.values.keys) {
+      Terminal.complain("\(shared.id) has no field \(field). Did you mean \(shared.id).\(near)?")
+    }
     let operation = address.field.map { FieldOperation(.delete, $0) } ?? FieldOperation(.clear, "")
     try await WriteReport(common: common, model: shared).send(Proposal(operations: [operation]))
     await peer.close(flush: .zero)
@@ -94,12 +101,15 @@ struct Describe: AsyncParsableCommand {
     let address = try Address(model)
     guard !address.isPrefix, address.field == nil else { throw Failure(.usage, "describe takes a model") }
     let peer = try await common.connect()
-    let shared = try await ModelReader(peer: peer, timeout: common.timeout).read([address])[0].1
+    let reader = ModelReader(peer: peer, timeout: common.timeout)
+    let shared = try await reader.read([address])[0].1
     let description = shared.modelDescription
     if common.json {
       Terminal.say(description.json)
     } else if description.fields.isEmpty {
-      throw Failure(.no, "Nothing is declared of \(address.model).")
+      let near = shared.values.isEmpty ? await reader.nearestModel(to: address.model) : nil
+      let hint = near.map { " Did you mean \($0)?" } ?? ""
+      throw Failure(.no, "Nothing is declared of \(address.model).\(hint)")
     } else {
       for (name, field) in description.fields.sorted(by: { $0.key < $1.key }) { Terminal.say(line(name, field)) }
     }

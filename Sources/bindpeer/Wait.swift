@@ -14,8 +14,8 @@ struct Wait: AsyncParsableCommand {
         'MODEL.FIELD<=N'      'MODEL.FIELD>=N'
         MODEL.FIELD           has a value
 
-      A value that the model's description does not allow never comes: that is said
-      at once, with 65. --timeout is how long to wait in all; 75 says it passed.
+      A value that the model's description does not allow never comes: that is said at once, with 65. --timeout is \
+      how long to wait in all; 75 says it passed.
       """)
 
   @OptionGroup var common: CommonOptions

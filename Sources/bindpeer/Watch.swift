@@ -9,8 +9,8 @@ struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print each change as it comes, until interrupted.",
     discussion: """
-      --for is how long to watch, and ends it well. --timeout, without --for, is a limit of it all: the hub must have
-      answered by then (69), and the changes that --count asks for must have come (75).
+      --for is how long to watch, and ends it well. --timeout, without --for, is a limit of it all: the hub must \
+      have answered by then (69), and the changes that --count asks for must have come (75).
       """)
 
   @OptionGroup var common: CommonOptions

@@ -75,6 +75,24 @@ struct AssignmentTests {
     #expect(line.text == #"{"model":"m","values":{"a":1e400,"b":null,"c":[1, 2],"d":null}}"#)
   }
 
+  @Test("lines come whole however they arrive, and of one that is too long its beginning", arguments: [1, 3, 1 << 20])
+  func reading(_ size: Int) {
+    let long = Array(repeating: UInt8(ascii: "x"), count: LineReader.longestLine + 2_000_000)
+    var input = Array("a\n\nbcd\n".utf8)
+    if size > 3 { input += long + Array("\n".utf8) }
+    input += Array("last".utf8)
+    var lines: [[UInt8]] = []
+    var reader = LineReader {
+      defer { input.removeFirst(min(size, input.count)) }
+      return Array(input.prefix(size))
+    }
+    while let line = reader.next() { lines.append(line) }
+    #expect(lines.first == Array("a".utf8) && lines.last == Array("last".utf8))
+    #expect(lines.dropFirst().prefix(2).map { String(decoding: $0, as: UTF8.self) } == ["", "bcd"])
+    #expect(lines.count == (size > 3 ? 5 : 4))
+    if size > 3 { #expect(lines[3].count > LineReader.longestLine) }
+  }
+
   @Test("lines are named as ranges, and not without end")
   func lines() {
     #expect(PipedLines.words([3]) == "line 3")

@@ -166,6 +166,11 @@ struct TerminalTests {
     let typo = try bench.run("set", "lamp.lvel=1")
     #expect(typo.code == 0)
     #expect(typo.output.contains("Did you mean lamp.level?"), "\(typo.output)")
+    for verb in ["rm", "reset"] {
+      let output = try bench.run(verb, "lamp.levle").output
+      #expect(output.contains("Did you mean lamp.level?"), "\(output)")
+    }
+    #expect(try bench.run("describe", "lmap").output.contains("Did you mean lamp?"))
     let wait = try bench.run("wait", "lamp.level=42", "--timeout", "600s")
     #expect(wait.code == 65)
     withExtendedLifetime(hub) {}

@@ -1,0 +1,19 @@
+import BindingWire
+import Logging
+import Testing
+
+@testable import BindingPeer
+
+@Suite("Levels of the log")
+struct LogLevelTests {
+  @Test("what a new hello mends is told as news, what ends a session for good as an error")
+  func levels() {
+    for code in [ErrorCode.closing, .staleStart, .unknownSession] {
+      for isFatal in [true, false] { #expect(PeerRuntime.level(of: code, isFatal: isFatal) == .info) }
+    }
+    for code in [ErrorCode.fenced, .notYours, .otherProtocol, .malformed] {
+      #expect(PeerRuntime.level(of: code, isFatal: true) == .error)
+    }
+    #expect(PeerRuntime.level(of: .badName, isFatal: false) == .warning)
+  }
+}
