@@ -22,8 +22,16 @@ public final class Hub: Sendable {
     }
   }
 
-  /// A started hub without an address, for peers of the same process: `Peer(hub: try Hub.embedded())`. A program's own
-  /// tests need no server with it.
+  /// A started hub in memory and without an address, for peers of the same process. A program's own tests need no
+  /// server with it:
+  /// ```swift
+  /// let hub = try Hub.embedded()
+  /// let app = Peer(name: "app", hub: hub), other = Peer(name: "other", hub: hub)
+  /// let mine = try await app.share(Lamp.self, id: "lamp", on: .direct)
+  /// let theirs = try await other.share(Lamp.self, id: "lamp", on: .direct)
+  /// try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, within: .seconds(2))
+  /// assert(theirs.level == 0.8)
+  /// ```
   public static func embedded(name: String = "embedded") throws(HubFailure) -> Hub {
     var options = HubOptions()
     options.name = name

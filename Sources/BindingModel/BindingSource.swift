@@ -51,7 +51,9 @@ extension ValueSource where Value: Sendable {
 
   /// Observes on the main actor, as long as `owner` lives, which is held weakly: the present value now, later ones
   /// before the write returns where it is made on the main actor, else as soon as that gets to it.
-  ///
+  /// ```swift
+  /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
+  /// ```
   /// What is written elsewhere while the main actor is busy is folded: the newest value arrives, those before it do
   /// not. After the token's `cancel()`, called on the main actor, nothing arrives.
   @MainActor @discardableResult
@@ -63,7 +65,8 @@ extension ValueSource where Value: Sendable {
     }
   }
 
-  /// As above, until the token is cancelled or released.
+  /// As above, until the token is cancelled or released:
+  /// `token = name.observeOnMain { [weak self] in self?.text = $0 }`.
   @MainActor
   public func observeOnMain(_ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     observeOnMain(owner: nil, body)

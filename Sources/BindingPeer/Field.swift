@@ -24,11 +24,18 @@ public struct Field<Value: Sendable & Equatable>: Sendable {
 }
 
 extension Field where Value: FieldCodable {
-  /// Declares a field.
+  /// Declares a field:
+  /// ```swift
+  /// @Field var on = false
+  /// @Field(unit: "lm") var brightness = 800
+  /// @Field(choices: ["warm", "cold"]) var light = "warm"
+  /// @Field("colour", policy: .compareAndSet) var color = "red"
+  /// ```
+  /// A value that is none of the choices is refused, here and by the hub: `lamp.light: "blue" is not one of …`.
   /// - Parameters:
   ///   - wrappedValue: the default.
   ///   - name: its name on the wire, if it is not the property's.
-  ///   - unit: what its numbers count, for people (`"%"`, `"ms"`).
+  ///   - unit: what its numbers count, for people (`"%"`, `"ms"`): pages and terminals show it. It is not checked.
   ///   - choices: the only values that it takes; empty for any, or for the cases of an enum that is `CaseIterable`.
   ///   - policy: what becomes of it when two peers write it at once.
   public init(
@@ -43,7 +50,7 @@ extension Field where Value: FieldCodable {
       policy: policy)
   }
 
-  /// Declares a text whose length is limited, in characters.
+  /// Declares a text whose length is limited, in characters: `@Field(maximumLength: 40) var label = "desk"`.
   public init(
     wrappedValue: Value, _ name: String? = nil, maximumLength: Int, policy: ConflictPolicy<Value> = .lastWrite
   )
@@ -57,7 +64,8 @@ extension Field where Value: FieldCodable {
 }
 
 extension Field where Value: FieldCodable & Comparable {
-  /// Declares a field that takes only the values of `range`; the default must lie in it.
+  /// Declares a field that takes only the values of `range`: `@Field(0...1, unit: "%") var level = 0.3`. The default
+  /// must lie in it: else the program ends where the model is made.
   public init(
     wrappedValue: Value, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil,
     policy: ConflictPolicy<Value> = .lastWrite
@@ -90,8 +98,19 @@ extension Field {
 }
 
 extension Field where Value: Codable {
-  /// Declares a field of a `Codable` type, which travels as that type's JSON. An enum that is `CaseIterable` takes its
-  /// cases only.
+  /// Declares a field of a `Codable` and `Equatable` type of your own, which travels as that type's JSON:
+  /// ```swift
+  /// enum Mood: String, Codable, CaseIterable { case calm, wild }
+  /// struct Place: Codable, Equatable { var room = "hall", shelf = 1 }
+  ///
+  /// struct Lamp: Model {
+  ///   @Field var mood = Mood.calm
+  ///   @Field var place = Place()
+  /// }
+  /// ```
+  /// An enum that is `CaseIterable` takes its cases only. A struct is one value: `lamp.place.shelf = 2` writes all of
+  /// it, so of two that change parts of it at once the later wins. Parts that change apart from each other are
+  /// better fields of their own.
   @_disfavoredOverload
   public init(wrappedValue: Value, _ name: String? = nil, policy: ConflictPolicy<Value> = .lastWrite) {
     let codec = FieldCodec<Value>.codable

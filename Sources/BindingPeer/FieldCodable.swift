@@ -2,8 +2,8 @@ public import BindingWire
 
 /// A value that a field can hold: how it becomes JSON and comes back.
 ///
-/// The standard types conform; an enum with a raw value conforms by saying so. A `Codable` type of your own needs no
-/// conformance: `@Field` takes it as it is (see `FieldCodec`).
+/// The standard types conform. A `Codable` and `Equatable` type of your own needs no conformance, `@Field` takes it as
+/// it is; so write `enum Mood: String, Codable`.
 public protocol FieldCodable: Sendable {
   /// The JSON type that the description tells other peers, pages and tools.
   static var fieldType: FieldType { get }

@@ -22,6 +22,10 @@ public enum ShareError: Error, Sendable, Equatable, CustomStringConvertible {
 extension Peer {
   /// Makes a model of that type and ties it to the id, for this process to read, write and observe.
   ///
+  /// ```swift
+  /// let lamp = try await peer.share(Lamp.self, id: "lamp")                                  // for a user interface
+  /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(3))   // for a tool
+  /// ```
   /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after
   /// `patience`, and catches up later. The first to share a model writes its description and defaults; both yield to
   /// what is there.
@@ -29,7 +33,7 @@ extension Peer {
   ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`,
   ///     for tools).
   ///   - patience: how long to wait for a hub's values.
-  /// - Throws: `ShareError`.
+  /// - Throws: `ShareError`: a stored property is no `@Field` (it is named), the id is none, or this peer has stopped.
   public func share<Shared: Model>(
     _ type: Shared.Type, id: String, on lane: Lane = .main, patience: Duration = .seconds(1)
   ) async throws(ShareError) -> Shared {

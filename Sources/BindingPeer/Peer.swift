@@ -7,7 +7,14 @@ public import Logging
 ///
 /// A peer works before there is a hub: what is written shows at once, waits, and is sent when a hub is there. It stays
 /// connected by itself, to the first of its addresses that answers. It ends with `close`, or when neither it nor any
-/// of its models is held any more.
+/// of its models is held any more and all that was written has its outcome:
+/// ```swift
+/// let peer = try Peer(name: "kitchen")
+/// let lamp = try await peer.share(Lamp.self, id: "lamp")
+/// lamp.level = 0.8
+/// await peer.close()
+/// ```
+/// Half a second without a hub is a line in the log, as is the hub that comes then.
 public final class Peer: Sendable {
   /// What people see in logs and lists; need not be unique.
   public let name: String
@@ -28,7 +35,10 @@ public final class Peer: Sendable {
     self.init(name: name, link: ZeroMQPeerLink(addresses: addresses), options: options, log: log)
   }
 
-  /// A peer of a hub in the same process, without a socket: for tests and examples.
+  /// A peer of a hub in the same process, without a socket: for tests and examples. `BindingHub` has the hub:
+  /// ```swift
+  /// let peer = Peer(name: "kitchen", hub: try Hub.embedded())
+  /// ```
   public convenience init(
     name: String? = nil, hub: any HubDoor, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
@@ -157,7 +167,16 @@ public final class Peer: Sendable {
     return fresh
   }
 
-  /// Ends this peer. What has no outcome by then stays in the outbox, where that is a file.
+  /// Ends this peer: waits until what was written has its outcome, and says good-bye to the hub.
+  /// ```swift
+  /// lamp.level = 0.8
+  /// let lost = await peer.close(flush: .seconds(5))
+  /// if !lost.isEmpty { print("no answer to", lost) }
+  /// ```
+  /// What has no outcome by then stays in the outbox, where that is a file. Afterwards every call that gives a model or
+  /// writes throws that the peer has stopped. A program that ends by itself does the same for the peers that it did not
+  /// close, for a second at most (`SessionOptions.exitMilliseconds`), and logs what had no outcome; one that is killed,
+  /// aborts or calls `_exit` cannot.
   /// - Parameter flush: how long to wait for the outcomes of what was written.
   /// - Returns: the fields of writes that had none by then, as `model.field`.
   @discardableResult

@@ -24,12 +24,20 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// The present value, then the newest at each change, made here or elsewhere.
   public var values: Values<Value> { cell.news.values }
 
-  /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released.
+  /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released. Keep
+  /// the token: one that is let go of ends the observation at once.
+  ///
+  /// The lane may be any thread, so the closure is `@Sendable`: what belongs to the main actor cannot be touched in it.
+  /// There write `observeOnMain`:
+  /// ```swift
+  /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
+  /// ```
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     cell.news.observe(body)
   }
 
-  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive.
+  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive. On the main actor: `observeOnMain`,
+  /// whose closure gets the owner.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     cell.news.observe(on: owner, body)
