@@ -12,10 +12,11 @@ struct ExitTests {
   }
 
   @Test(
-    "what was assigned last arrives, 20 times of 20",
+    "what was assigned last arrives, 20 times of 20, and no good-bye is missing",
     arguments: ["returns", "exits", "releases"])
   func lastAssignmentArrives(way: String) throws {
-    let hub = try bench.startHub()
+    // So long is a peer listed that goes without a word.
+    let hub = try bench.startHub(["--lease", "60000"])
     for number in 1...20 {
       let program = try leave("left/\(number)", "--value", "\(number)", "--way", way)
       #expect(program.end() == 0)
@@ -24,6 +25,7 @@ struct ExitTests {
     for number in 1...20 {
       #expect(try bench.run("get", "left/\(number).value").output == "left/\(number).value = \(number)")
     }
+    #expect(try bench.run("ls", "--peers").output.contains("leaver") == false)
     withExtendedLifetime(hub) {}
   }
 
