@@ -148,6 +148,8 @@ extension World {
     case .conflict:
       counts[.conflict] += 1
       if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
+      // What went again because it was forgotten may have lost to its own first commit.
+      if climate.forgetsSoon, peer.wasForgotten { return }
     case .superseded:
       counts[.folded] += 1
       return try checkFolded(write, what, peer)
