@@ -73,7 +73,7 @@ extension HubMachine {
     seat?.model == model && seat?.seating == models[model].seating
   }
 
-  private mutating func hold(
+  mutating func hold(
     _ topic: Topic, _ number: ProposalNumber, _ code: HoldCode = .busy, pause pauseMilliseconds: UInt32,
     _ session: SessionID
   ) {
@@ -82,7 +82,7 @@ extension HubMachine {
   }
 
   /// The place of an identity among a model's writers.
-  private mutating func writer(_ origin: Origin, in model: Int) -> Int {
+  mutating func writer(_ origin: Origin, in model: Int) -> Int {
     if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
     return models[model].writer(for: origin)
   }
@@ -126,177 +126,5 @@ extension HubMachine {
     }
     models[index].dropHand()
     models[index].forgetWriters()
-  }
-
-  // MARK: Ending a drain
-
-  /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
-  public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
-    if !sequencer.declared.isEmpty { noteDeclared(&output) }
-    takeWaitingJoins(time, &output)
-    for index in touched { settleEphemeral(index, time, &output) }
-    var still: [Int] = []
-    for index in touched {
-      let isRescued = finishRescue(index, time)
-      let model = models[index]
-      if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
-      if model.hasHand, !model.isAppending, model.ephemeral == nil {
-        let batch = model.takeBatch(epoch: epoch)
-        #if MUTANTS
-          if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
-          if Mutant.isOn(.acknowledgeUnstored) {
-            let others = model.hand.others
-            forEachRun(model.hand.answers) { $0.tell($1, others, of: model, wall: time.wall) }
-          }
-        #endif
-        output.batches.append(batch)
-      }
-      answerJoins(index, time, &output)
-      if !isRescued || !model.waitingJoins.isEmpty || model.isBusy {
-        still.append(index)
-      } else {
-        isTouched[index] = false
-      }
-    }
-    touched = still
-    tellCatchups(&output)
-    if !announcing.isEmpty { announceShares(&output) }
-    sendOutcomes(&output)
-    sendReports(time, &output)
-    if !barriers.isEmpty { endBarriers(time, &output) }
-    if !verifications.isEmpty { endVerifications(time, &output) }
-  }
-
-  /// Takes in what became of batches, in the order in which they left: what was stored is applied, published and
-  /// acknowledged.
-  public mutating func appended(
-    _ results: [Appended], of batches: [Batch], time: HubTime, into output: inout HubOutput
-  ) {
-    for (result, batch) in zip(results, batches) {
-      guard let index = modelIndex[batch.model] else { continue }
-      switch result {
-      case .stored: stored(batch, index, time, &output)
-      case .moved(let others):
-        sequencer.counters.movedBatches += 1
-        putOff(index)
-        for other in others {
-          models[index].apply(other, recentLimit: configuration.recentCommits)
-          publish(other, index, &output)
-        }
-      case .full:
-        sequencer.counters.fullAppends += 1
-        sequencer.storeFullUntil = time.monotonic + configuration.fullMilliseconds
-        putOff(index, .storeFull, pauseMilliseconds: UInt32(clamping: configuration.fullMilliseconds))
-      case .unknown:
-        sequencer.counters.unknownBatches += 1
-        output.reload.append(batch.model)
-        continue
-      }
-      goOn(index, time, &output)
-    }
-    finishDrain(time: time, into: &output)
-  }
-
-  /// Takes a model from the store, after an append whose end is unknown: it is the truth, whatever we had decided.
-  public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
-    guard let index = modelIndex[stored.model] else { return }
-    putOff(index)
-    do throws(StoreError) {
-      try takeIn(stored, index, &output)
-    } catch {
-      output.failure = error
-      return
-    }
-    goOn(index, time, &output)
-    finishDrain(time: time, into: &output)
-  }
-
-  /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
-  /// the head, and catches up.
-  private mutating func takeIn(
-    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
-  ) throws(StoreError) {
-    let model = models[index]
-    let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
-    guard folded.record <= model.records else {
-      try model.restore(stored, recentLimit: configuration.recentCommits)
-      model.headsLeft = 3
-      recentlyChanged.insert(index)
-      return
-    }
-    for batch in stored.batches where batch.record > model.records {
-      model.apply(batch, recentLimit: configuration.recentCommits)
-      publish(batch, index, &output)
-    }
-  }
-
-  mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let model = models[index]
-    sequencer.counters.batches += 1
-    sequencer.counters.commits += batch.version - batch.previous
-    sequencer.counters.changes += UInt64(model.hand.touched.count)
-    model.apply(batch, recentLimit: configuration.recentCommits)
-    let hand = model.hand
-    if !catchups.isEmpty { noteChanges(hand.touched, in: model, after: batch.previous) }
-    for (field, version) in hand.weakFields where model.fields[field].version == version {
-      model.fields[field].isWeak = true
-    }
-    for (field, point) in hand.rescuedFields { model.noteBroughtBack(field, from: point) }
-    forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
-    model.clearHand()
-    model.isAppending = false
-    model.forgetWriters()
-    publish(batch, index, &output)
-  }
-
-  /// Undoes the hand; its proposers are asked to send again.
-  private mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
-    let model = models[index]
-    let answers = model.hand.answers
-    if let rescue = model.hand.rescue { model.rescue = rescue }
-    model.isAppending = false
-    dropHand(index)
-    for answer in answers { hold(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
-  }
-
-  /// Decides what waited for the store, or for the owner.
-  mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    touch(index)
-    guard !models[index].isAppending else { return }
-    believeLate(index, time, &output)
-    raiseMarks(index, time)
-    answerJoins(index, time, &output)
-    endCatchups(of: index, &output)
-    var waiting = models[index].waiting[...]
-    if let judging = models[index].judging {
-      guard let leave = judging.leave else { return }
-      models[index].judging = nil
-      decideWaiting(judging.proposal, leave, index, time, &output)
-    }
-    while models[index].judging == nil, let next = waiting.popFirst() {
-      decideWaiting(next, nil, index, time, &output)
-    }
-    models[index].waiting = Array(waiting)
-  }
-
-  private mutating func decideWaiting(
-    _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, _ index: Int, _ time: HubTime, _ output: inout HubOutput
-  ) {
-    guard let origin = sessions[proposal.session]?.identity else { return }
-    let writer = writer(origin, in: index)
-    let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
-      // The frame was read once already, whole.
-      var reader = WireReader(bytes)
-      guard (try? PeerHeader(from: &reader)) != nil, var proposals = try? ProposalCursor(reader) else {
-        return .answered
-      }
-      for _ in 0...proposal.index { _ = try? proposals.next() }
-      return decide(proposals, origin, writer, proposal.session, index, time, leave: leave)
-    }
-    switch decided {
-    case .answered: sessions.with(proposal.session) { $0.undecided = max($0.undecided - 1, 0) }
-    case .waits: break
-    case .judged(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
-    }
   }
 }
