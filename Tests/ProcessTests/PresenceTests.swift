@@ -1,4 +1,3 @@
-import BindingWire
 import Foundation
 import Testing
 
@@ -37,24 +36,6 @@ struct PresenceTests {
     second.send(SIGKILL)
     #expect(try eventually { try present() == ["first"] })
     withExtendedLifetime((hub, first)) {}
-  }
-
-  @Test("a good-bye is heard although the hub has something to say to a peer that is gone by then")
-  func lastWords() throws {
-    // So long is a peer listed that goes without a word.
-    let hub = try bench.startHub(["--lease", "60000"])
-    var leaving: RawPeer? = try RawPeer(bench.hub)
-    try leaving?.hello(capabilities: Capability.all)
-    try leaving?.join("lamp")
-    #expect(try present() == ["raw"])
-    hub.send(SIGSTOP)
-    // More than the hub reads before it answers.
-    for token in 1...3_200 { try leaving?.send(.ping(Ping(token: UInt64(token)))) }
-    try leaving?.send(.leave(Leave()))
-    try leaving?.linger()
-    leaving = nil
-    hub.send(SIGCONT)
-    #expect(try eventually { try present() == [] })
   }
 
   @Test("what a script writes as ephemeral is read by others, told beside its name, and gone with it")

@@ -82,9 +82,6 @@ final class RawPeer {
     for topic in 0..<UInt32(count) { try sub.subscribe(Topics.bytes(0x7000_0000 + topic)) }
   }
 
-  /// Has what was sent leave before this ends.
-  func linger() throws { try dealer.set([.linger(milliseconds: 10_000)]) }
-
   func propose(_ number: ProposalNumber, _ field: String, _ json: String) throws {
     try send(.propose([proposal(number, field, json)]))
   }

@@ -35,7 +35,6 @@ extension ZeroMQGate {
     guard waiting == 0 || waiting + frame.count <= room else {
       guard isNews else {
         counters.slowConnections += 1
-        drop(connection)
         return .gone
       }
       counters.behindConnections += 1
@@ -60,20 +59,20 @@ extension ZeroMQGate {
         backlogs[connection] = nil
         continue
       }
-      var isGone = false
-      let rest = backlog.frames.drop { frame in
+      var sent = 0
+      for frame in backlog.frames {
         let outcome = (try? router.send(frame, to: route)) ?? .hostUnreachable
-        isGone = outcome == .hostUnreachable
-        return outcome == .sent
+        if outcome == .hostUnreachable { gone.append(connection) }
+        guard outcome == .sent else { break }
+        sent += 1
       }
-      if isGone || rest.isEmpty { backlogs[connection] = nil }
-      if isGone {
-        gone.append(connection)
-      } else if rest.isEmpty {
+      if sent == backlog.frames.count {
+        backlogs[connection] = nil
         roomy.append(connection)
-      } else if rest.count < backlog.frames.count {
+      } else if sent > 0 {
+        let rest = Array(backlog.frames.dropFirst(sent))
         backlogs[connection] = Backlog(
-          frames: Array(rest), bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
+          frames: rest, bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
       }
     }
     return (gone, roomy)
