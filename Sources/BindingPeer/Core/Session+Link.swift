@@ -174,7 +174,10 @@ extension Session {
         guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
           continue
         }
-        if pending.isRepeatable {
+        if pending.isVoid {
+          // It is not to be carried out again, and `expired` would say that it never was.
+          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+        } else if pending.isRepeatable {
           models[at: place].outbox.unnumber(write)
           models[at: place].outbox.update(write) { $0.proposal.conditions = [] }
           noteUnnumbered(write, at: place, &output)

@@ -87,6 +87,19 @@ struct ForgottenTests {
     }
   }
 
+  @Test("a write that was taken back is not sent to a hub that may have carried it out and forgotten it")
+  func takenBack() throws {
+    var (bench, id) = try cut(.set(["n": "7"]))
+    _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
+    bench.now += 30_000
+    let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+    guard drain.settled.map(\.id) == [id], case .unknown? = drain.outcomes.first else {
+      Issue.record("\(drain.settled)")
+      return
+    }
+    #expect(bench.catchUp(drain.request, version: 5, lit).proposals.isEmpty)
+  }
+
   @Test("who has sent nothing is not told that it was forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()
