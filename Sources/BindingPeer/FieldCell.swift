@@ -18,9 +18,9 @@ protocol AnyFieldCell: AnyObject, Sendable {
   func reject(_ reason: String, standing: FieldValue?, stamp: UInt64)
   /// Ties the cell to a field of a shared model; false if it is tied already.
   func attach(to model: SharedModel, as name: String) -> Bool
-  /// Takes in the shown value (nil: the field has none, the default shows). `stamp` orders changes: an older one than
+  /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
   /// what is here changes nothing.
-  func accept(_ value: FieldValue?, stamp: UInt64)
+  func accept(_ news: SharedModel.News)
   /// Tells the observers, if the value is another one than they were told last.
   func publish()
 }
@@ -50,6 +50,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private let standing = Protected(CellStanding())
   // SAFETY: read and written only while the lock of `standing` is held.
   nonisolated(unsafe) private var shown: Value
+  /// The last value that came from the hub, or the default: it shows where what was written here was refused and what
+  /// stands cannot be decoded.
+  // SAFETY: as `shown`.
+  nonisolated(unsafe) private var good: Value
   /// What it takes, made once.
   let rule: FieldRule
 
@@ -66,6 +70,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     self.description = described
     news = Observable(declared)
     shown = declared
+    good = declared
     rule = described.rule
   }
 
@@ -161,18 +166,30 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     return isFirst
   }
 
-  func accept(_ value: FieldValue?, stamp: UInt64) {
-    guard let value else { return accept(typed: declared, stamp: stamp) }
+  func accept(_ news: SharedModel.News) {
+    guard let value = news.value else { return accept(typed: declared, stamp: news.stamp, isOurs: news.isOurs) }
     // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
-    guard let decoded = codec.decode(value) else {
-      standing.withLock {
-        guard stamp > $0.stamp else { return }
-        $0.stamp = stamp
-        $0.problem = .mismatch(declared: description.type, found: value.description)
+    guard let decoded = codec.decode(value) else { return fallBack(from: value, news) }
+    accept(typed: decoded, stamp: news.stamp, isOurs: news.isOurs)
+  }
+
+  /// What stands cannot be shown: the last good value does, but not what was refused.
+  private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
+    // The old value goes after the lock is let go of: its end may be anybody's code.
+    var old: Value?
+    standing.withLock {
+      guard news.stamp > $0.stamp else { return }
+      $0.stamp = news.stamp
+      if news.keepsShown {
+        old = good
+        good = shown
+      } else {
+        old = shown
+        shown = good
       }
-      return
+      $0.problem = .mismatch(declared: description.type, found: value.description)
     }
-    accept(typed: decoded, stamp: stamp)
+    withExtendedLifetime(old) {}
   }
 
   /// Shows an assignment that was just laid over.
@@ -188,15 +205,21 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func merged(of field: String, _ shown: LaidOver) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
   /// `accept` for a value that is decoded already: a local write.
-  func accept(typed value: Value, stamp: UInt64) {
+  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var value = value
+    var old: Value?
     standing.withLock {
       guard stamp > $0.stamp else { return }
       $0.stamp = stamp
+      if !isOurs {
+        old = good
+        good = value
+      }
       swap(&shown, &value)
       if stamp > $0.refusedAt { $0.problem = nil }
     }
+    withExtendedLifetime(old) {}
   }
 
   private func show(_ value: Value) {

@@ -64,7 +64,7 @@ extension Model {
     let cells = copy.fieldCells
     var values = model.present(cells.map(\.name)).merged
     for field in fields { values[field.name] = field.value }
-    for (name, cell) in cells { cell.accept(values[name], stamp: 1) }
+    for (name, cell) in cells { cell.accept(.init(value: values[name], stamp: 1)) }
     return copy
   }
 }

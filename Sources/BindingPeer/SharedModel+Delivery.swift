@@ -20,7 +20,10 @@ extension SharedModel {
         for change in reveal.changes {
           guard let place = staged.fields.place(of: change.field) else { continue }
           if staged.fields[at: place].news == nil { staged.dueFields.append(place) }
-          staged.fields[at: place].news = News(value: change.new, stamp: stamp)
+          staged.fields[at: place].take(change, stamp: stamp)
+        }
+        for name in reveal.confirmed where !reveal.covered.contains(name) {
+          if let place = staged.fields.place(of: name) { staged.fields[at: place].isOurs = false }
         }
       }
       if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(reveal) }
@@ -73,7 +76,7 @@ extension SharedModel {
 
   private func tell(_ turn: DeliveryTurn) {
     for (cells, news) in turn.news {
-      for weak in cells { weak.cell?.accept(news.value, stamp: news.stamp) }
+      for weak in cells { weak.cell?.accept(news) }
     }
     // What is written here may be an answer to an answer: a delivery inside another one counts on.
     Delivery.answering(turn.hops) {
@@ -99,6 +102,15 @@ extension SharedModel {
       staged.isDelivering = true
       return staged.takeTurn()
     }
+  }
+}
+
+extension SharedModel.StagedField {
+  /// What it is to hear next; values that it has not heard yet are replaced.
+  mutating func take(_ change: ShownChange, stamp: UInt64) {
+    news = .init(
+      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && news?.keepsShown ?? true)
+    isOurs = change.isOurs
   }
 }
 

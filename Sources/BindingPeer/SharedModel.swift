@@ -58,12 +58,18 @@ public final class SharedModel: Sendable {
   struct StagedField: Sendable {
     var cells: [WeakCell] = []
     var news: News?
+    /// Whether what shows is a write of this peer that has no outcome, as far as was told.
+    var isOurs = false
     /// Paced observers of this field alone.
     var feeds: [Following<FieldFeed>] = []
   }
   struct News: Sendable {
     var value: FieldValue?
     var stamp: UInt64
+    /// Whether a write of this peer makes it so, which the hub may refuse.
+    var isOurs = false
+    /// If it cannot be decoded: whether what shows until then was committed, and not such a write that has ended.
+    var keepsShown = true
   }
   struct Observer: Sendable {
     /// Reveals with a later stamp are for it; what came before is in its beginning.
@@ -203,7 +209,10 @@ extension SharedModel {
     runtime.state.withLock { state in
       state.stamp += 1
       var shown = LaidOver(stamp: state.stamp)
-      for field in fields { shown.merged[field] = state.session.shown(id, field) }
+      for field in fields {
+        shown.merged[field] = state.session.shown(id, field)
+        if state.session.fieldRecord(id, field)?.isPending == true { shown.ours.insert(field) }
+      }
       return shown
     }
   }
@@ -245,4 +254,6 @@ struct LaidOver: Sendable {
   /// What became of fields that were not plainly set: merged with what is there, which may be newer than what their
   /// cell knows, or given up already.
   var merged: [String: FieldValue] = [:]
+  /// Fields that show what this peer has written, without an outcome.
+  var ours: Set<String> = []
 }

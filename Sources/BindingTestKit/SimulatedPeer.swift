@@ -77,6 +77,8 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var acknowledged: [(model: Int, field: Int, epoch: Epoch, version: Version)] = []
   /// Which write made a value.
   @exclusivity(unchecked) var writers: [FieldValue: WriteID] = [:]
+  /// By model: what its observers were told that each field shows.
+  @exclusivity(unchecked) var told: [[FieldValue?]]
   /// By model: what it has come to show.
   @exclusivity(unchecked) var seen: [(epoch: Epoch, version: Version)]
   /// The hub once did not know it any more.
@@ -132,6 +134,7 @@ final class SimulatedPeer {
     lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     seen = Array(repeating: (0, 0), count: models)
     announced = Array(repeating: false, count: models)
+    told = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     saw = Array(repeating: [:], count: models)
     firstSent = Array(repeating: [:], count: models)
   }

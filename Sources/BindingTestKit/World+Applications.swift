@@ -64,6 +64,9 @@ extension World {
       let model = modelNames[place]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
+      if !peers[peer].session.knows(model) {
+        for field in peers[peer].told[place].indices { peers[peer].told[place][field] = nil }
+      }
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
       if peers[peer].session.version(of: model).version == 0 {
         peers[peer].seen[place] = (0, 0)

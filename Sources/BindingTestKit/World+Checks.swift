@@ -23,6 +23,7 @@ extension World {
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
     }
     peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
+    noteTold(reveal, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
     guard reveal.version > 0, reveal.cause != .local else { return }

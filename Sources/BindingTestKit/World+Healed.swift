@@ -31,6 +31,7 @@ extension World {
           throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")
         }
       }
+      try checkNothingParted(peer)
       if peer.session.unconfirmed > 0 {
         throw broken(.convergence, "p\(peer.index) still counts unconfirmed writes")
       }

@@ -153,12 +153,16 @@ struct PeerModel: Sendable {
     guard let cause else { return nil }
     var changes: [ShownChange] = []
     var confirmed: [String] = []
+    var covered: [String] = []
     for place in replica.sortedTouched() {
       let (name, committed) = (replica.fields[place].name, replica.fields[place].value)
-      if let change = replica.show(outbox.shown(name, over: committed), at: place) {
+      let isOurs = !outbox.isEmpty && outbox.isPending(name)
+      if var change = replica.show(outbox.shown(name, over: committed), at: place) {
+        change.isOurs = isOurs
         changes.append(change)
       } else {
         confirmed.append(name)
+        if isOurs { covered.append(name) }
       }
     }
     replica.forgetTouched()
@@ -166,8 +170,8 @@ struct PeerModel: Sendable {
       if Mutant.isOn(.forgetHops) { hops &-= 1 }
     #endif
     let reveal = Reveal(
-      model: id, cause: cause, changes: changes, confirmed: confirmed, epoch: replica.epoch, version: replica.version,
-      commits: commits, folded: folded,
+      model: id, cause: cause, changes: changes, confirmed: confirmed, covered: covered, epoch: replica.epoch,
+      version: replica.version, commits: commits, folded: folded,
       proposalHops: max(localHops, cause == .local || cause == .outcome ? 0 : hops &+ 1))
     self.cause = nil
     commits.removeAll()

@@ -8,6 +8,8 @@ public struct Reveal: Sendable, Equatable {
   public var changes: [ShownChange]
   /// The fields that show what they showed, but whose committed value, version or pending write is another.
   public var confirmed: [String]
+  /// Of those, the fields over which a write of this peer still lies.
+  var covered: [String] = []
   /// The epoch and version of the committed values behind it.
   public var epoch: Epoch
   public var version: Version
@@ -37,6 +39,8 @@ public struct ShownChange: Sendable, Hashable {
   public var field: String
   public var old: FieldValue?
   public var new: FieldValue?
+  /// Whether a write of this peer makes it so.
+  var isOurs = false
 }
 
 /// A commit as it was applied.
