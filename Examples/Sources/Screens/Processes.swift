@@ -12,12 +12,15 @@ struct HubPlace {
 
   /// The hub of this user; if none answers, one that lives in this process.
   static func atHand() async throws -> HubPlace {
-    let scout = try Peer(name: "scout")
+    // That there may be none is no news.
+    let scout = try Peer(name: "scout", log: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
     let isLive = await scout.whenLive(within: .milliseconds(500))
     let found = scout.status.hub
     await scout.close(flush: .zero)
     if isLive, let found { return HubPlace(address: try HubAddress(found), own: nil) }
 
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     var options = HubOptions()
     options.name = "example"
     options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]

@@ -81,9 +81,14 @@ extension HubMachine {
       let limit = configuration.judgingMilliseconds
       models[index].judging?.leave = .denied(
         Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
-      disown(index, judging.owner, time)
       #if MUTANTS
-        if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }
+        if Mutant.isOn(.silenceIsLeave) {
+          models[index].judging?.leave = .givenFor(judging.fields)
+        } else {
+          disown(index, judging.owner, time)
+        }
+      #else
+        disown(index, judging.owner, time)
       #endif
       goOn(index, time, &output)
     }
