@@ -47,8 +47,7 @@ extension World {
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   private func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
-    // A hub that has forgotten a peer has no mark of it to tell.
-    if peer.glimpse.laidOver.isEmpty || climate.forgetsSoon { return }
+    if peer.glimpse.laidOver.isEmpty { return }
     // The last of its own writes that the committed values hold.
     var base = WriteID?.none
     for field in 0..<SimulatedField.count
@@ -149,16 +148,13 @@ extension World {
     case .conflict:
       counts[.conflict] += 1
       if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
-      // What went again because it was forgotten may have lost to its own first commit.
-      if climate.forgetsSoon, peer.wasForgotten { return }
     case .superseded:
       counts[.folded] += 1
       return try checkFolded(write, what, peer)
     case .kept: counts[.kept] += 1
     case .unknown:
       counts[.unknown] += 1
-      // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
-      if losses == 0, !peer.wasForgotten || !climate.forgetsSoon && peer.heir == nil {
+      if losses == 0, !peer.wasForgotten {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return

@@ -107,7 +107,6 @@ extension World {
     var configuration = HubConfiguration()
     configuration.name = "simulated"
     configuration.leaseMilliseconds = climate.leaseMilliseconds
-    if climate.forgetsSoon { configuration.maxIdentities = 1 }
     configuration.limits.maxUndecided = climate.maxUndecided
     configuration.limits.chunkBytes = climate.chunkBytes
     let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven)

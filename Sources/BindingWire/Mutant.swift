@@ -31,7 +31,6 @@
     case forgetOutcomes
     case confirmTooFar
     case forgetWriters
-    case trustForgetful
     case answerUnsubscribed
     case applyRepeats
     case applyPastGap
@@ -95,7 +94,6 @@
       case .forgetOutcomes: "R11 outcomes are not kept"
       case .confirmTooFar: "R11 a peer confirms an outcome that it has not seen"
       case .forgetWriters: "R11 a hub that starts again says it knows nobody"
-      case .trustForgetful: "R11 what a hub may have decided and forgotten is sent to it again"
       case .answerUnsubscribed: "R13 a join is answered before its subscription is there"
       case .applyRepeats: "R14 commits at or below the own version are applied"
       case .applyPastGap: "R14 commits beyond a gap are applied"

@@ -223,8 +223,7 @@ public struct HubMachine {
     sequencer.counters.malformedFrames += 1
     let owns = sessions[session]?.connection == connection
     error(problem.code, problem.description, session, connection, &output)
-    // It may come back: what it was told is not forgotten.
-    if owns { end(session, time: time, forgetting: false) }
+    if owns { end(session, time: time) }
   }
 
   // MARK: Output

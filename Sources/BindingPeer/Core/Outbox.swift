@@ -58,9 +58,6 @@ struct Outbox: Sendable {
     return byNumber.firstKey ?? lastNumber + 1
   }
 
-  /// Whether something of this life was decided, as far as is known here: else all numbers wait, from 1 on.
-  var hasDecided: Bool { byNumber.count < Int(lastNumber) || mark > 0 }
-
   /// Whether there is a number for each write that has none yet, and for one more.
   var hasNumbers: Bool { Int(ProposalNumber.max - lastNumber) > count + 1 }
 
