@@ -102,6 +102,8 @@ struct DescriptionTests {
   @Test("the error that is thrown has words and the value that stands")
   func thrown() async throws {
     let first = try await share(Lamp.self, by: left)
+    let seen = try right.model("lamp")
+    #expect(await eventually { description(of: seen) != nil })
     #expect(try await first.$count.write(98).committed > 0)
     let error = await #expect(throws: WriteRejection.self) { try await first.$count.add(5).committed }
     #expect(error?.description == "refused: lamp.count: 103 is not in 0...100 (add of 5 to 98)")
