@@ -5,6 +5,8 @@ Rules 1, 4 and 9 of the page.
 
 from __future__ import annotations
 
+from typing import Callable
+
 from stand import Stand, Tab, expect, same
 
 SELECTED = """(id) => {
@@ -41,6 +43,51 @@ def test_rule_1_the_caret_stays_when_another_writes_behind_it(stand: Stand) -> N
     same(tab.eval(SELECTED, "name"), {"value": "hello world, and all", "start": 5, "end": 5, "has": True})
     tab.page.keyboard.type("!")
     stand.committed("lamp", "name", "hello! world, and all")
+
+
+# A text with the caret in it (|), and what another makes of it: with the caret where it has to be then.
+CARETS = {
+    "in a word that is written anew": ("note", "one t|wo three", "one T|WO three"),
+    "in a word between two that are written anew": ("note", "one tw|o three", "ONE tw|o THREE"),
+    "behind all, when all is another": ("note", "buy milk|", "call the dentist on Monday|"),
+    "between lines that are continued": ("note", "1. a\n2.| b\n3. c", "1. a!\n2.| b\n3. c!"),
+    "in the middle of what was replaced": ("name", "Good mo|rning", "Good ev|ening"),
+    "behind a word where another goes on": ("note", "one| two", "one|, 2, two"),
+    "before a word where another puts one in": ("note", "one |two", "one and |two"),
+    "at the end, where another goes on": ("name", "hello|", "hello| world"),
+}
+
+
+def caret(row: tuple[str, str, str]) -> Callable[[Stand], None]:
+    field, before, after = row
+
+    def run(stand: Stand) -> None:
+        tab = stand.tab().live()
+        stand.set(f"lamp.{field}=" + before.replace("|", ""))
+        tab.shows("lamp", field, before.replace("|", ""))
+        tab.page.focus("#" + field)
+        tab.eval("([id, at]) => document.getElementById(id).setSelectionRange(at, at)", [field, before.index("|")])
+        stand.set(f"lamp.{field}=" + after.replace("|", ""))
+        tab.until("the other's text", "([id, text]) => document.getElementById(id).value === text",
+                  [field, after.replace("|", "")])
+        at = after.index("|")
+        same(tab.eval(SELECTED, field), {"value": after.replace("|", ""), "start": at, "end": at, "has": True})
+        tab.page.keyboard.type("x")
+        stand.committed("lamp", field, after.replace("|", "x"))
+
+    return run
+
+
+def made() -> dict[str, Callable[[Stand], None]]:
+    return {f"rule 1 the caret stays {where}": caret(row) for where, row in CARETS.items()}
+
+
+def test_rule_1_a_selection_does_not_grow_by_what_another_puts_in_at_its_ends(stand: Stand) -> None:
+    tab = typed(stand, "#note")
+    tab.page.evaluate("() => document.getElementById('note').setSelectionRange(6, 11)")
+    stand.set("lamp.note=hello big world, well")
+    tab.until("the text of the other", "() => document.getElementById('note').value.endsWith('well')")
+    same(tab.eval(SELECTED, "note"), {"value": "hello big world, well", "start": 10, "end": 15, "has": True})
 
 
 def test_rule_1_a_control_is_written_to_only_when_its_value_differs(stand: Stand) -> None:

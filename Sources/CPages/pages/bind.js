@@ -52,6 +52,35 @@ var bind = (() => {
     return JSON.stringify(value)
   }
 
+  const IN_WORD = /^[\p{Alphabetic}\p{N}]/u
+  const MOST_CHANGES = 1000
+
+  /** The fewest changes from one row of letters or words to another, as [from, to, start, end]: those from `from` to
+   *  `to` become those of the other row from `start` to `end` (Myers, 1986). Very many count as one. */
+  function changes(old, next) {
+    let head = 0, rows = old.length, columns = next.length
+    while (head < rows && head < columns && old[head] === next[head]) head++
+    while (rows > head && columns > head && old[rows - 1] === next[columns - 1]) rows--, columns--
+    if (rows === head && columns === head) return []
+    const reach = { 1: [head] }          // by diagonal, x - y: how far one gets with so many changes, and the last one
+    for (let count = 0; count <= MOST_CHANGES && rows > head && columns > head; count++) {
+      for (let diagonal = -count; diagonal <= count; diagonal += 2) {
+        const isPutIn = diagonal === -count || diagonal !== count && reach[diagonal - 1][0] < reach[diagonal + 1][0]
+        const [from, last] = reach[diagonal + (isPutIn ? 1 : -1)]
+        let x = isPutIn ? from : from + 1, y = x - diagonal
+        const start = isPutIn ? y - 1 : y, isMore = last && last[1] === from && last[3] === start
+        const hunk = isMore ? [last[0], x, last[2], y, last[4]] : count ? [from, x, start, y, last] : undefined
+        while (x < rows && y < columns && old[x] === next[y]) x++, y++
+        reach[diagonal] = [x, hunk]
+        if (x < rows || y < columns) continue
+        const hunks = []
+        for (let one = hunk; one; one = one[4]) hunks.unshift(one)
+        return hunks
+      }
+    }
+    return [[head, rows, head, columns]]
+  }
+
   const age = ms => ms < 90_000 ? `${(ms / 1000).toFixed(ms < 9_500 ? 1 : 0)} s`
     : ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
 
@@ -751,15 +780,29 @@ var bind = (() => {
     }
   }
 
-  /** Changes only what differs: the caret stays. */
+  /** Changes only what differs; caret and selection stay on their letters. */
   function replaceText(element, words) {
-    const old = element.value, least = Math.min(old.length, words.length)
-    let head = 0, tail = 0
-    while (head < least && old[head] === words[head]) head++
-    while (tail < least - head && old[old.length - 1 - tail] === words[words.length - 1 - tail]) tail++
+    const { value: old, selectionStart: start, selectionEnd: end, selectionDirection } = element
+    const hunks = changes(old, words), [first] = hunks, last = hunks.at(-1)
     try {
-      element.setRangeText(words.slice(head, words.length - tail), head, old.length - tail, 'preserve')
+      element.setRangeText(words.slice(first[2], last[3]), first[0], last[1])
+      const from = moved(start, hunks, old, start < end), to = start < end ? moved(end, hunks, old) : from
+      element.setSelectionRange(from, Math.max(from, to), selectionDirection)
     } catch { element.value = words }
+  }
+
+  /** Where a caret stands after changes. One in what was replaced stays as far from its beginning; one where something
+   *  was put in stays at its word, and the beginning of a selection on its first letter. */
+  function moved(place, hunks, text, isBeginning) {
+    const isIn = at => IN_WORD.test(text[at] ?? '')
+    const staysAhead = !isBeginning && (isIn(place - 1) || !isIn(place))
+    let by = 0
+    for (const [from, to, start, end] of hunks) {
+      if (place < from || place === from && (to > from || staysAhead)) break
+      if (place < to) return Math.min(start + place - from, end)
+      by = end - to
+    }
+    return place + by
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
