@@ -121,6 +121,15 @@ class Stage:
         self.tell("shell", "$ bindpeer " + " ".join(arguments))
         return self._run("shell", [str(self.bin / "bindpeer"), *arguments], code)
 
+    def entry(self) -> dict[str, str]:
+        """How one comes in to the running hub's pages: `url`, good once, `address`, `token`. None of it is printed."""
+        done = subprocess.run(
+            [self.bin / "bindhub", "web", "--json"], env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        if done.returncode:
+            raise Failed(f"bindhub web ended with {done.returncode}: {done.stderr}")
+        return json.loads(done.stdout)
+
     def run_python(self, python: str, *arguments: str) -> tuple[float, str]:
         """Runs the peer that is one Python file."""
         peer = Path(__file__).resolve().parent.parent / "Examples" / "python" / "bindpeer.py"

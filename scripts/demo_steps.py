@@ -45,7 +45,7 @@ def pace(stage: Stage, watch: Actor, first: int, count: int) -> float:
 
 
 def start_hub(stage: Stage, page: str) -> tuple[Actor, str]:
-    """A hub that serves the page, and the page's address with its token."""
+    """A hub that serves the page, and the page's address with its code."""
     hub = stage.start("hub", "bindhub", "serve", "--listen", stage.address, "--web", page, "--exit-with-stdin")
     line = hub.expect("where its page is", lambda line: line.text.startswith("web http"))
     return hub, line.text.removeprefix("web ")
@@ -165,8 +165,7 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
 
 def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
     stage.begin("a page, a terminal and a Python program move the same lamp")
-    origin, token = url.split("/?token=")
-    page = RawPage(origin, token)
+    page = RawPage(url.split("/?", 1)[0], stage.entry()["token"])
     page.join("lamp", "page")
     seen_before, begin = len(watch.lines), time.monotonic()
     page.say(kind="propose", model="lamp", number=1, operations=[["set", "level", 0.25]])

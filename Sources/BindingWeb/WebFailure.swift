@@ -9,6 +9,8 @@ public enum WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
   case cannotListen(address: String, problem: String)
   /// The folder of the user's own pages.
   case pages(path: String, problem: String)
+  /// The file with the token.
+  case key(path: String, problem: String)
   /// It has been started before.
   case startedBefore
 
@@ -23,6 +25,7 @@ public enum WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
         + "127.0.0.1, or accept that everyone on the way may read and write:  --insecure"
     case .cannotListen(let address, let problem): "Cannot serve pages at \(address): \(problem)"
     case .pages(let path, let problem): "The folder of pages \(path) cannot be served: \(problem)"
+    case .key(let path, let problem): "The token for pages is kept in \(path): \(problem)"
     case .startedBefore: "a gateway is started once; make another one"
     }
   }

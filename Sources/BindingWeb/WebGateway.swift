@@ -41,13 +41,18 @@ public final class WebGateway: Sendable {
       return !state.hasStarted
     }
     guard isFirst else { throw .startedBefore }
+    let earlier = try options.keyPath.flatMap { path throws(WebFailure) in try WebEntry.read(path) }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let loop = GatewayLoop(hub: hub, options: options, log: log, on: group.next())
     do {
       let listener = try Listener.listen(options, loop: loop, group: group)
+      let key = WebKey(token: earlier?.key.token)
       let door = FrontDoor(
         address: options.address, port: listener.localAddress?.port ?? options.address.port,
-        token: options.isTokenAsked ? FrontDoor.newToken() : nil)
+        key: options.isTokenAsked ? key : nil)
+      if let path = options.keyPath {
+        try WebEntry(path: path, address: door.address, key: key, isOpen: !options.isTokenAsked).write()
+      }
       let frontDesk = FrontDesk(door: door, userPages: userPages, loop: loop)
       loop.loop.execute { loop.start(frontDesk: frontDesk, listener: listener) }
       state.withLockedValue { state in
@@ -80,12 +85,12 @@ public final class WebGateway: Sendable {
     log.info("pages are no longer served")
   }
 
-  /// What to open in a browser, with the token; empty before `start`.
+  /// What to open in a browser, each time with a new code, which is good once, for five minutes; empty before `start`.
   public var url: String { state.withLockedValue { $0.door }?.url ?? "" }
 
   /// `HOST:PORT`, with the port that was picked; as in the options before `start`.
   public var address: String { state.withLockedValue { $0.door }?.address ?? options.address.description }
 
   /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked, and before `start`.
-  public var token: String? { state.withLockedValue { $0.door }?.token }
+  public var token: String? { state.withLockedValue { $0.door }?.key?.token }
 }

@@ -7,6 +7,9 @@ public struct WebOptions: Sendable {
   /// Whether a browser must show the token that `WebGateway.url` carries, on this machine too: other accounts of it
   /// reach the port as well.
   public var isTokenAsked = true
+  /// Where the token is kept, for the next start and for `WebEntry`: a file that only its owner can read. Nil: every
+  /// start makes a token of its own, and browsers and programs have to be let in anew.
+  public var keyPath: String?
   /// Lets the gateway listen beyond this machine, where what goes over the network can be read and changed.
   public var isInsecureAllowed = false
   /// A folder of the user's own pages, served below `/pages/`; nil: none.
@@ -25,9 +28,13 @@ public struct WebLimits: Sendable, Hashable {
   /// Bytes of all names and values of a request's header, and how many there may be.
   public var headerBytes = 16_384
   public var headerFields = 100
-  /// From the opening of a connection until its first request is there.
-  public var requestMilliseconds: Int64 = 10_000
-  /// From an answer until the next request of the same connection is there.
+  /// Connections that have not shown a token or session yet. When one more comes the oldest of them is closed, so that
+  /// nobody keeps others out without having been let in.
+  public var strangers = 128
+  /// From the opening of a connection until its first request is there; and for one that has shown neither token nor
+  /// session, until its next.
+  public var requestMilliseconds: Int64 = 4_000
+  /// From an answer until the next request of the same connection is there, if it has shown token or session.
   public var idleMilliseconds: Int64 = 30_000
   /// Bytes of one message from a page.
   public var messageBytes = 98_304

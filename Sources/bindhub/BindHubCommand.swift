@@ -23,7 +23,8 @@ struct BindHubCommand: ParsableCommand {
       """,
     version: "bindhub 0.1.0, protocol 0",
     subcommands: [
-      Serve.self, Status.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self, Compact.self,
+      Serve.self, Status.self, Web.self, VerifyReplicas.self, Backup.self, Restore.self, Recover.self, Check.self,
+      Compact.self,
     ])
 
   private static let words = CommandWords(
@@ -31,6 +32,8 @@ struct BindHubCommand: ParsableCommand {
     habits: [
       "start": "bindhub serve", "run": "bindhub serve", "listen": "bindhub serve", "stat": "bindhub status",
       "info": "bindhub status", "ps": "bindhub status", "version": "bindhub --version", "fsck": "bindhub check",
+      "url": "bindhub web",
+      "open": "bindhub web --open", "page": "bindhub web", "dashboard": "bindhub web",
       "vacuum": "bindhub compact", "dump": "bindhub backup", "get": "bindpeer get", "set": "bindpeer set",
       "put": "bindpeer set", "watch": "bindpeer watch", "ls": "bindpeer ls", "rm": "bindpeer rm",
     ])

@@ -91,7 +91,7 @@ struct Serve: ParsableCommand {
       let grade: Durability = durability == .disk ? .disk : .process
       options.store = { () throws(StoreError) in try SQLiteStore.open(path: path, durability: grade) }
     }
-    let web = webChoice.options(isInsecureAllowed: insecure)
+    let web = webChoice.options(isInsecureAllowed: insecure, keyPath: place.webKeyPath(for: options.listen.first))
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()
@@ -158,6 +158,9 @@ struct Serve: ParsableCommand {
     // A hub that cannot say where it listens serves those who know.
     if let code = StandardStreams.write(Array(lines.joined().utf8), to: STDOUT_FILENO) {
       StandardStreams.complain("Where this hub listens cannot be printed: \(StandardStreams.words(code)).")
+    }
+    if gateway?.token != nil, isatty(STDOUT_FILENO) == 1 {
+      StandardStreams.complain("Open it within five minutes, once. Another address:  bindhub web")
     }
   }
 }

@@ -32,6 +32,17 @@ struct StoreChoice: ParsableArguments {
     }
   }
 
+  /// Where the token of the pages is kept: beside the store, or where the store of a hub at this address would be.
+  func webKeyPath(for address: HubAddress?) -> String? {
+    if let path = path(for: address) { return StoreChoice.webKeyPath(of: path) }
+    guard let path = StoreChoice.defaultPath(for: address ?? .userDefault),
+      access((path as NSString).deletingLastPathComponent, W_OK) == 0
+    else { return nil }
+    return StoreChoice.webKeyPath(of: path)
+  }
+
+  static func webKeyPath(of store: String) -> String { store + ".web" }
+
   /// Where this user's programs keep what is to last (the XDG base directories).
   private static var userData: String {
     let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""

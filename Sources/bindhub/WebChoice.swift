@@ -7,7 +7,8 @@ struct WebChoice: ParsableArguments {
     name: .customLong("web"),
     help: ArgumentHelp(
       "Serve the page too. Without an address at \(WebAddress.standard); port 0 picks a free one.",
-      discussion: "Prints the address to open, with the token that it asks for.", valueName: "address"))
+      discussion: "Prints the address to open, with a code that is good once. Another:  bindhub web",
+      valueName: "address"))
   var web: String?
 
   @Flag(name: .customLong("web-open"), help: "Ask no token: everyone who reaches the page's port may read and write.")
@@ -22,12 +23,14 @@ struct WebChoice: ParsableArguments {
   }
 
   /// What to serve with; nil: no pages. Ends the program with 64 if what was named is no address.
-  func options(isInsecureAllowed: Bool) -> WebOptions? {
+  /// - Parameter keyPath: where the token is kept for the next start; nil: nowhere.
+  func options(isInsecureAllowed: Bool, keyPath: String?) -> WebOptions? {
     guard let web else { return nil }
     var options = WebOptions()
     do throws(WebFailure) { options.address = try WebAddress(web) } catch { fail("\(error)", error.exitCode) }
     options.isTokenAsked = !webOpen
     options.isInsecureAllowed = isInsecureAllowed
+    options.keyPath = keyPath
     options.pagesFolder = pages.map(absolutePath)
     return options
   }
@@ -48,6 +51,7 @@ extension WebFailure {
   var exitCode: Int32 {
     switch self {
     case .noAddress, .pages: 64
+    case .key: 78
     case .addressInUse, .cannotListen: 73
     case .startedBefore: 70
     case .notLoopback: 78

@@ -8,47 +8,84 @@ struct EntryTests {
 
   init() throws { site = try Site() }
 
-  @Test("the printed address leads to a cookie and to the page without the token")
+  @Test("the printed address leads to a session in a cookie, once, and to the page without the code")
   func cookie() throws {
-    let token = try #require(site.gateway.token)
+    let (token, url) = (try #require(site.gateway.token), site.gateway.url)
     #expect(token.count == 32 && token.allSatisfy { $0.isHexDigit })
-    #expect(site.gateway.url == "http://\(site.host)/?token=\(token)")
-    let reply = try site.ask("GET", "/?token=\(token)", [])
+    #expect(url.hasPrefix("http://\(site.host)/?code=") && !url.contains(token))
+    let target = String(url.dropFirst("http://\(site.host)".count))
+    let reply = try site.ask("GET", target, [])
     #expect(reply.status == 303)
     #expect(reply["location"] == "/")
-    #expect(reply["set-cookie"] == "bindbus-\(site.port)=\(token); HttpOnly; SameSite=Strict; Path=/")
+    let cookie = try #require(reply["set-cookie"])
+    #expect(cookie.hasPrefix("bindbus-session-\(site.port)=") && !cookie.contains(token))
+    #expect(cookie.hasSuffix("; Max-Age=2592000; HttpOnly; SameSite=Lax; Path=/"))
     #expect(reply["cache-control"] == "no-store")
-    #expect(try site.ask("GET", "/", [site.cookie]).status == 200)
+    let line = "Cookie: \(cookie.prefix { $0 != ";" })"
+    #expect(try site.ask("GET", "/", [line]).status == 200)
+    #expect(try site.ask("GET", "/", [line])["set-cookie"] == nil)
+    #expect(try site.ask("GET", target, []).status == 401)
+    #expect(site.gateway.url != url)
   }
 
-  @Test("the token is taken out of any page's address, and what else was asked for stays")
+  @Test("a session is no token, and good for no other host or port")
+  func bound() throws {
+    let session = try site.session()
+    let value = session.drop { $0 != "=" }.dropFirst()
+    #expect(try site.ask("GET", "/", ["Cookie: \(session)"]).status == 200)
+    #expect(try site.ask("GET", "/", ["Authorization: Bearer \(value)"]).status == 401)
+    #expect(try site.ask("GET", "/?token=\(value)", []).status == 401)
+    #expect(try site.client().upgrade(["Authorization: Bearer \(value)"], host: site.host).status == 401)
+    #expect(try site.ask("GET", "/", ["Cookie: \(session)"], host: "localhost:\(site.port)").status == 401)
+    let named = try site.session(host: "localhost:\(site.port)")
+    #expect(try site.ask("GET", "/", ["Cookie: \(named)"], host: "localhost:\(site.port)").status == 200)
+    #expect(try site.ask("GET", "/", ["Cookie: \(named)"]).status == 401)
+  }
+
+  @Test("code and token are taken out of any page's address, and what else was asked for stays")
   func otherPages() throws {
     let token = try #require(site.gateway.token)
+    #expect(try site.ask("GET", "/form/a/b?x=1&code=\(site.code)&y", [])["location"] == "/form/a/b?x=1&y")
     #expect(try site.ask("GET", "/form/a/b?x=1&token=\(token)&y", [])["location"] == "/form/a/b?x=1&y")
-    #expect(try site.ask("GET", "//elsewhere.example/?token=\(token)", []).status == 400)
+    #expect(try site.ask("GET", "/demo?code=http%3A%2F%2Fhost%2F%3Fcode%3D\(site.code)", [])["location"] == "/demo")
+    #expect(try site.ask("GET", "//elsewhere.example/?code=\(site.code)", []).status == 400)
   }
 
-  @Test("without the token, or with another one, nothing is told but whether all is well")
+  @Test("without token or session, or with another one, nothing is told but whether all is well")
   func noToken() throws {
     for target in ["/", "/bind.js", "/form/lamp", "/demo", "/status.json", "/metrics", "/bind", "/nothing", "/pages/x"]
     {
       let reply = try site.ask("GET", target, [])
       #expect(reply.status == 401, "\(target)")
-      #expect(reply.text.contains("bindhub serve --web"))
+      #expect(reply.text.contains("bindhub web"))
       #expect(reply["www-authenticate"] == "Bearer realm=\"bindbus\"")
     }
     let wrong = String(repeating: "0", count: 32)
     #expect(try site.ask("GET", "/?token=\(wrong)", []).status == 401)
     #expect(try site.ask("GET", "/?token=", [site.cookie]).status == 401)
-    #expect(try site.ask("GET", "/", ["Cookie: bindbus-\(site.port)=\(wrong)"]).status == 401)
-    #expect(try site.ask("GET", "/", ["Cookie: bindbus-1=\(site.gateway.token ?? "")"]).status == 401)
+    #expect(try site.ask("GET", "/?code=\(wrong)", []).status == 401)
+    #expect(try site.ask("GET", "/?code=", []).status == 401)
+    #expect(try site.ask("GET", "/", ["Cookie: bindbus-session-\(site.port)=\(wrong)"]).status == 401)
+    #expect(
+      try site.ask("GET", "/", ["Cookie: bindbus-session-\(site.port)=\(site.gateway.token ?? "")"]).status == 401)
     #expect(try site.ask("GET", "/", ["Authorization: Bearer \(wrong)"]).status == 401)
     #expect(try site.ask("GET", "/", ["Authorization: Bearer"]).status == 401)
     #expect(try site.ask("GET", "/healthz", []).status == 200)
-    #expect(try site.refusals("noToken") == 15)
+    #expect(try site.refusals("noToken") == 17)
   }
 
-  @Test("every gateway makes a token of its own")
+  @Test("a browser that is not known gets a page that says what to do, and takes a code")
+  func page() throws {
+    let reply = try site.ask("GET", "/form/lamp", ["Accept: text/html,application/xhtml+xml"])
+    #expect(reply.status == 401)
+    #expect(reply["content-type"] == "text/html; charset=utf-8")
+    #expect(reply.text.contains("bindhub web") && reply.text.contains("name=\"code\""))
+    #expect(reply["content-security-policy"]?.contains("form-action 'self'") == true)
+    #expect(try site.ask("GET", "/")["content-security-policy"]?.contains("form-action 'none'") == true)
+    for file in ["/page.css", "/icon.svg"] { #expect(try site.ask("GET", file, []).status == 200) }
+  }
+
+  @Test("without a file every gateway makes a token of its own")
   func otherToken() throws {
     let other = try Site()
     #expect(other.gateway.token != site.gateway.token)
@@ -60,7 +97,7 @@ struct EntryTests {
     for host in [
       "evil.example:\(site.port)", "127.0.0.1", "127.0.0.1:\(site.port + 1)", "127.0.0.1.evil.example:\(site.port)", "",
     ] {
-      for target in ["/", "/healthz", "/?token=\(site.gateway.token ?? "")"] {
+      for target in ["/", "/healthz", "/?code=\(site.code)"] {
         #expect(try site.ask("GET", target, host: host).status == 421, "\(host)")
       }
     }

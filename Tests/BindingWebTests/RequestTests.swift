@@ -182,6 +182,29 @@ struct IdleTests {
     withExtendedLifetime(idle) {}
   }
 
+  @Test("connections that show nothing keep out neither each other nor who is let in, and the oldest of them go")
+  func strangers() throws {
+    let site = try Site {
+      $0.limits.strangers = 4
+      $0.limits.connections = 12
+    }
+    let page = try site.welcomedPage()
+    let known = try site.client()
+    #expect(try known.ask("GET", "/", [site.bearer], host: site.host).status == 200)
+    var silent: [RawClient] = []
+    for number in 0..<40 {
+      silent.append(try site.client())
+      silent[number].send("GET / HTTP/1.1\r\nHost:")
+      #expect(try site.ask("GET", "/").status == 200, "\(number)")
+    }
+    #expect(silent[0].ends())
+    #expect(try known.ask("GET", "/", [site.bearer], host: site.host).status == 200)
+    page.say(#"{"kind":"ping","token":7}"#)
+    #expect(try page.frame { $0.text.contains("pong") }.text.contains("7"))
+    #expect(try site.refusals("tooManyConnections") == 0)
+    #expect(try site.refusals("tooManyStrangers") >= 36)
+  }
+
   @Test("a connection beyond the limit is told so, and one is free again when another closes")
   func limit() throws {
     let site = try Site { $0.limits.connections = 3 }

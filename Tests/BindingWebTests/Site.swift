@@ -29,7 +29,17 @@ final class Site {
 
   var host: String { "127.0.0.1:\(port)" }
   var bearer: String { "Authorization: Bearer \(gateway.token ?? "")" }
-  var cookie: String { "Cookie: other=1; bindbus-\(port)=\(gateway.token ?? "")" }
+  /// What a browser shows that was let in, with a session of its own at each look.
+  var cookie: String { "Cookie: other=1; \((try? session()) ?? "")" }
+
+  /// What a browser gets for a code, `NAME=VALUE`.
+  func session(host: String? = nil) throws -> String {
+    let reply = try ask("GET", "/?code=\(code)", [], host: host)
+    return String(try #require(reply["set-cookie"]).prefix { $0 != ";" })
+  }
+
+  /// A new code.
+  var code: String { String(gateway.url.split(separator: "=").last ?? "") }
   var origin: String { "Origin: http://\(host)" }
 
   func client(receiveBytes: Int32? = nil) throws -> RawClient {

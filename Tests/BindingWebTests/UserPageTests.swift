@@ -49,6 +49,22 @@ struct UserPageTests {
     #expect(try site.ask("GET", "/pages/", []).status == 401)
   }
 
+  @Test("what pages are made of has its media type, and the folder is found without its slash")
+  func types() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for (kind, type) in [
+      "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif", "avif": "image/avif",
+      "mjs": "text/javascript; charset=utf-8", "wasm": "application/wasm", "map": "application/json",
+      "webmanifest": "application/manifest+json", "mp3": "audio/mpeg",
+    ] {
+      try Data("x".utf8).write(to: folder.appendingPathComponent("pages/file.\(kind)"))
+      #expect(try site.ask("GET", "/pages/file.\(kind)")["content-type"] == type)
+    }
+    let reply = try site.ask("GET", "/pages")
+    #expect(reply.status == 301 && reply["location"] == "/pages/")
+    #expect(try site.ask("GET", "/pages", []).status == 401)
+  }
+
   @Test("nothing outside the folder is served, by whatever path, nor what is hidden or of another kind")
   func outside() throws {
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -51,7 +51,7 @@ def eventually(what: str, look: Callable[[], Any], pause: Callable[[], Any] = la
 class Tab:
     """One tab in a context of its own, behind a link of its own. `complaints`: what it should not have had to say."""
 
-    def __init__(self, stand: Stand, path: str, script: Path | None, **options: Any):
+    def __init__(self, stand: Stand, path: str | None, script: Path | None = None, **options: Any):
         self.link = Link()
         self.complaints: list[str] = []
         self.dialogs: list[str] = []
@@ -70,9 +70,9 @@ class Tab:
         self.page.on("response", lambda response: self.headers.__setitem__(response.url, response.headers))
         self.page.on("dialog", self._answer)
         if path == "/":
-            self.page.goto(stand.url)
-        else:
-            self.context.request.get(stand.url)  # for its cookie
+            self.page.goto(stand.entry()["url"])
+        elif path:
+            self.context.request.get(stand.entry()["url"])  # for its cookie
             self.page.goto(stand.origin + path)
 
     def _hear(self, message: Any) -> None:
@@ -172,7 +172,7 @@ class Stand(Stage):
 
     @property
     def token(self) -> str:
-        return self.url.partition("token=")[2]
+        return self.entry()["token"]
 
     def tab(self, path: str = "/pages/controls.html", script: Path | None = None, **options: Any) -> Tab:
         if not self.url:

@@ -27,7 +27,10 @@ struct WebTests {
   /// What is answered to a program at that path.
   private func get(_ url: URL, _ path: String) throws -> (status: String, text: String) {
     let port = try #require(url.port)
-    let token = url.query?.split(separator: "=").last.map(String.init) ?? ""
+    let entry = try RunningProcess(Bench.program("bindhub"), ["web", "--json"], hub: bench.hub)
+    #expect(entry.end() == 0, "\(entry.output)")
+    let told = try JSONSerialization.jsonObject(with: Data((entry.output.first ?? "").utf8)) as? [String: Any]
+    let token = told?["token"] as? String ?? ""
     let answer = try WebTests.exchange(
       "GET \(path) HTTP/1.0\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n\r\n", port: port)
     let halves = answer.components(separatedBy: "\r\n\r\n")
@@ -59,7 +62,7 @@ struct WebTests {
   func serves() throws {
     let hub = try serve("--web", "127.0.0.1:0")
     let url = try url(hub)
-    #expect(url.query?.hasPrefix("token=") == true)
+    #expect(url.query?.hasPrefix("code=") == true)
     #expect(try get(url, "/").status == "200")
     try bench.run("set", "lamp.on=true")
     let status = try get(url, "/status.json")
@@ -68,6 +71,63 @@ struct WebTests {
     #expect(try get(url, "/metrics").text.contains("\nbindbus_hub_commits_total 1\n"))
     hub.send(SIGTERM)
     #expect(hub.end() == 0)
+  }
+
+  /// What a browser is given for the address that was printed: its cookie.
+  private func cookie(_ url: URL) throws -> String? {
+    let answer = try WebTests.exchange(
+      "GET /?\(url.query ?? "") HTTP/1.0\r\nHost: 127.0.0.1:\(try #require(url.port))\r\n\r\n",
+      port: try #require(url.port))
+    let line = answer.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("set-cookie: ") }
+    return line.map { "Cookie: " + $0.dropFirst("set-cookie: ".count).prefix { $0 != ";" } }
+  }
+
+  @Test("a browser stays known when the hub is started again, and 'web' prints a fresh address")
+  func restarted() throws {
+    let first = try serve("--web", "127.0.0.1:0")
+    let url = try url(first)
+    let port = try #require(url.port)
+    let cookie = try #require(try cookie(url))
+    let entry = bench.folder.path + "/hub.sock.db.web"
+    #expect(try FileManager.default.attributesOfItem(atPath: entry)[.posixPermissions] as? Int == 0o600)
+    first.send(SIGKILL)
+    _ = first.end()
+    let second = try serve("--web", "127.0.0.1:\(port)")
+    #expect(second.line { $0.hasPrefix("web http://127.0.0.1:\(port)/?code=") } != nil)
+    let request = "GET / HTTP/1.0\r\nHost: 127.0.0.1:\(port)\r\n\(cookie)\r\n\r\n"
+    #expect(try WebTests.exchange(request, port: port).hasPrefix("HTTP/1.1 200"))
+    #expect(try self.cookie(url) == nil)
+    for _ in 0..<2 {
+      let web = try RunningProcess(Bench.program("bindhub"), ["web"], hub: bench.hub)
+      #expect(web.end() == 0)
+      let fresh = try #require(web.output.first.flatMap { URL(string: $0) })
+      #expect(fresh.port == port)
+      #expect(try self.cookie(fresh) != nil)
+      #expect(try self.cookie(fresh) == nil)
+    }
+    withExtendedLifetime(second) {}
+  }
+
+  @Test("'web' says what is missing: a hub, its pages, or the right to the token")
+  func noEntry() throws {
+    func web(_ code: Int32, _ words: String) throws {
+      let web = try RunningProcess(Bench.program("bindhub"), ["web"], hub: bench.hub)
+      #expect(web.end() == code, "\(web.output)")
+      #expect(web.line { $0.contains(words) } != nil, "\(web.output)")
+    }
+    try web(69, "No hub answers")
+    do {
+      let hub = try serve()
+      try #require(hub.line { $0.hasPrefix("listening") } != nil)
+      try web(1, "bindhub serve --web")
+      hub.send(SIGTERM)
+      _ = hub.end()
+    }
+    let hub = try serve("--web", "127.0.0.1:0")
+    _ = try url(hub)
+    chmod(bench.folder.path + "/hub.sock.db.web", 0o644)
+    try web(78, "chmod 600")
+    withExtendedLifetime(hub) {}
   }
 
   @Test("where no token is asked, none is printed")

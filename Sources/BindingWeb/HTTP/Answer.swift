@@ -9,6 +9,8 @@ struct Answer {
   var headers: [(name: String, value: String)] = []
   /// Whether the connection ends with it.
   var closes = false
+  /// Whether it is a page with a form, which is sent to this gateway.
+  var sendsForms = false
   /// Why it is a refusal, to be counted.
   var refusal: WebRefusal?
 
@@ -27,18 +29,20 @@ struct Answer {
   static let notKept = (name: "Cache-Control", value: "no-store")
 
   /// On every answer: what a page may load and do, whoever wrote it.
+  private var policy: String {
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+      + "media-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
+      + "form-action '\(sendsForms ? "self" : "none")'; frame-ancestors 'none'"
+  }
+
   private static let rules: [(String, String)] = [
-    (
-      "Content-Security-Policy",
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-        + "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
     ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
     ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
   ]
 
   var head: HTTPResponseHead {
     var fields = HTTPHeaders(headers.map { ($0.name, $0.value) })
+    fields.add(name: "Content-Security-Policy", value: policy)
     fields.add(contentsOf: Answer.rules)
     if status != .notModified {
       fields.add(name: "Content-Type", value: type)

@@ -11,11 +11,20 @@ struct FrontDesk {
 
   /// Answers, at once or when the disk or the hub has; always on the event loop.
   func answer(_ head: HTTPRequestHead, at local: SocketAddress?, _ respond: @escaping (Answer) -> Void) {
+    let respond = { [self] (answer: Answer) in
+      var answer = answer
+      if let renewal = renewal(for: head) { answer.headers.append(renewal) }
+      respond(answer)
+    }
     switch look(at: head, local) {
     case .failure(let refused): respond(refused.answer)
     case .success(.page(let name)):
       respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? FrontDesk.nothing(at: head.uri))
     case .success(.userPage(let parts)): answer(userPage: parts, head, respond)
+    case .success(.userPages):
+      var answer = Answer.says(.movedPermanently, "It is at /pages/.")
+      answer.headers.append(("Location", "/pages/"))
+      respond(answer)
     case .success(.socket): respond(noSocket(head, local))
     case .success(.health): respond(.says(.ok, "ok"))
     case .success(.readiness):
@@ -29,7 +38,10 @@ struct FrontDesk {
 
   /// Whether a WebSocket is opened for this request; if not it is answered as any other.
   func opensSocket(_ head: HTTPRequestHead, at local: SocketAddress?) -> Bool {
-    guard case .success(.socket) = look(at: head, local), head.method == .GET else { return false }
+    // A code is used by an answer alone.
+    guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: head, local), head.method == .GET else {
+      return false
+    }
     return isFromHere(head, local) && head.headers["sec-websocket-key"].first?.utf8.count == 24
   }
 
@@ -57,29 +69,66 @@ struct FrontDesk {
     }
     let route = Route(path: target.path)
     if let route, route.isOpen { return .success(route) }
-    if let token = door.token, let shown = target["token"] {
-      return refuse(door.isToken(shown) ? letIn(token, to: target) : FrontDesk.unknown)
-    }
-    guard door.isKnown(head.headers) else { return refuse(FrontDesk.unknown) }
+    if let key = door.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
+    guard door.isKnown(head.headers, now: WebEntry.now) else { return refuse(FrontDesk.unknown(head.headers)) }
     guard let route else { return refuse(FrontDesk.nothing(at: head.uri)) }
     return .success(route)
   }
 
-  /// The token goes from the address, where it would be seen and kept, to a cookie.
-  private func letIn(_ token: String, to target: Target) -> Answer {
+  /// What is answered to an address with a code, or with the token; nil: it has neither.
+  private func entry(_ key: WebKey, _ host: String, _ target: Target) -> Answer? {
+    let now = WebEntry.now
+    if let shown = target["code"] {
+      // A whole address may have been pasted where the code is asked for.
+      let code = String(shown.suffix(WebKey.codeDigits))
+      guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
+        return FrontDesk.refusal("This code was used before, or is older than five minutes.", isPage: true)
+      }
+      return letIn(key, host, to: target.without("code"))
+    }
+    guard let shown = target["token"] else { return nil }
+    return door.isToken(shown)
+      ? letIn(key, host, to: target.without("token")) : FrontDesk.refusal("This is not the token.", isPage: true)
+  }
+
+  /// What was shown goes from the address, where it would be seen and kept, to a cookie.
+  private func letIn(_ key: WebKey, _ host: String, to path: String) -> Answer {
     var answer = Answer.says(.seeOther, "Come in.")
-    answer.headers += [("Location", target.without("token")), ("Set-Cookie", door.cookie(token))]
+    let cookie = door.cookie(key, host: host, now: WebEntry.now)
+    answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
   }
 
-  private static let unknown: Answer = {
-    var answer = Answer.says(
-      .unauthorized,
-      "This gateway asks for its token: open the address that 'bindhub serve --web' printed when it was started, "
-        + "or send 'Authorization: Bearer TOKEN'.", .noToken)
+  /// A session that has less than half of its time left is told anew.
+  func renewal(for head: HTTPRequestHead) -> (name: String, value: String)? {
+    let now = WebEntry.now
+    guard let key = door.key, let host = head.headers["host"].first,
+      let end = door.sessionEnd(head.headers, now: now), end - now < WebKey.sessionSeconds / 2
+    else { return nil }
+    return ("Set-Cookie", door.cookie(key, host: host, now: now))
+  }
+
+  private static func unknown(_ headers: HTTPHeaders) -> Answer {
+    let isPage = headers[canonicalForm: "accept"].contains { $0.hasPrefix("text/html") }
+    return refusal("This browser is not known here, or was for 30 days.", isPage: isPage)
+  }
+
+  /// To who is not let in: what to do.
+  /// - Parameter isPage: whether a person reads it in a browser.
+  private static func refusal(_ why: String, isPage: Bool) -> Answer {
+    var answer =
+      isPage
+      ? Answer(
+        status: .unauthorized, type: "text/html; charset=utf-8", body: ByteBuffer(string: EntryPage.html(why)),
+        headers: [Answer.notKept], refusal: .noToken)
+      : .says(
+        .unauthorized,
+        "This gateway asks who comes. A browser: run  bindhub web  on the hub's machine, and open the address that it "
+          + "prints. A program: send 'Authorization: Bearer TOKEN', which  bindhub web --json  tells.", .noToken)
+    answer.sendsForms = isPage
     answer.headers.append((name: "WWW-Authenticate", value: "Bearer realm=\"bindbus\""))
     return answer
-  }()
+  }
 
   private static func nothing(at uri: String) -> Answer {
     .says(
@@ -130,7 +179,10 @@ struct FrontDesk {
     case .file(let file): file.answer(to: head.headers)
     case .nothing: nothing(at: head.uri)
     case .otherKind:
-      .says(.notFound, "Only html, js, css, svg, png, ico, woff2, json and txt are served from there.", .notFound)
+      .says(
+        .notFound,
+        "Only these are served from there: html, js, mjs, map, wasm, css, svg, png, jpg, gif, webp, avif, ico, mp3, "
+          + "woff2, json, webmanifest and txt.", .notFound)
     case .tooLong: .says(.internalServerError, "A file of pages has at most \(limit) bytes.", .fileTooLong)
     }
   }

@@ -1,41 +1,36 @@
 import NIOCore
 import NIOHTTP1
 
-/// Who may come in: whose `Host` and `Origin` are the gateway's own, and who shows its token.
+/// Who may come in: whose `Host` and `Origin` are the gateway's own, and who shows its token or a session.
 ///
 /// A page of another site that has its name point at this machine is caught by the `Host`, one that opens a WebSocket
-/// to it by the `Origin`, and another account of this machine by the token.
+/// to it by the `Origin`, and another account of this machine by the token or session.
 struct FrontDoor: Sendable {
   /// `HOST:PORT`.
   let address: String
   let port: Int
-  /// 32 hexadecimal digits; nil: everyone who reaches the port may come in.
-  let token: String?
+  /// Nil: everyone who reaches the port may come in.
+  let key: WebKey?
   private let hosts: Set<String>
 
-  init(address: WebAddress, port: Int, token: String?) {
+  init(address: WebAddress, port: Int, key: WebKey?) {
     self.address = "\(address.host):\(port)"
     self.port = port
-    self.token = token
+    self.key = key
     let names = [address.host, "127.0.0.1", "localhost", "[::1]"]
     hosts = Set(names.map { "\($0):\(port)" } + (port == 80 ? names : []))
   }
 
-  /// 128 random bits of the system.
-  static func newToken() -> String {
-    var system = SystemRandomNumberGenerator()
-    return (0..<4).map { _ in
-      let digits = String(UInt32.random(in: 0 ... .max, using: &system), radix: 16)
-      return String(repeating: "0", count: 8 - digits.count) + digits
-    }.joined()
+  var url: String { WebEntry.url(address, key) }
+
+  var cookieName: String { "bindbus-session-\(port)" }
+
+  /// What a browser is given that was let in. A link from elsewhere may open a page with it; what a page writes goes
+  /// over its WebSocket, which other sites cannot open.
+  func cookie(_ key: WebKey, host: String, now: Int64) -> String {
+    "\(cookieName)=\(key.session(host: host, now: now)); Max-Age=\(WebKey.sessionSeconds); "
+      + "HttpOnly; SameSite=Lax; Path=/"
   }
-
-  var url: String { "http://\(address)/" + (token.map { "?token=\($0)" } ?? "") }
-
-  var cookieName: String { "bindbus-\(port)" }
-
-  /// What a browser is given for the token.
-  func cookie(_ token: String) -> String { "\(cookieName)=\(token); HttpOnly; SameSite=Strict; Path=/" }
 
   // MARK: Host and origin
 
@@ -56,36 +51,32 @@ struct FrontDoor: Sendable {
     return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
   }
 
-  // MARK: Token
+  // MARK: Token and session
 
-  /// Whether a request shows the token: by its cookie, or in `Authorization`.
-  func isKnown(_ headers: HTTPHeaders) -> Bool {
-    guard token != nil else { return true }
-    return showsBearer(headers) || showsCookie(headers)
+  /// Whether a request shows the token or a session of this host.
+  func isKnown(_ headers: HTTPHeaders, now: Int64) -> Bool {
+    showsBearer(headers) || sessionEnd(headers, now: now) != nil
   }
 
   /// Whether a program shows the token; a page of a browser cannot set this header on a WebSocket.
   func showsBearer(_ headers: HTTPHeaders) -> Bool {
-    guard token != nil else { return true }
+    guard key != nil else { return true }
     return headers["authorization"].contains { value in
       let scheme = "bearer "
       return value.lowercased().hasPrefix(scheme) && isToken(value.dropFirst(scheme.count))
     }
   }
 
-  private func showsCookie(_ headers: HTTPHeaders) -> Bool {
+  /// When the session ends that a browser shows, in seconds since 1970; nil if it shows none that is good here.
+  func sessionEnd(_ headers: HTTPHeaders, now: Int64) -> Int64? {
+    guard let key, let host = headers["host"].first else { return nil }
     let prefix = cookieName + "="
-    return headers["cookie"].contains { line in
-      line.split(separator: ";").contains { part in
-        let pair = part.drop { $0 == " " }
-        return pair.hasPrefix(prefix) && isToken(pair.dropFirst(prefix.count))
-      }
-    }
+    return headers["cookie"].lazy.flatMap { $0.split(separator: ";") }.compactMap { part in
+      let pair = part.drop { $0 == " " }
+      return pair.hasPrefix(prefix)
+        ? key.end(ofSession: pair.dropFirst(prefix.count), host: host, now: now) : nil
+    }.max()
   }
 
-  /// Looks at every byte whatever differs, so that the time taken tells nothing of the token.
-  func isToken(_ shown: some StringProtocol) -> Bool {
-    guard let token, shown.utf8.count == token.utf8.count else { return false }
-    return zip(shown.utf8, token.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-  }
+  func isToken(_ shown: some StringProtocol) -> Bool { key.map { WebKey.isSame(shown, $0.token) } ?? false }
 }

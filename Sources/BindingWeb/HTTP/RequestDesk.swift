@@ -11,6 +11,8 @@ final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
   private var head: HTTPRequestHead?
   private var deadline: Scheduled<Void>?
   private var hasAsked = false
+  /// Whether it has shown token or session.
+  private var isKnown = false
   private var isAnswering = false
   /// The other side will say nothing more.
   private var hasHeardAll = false
@@ -42,6 +44,10 @@ final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
       deadline?.cancel()
       hasAsked = true
       loop.counters.requests += 1
+      if !isKnown, let door = loop.frontDesk?.door, door.isKnown(head.headers, now: WebEntry.now) {
+        isKnown = true
+        loop.letIn(context.channel)
+      }
       guard !RequestDesk.hasBody(head) else {
         return send(.closing(.payloadTooLarge, "A request here has no body: everything is read.", .body), head, context)
       }
@@ -103,7 +109,8 @@ final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
     if answer.closes {
       finish(context)
     } else {
-      expectRequest(in: loop.options.limits.idleMilliseconds, context)
+      let limits = loop.options.limits
+      expectRequest(in: isKnown ? limits.idleMilliseconds : limits.requestMilliseconds, context)
     }
   }
 

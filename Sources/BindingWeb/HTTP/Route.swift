@@ -4,10 +4,13 @@ enum Route: Equatable {
   case page(String)
   /// A file of the user's pages, by the parts of its path.
   case userPage([String])
+  /// The folder of the user's pages, without the slash behind which relative addresses go on.
+  case userPages
   case socket, status, metrics, health, readiness
 
-  /// Whether it is answered to who shows no token: it tells nothing of what is shared.
-  var isOpen: Bool { self == .health || self == .readiness }
+  /// Whether it is answered to who shows no token: it tells nothing of what is shared. The page that asks for a code
+  /// looks like the others.
+  var isOpen: Bool { [.health, .readiness, .page("page.css"), .page("icon.svg")].contains(self) }
 
   /// Nil if there is nothing of that path.
   init?(path: String) {
@@ -16,6 +19,7 @@ enum Route: Equatable {
     case ("", 1): self = .page("dashboard.html")
     case ("demo", 1): self = .page("demo.html")
     case ("form", 2...) where !parts.dropFirst().contains(""): self = .page("form.html")
+    case ("pages", 1): self = .userPages
     case ("pages", 2...): self = .userPage(Array(parts.dropFirst()))
     case ("bind", 1): self = .socket
     case ("status.json", 1): self = .status

@@ -34,13 +34,20 @@ struct ServedFile: Sendable {
     guard let dot = name.lastIndex(of: ".") else { return nil }
     return switch name[name.index(after: dot)...] {
     case "html": "text/html; charset=utf-8"
-    case "js": "text/javascript; charset=utf-8"
+    case "js", "mjs": "text/javascript; charset=utf-8"
     case "css": "text/css; charset=utf-8"
     case "svg": "image/svg+xml"
     case "png": "image/png"
+    case "jpg", "jpeg": "image/jpeg"
+    case "gif": "image/gif"
+    case "webp": "image/webp"
+    case "avif": "image/avif"
     case "ico": "image/x-icon"
+    case "mp3": "audio/mpeg"
     case "woff2": "font/woff2"
-    case "json": "application/json"
+    case "wasm": "application/wasm"
+    case "json", "map": "application/json"
+    case "webmanifest": "application/manifest+json"
     case "txt": "text/plain; charset=utf-8"
     default: nil
     }

@@ -1,7 +1,7 @@
 /// Why a connection, a request or a message was refused.
 enum WebRefusal: CaseIterable {
   // Of connections.
-  case tooManyConnections, slowRequest
+  case tooManyConnections, tooManyStrangers, slowRequest
   // Of requests.
   case badRequest, headerTooLong, foreignHost, noToken, foreignOrigin, noHandshake, otherMethod, body, notFound
   case fileTooLong, hubSilent

@@ -9,11 +9,15 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   let options: WebOptions
   let questions: HubQuestions
   var counters = WebCounters()
+  var usedCodes = UsedCodes()
   private(set) var frontDesk: FrontDesk?
   /// How often what the machine wanted has been carried out.
   private(set) var turns: UInt64 = 0
   /// Connections that are open now.
   private(set) var connections = 0
+  /// Those of them that have shown neither token nor session yet, by their order.
+  private var strangers: [UInt64: any Channel] = [:]
+  private var lastStranger: UInt64 = 0
 
   private let hub: any HubDoor
   private let log: Logger
@@ -75,12 +79,28 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   /// Counts a connection as long as it is open; false if it is one too many.
   func tookConnection(_ channel: any Channel) -> Bool {
+    if strangers.count >= options.limits.strangers, let oldest = strangers.keys.min() {
+      counters.count(.tooManyStrangers)
+      strangers.removeValue(forKey: oldest)?.close(promise: nil)
+    }
     connections += 1
     counters.connections += 1
-    channel.closeFuture.whenComplete { _ in self.connections -= 1 }
+    lastStranger += 1
+    let number = lastStranger
+    strangers[number] = channel
+    channel.closeFuture.whenComplete { _ in
+      self.connections -= 1
+      self.strangers[number] = nil
+    }
     guard connections > options.limits.connections else { return true }
     counters.count(.tooManyConnections)
     return false
+  }
+
+  /// A connection has shown token or session: it is no stranger's any more.
+  func letIn(_ channel: any Channel) {
+    guard let number = strangers.first(where: { $0.value === channel })?.key else { return }
+    strangers[number] = nil
   }
 
   // MARK: Pages

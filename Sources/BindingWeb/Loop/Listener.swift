@@ -75,8 +75,12 @@ enum Listener {
     return NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in
-        let opens = loop.frontDesk?.opensSocket(head, at: channel.localAddress) ?? false
-        return channel.eventLoop.makeSucceededFuture(opens ? HTTPHeaders() : nil)
+        guard let desk = loop.frontDesk, desk.opensSocket(head, at: channel.localAddress) else {
+          return channel.eventLoop.makeSucceededFuture(nil)
+        }
+        loop.letIn(channel)
+        let renewal = desk.renewal(for: head).map { [($0.name, $0.value)] } ?? []
+        return channel.eventLoop.makeSucceededFuture(HTTPHeaders(renewal))
       },
       upgradePipelineHandler: { channel, _ in
         channel.eventLoop.makeCompletedFuture {

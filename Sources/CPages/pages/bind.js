@@ -538,7 +538,7 @@ var bind = (() => {
     async askWhy() {
       try {
         const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
-        this.problem = /401|403/.test(status) ? 'open the address that the hub printed when it started' : ''
+        this.problem = /401|403/.test(status) ? 'not let in: run bindhub web, open what it prints' : ''
       } catch { this.problem = '' }
       this.tell('state')
     }

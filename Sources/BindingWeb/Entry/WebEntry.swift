@@ -1,0 +1,115 @@
+import BindingWire
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The way into a gateway, as it lies in a file that only its owner can read: the token, and where pages are served.
+///
+/// The token lasts, so that a gateway that is started again knows its browsers and programs. Whoever can read the file
+/// may come in.
+public struct WebEntry: Sendable {
+  /// Where the file is.
+  public let path: String
+  /// `HOST:PORT`, as of the gateway's last start.
+  public let address: String
+  /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked.
+  public var token: String? { isOpen ? nil : key.token }
+
+  let key: WebKey
+  let isOpen: Bool
+
+  init(path: String, address: String, key: WebKey, isOpen: Bool) {
+    self.path = path
+    self.address = address
+    self.key = key
+    self.isOpen = isOpen
+  }
+
+  /// Reads the entry of a gateway that was started.
+  /// - Throws: `WebFailure.key` if the file can be read by others or is no such file; nil: there is none.
+  public static func read(_ path: String) throws(WebFailure) -> WebEntry? {
+    guard let json = try content(of: path) else { return nil }
+    guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
+      let address = json["address"]?.string
+    else { throw .key(path: path, problem: "it is none that a gateway made: remove it, and start the hub again") }
+    return WebEntry(
+      path: path, address: address, key: WebKey(token: token, run: run), isOpen: json["open"]?.boolean ?? false)
+  }
+
+  /// An address to open in a browser, with a code that is good once, for five minutes.
+  public func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
+
+  static func url(_ address: String, _ key: WebKey?) -> String {
+    "http://\(address)/" + (key.map { "?code=\($0.code(now: WebEntry.now))" } ?? "")
+  }
+
+  /// Whether something listens there. Waits on the calling thread.
+  public func isServed(withinMilliseconds limit: Int64 = 2_000) -> Bool {
+    guard let address = try? WebAddress(address) else { return false }
+    let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.milliseconds(limit)).connect(host: address.bareHost, port: address.port)
+    guard let channel = try? connecting.wait() else { return false }
+    channel.close(promise: nil)
+    return true
+  }
+
+  /// Seconds since 1970.
+  static var now: Int64 { Int64(time(nil)) }
+
+  // MARK: The file
+
+  func write() throws(WebFailure) {
+    let members: [JSON.Member] = [
+      .init("token", .string(key.token)), .init("run", .string(key.run)), .init("address", .string(address)),
+      .init("open", .bool(isOpen)),
+    ]
+    // Beside it first: who reads it finds it whole.
+    let new = path + ".new"
+    unlink(new)
+    let descriptor = open(new, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure() }
+    let bytes = JSON.object(members).bytes + [UInt8(ascii: "\n")]
+    let isWritten = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) } == bytes.count
+    let isSynced = isWritten && fsync(descriptor) == 0
+    close(descriptor)
+    guard isSynced, rename(new, path) == 0 else {
+      let failure = failure()
+      unlink(new)
+      throw failure
+    }
+  }
+
+  private func failure() -> WebFailure { .key(path: path, problem: String(cString: strerror(errno))) }
+
+  private static func content(of path: String) throws(WebFailure) -> JSON? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw .key(path: path, problem: String(cString: strerror(errno)))
+    }
+    defer { close(descriptor) }
+    var info = stat()
+    guard fstat(descriptor, &info) == 0, info.st_mode & 0o077 == 0 else {
+      throw .key(path: path, problem: "others may read it: chmod 600 \(path)")
+    }
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = max(0, systemRead(descriptor, &bytes, bytes.count))
+    return bytes[..<count].withUnsafeBytes { try? JSON(parsing: $0) } ?? .null
+  }
+}
+
+// Inside the type its own `read` would be meant.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  read(descriptor, bytes, count)
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(descriptor, bytes, count)
+}

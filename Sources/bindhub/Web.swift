@@ -1,0 +1,85 @@
+import ArgumentParser
+import BindingHub
+import BindingTerminal
+import BindingWeb
+import BindingWire
+import Foundation
+
+/// Tells how a browser comes in.
+struct Web: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print an address of the hub's pages that lets a browser in.",
+    discussion: """
+      The address is good once, for five minutes. The browser that opens it is known for 30 days, also after the hub was
+      started again. Only the user who runs the hub can make one: the token behind it lies beside the store, in a file
+      whose name ends in '.web', which only that user can read. Programs send that token as 'Authorization: Bearer
+      TOKEN'. To make all of it void, remove the file and start the hub again.
+      """)
+
+  @OptionGroup var choice: HubChoice
+
+  @Flag(name: .long, help: "Open it in this user's browser as well.")
+  var open = false
+
+  @Flag(name: .long, help: "Print one JSON object: url, address and the token for programs.")
+  var json = false
+
+  func run() throws {
+    let address = choice.address()
+    let entry = entry(of: address)
+    let url = entry.url()
+    if json {
+      let token = entry.token.map { JSON.string($0) } ?? .null
+      print(
+        JSON.object([
+          .init("url", .string(url)), .init("address", .string(entry.address)), .init("token", token),
+        ]).text)
+    } else {
+      print(url)
+    }
+    if open { Web.open(url, beside: entry.path) }
+  }
+
+  /// The entry to the pages of the hub there; ends the program if there is none.
+  private func entry(of address: HubAddress) -> WebEntry {
+    guard let report = HubStatus.ask(address, timeoutMilliseconds: 2_000) else {
+      fail(choice.noAnswer(at: address, to: "web"), 69)
+    }
+    let told = report["store"]?["path"]
+    let store = told == nil || told == .null ? StoreChoice.defaultPath(for: address) : told?.plain
+    do throws(WebFailure) {
+      if let path = store.map(StoreChoice.webKeyPath), let entry = try WebEntry.read(path), entry.isServed() {
+        return entry
+      }
+    } catch {
+      fail(error.description, error.exitCode)
+    }
+    fail(
+      "The hub at \(address) serves no pages, or keeps no token that is found again.\n"
+        + "Start it with them:  bindhub serve --web", 1)
+  }
+
+  /// The code does not stand among a program's arguments, which every account of the machine can read: it goes through
+  /// a file that leads to the address.
+  private static func open(_ url: String, beside path: String) {
+    let page = path + ".html"
+    let text = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0; url=\(url)\">\n"
+    unlink(page)
+    let isWritten = FileManager.default.createFile(
+      atPath: page, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+    #if os(macOS)
+      let program = "open"
+    #else
+      let program = "xdg-open"
+    #endif
+    let opener = Process()
+    opener.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    opener.arguments = [program, page]
+    opener.standardOutput = FileHandle.standardError
+    guard isWritten, (try? opener.run()) != nil else {
+      fail("No browser could be started: open the address by hand", 72)
+    }
+    opener.waitUntilExit()
+    if opener.terminationStatus != 0 { fail("\(program) could start no browser: open the address by hand", 72) }
+  }
+}
