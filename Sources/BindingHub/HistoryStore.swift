@@ -24,6 +24,7 @@ final class HistoryStore: Store {
   var tail: Tail { store.tail }
   var isImmediate: Bool { store.isImmediate }
   var status: StoreStatus { store.status }
+  var floor: LogFloor { store.floor }
 
   /// - Parameter path: added to if it is there.
   init(_ store: any Store, path: String, hub: String) throws(StoreError) {
@@ -103,6 +104,7 @@ final class HistoryStore: Store {
   /// Takes the names in that a batch gives to field ids.
   @discardableResult
   private func learn(_ batch: Batch) throws(StoreError) -> CommitGroup? {
+    if batch.form == .removal { names[batch.model] = nil }
     guard !batch.body.isEmpty else { return nil }
     let group: CommitGroup
     do throws(WireError) {

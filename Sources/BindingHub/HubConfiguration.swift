@@ -40,6 +40,8 @@ public struct HubConfiguration: Sendable {
   public var judgingMilliseconds: UInt64 = 2_000
   /// Identities remembered at most, and how long one without a session is, milliseconds.
   public var maxIdentities = 100_000
+  /// Models that one identity may have made, of those that are there; nil: half of `limits.maxModels`.
+  public var maxModelsPerPeer: Int?
   public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
   /// Waits for others to have applied a version: in all, of one session, and how long one lasts, milliseconds.
   public var maxBarriers = 4_096
@@ -64,12 +66,15 @@ public struct HubBirth: Sendable, Hashable {
   public var start: StartNumber
   /// Whether the log is known to hold every acknowledged commit, so that nothing needs to be rescued.
   public var tailProven: Bool
+  /// What is beyond all models that were removed from the log.
+  public var floor: LogFloor
 
-  public init(logID: LogID, epoch: Epoch, start: StartNumber, tailProven: Bool) {
+  public init(logID: LogID, epoch: Epoch, start: StartNumber, tailProven: Bool, floor: LogFloor = .none) {
     self.logID = logID
     self.epoch = epoch
     self.start = start
     self.tailProven = tailProven
+    self.floor = floor
   }
 }
 

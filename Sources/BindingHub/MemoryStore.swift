@@ -10,6 +10,7 @@ public final class MemoryStore: Store {
   public let tail: Tail
   public var durability: Durability { .memory }
   public var isImmediate: Bool { true }
+  public private(set) var floor = LogFloor.none
   private var records: [String: UInt64] = [:]
 
   /// - Parameter tail: unproven where a hub with this log has run before.
@@ -23,9 +24,13 @@ public final class MemoryStore: Store {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
     for batch in batches {
-      let last = MemoryStore.count(batch, in: &records[batch.model, default: 0])
-      guard last + 1 == batch.record else {
+      let last = MemoryStore.count(batch, in: &records[batch.model, default: 0], floor)
+      guard last + 1 == batch.record || last == 0 && floor.mayBegin(batch.record) else {
         throw StoreError("\(batch.model): record \(batch.record) was decided, the log has \(last)")
+      }
+      if batch.form == .removal {
+        floor.raise(over: batch)
+        records[batch.model] = nil
       }
       results.append(.stored)
     }
@@ -34,9 +39,9 @@ public final class MemoryStore: Store {
 
   /// Counts a batch that follows.
   /// - Returns: the record before it.
-  private static func count(_ batch: Batch, in record: inout UInt64) -> UInt64 {
+  private static func count(_ batch: Batch, in record: inout UInt64, _ floor: LogFloor) -> UInt64 {
     let last = record
-    if last + 1 == batch.record { record = batch.record }
+    if last + 1 == batch.record || last == 0 && floor.mayBegin(batch.record) { record = batch.record }
     return last
   }
 

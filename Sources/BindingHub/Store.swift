@@ -8,6 +8,8 @@ public import BindingWire
 ///   not at all, and a batch that was taken is as durable as the store says before `append` returns. Several hubs
 ///   may append to one store: then the head decides who was first.
 /// - `load` gives a model as all taken batches make it: a snapshot and the batches after it, in their order.
+/// - After a batch that removes a model nothing is left of it, and its name is free. The first batch of a model that is
+///   not there follows a record of 0, or one up to the `floor`'s; the floor is kept as durably as the batches are.
 /// - After `append` has thrown, nothing more is appended: the hub stops (R12).
 ///
 /// A store is used by one thread at a time: by the hub's own if it `isImmediate`, else by a thread of its own.
@@ -21,6 +23,8 @@ public protocol Store: AnyObject {
   var isImmediate: Bool { get }
   /// For people, in the hub's status.
   var status: StoreStatus { get }
+  /// What is beyond everything that was ever said of models that were removed.
+  var floor: LogFloor { get }
   /// Appends each batch to its model's log.
   func append(_ batches: [Batch]) throws(StoreError) -> [Appended]
   /// Hands over all models, one after the other, for a hub that starts.
@@ -42,6 +46,7 @@ extension Store {
   public var tail: Tail { .proven }
   public var isImmediate: Bool { false }
   public var status: StoreStatus { StoreStatus() }
+  public var floor: LogFloor { .none }
   public func forget(_ tags: Set<Tag>) {}
   public func upkeep() throws(StoreError) -> Bool { false }
   public func close() throws(StoreError) {}
@@ -108,6 +113,14 @@ public struct Batch: Sendable, Hashable {
   public var body: [UInt8]
   /// What the body does not show: refusals and the like, and marks that were raised, in the order of deciding.
   public var decisions: [Decision]
+  /// What it does to the model as a whole. One that is not of the ordinary form has no body and no decisions.
+  public var form = Form.ordinary
+
+  public enum Form: Sendable, Hashable {
+    case ordinary
+    /// Nothing has a value any more, and nobody may still ask for anything: the model is removed, its name is free.
+    case removal
+  }
 
   public init(
     model: String, record: UInt64, epoch: Epoch, previous: Version, version: Version, body: [UInt8],
@@ -120,6 +133,14 @@ public struct Batch: Sendable, Hashable {
     self.version = version
     self.body = body
     self.decisions = decisions
+  }
+
+  /// The batch that removes a model after its last record.
+  public static func removal(of model: String, record: UInt64, epoch: Epoch, version: Version) -> Batch {
+    var batch = Batch(
+      model: model, record: record, epoch: epoch, previous: version, version: version, body: [], decisions: [])
+    batch.form = .removal
+    return batch
   }
 }
 

@@ -14,7 +14,7 @@ public enum StoreWish: Sendable, Hashable {
 
   /// Leaves a wish beside a store; an earlier one that nobody has taken is replaced.
   public func leave(at path: String) throws(StoreError) {
-    unlink(StoreWish.refusal(of: path))
+    for file in [StoreWish.refusal(of: path), StoreWish.report(of: path)] { unlink(file) }
     let code = StoreFiles.replace(StoreWish.file(of: path), by: Array("\(line)\n".utf8))
     guard code == 0 else {
       let cure = [ENOSPC, EDQUOT].contains(code) ? "Make room." : "Run this as the hub's user."
@@ -25,19 +25,51 @@ public enum StoreWish: Sendable, Hashable {
 
   /// What has become of the wish that was left at a store.
   public enum Fate: Sendable, Hashable {
-    case waiting, fulfilled
+    case waiting
+    /// The hub is at it: how far, for people.
+    case underWay(String)
+    /// What was done, for people; empty: the wish says it.
+    case fulfilled(String)
     case refused(String)
+
+    /// Whether it may still be fulfilled.
+    public var isOpen: Bool {
+      switch self {
+      case .waiting, .underWay: true
+      case .fulfilled, .refused: false
+      }
+    }
   }
 
   public static func fate(at path: String) -> Fate {
     if let reason = try? String(contentsOfFile: refusal(of: path), encoding: .utf8) { return .refused(reason) }
-    return StoreFiles.exists(file(of: path)) ? .waiting : .fulfilled
+    if let text = try? String(contentsOfFile: file(of: path), encoding: .utf8) {
+      let lines = text.split(separator: "\n")
+      return lines.count > 1 ? .underWay(String(lines[1])) : .waiting
+    }
+    if StoreFiles.exists(file(of: path)) { return .waiting }
+    let report = (try? String(contentsOfFile: report(of: path), encoding: .utf8)) ?? ""
+    unlink(self.report(of: path))
+    return .fulfilled(report)
+  }
+
+  /// Says how far the hub is with it; who has withdrawn it meanwhile hears nothing.
+  static func tell(_ progress: String, at path: String) {
+    guard StoreFiles.exists(file(of: path)) else { return }
+    try? Data("compact\n\(progress)\n".utf8).write(to: URL(fileURLWithPath: file(of: path)), options: .atomic)
+  }
+
+  /// It is fulfilled: leaves what was done for who asked.
+  static func end(_ report: String, at path: String) {
+    try? Data(report.utf8).write(to: URL(fileURLWithPath: self.report(of: path)), options: .atomic)
+    withdraw(at: path)
   }
 
   /// Takes a wish back that nobody has fulfilled.
   public static func withdraw(at path: String) { unlink(file(of: path)) }
 
   private static func file(of path: String) -> String { path + ".wish" }
+  private static func report(of path: String) -> String { path + ".wish.done" }
   private static func refusal(of path: String) -> String { path + ".wish.refused" }
 
   private var line: String {
@@ -102,8 +134,14 @@ extension SQLiteStore {
     case nil: return
     case .compact where isCompacted:
       try cutLog()
-      StoreWish.withdraw(at: path)
-    case .compact: requestCompaction()
+      let (before, after) = (upkeepWork.bytesBefore, StoreFiles.size(path))
+      StoreWish.end(
+        "folded \(upkeepWork.foldedModels) models, gave back \(before - min(before, after)) bytes: "
+          + "\(before) → \(after)", at: path)
+    case .compact:
+      try cutLog()
+      (upkeepWork.bytesBefore, upkeepWork.foldedModels) = (StoreFiles.size(path), 0)
+      requestCompaction()
     case .restore(let backup):
       try close()
       throw StoreError("\(path) is to be put back to \(backup)", .replaced)

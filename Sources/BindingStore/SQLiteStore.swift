@@ -20,7 +20,12 @@ public final class SQLiteStore: Store {
   let db: DatabaseQueue
   private let lock: StoreLock
   var life: StoreLife
+  public private(set) var floor = LogFloor.none
+  /// What the table of it has.
+  var storedFloor = LogFloor.none
   var places: [String: ModelPlace] = [:]
+  /// Snapshots of models that were removed since: upkeep takes them out.
+  var orphans: [Snapshot] = []
   /// The rows of the log that are there: none, if `lastRow` is before `firstRow`.
   var firstRow: Int64 = 1
   var lastRow: Int64 = 0
@@ -81,6 +86,8 @@ public final class SQLiteStore: Store {
       guard places.count == life.snapshots else {
         throw StoreError.damaged(path, "table snapshot has \(places.count) rows, not \(life.snapshots)")
       }
+      storedFloor = try LogFloor.read(db, path: path)
+      floor = storedFloor
       lastRow = 0
       var newest: UInt64?
       try LogRow.each(db, path: path) { row, time, bytes in
@@ -95,16 +102,24 @@ public final class SQLiteStore: Store {
 
   /// Takes a batch of the log into the index.
   private func enter(_ batch: Batch, _ row: Int64, _ range: Range<Int>) throws {
+    if batch.form == .removal { floor.raise(over: batch) }
     let place = places[batch.model] ?? ModelPlace(batch.model)
     places[batch.model] = place
     guard batch.record > place.snapshot?.record ?? 0 else { return }
-    guard batch.record == place.record + 1 else {
+    guard batch.record == place.record + 1 || place.record == 0 && floor.mayBegin(batch.record) else {
       throw StoreError.damaged(
         path, "row \(row) of table log has record \(batch.record) of \(batch.model) after record \(place.record)")
     }
     place.record = batch.record
+    guard batch.form != .removal else { return remove(place) }
     place.unfolded.append(
       LogPlace(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
+  }
+
+  /// A model was removed: what the log and an older snapshot have of it is nothing any more.
+  private func remove(_ place: ModelPlace) {
+    if let snapshot = place.snapshot { orphans.append(snapshot) }
+    if places[place.name] === place { places[place.name] = nil }
   }
 
   /// Something with the database; what it throws is put into the words of the store.
@@ -121,18 +136,19 @@ public final class SQLiteStore: Store {
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
-    var taken: [ModelPlace] = []
+    var taken: [(place: ModelPlace, before: UInt64)] = []
     taken.reserveCapacity(batches.count)
     var rows: [Range<Int>] = []
     writer.removeAll()
     var start = 0
     for batch in batches {
       let place = places[batch.model] ?? ModelPlace(batch.model)
-      guard batch.record == place.record + 1 else {
+      guard batch.record == place.record + 1 || place.record == 0 && floor.mayBegin(batch.record) else {
         results.append(.moved(try missed(by: batch, place, taken, batches: batches)))
         continue
       }
-      if place.record == 0 { places[batch.model] = place }
+      let before = place.record
+      if before == 0 { places[batch.model] = place }
       if writer.count - start >= LogRow.maxBytes {
         rows.append(start..<writer.count)
         start = writer.count
@@ -144,18 +160,23 @@ public final class SQLiteStore: Store {
         LogPlace(
           row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
           record: batch.record))
-      taken.append(place)
+      taken.append((place, before))
       results.append(.stored)
     }
     guard !taken.isEmpty else { return results }
     rows.append(start..<writer.count)
     if try insert(rows) {
+      for batch in batches where batch.form == .removal {
+        guard let place = places[batch.model], place.record == batch.record else { continue }
+        floor.raise(over: batch)
+        remove(place)
+      }
       // What goes into a file that is gone is not kept: it must not be acknowledged.
       try look(atOnce: durability == .disk)
       return results
     }
-    for place in taken.reversed() {
-      place.record -= 1
+    for (place, before) in taken.reversed() {
+      place.record = before
       place.unfolded.removeLast()
     }
     return results.map { if case .stored = $0 { .full } else { $0 } }
@@ -191,9 +212,9 @@ public final class SQLiteStore: Store {
 
   /// What others decided since the record that a batch was decided on.
   private func missed(
-    by batch: Batch, _ place: ModelPlace, _ taken: [ModelPlace], batches: [Batch]
+    by batch: Batch, _ place: ModelPlace, _ taken: [(place: ModelPlace, before: UInt64)], batches: [Batch]
   ) throws(StoreError) -> [Batch] {
-    guard batch.record <= place.record, !taken.contains(where: { $0 === place }) else {
+    guard batch.record <= place.record, !taken.contains(where: { $0.place === place }) else {
       throw StoreError(
         "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(place.record). "
           + "Report this: the hub has lost count.")
@@ -213,7 +234,10 @@ public final class SQLiteStore: Store {
     try access { db in
       try LogRow.each(db, path: path) { row, _, bytes in
         try LogRow.batches(of: row, bytes, path: path) { batch, _ in
-          if batch.record > places[batch.model]?.snapshot?.record ?? 0 {
+          guard batch.record > places[batch.model]?.snapshot?.record ?? 0 else { return }
+          if batch.form == .removal {
+            batches[batch.model] = nil
+          } else {
             batches[batch.model, default: []].append(batch)
           }
         }

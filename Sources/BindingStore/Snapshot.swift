@@ -86,6 +86,20 @@ struct Snapshot: Hashable {
     return db.changesCount > 0
   }
 
+  /// Takes it out of force: its model was removed. Its chunks belong to no snapshot then.
+  func drop(_ db: Database) throws {
+    try db.cachedStatement(sql: "DELETE FROM snapshot WHERE model = ?").execute(arguments: [model])
+    try db.cachedStatement(sql: "DELETE FROM history WHERE model = ?").execute(arguments: [model])
+  }
+
+  /// Removes a few of the chunks of a model that has no snapshot.
+  /// - Returns: whether there may be more.
+  func removeChunks(_ db: Database) throws -> Bool {
+    let sql = "DELETE FROM chunk WHERE rowid IN (SELECT rowid FROM chunk WHERE model = ? LIMIT 16)"
+    try db.cachedStatement(sql: sql).execute(arguments: [model])
+    return db.changesCount == 16
+  }
+
   /// Removes a few chunks that belong to no snapshot in force: what a fold that did not end has left.
   /// - Returns: whether there may be more.
   static func removeStray(_ db: Database) throws -> Bool {

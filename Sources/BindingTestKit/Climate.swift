@@ -13,6 +13,9 @@ public struct Climate: Sendable {
   /// Whether each second peer has an outbox that survives its crash.
   public var hasOutboxes = false
   public var leaves = 0
+  /// In a thousand steps: the application looks at one more model, which nobody else needs for long, writes something,
+  /// deletes all, and leaves it.
+  public var visits = 0
   /// Whether a hub that starts again has its log.
   public var isDurable = false
   /// Whether that log may lack its last batches.
@@ -121,6 +124,7 @@ public struct Climate: Sendable {
     if chance.perMille(300) { queueFrames = 6 }
     if chance.perMille(200) { maxOutboxWrites = 8 }
     if chance.perMille(300) { maxBufferedBytes = 200 }
+    if chance.perMille(300) { visits = [20, 80][chance.below(2)] }
     if chance.perMille(500) { gatherings = [80, 300][chance.below(2)] }
   }
 }

@@ -49,12 +49,18 @@ struct Ledger {
   /// The hub's numbers for the fields of each model.
   private(set) var names: [[Int]]
   private var present: [State]
+  /// Whether the log has a model.
+  private var isThere: [Bool]
+  /// The version after which each model began, as it is now.
+  private var beginnings: [Version]
   /// Where a value that only one write has was committed, in the log as it is now.
   private var written: [Written: (place: Place, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
   /// The additions that each model's number holds, and what was offered of replicas.
   var sums: [SumLines]
   var claims = OfferedClaims()
+  /// Where a model begins that is not in the log.
+  private(set) var floor = LogFloor.none
   /// How often each model's list was written that its writers merge themselves.
   private(set) var listsWritten: [Int]
   private static let empty = State(repeating: nil, count: SimulatedField.count)
@@ -65,6 +71,8 @@ struct Ledger {
     lives = modelNames.map { _ in [] }
     names = modelNames.map { _ in [] }
     present = modelNames.map { _ in Ledger.empty }
+    isThere = modelNames.map { _ in false }
+    beginnings = modelNames.map { _ in 0 }
     listsWritten = modelNames.map { _ in 0 }
     sums = modelNames.map { _ in SumLines() }
   }
@@ -94,12 +102,20 @@ struct Ledger {
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
     fates.forgetDecisions()
     written.removeAll(keepingCapacity: true)
+    floor = .none
+    for batch in log where batch.form == .removal { floor.raise(over: batch) }
     for model in modelNames.indices {
       present[model] = Ledger.empty
       names[model].removeAll(keepingCapacity: true)
       var head: Version?
+      (isThere[model], beginnings[model]) = (false, 0)
       for batch in log where batch.model == modelNames[model] {
         head = batch.version
+        isThere[model] = batch.form == .ordinary
+        if batch.form == .removal {
+          (head, present[model], beginnings[model]) = (nil, Ledger.empty, batch.version)
+          names[model].removeAll(keepingCapacity: true)
+        }
         note(batch.decisions, of: model, life: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
@@ -116,7 +132,27 @@ struct Ledger {
       }
       if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
       sums[model].begin(epoch, at: Ledger.number(present[model][SimulatedField.sum]) ?? 0)
+      if head == nil, floor.version > 0 { beginAtFloor(model, epoch) }
     }
+  }
+
+  /// The version up to which a model of that name was removed.
+  func beginning(of model: Int) -> Version { beginnings[model] }
+
+  /// A model that is not in the log has nothing, at the version of the floor.
+  private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
+    setState(Ledger.empty, at: Place(model: model, epoch: epoch, version: floor.version))
+  }
+
+  /// A model is removed: nothing in it may have a value. Models that are not in the log begin beyond it.
+  private mutating func remove(_ model: Int, _ batch: Batch, epoch: Epoch) throws(Broken) {
+    guard present[model].allSatisfy({ $0 == nil }) else {
+      throw Broken(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
+    }
+    names[model].removeAll(keepingCapacity: true)
+    floor.raise(over: batch)
+    (isThere[model], beginnings[model]) = (false, batch.version)
+    for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
   }
 
   /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
@@ -131,6 +167,8 @@ struct Ledger {
       group = try? CommitGroup.decode(batch.body)
       if group == nil { throw Broken(.trueReplica, "the body of a batch does not parse") }
     }
+    guard batch.form == .ordinary else { return try remove(model, batch, epoch: epoch) }
+    isThere[model] = true
     try checkDense(batch.decisions, group, model)
     note(batch.decisions, of: model, life: life)
     guard let group else { return }
@@ -252,15 +290,4 @@ struct Ledger {
   func title(_ place: Place) -> String { modelNames[place.model] }
 
   func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
-}
-
-extension CommitGroup {
-  static func decode(_ body: [UInt8]) throws(WireError) -> CommitGroup {
-    try body.withUnsafeBytes { bytes in
-      Result { () throws(WireError) in
-        var reader = WireReader(bytes, message: "commits")
-        return try CommitGroup(from: &reader)
-      }
-    }.get()
-  }
 }

@@ -67,6 +67,10 @@ struct LineLedger {
     }
     lives[life] = nil
     defer { lives[life] = now }
+    // A line that was removed and is made again counts its fields from 0 again, under a topic of its own.
+    if !group.names.names.isEmpty, Int(group.names.first) < now.fields.count, group.names.first == 0 {
+      now.fields.removeAll()
+    }
     for (offset, field) in group.names.names.enumerated() where Int(group.names.first) + offset == now.fields.count {
       now.fields.append(field)
     }

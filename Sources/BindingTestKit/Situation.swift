@@ -61,6 +61,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case unknownBatch = "store unsure of a batch"
   case fullStore = "store without room for a batch"
   case loadedFolded = "model loaded from folded batches"
+  case removedModel = "model removed that was deleted wholly"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
   case strangerFirst = "stranger refused that came first after a hub restart"

@@ -23,7 +23,7 @@ extension World {
     let earlier = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
     let bookLife = book?.begin(identity) ?? 0
     var output = PeerOutput()
-    for model in modelNames { session.join(model, now: now + offset, into: &output) }
+    for model in modelNames where model != visited || !isChaos { session.join(model, now: now + offset, into: &output) }
     if climate.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
     let member = joinLine(index, &session, &output, now: now + offset)
     let peer = SimulatedPeer(
@@ -42,7 +42,9 @@ extension World {
     guard isChaos, peers[peer].steps < climate.steps else { return }
     agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
     if isQuiet {
-      guard peer == newcomer, let model = modelNames.indices.first(where: { !lostModels.contains($0) }) else { return }
+      guard peer == newcomer, let model = (0..<climate.models).first(where: { !lostModels.contains($0) }) else {
+        return
+      }
       return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
     }
     peers[peer].steps += 1
@@ -60,7 +62,7 @@ extension World {
     if peers[peer].isPaused { return }
     if chance.perMille(climate.pauses) { return pause(peer) }
     if chance.perMille(climate.leaves) {
-      let place = chance.below(modelNames.count)
+      let place = chance.below(climate.models)
       let model = modelNames[place]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
@@ -74,6 +76,7 @@ extension World {
       }
       return try settle(peer)
     }
+    if chance.perMille(climate.visits) { try visit(peer, step: 0) }
     if climate.barriers > 0 { try awaitSometimes(peer) }
     try writeSomething(peer)
   }
@@ -116,7 +119,7 @@ extension World {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
       !peers[peer].isPaused && peers[peer].undecided.isEmpty
-        && modelNames.allSatisfy { model in
+        && modelNames.prefix(climate.models).allSatisfy { model in
           guard let head = hub?.head(of: model) else { return true }
           return peers[peer].session.isCurrent(model)
             && peers[peer].session.version(of: model) == (epoch, head.version)
@@ -141,7 +144,7 @@ extension World {
   func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
 
   private func writeSomething(_ peer: Int) throws(Broken) {
-    let model = chance.below(modelNames.count)
+    let model = chance.below(climate.models)
     if chance.perMille(climate.gatherings), try gather(peer, in: model) { return }
     let unique = uniqueValue(of: peer)
     let place = chance.below(SimulatedField.plain)
@@ -209,6 +212,10 @@ extension World {
       gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
     peer.undecided.add(write, as: id)
+    if proposal.operations.contains(where: { $0.verb == .clear }) {
+      for field in 0..<SimulatedField.count { peer.lastPlain[model][field] = nil }
+      peer.acknowledged.removeAll { $0.model == model }
+    }
     for operation in proposal.operations {
       guard let field = SimulatedField.place(of: operation.field) else { continue }
       let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)

@@ -27,6 +27,8 @@ extension World {
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
     guard reveal.version > 0, reveal.cause != .local else { return }
+    // What it told last of a model that it has left with that can be looked at no more.
+    if reveal.model == visited, peer.read({ $0.version(of: reveal.model).version }) == 0 { return }
     guard let truth = ledger.state(.init(model: model, epoch: reveal.epoch, version: reveal.version)) else {
       throw broken(
         .trueReplica,
@@ -226,7 +228,10 @@ extension World {
       throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
-    for version in condition.version + 1..<place.version {
+    // What was written in a model that was removed since was never written.
+    let first = condition.version == 0 ? ledger.beginning(of: place.model) : condition.version
+    guard first + 1 < place.version else { return }
+    for version in first + 1..<place.version {
       let between = ledger.entry(.init(model: place.model, epoch: place.epoch, version: version))
       if between?.change(of: field) != nil {
         throw broken(

@@ -96,7 +96,7 @@ extension World {
       heard.leaving = tag
       if leave.topics.isEmpty { return forget(tag) }
       for topic in leave.topics {
-        let name = read { $0.modelID(at: Int(topic) - Int(Topics.firstModel)) } ?? nil
+        let name = topicNames[topic]
         if name == modelNames[0] {
           heard.inModel[tag] = nil
           heard.comingBack[tag] = nil
@@ -135,7 +135,7 @@ extension World {
     switch message {
     case .commits(let group):
       guard case .publish = destination, let name = line?.name,
-        (read { $0.modelID(at: Int(header.topic) - Int(Topics.firstModel)) } ?? nil) == name
+        topicNames[header.topic] == name
       else { return }
       try take(group)
     case .joined(let joined):

@@ -27,7 +27,9 @@ extension World {
         guard peer.session.digest(of: model) == head.digest else {
           throw broken(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
         }
-        if climate.joinsPrefix, peer.heir == nil, head.version > 0, !peer.announced[place] {
+        if climate.joinsPrefix, peer.heir == nil, !peer.announced[place],
+          head.version > ledger.floor.version
+        {
           throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")
         }
       }

@@ -104,14 +104,15 @@ extension World {
     if !isProven { ledger.claims.begin() }
     ledger.begin(epoch, with: log)
     isTailLost = false
+    topicNames.removeAll()
     var configuration = HubConfiguration()
     configuration.name = "simulated"
     configuration.leaseMilliseconds = climate.leaseMilliseconds
     configuration.limits.maxUndecided = climate.maxUndecided
     configuration.limits.chunkBytes = climate.chunkBytes
-    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven)
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: ledger.floor)
     var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
-    for model in Swift.Set(log.map(\.model)).sorted() {
+    for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
       do {
         try hub.restore(try stored(model))
       } catch {
@@ -214,5 +215,6 @@ extension World {
     counts[.deltaServed] += counters.deltas
     counts[.snapshotServed] += counters.snapshots
     counts[.expiredAtHub] += counters.expired
+    counts[.removedModel] += counters.removedModels
   }
 }

@@ -39,7 +39,9 @@ extension World {
 
   /// What the store has of a model; a part of it folded, as chance will have it.
   func stored(_ model: String) throws(Broken) -> StoredModel {
-    let batches = log.filter { $0.model == model }
+    let all = log.filter { $0.model == model }
+    // What was before a removal is nothing.
+    let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
     guard chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
     counts[.loadedFolded] += 1
     let count = chance.below(batches.count + 1)
@@ -83,7 +85,7 @@ extension World {
 
   private func take(_ batch: Batch) throws(Broken) {
     let last = lastRecord(of: batch.model)
-    guard batch.record == last + 1 else {
+    guard batch.record == last + 1 || last == 0 && ledger.floor.mayBegin(batch.record) else {
       throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
     try ledger.enter(batch, epoch: epoch, life: hubLife)
@@ -108,13 +110,17 @@ extension World {
       version: commits.version, body: commits.finish(), decisions: [])
   }
 
-  private func lastRecord(of model: String) -> UInt64 { log.last { $0.model == model }?.record ?? 0 }
+  /// 0: there is nothing of it.
+  func lastRecord(of model: String) -> UInt64 {
+    log.last { $0.model == model }.flatMap { $0.form == .removal ? nil : $0.record } ?? 0
+  }
 
   /// At a crash the store has taken some of what was underway, or, where it loses its tail, lacks some of what it had
   /// acknowledged.
   func crashStore() throws(Broken) {
     for batch in underway where chance.perMille(500) {
-      if lastRecord(of: batch.model) + 1 == batch.record { try take(batch) }
+      let last = lastRecord(of: batch.model)
+      if last + 1 == batch.record || last == 0 && ledger.floor.mayBegin(batch.record) { try take(batch) }
     }
     underway.removeAll()
     guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }

@@ -60,14 +60,7 @@ extension World {
   }
 
   /// The hub's topic of a model.
-  func topic(of model: Int) -> Topic? {
-    var index = 0
-    while let id = read({ $0.modelID(at: index) }) ?? nil {
-      if id == modelNames[model] { return Topics.firstModel + Topic(index) }
-      index += 1
-    }
-    return nil
-  }
+  func topic(of model: Int) -> Topic? { read { $0.topic(of: modelNames[model]) } ?? nil }
 
   /// An application that answers what others write.
   func answer(_ reveal: Reveal, of peer: Int) {
@@ -81,7 +74,7 @@ extension World {
   }
 
   func writeAnswer(_ peer: Int, to model: Int, hops: UInt8) throws(Broken) {
-    guard isChaos, !isQuiet else { return }
+    guard isChaos, !isQuiet, peers[peer].session.joinedModels.contains(modelNames[model]) else { return }
     let field = SimulatedField.names[chance.below(SimulatedField.plain)]
     counts[.answered] += 1
     try write(

@@ -27,6 +27,9 @@ extension World {
       guard let header = try? HubHeader(from: &reader), let cursor = try? CommitCursor(reader) else { return }
       return try check(header.topic, cursor.epoch, cursor.lastVersion, "commits")
     case .catchup, .head, .joined, .outcomes: break
+    case .topic:
+      if case (_, .topic(let assigned))? = try? HubMessage.decode(frame) { topicNames[assigned.topic] = assigned.model }
+      return
     default: return
     }
     guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
@@ -117,6 +120,6 @@ extension World {
 
   /// Which of the models a topic of the hub is.
   func model(of topic: Topic) -> Int? {
-    (read { $0.modelID(at: Int(topic) - Int(Topics.firstModel)) } ?? nil).flatMap { modelNames.firstIndex(of: $0) }
+    topicNames[topic].flatMap { modelNames.firstIndex(of: $0) }
   }
 }

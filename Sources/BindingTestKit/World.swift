@@ -25,6 +25,7 @@ public final class World {
     /// Apart, so that it does not make all others as large.
     indirect case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
     case withdraw(peer: Int, life: Int, WriteID)
+    case visit(peer: Int, life: Int, step: Int)
     case endMute(peer: Int, generation: Int)
     case endQuiet
     case besides(Besides)
@@ -44,6 +45,8 @@ public final class World {
   @exclusivity(unchecked) var hub: HubMachine?
   @exclusivity(unchecked) var hubLife = 0
   @exclusivity(unchecked) var hubOutput = HubOutput()
+  /// Which model a topic of this hub is, or was.
+  @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
   @exclusivity(unchecked) var epoch: Epoch = 1 << 32
   @exclusivity(unchecked) var log: [Batch] = []
   /// Batches that the store has been given and has not answered.
@@ -104,7 +107,7 @@ public final class World {
     self.climate = drawn
     self.company = company
     self.impostures = impostures
-    modelNames = (0..<drawn.models).map { "m\($0)" }
+    modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
     ledger = Ledger(modelNames: modelNames)
     self.chance = chance
     if drawn.hasLine { line = LineLedger(of: modelNames[0]) }
@@ -127,6 +130,7 @@ public final class World {
     try run(until: chaosEnds)
     isChaos = false
     note("healing")
+    for peer in peers.indices where climate.visits > 0 { try joinVisited(peer) }
     if hub == nil { try startHub() }
     try endOwnership()
     // Long enough for leases, back-offs, two beats of resending and a rescue.
@@ -174,6 +178,7 @@ public final class World {
     case .merge(let peer, let life, let id, let model, let question):
       if peers[peer].life == life { try answer(question, of: id, in: model, peer) }
     case .withdraw(let peer, let life, let id): if peers[peer].life == life { try withdraw(id, of: peer) }
+    case .visit(let peer, let life, let step): if peers[peer].life == life { try visit(peer, step: step) }
     case .endMute(let peer, let generation): try endMute(peer, generation)
     case .endQuiet: isQuiet = false
     case .besides(let event): try handle(event)

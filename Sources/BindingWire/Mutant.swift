@@ -31,6 +31,7 @@
     case forgetOutcomes
     case confirmTooFar
     case forgetWriters
+    case forgetMarkEarly
     case answerUnsubscribed
     case applyRepeats
     case applyPastGap
@@ -94,6 +95,7 @@
       case .forgetOutcomes: "R11 outcomes are not kept"
       case .confirmTooFar: "R11 a peer confirms an outcome that it has not seen"
       case .forgetWriters: "R11 a hub that starts again says it knows nobody"
+      case .forgetMarkEarly: "R11 a model that was deleted goes although its writers may still ask about their numbers"
       case .answerUnsubscribed: "R13 a join is answered before its subscription is there"
       case .applyRepeats: "R14 commits at or below the own version are applied"
       case .applyPastGap: "R14 commits beyond a gap are applied"

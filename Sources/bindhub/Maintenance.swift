@@ -188,36 +188,34 @@ struct Compact: ParsableCommand {
 
   func run() throws {
     let path = kept.path()
-    let before = bytes(of: path)
+    let done: String
     do throws(StoreError) {
       guard try SQLiteStore.isInUse(path) else {
         fail("No hub has \(path) open. Start it:  bindhub serve --store \(path)", 69)
       }
       try StoreWish.compact.leave(at: path)
-      waitForWish(at: path, timeoutMilliseconds: timeout)
+      done = waitForWish(at: path, timeoutMilliseconds: timeout)
     } catch {
       fail(error.description, error.exitCode)
     }
-    print("\(path)  \(before) → \(bytes(of: path)) bytes")
-  }
-
-  private func bytes(of path: String) -> UInt64 {
-    [path, path + "-wal"].reduce(0) { sum, path in
-      let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
-      return sum + (size?.uint64Value ?? 0)
-    }
+    print("\(path)  \(done)")
   }
 }
 
 /// Returns when the hub has done what it was asked; ends the program when it refuses or does not get to it.
-private func waitForWish(at path: String, timeoutMilliseconds: Int) {
+/// - Returns: what was done, where the hub says that.
+@discardableResult
+private func waitForWish(at path: String, timeoutMilliseconds: Int) -> String {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while ContinuousClock.now < limit {
     switch StoreWish.fate(at: path) {
-    case .fulfilled: return
+    case .fulfilled(let done): return done
     case .refused(let reason): fail("The hub refused: \(reason)", 74)
-    case .waiting: Thread.sleep(forTimeInterval: 0.05)
+    case .waiting, .underWay: Thread.sleep(forTimeInterval: 0.05)
     }
+  }
+  if case .underWay(let progress) = StoreWish.fate(at: path) {
+    fail("The hub is still at it after \(timeoutMilliseconds) ms, and goes on: \(progress).", 75)
   }
   StoreWish.withdraw(at: path)
   fail("The hub that has \(path) open did nothing for \(timeoutMilliseconds) ms; nothing was changed.", 75)

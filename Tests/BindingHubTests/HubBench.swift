@@ -35,7 +35,7 @@ struct HubBench {
     var configuration = HubConfiguration()
     configuration.beatMilliseconds = 1_000
     configure(&configuration)
-    let birth = HubBirth(logID: 3, epoch: epoch, start: Self.start, tailProven: tailProven)
+    let birth = HubBirth(logID: 3, epoch: epoch, start: Self.start, tailProven: tailProven, floor: store.floor)
     self.store = store
     machine = HubMachine(
       configuration: configuration, birth: birth, time: HubTime(monotonic: 1_000, wall: 500_000), epochSeed: 11)

@@ -6,13 +6,21 @@ final class LogStore: Store {
   let logID: LogID = 3
   private(set) var epoch: Epoch = HubBench.epoch
   var durability: Durability { .memory }
+  private(set) var floor = LogFloor.none
   private var logs: [String: [Batch]] = [:]
 
   func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     batches.map { batch in
       let log = logs[batch.model] ?? []
-      guard UInt64(log.count) + 1 == batch.record else { return .moved(log.filter { $0.record >= batch.record }) }
-      logs[batch.model, default: []].append(batch)
+      guard log.last.map({ $0.record + 1 == batch.record }) ?? floor.mayBegin(batch.record) else {
+        return .moved(log.filter { $0.record >= batch.record })
+      }
+      if batch.form == .removal {
+        floor.raise(over: batch)
+        logs[batch.model] = nil
+      } else {
+        logs[batch.model, default: []].append(batch)
+      }
       return .stored
     }
   }

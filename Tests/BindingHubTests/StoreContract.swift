@@ -160,6 +160,33 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(try store.loadAll().map(\.model) == ["a", "b"])
   }
 
+  @Test("after a removal nothing is left of a model, and its name begins above the floor", arguments: StoreCase.all)
+  func removes(_ store: StoreCase) throws {
+    let store = store.make()
+    _ = try store.append([Self.batch("a", after: 0), Self.batch("b", after: 0)])
+    let removal = Batch.removal(of: "a", record: 2, epoch: HubBench.epoch, version: 1)
+    #expect(try store.append([removal]).map(Self.isStored) == [true])
+    #expect(store.floor == LogFloor(epoch: HubBench.epoch, version: 1, record: 2))
+    #expect(try store.load("a")?.batches == nil)
+    #expect(try store.loadAll().filter { $0.model == "a" }.isEmpty)
+    // Made again after the removal, and one that was made before it and is written first now.
+    let results = try store.append([Self.batch("a", record: 3, after: 1), Self.batch("c", record: 1, after: 0)])
+    #expect(results.map(Self.isStored) == [true, true])
+    let beyond = try? store.append([Self.batch("d", record: 9, after: 8)])
+    #expect(!Self.isStored(beyond?.first))
+  }
+
+  @Test("a model that was made again is given back without what was before its removal", arguments: StoreCase.keeping)
+  func removesAndLoads(_ store: StoreCase) throws {
+    let store = store.make()
+    _ = try store.append([Self.batch("a", after: 0)])
+    _ = try store.append([.removal(of: "a", record: 2, epoch: HubBench.epoch, version: 1)])
+    let again = Self.batch("a", record: 3, after: 1)
+    _ = try store.append([again])
+    #expect(try store.load("a")?.batches == [again])
+    #expect(try store.loadAll().map(\.batches) == [[again]])
+  }
+
   @Test("a new epoch is remembered", arguments: StoreCase.all)
   func epoch(_ store: StoreCase) throws {
     let store = store.make()

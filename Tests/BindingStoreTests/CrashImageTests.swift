@@ -130,10 +130,17 @@ private final class RecordedLife {
     do {
       let store = try bench.open(grade)
       var taken = acknowledged[0]
+      var present: Set<Int> = []
       for number in 1...150 {
         bench.uptime += 100
         let batches = (0...Int(chance.next() % 3)).map { model in
           let size = Int(chance.next() % 2_000)
+          // One that is there is removed now and then.
+          if present.contains(model), chance.next() % 12 == 0 {
+            present.remove(model)
+            return bench.removal("m\(model)")
+          }
+          present.insert(model)
           return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
         }
         for batch in batches { sent[batch.model, default: []].append(batch) }
@@ -162,7 +169,7 @@ private final class RecordedLife {
   private static func compact(_ store: SQLiteStore) throws {
     try StoreWish.compact.leave(at: store.path)
     let limit = ContinuousClock.now + .seconds(20)
-    while case .waiting = StoreWish.fate(at: store.path) {
+    while StoreWish.fate(at: store.path).isOpen {
       try #require(ContinuousClock.now < limit)
       _ = try store.upkeep()
     }
@@ -194,15 +201,16 @@ private final class RecordedLife {
       let old = acknowledged[max(0, Int(disk.mark) - Self.recentAppends)]
       var (lost, lostOld) = (0, 0)
       for (model, count) in promised where !models.contains(where: { $0.model == model }) {
-        (lost, lostOld) = (lost + count, lostOld + (old[model] ?? 0))
+        lost += missing(model, count)
+        lostOld += missing(model, old[model] ?? 0)
       }
       for model in models {
         let fold = try ModelFold(model)
-        let record = Int(fold.record)
-        lost += max(0, (promised[model.model] ?? 0) - record)
-        lostOld += max(0, (old[model.model] ?? 0) - record)
-        if try Self.chunks(fold) != whole(model.model, record) {
-          return .wrong("moment \(moment): \(model.model) at record \(record)")
+        let count = (sent[model.model] ?? []).prefix { $0.record <= fold.record }.count
+        lost += max(0, (promised[model.model] ?? 0) - count)
+        lostOld += max(0, (old[model.model] ?? 0) - count)
+        if try Self.chunks(fold) != whole(model.model, count) {
+          return .wrong("moment \(moment): \(model.model) at record \(fold.record)")
         }
       }
       return .kept(lost: lost, lostOld: lostOld, store.tail)
@@ -211,13 +219,22 @@ private final class RecordedLife {
     }
   }
 
-  /// What a model is after so many records.
-  private func whole(_ model: String, _ record: Int) throws -> [[UInt8]] {
-    if let known = expected["\(model) \(record)"] { return known }
+  /// How many of so many acknowledged batches are missing of a model that is not there: it may have been removed since,
+  /// else what came after its last removal is.
+  private func missing(_ model: String, _ count: Int) -> Int {
+    let list = sent[model] ?? []
+    guard !list[max(count - 1, 0)...].contains(where: { $0.form == .removal }) else { return 0 }
+    return count - (list.prefix(count).lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)
+  }
+
+  /// What a model is after so many batches, the last of which is none that removes it.
+  private func whole(_ model: String, _ count: Int) throws -> [[UInt8]] {
+    if let known = expected["\(model) \(count)"] { return known }
     var fold = ModelFold(model)
-    for batch in (sent[model] ?? []).prefix(record) { try fold.apply(batch) }
+    let batches = (sent[model] ?? []).prefix(count)
+    for batch in batches[(batches.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...] { try fold.apply(batch) }
     let chunks = Self.chunks(fold)
-    expected["\(model) \(record)"] = chunks
+    expected["\(model) \(count)"] = chunks
     return chunks
   }
 

@@ -17,6 +17,7 @@ final class StoreBench {
   var uptime: UInt64 = 0
   private var heads: [String: (record: UInt64, version: Version)] = [:]
   private var names: [String: Int] = [:]
+  private(set) var floor = LogFloor.none
 
   /// A folder that is there, with a store in it.
   init(at folder: String) { (self.folder, path) = (folder, folder + "/store") }
@@ -37,6 +38,15 @@ final class StoreBench {
       path: path, durability: durability, limits: limits, boot: boot, uptime: { self.uptime }, wallTime: { wall })
   }
 
+  /// The batch that removes a model: its next one begins above the floor.
+  func removal(_ model: String, epoch: Epoch = 1) -> Batch {
+    let (record, version) = heads[model] ?? (0, 0)
+    let batch = Batch.removal(of: model, record: record + 1, epoch: epoch, version: version)
+    floor.raise(over: batch)
+    (heads[model], names[model]) = ((floor.record, floor.version), 0)
+    return batch
+  }
+
   /// The next batch of a model: one commit that sets one field.
   func batch(
     _ model: String = "lamp", _ field: String = "a", to value: String = "1", epoch: Epoch = 1, by tag: UInt64 = 0xA1
@@ -47,7 +57,7 @@ final class StoreBench {
     let known = names[model] ?? 0
     writer.begin(epoch: epoch, previous: version, time: wall + uptime, namesKnown: FieldID(known))
     let origin = writer.origin(Origin(tag: Tag(rawValue: tag), name: "ann"))
-    var id: FieldID = 0
+    let id: FieldID
     if field == "a" && known > 0 {
       id = 0
     } else {

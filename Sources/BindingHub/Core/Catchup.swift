@@ -35,7 +35,8 @@ struct Catchup {
     let knowsNames = Int(nextName) == model.fields.count
     if isSameLife && join.version == model.version && knowsNames || knowsNothing && model.version == 0 && knowsNames {
       follows = .nothing
-    } else if isSameLife, join.version > 0, case let changed = model.fieldsChanged(after: join.version),
+    } else if isSameLife, join.version > 0, join.version >= model.deltasFrom,
+      case let changed = model.fieldsChanged(after: join.version),
       changed.count <= model.fields.valueCount
     {
       follows = .delta

@@ -24,6 +24,8 @@ public struct HubCounters: Sendable, Hashable {
   public var topicsRefused: UInt64 = 0
   /// Joins refused alone: there are too many models, or what was named is none.
   public var modelsRefused: UInt64 = 0
+  /// Models that were deleted wholly, and gave back their names.
+  public var removedModels: UInt64 = 0
   public var expiredLeases: UInt64 = 0
   public var joins: UInt64 = 0
   public var deltas: UInt64 = 0

@@ -31,6 +31,8 @@ extension HubMachine {
     output.send(
       .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .publish, topic: Topics.beat, start: start)
     headsDue = recentlyChanged.sorted()[...]
+    removals.free += removals.freed
+    removals.freed.removeAll()
     headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
     tellHeads(time, &output)
     askAgain(&output)
@@ -50,7 +52,7 @@ extension HubMachine {
   /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all
   /// would lose some, and commits with them; but within half a beat.
   private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
-    for index in headsDue.prefix(headsAtOnce) {
+    for index in headsDue.prefix(headsAtOnce) where models[index] !== retired {
       publishHead(index, &output)
       models[index].headsLeft -= 1
       if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
@@ -69,7 +71,7 @@ extension HubMachine {
         .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
       ])
     }
-    let modelList = models.filter { $0.version > 0 && $0.ephemeral == nil }.prefix(1_000).map { model in
+    let modelList = models.filter { $0.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
       JSON.object([
         .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
         .init("fields", .integer(Int64(model.fields.valueCount))),

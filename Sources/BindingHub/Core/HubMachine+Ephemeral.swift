@@ -9,7 +9,9 @@ extension HubMachine {
   mutating func makeEphemeralLine(_ name: String) -> Int {
     let model = Names.model(ofEphemeral: name)
     let stored = modelIndex[model] ?? makeModel(model)
-    let index = makeModel(name, ephemeral: EphemeralLine(of: models[stored], epoch: Epoch(start)))
+    let index = makeModel(
+      name, ephemeral: EphemeralLine(of: models[stored], epoch: Epoch(start)),
+      from: LogFloor(version: removals.ephemeralFloor))
     ephemeralLines.append(index)
     models[index].otherLine = stored
     models[stored].otherLine = index

@@ -9,13 +9,24 @@ extension HubMachine {
     }
   }
 
-  private mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     guard let record = sessions[session] else { return }
-    guard let index = modelIndex[join.name] ?? makeModelIfRoom(join.name) else {
+    if let going = placeOfRemoval(join.name) {
+      models[going].removal?.joins.append((session, join))
+      return
+    }
+    let index: Int
+    do throws(Refusal) {
+      if let known = modelIndex[join.name] {
+        index = known
+      } else {
+        index = try makeModelIfRoom(join.name, for: record.identity.tag)
+      }
+    } catch {
       sequencer.counters.modelsRefused += 1
-      error(
-        .overLimit, "there are \(modelIndex.count) models; maxModels is \(configuration.limits.maxModels)", session,
-        record.connection, isFatal: false, &output)
+      // Its name stands in front: that says which join has no other answer.
+      self.error(
+        .overLimit, "\(join.name): \(error.text)", session, record.connection, isFatal: false, &output)
       return
     }
     let model = models[index]
@@ -23,7 +34,8 @@ extension HubMachine {
     if present == nil, record.joins.count >= 4 * configuration.limits.maxTopics {
       sequencer.counters.topicsRefused += 1
       error(
-        .tooManyTopics, "\(record.joins.count) models are joined", session, record.connection, isFatal: false, &output)
+        .tooManyTopics, "\(join.name): \(record.joins.count) models are joined; a session may join no more", session,
+        record.connection, isFatal: false, &output)
       return
     }
     // Past `maxTopics` a session is served on its request connection.
@@ -48,13 +60,6 @@ extension HubMachine {
     raiseMark(join, record.identity, index, time)
     touch(index)
     if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
-  }
-
-  private mutating func makeModelIfRoom(_ id: String) -> Int? {
-    // An ephemeral line may come with its model.
-    let count = Names.isEphemeral(id) && modelIndex[Names.model(ofEphemeral: id)] == nil ? 2 : 1
-    guard modelIndex.count + count <= configuration.limits.maxModels else { return nil }
-    return Names.isEphemeral(id) ? makeEphemeralLine(id) : makeModel(id)
   }
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
@@ -141,6 +146,7 @@ extension HubMachine {
     for model in models where model.version > 0 && model.ephemeral == nil {
       model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
     }
+    rescueNoRemoved()
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch

@@ -41,7 +41,7 @@ extension HubMachine {
     for index in share.rest.prefix(HubMachine.modelsLookedAt) where found.count < most {
       share.rest = (index + 1)..<share.rest.upperBound
       let model = models[index]
-      if model.version > 0, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
+      if model.hasCommits, model.ephemeral == nil, model.id.hasPrefix(share.prefix) { found.append(model) }
     }
     // The last message says that it is the last.
     if !found.isEmpty || share.rest.isEmpty {
@@ -72,7 +72,7 @@ extension HubMachine {
   /// A model has its first commit: tells those who joined a prefix of its id.
   mutating func announceFirstCommit(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
-    guard !model.wasAnnounced, model.version > 0, model.ephemeral == nil else { return }
+    guard !model.wasAnnounced, model.hasCommits, model.ephemeral == nil else { return }
     model.wasAnnounced = true
     for session in sessions.withPrefixes.sorted().compactMap({ sessions[$0] }) {
       for (prefix, request) in session.prefixes.sorted(by: { $0.key < $1.key }) where model.id.hasPrefix(prefix) {

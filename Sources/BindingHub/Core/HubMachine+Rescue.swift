@@ -10,7 +10,7 @@ extension HubMachine {
     let now = time.monotonic
     // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
     // back: so a hub that has just lost its memory first gives those a chance who have one.
-    if model.rescue == nil, model.records == 0, now < startedAt + configuration.rescueQuietMilliseconds {
+    if model.rescue == nil, !model.hasRecords, now < startedAt + configuration.rescueQuietMilliseconds {
       model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
     }
     guard join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }

@@ -113,7 +113,7 @@ extension HubMachine {
     guard forgetting, let identity = sessions.identities[tag] else { return }
     let isSettled = identity.models.allSatisfy { index in
       models[index].knownWriter(tag).map { writer in
-        models[index].withWriter(writer) { $0.unconfirmedCount == 0 && $0.decidedMark == $0.storedMark }
+        models[index].withWriter(writer) { $0.isConfirmed }
       } ?? true
     }
     if isSettled { forget(tag) }
@@ -125,7 +125,10 @@ extension HubMachine {
     writersBefore.remove(tag)
     forgotten.insert(tag)
     sequencer.counters.forgottenIdentities += 1
-    for index in identity.models { models[index].forget([tag]) }
+    for index in identity.models {
+      models[index].forget([tag])
+      touchIfLeft(index)
+    }
   }
 
   /// R11: identities without a session go after a week, or when there are too many, oldest first.
@@ -151,7 +154,7 @@ extension HubMachine {
     giveUpOffer(of: session, models[index])
     if !barriers.isEmpty { barriers.forget(session, in: index) }
     for place in verifications.indices { verifications[place].forget(session, in: index) }
-    retireIfUnused(index)
+    touchIfLeft(index)
   }
 
   /// Whether anybody speaks over this request connection.
@@ -180,6 +183,7 @@ extension HubMachine {
       noteApplied(entry, index, id)
       guard let writer = models[index].knownWriter(tag) else { continue }
       models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.storedMark)) }
+      touchIfLeft(index)
     }
   }
 

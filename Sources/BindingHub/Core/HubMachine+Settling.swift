@@ -9,7 +9,11 @@ extension HubMachine {
     takeWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
-    for index in touched {
+    var next = 0
+    // One that is looked at may touch another.
+    while next < touched.count {
+      let index = touched[next]
+      next += 1
       let isRescued = finishRescue(index, time)
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
@@ -29,9 +33,11 @@ extension HubMachine {
         still.append(index)
       } else {
         isTouched[index] = false
+        if model.sessions.isEmpty { removeIfGone(index) }
       }
     }
     touched = still
+    if !removals.waiting.isEmpty { removeWaiting(time, &output) }
     tellCatchups(&output)
     if !announcing.isEmpty { announceShares(&output) }
     sendOutcomes(&output)
@@ -48,6 +54,9 @@ extension HubMachine {
     for (result, batch) in zip(results, batches) {
       guard let index = modelIndex[batch.model] else { continue }
       switch result {
+      case .stored where batch.form == .removal:
+        removed(batch, index, time, &output)
+        continue
       case .stored: stored(batch, index, time, &output)
       case .moved(let others):
         sequencer.counters.movedBatches += 1
@@ -65,42 +74,10 @@ extension HubMachine {
         output.reload.append(batch.model)
         continue
       }
+      keepRemoved(index, time, &output)
       goOn(index, time, &output)
     }
     finishDrain(time: time, into: &output)
-  }
-
-  /// Takes a model from the store, after an append whose end is unknown: it is the truth, whatever we had decided.
-  public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
-    guard let index = modelIndex[stored.model] else { return }
-    putOff(index)
-    do throws(StoreError) {
-      try takeIn(stored, index, &output)
-    } catch {
-      output.failure = error
-      return
-    }
-    goOn(index, time, &output)
-    finishDrain(time: time, into: &output)
-  }
-
-  /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
-  /// the head, and catches up.
-  private mutating func takeIn(
-    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
-  ) throws(StoreError) {
-    let model = models[index]
-    let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
-    guard folded.record <= model.records else {
-      try model.restore(stored, recentLimit: configuration.recentCommits)
-      model.headsLeft = 3
-      recentlyChanged.insert(index)
-      return
-    }
-    for batch in stored.batches where batch.record > model.records {
-      model.apply(batch, recentLimit: configuration.recentCommits)
-      publish(batch, index, &output)
-    }
   }
 
   mutating func stored(_ batch: Batch, _ index: Int, _ time: HubTime, _ output: inout HubOutput) {
@@ -123,7 +100,7 @@ extension HubMachine {
   }
 
   /// Undoes the hand; its proposers are asked to send again.
-  private mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
+  mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
     let answers = model.hand.answers
     if let rescue = model.hand.rescue { model.rescue = rescue }

@@ -14,16 +14,18 @@ extension HubMachine {
     sequencer.counters.verifications += 1
     var examined: [Verification.Examined] = []
     var (next, sessionCount) = (Topics.none, 0)
-    let first = wanted.after == Topics.none ? 0 : index(of: wanted.after).map { $0 + 1 } ?? models.count
-    for place in first..<max(first, models.count) {
+    var last = wanted.after
+    for topic in topics.topics(after: wanted.after) {
+      guard let place = index(of: topic) else { continue }
       let model = models[place]
-      guard model.version > 0, model.ephemeral == nil, modelIndex[model.id] == place, wanted.covers(model.id) else {
+      guard model.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else {
         continue
       }
       if examined.count >= configuration.maxVerifiedModels || sessionCount >= configuration.maxVerifiedSessions {
-        next = Topics.firstModel + Topic(place - 1)
+        next = last
         break
       }
+      last = topic
       let joined = model.sessions.compactMap { sessions[$0] }.filter { $0.joins[model.topic]?.way != nil }
       sessionCount += joined.count
       examined.append(

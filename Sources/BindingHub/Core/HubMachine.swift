@@ -13,14 +13,17 @@ public struct HubMachine {
   var tailProven: Bool
   var sequencer: Sequencer
   var sessions = Sessions()
+  /// By place. A place whose model is gone is another's later.
   var models: [ModelLog] = []
   var modelIndex: [String: Int] = [:]
-  private let spareHands = SpareHands()
+  var topics = TopicTable()
+  var removals = Removals()
+  let spareHands = SpareHands()
   /// The places of the ephemeral lines among them, which are looked at with each beat.
   var ephemeralLines: [Int] = []
   var returning: Set<Returning> = []
   /// Stands where a model was that nobody wrote.
-  private let retired = ModelLog(id: "", topic: Topics.none)
+  let retired = ModelLog(id: "", topic: Topics.none)
   /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.
   var touched: [Int] = []
   var isTouched: [Bool] = []
@@ -83,11 +86,13 @@ public struct HubMachine {
     startedAt = time.monotonic
     lifeBegan = time.monotonic
     random = epochSeed
+    removals.floor = birth.floor
+    removals.rescuedBefore = RescuePoint(epoch: birth.floor.epoch, version: birth.floor.version)
   }
 
   /// Takes in a model that the store has, before anything else.
   public mutating func restore(_ stored: StoredModel) throws(StoreError) {
-    let index = makeModel(stored.model)
+    let index = makeModel(stored.model, from: .none)
     try models[index].restore(stored, recentLimit: configuration.recentCommits)
     // Now, and not when somebody waits: of a million fields it takes a while.
     _ = models[index].fields.digest()
@@ -98,6 +103,7 @@ public struct HubMachine {
     if models[index].records > 0, models[index].lastEpoch != epoch {
       models[index].storedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
+    if models[index].fields.valueCount == 0 { touch(index) }
   }
 
   public var counters: HubCounters { sequencer.counters }
@@ -244,29 +250,7 @@ public struct HubMachine {
 
   // MARK: Models
 
-  func index(of topic: Topic) -> Int? {
-    let index = Int(topic) - Int(Topics.firstModel)
-    return models.indices.contains(index) ? index : nil
-  }
-
-  /// Takes out of memory what a join made and nobody wrote. Its topic is never used again.
-  mutating func retireIfUnused(_ index: Int) {
-    let model = models[index]
-    guard model.records == 0, model.otherLine == nil, model.sessions.isEmpty, model.isSettled, model !== retired else {
-      return
-    }
-    modelIndex[model.id] = nil
-    models[index] = retired
-  }
-
-  mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil) -> Int {
-    let index = models.count
-    models.append(
-      ModelLog(id: id, topic: Topics.firstModel + Topic(index), ephemeral: ephemeral, spare: spareHands))
-    modelIndex[id] = index
-    isTouched.append(false)
-    return index
-  }
+  func index(of topic: Topic) -> Int? { topics[topic] }
 
   mutating func touch(_ index: Int) {
     guard !isTouched[index] else { return }
@@ -276,8 +260,11 @@ public struct HubMachine {
 }
 
 extension HubMachine {
-  /// The model that has the topic of this place, counted from 0 in the order of their making.
-  public func modelID(at index: Int) -> String? { models.indices.contains(index) ? models[index].id : nil }
+  /// The model that has a topic now.
+  public func modelID(of topic: Topic) -> String? { index(of: topic).map { models[$0].id } }
+
+  /// The topic of a model; nil if nobody has named it.
+  public func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
 
   /// The stored version of a model and its digest; nil if nobody has named it.
   public func head(of model: String) -> (version: Version, digest: UInt64)? {

@@ -23,6 +23,10 @@ final class ModelLog {
   @exclusivity(unchecked) var records: UInt64 = 0
   @exclusivity(unchecked) var lastEpoch: Epoch = 0
   @exclusivity(unchecked) var lastTime: UInt64 = 0
+  /// Where it began: the floor of the log, if it was made in this start of the hub.
+  let beginning: LogFloor
+  /// What was deleted up to here may be forgotten: it is told to nobody as a delta.
+  @exclusivity(unchecked) var deltasFrom: Version
   @exclusivity(unchecked) private(set) var writers: [WriterRecord] = []
   @exclusivity(unchecked) private var writerIndex: [Tag: Int] = [:]
   @exclusivity(unchecked) private var forgetting: Set<Tag> = []
@@ -31,7 +35,7 @@ final class ModelLog {
   @exclusivity(unchecked) var sessions: Set<SessionID> = [] { didSet { seating &+= 1 } }
   @exclusivity(unchecked) var routed: Set<SessionID> = []
   /// Counts what may give a session another place here, or none.
-  @exclusivity(unchecked) private(set) var seating: UInt64 = 0
+  @exclusivity(unchecked) private(set) var seating: UInt64
   /// Sessions whose join waits for a subscription, a rescue or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
   /// Beats in which the head is still to be told (R7).
@@ -66,31 +70,31 @@ final class ModelLog {
 
   /// The fields that the last commits touched.
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []
-  @exclusivity(unchecked) private var recentSince: Version = 0
+  @exclusivity(unchecked) private var recentSince: Version
 
-  /// - Parameter spare: where the hands lie that nobody needs now; models of one hub share it.
-  init(id: String, topic: Topic, ephemeral: EphemeralLine? = nil, spare: SpareHands = SpareHands()) {
+  /// How it goes on its way out, if it does.
+  @exclusivity(unchecked) var removal: Removal?
+  /// Whose join made it in this start of the hub.
+  @exclusivity(unchecked) var maker: Tag?
+
+  /// - Parameters:
+  ///   - beginning: the version and record after which it begins.
+  ///   - spare: where the hands lie that nobody needs now; models of one hub share it.
+  init(
+    id: String, topic: Topic, ephemeral: EphemeralLine? = nil, beginning: LogFloor = .none,
+    spare: SpareHands = SpareHands()
+  ) {
     self.spare = spare
     hand = spare.none
     self.id = id
     self.topic = topic
     self.ephemeral = ephemeral
+    self.beginning = beginning
+    (version, records, deltasFrom) = (beginning.version, beginning.record, beginning.version)
+    recentSince = beginning.version
+    // No seat in one model is ever taken for one in another, which has its place later.
+    seating = UInt64(topic) << 32
   }
-
-  /// The life that this line is in, where the log is in `epoch`.
-  func life(in epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
-
-  /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
-  var isBusy: Bool { isAppending || judging != nil }
-
-  /// Whether something was decided that has not left as a batch yet.
-  var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
-
-  /// Whether all that was decided is stored, and nothing of an older life may still come.
-  var isSettled: Bool { rescue == nil && !hasHand && !isAppending }
-
-  /// How many fields are not only named by the batch in hand.
-  var storedNames: Int { hand.isOpen ? hand.fieldsBefore : fields.count }
 
   /// The version that the next commit gets.
   var nextVersion: Version { (hand.isOpen ? hand.commits.version : version) + 1 }
@@ -209,6 +213,8 @@ final class ModelLog {
 
   /// Takes a stored batch in: fields from the body, marks and outcomes from both parts.
   func apply(_ batch: Batch, recentLimit: Int, decidedAt: UInt64? = nil) {
+    // The first one tells where the log began.
+    if records == 0 { (version, deltasFrom) = (batch.previous, batch.previous) }
     records = batch.record
     lastEpoch = batch.epoch
     if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit, decidedAt) } }

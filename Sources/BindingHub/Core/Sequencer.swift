@@ -246,7 +246,8 @@ struct Sequencer {
         }
         // Nobody has ever written a field that has no id.
         if conditions.version == 0 { continue }
-        if conditions.epoch != epoch {
+        // What was deleted before the floor is known to nobody.
+        if conditions.epoch != epoch || conditions.version < model.deltasFrom {
           throw .conflict(nil, name: conditions.name.map { String(decoding: $0, as: UTF8.self) } ?? "")
         }
         if conditions.version >= model.nextVersion {

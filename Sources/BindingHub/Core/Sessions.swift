@@ -65,6 +65,8 @@ struct IdentityRecord {
   var lastSeen: UInt64
   /// The models in which it has a mark.
   var models: Set<Int> = []
+  /// How many models are there that its joins have made.
+  var made = 0
   /// Since when it is in models that it has joined and not left, milliseconds since 1970.
   var presentSince: [Topic: UInt64] = [:]
 }

@@ -33,6 +33,9 @@ struct WriterRecord {
 
   init(origin: Origin) { self.origin = origin }
 
+  /// Whether all that was decided is stored, and its peer has seen all of it.
+  var isConfirmed: Bool { unconfirmedCount == 0 && decidedMark == storedMark }
+
   /// Decides the proposal of that number, the next one. A mark never goes back, whatever is decided.
   mutating func decide(_ number: ProposalNumber) {
     decidedMark = max(decidedMark, number)

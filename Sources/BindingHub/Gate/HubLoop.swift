@@ -29,7 +29,6 @@ final class HubLoop {
     case again
   }
 
-  /// Where this hub listens.
   var addresses: [HubAddress] { gate.addresses }
 
   init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubFailure) {
@@ -61,7 +60,8 @@ final class HubLoop {
     configuration.ways = gate.bound
     configuration.rescue = options.isRescueOn
     let birth = HubBirth(
-      logID: store.logID, epoch: store.epoch, start: UInt32.random(in: 1 ... .max), tailProven: store.tail != .unproven)
+      logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
+      floor: store.floor)
     machine = HubMachine(
       configuration: configuration, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
     var machine = machine

@@ -3,11 +3,22 @@ public import BindingWire
 /// A batch as bytes, for stores:
 ///
 ///     batch = model:text8 record:u64 epoch:u64 previous:u64 version:u64 length:u32 body list32 of decision
+///             or 0:u8 form:u8(1) model:text8 record:u64 epoch:u64 version:u64          the model is removed
 ///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
 ///
 /// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here.
 extension Batch {
+  private static let removalForm: UInt8 = 1
+
   public func write(to writer: inout WireWriter) {
+    if form == .removal {
+      // No model has an empty id.
+      writer.text8("")
+      writer.u8(Batch.removalForm)
+      writer.text8(model)
+      for number in [record, epoch, version] { writer.u64(number) }
+      return
+    }
     writer.text8(model)
     for number in [record, epoch, previous, version] { writer.u64(number) }
     writer.count32(body.count)
@@ -24,7 +35,16 @@ extension Batch {
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
-    model = try reader.text8("model")
+    let name = try reader.text8("model")
+    if name.isEmpty {
+      let form = try reader.u8("form")
+      guard form == Batch.removalForm else { throw reader.error("form", "is \(form), must be 1") }
+      self = .removal(
+        of: try reader.text8("model"), record: try reader.u64("record"), epoch: try reader.u64("epoch"),
+        version: try reader.u64("version"))
+      return
+    }
+    model = name
     record = try reader.u64("record")
     epoch = try reader.u64("epoch")
     previous = try reader.u64("previous")

@@ -28,6 +28,8 @@ public struct ModelFold {
   /// The last record that is in it.
   public var record: UInt64 { log.records }
   public var version: Version { log.version }
+  /// Whether the last batch removed the model: nothing is to be kept of it.
+  public private(set) var isRemoved = false
   public var fieldCount: Int { log.fields.count }
   /// How far the proposals of an identity are decided; 0: nothing is known of it.
   public func mark(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.storedMark ?? 0 }
@@ -42,10 +44,12 @@ public struct ModelFold {
   ///   were made, by the wall clock of the hub.
   public mutating func apply(_ batch: Batch, at time: UInt64? = nil) throws(StoreError) {
     guard batch.record > log.records else { return }
-    guard batch.record == log.records + 1 else {
+    // A model that was removed and made again begins after the floor of that time.
+    guard batch.record == log.records + 1 || log.records == 0, !isRemoved else {
       throw StoreError("\(log.id): record \(batch.record) follows record \(log.records); those between are missing")
     }
     log.apply(batch, recentLimit: 0, decidedAt: time)
+    isRemoved = batch.form == .removal
   }
 
   /// Drops writers that nobody will ask about: those of these tags, and those that have written nothing since a time.

@@ -2,8 +2,8 @@ import BindingWire
 
 /// A model as bytes. A chunk begins with the number of this format and with what it holds:
 ///
-///     chunk   = format:u8(1) kind:u8 …
-///     head    (0) record:u64 version:u64 epoch:u64 time:u64
+///     chunk   = format:u8(1 or 2) kind:u8 …
+///     head    (0) record:u64 version:u64 epoch:u64 time:u64 [deltasFrom:u64]     the last in format 2
 ///     writers (1) list32 of: origin mark:u32 confirmed:u32 decidedAt:u64 list16 of outcome
 ///     fields  (2) list16 of origin, list32 of: name:text8 flags:u8 version:u64 [epoch:u64] time:u64 number:u32
 ///                 origin:u16 [value]     flags: 1 it has a value, 2 its epoch is not the head's
@@ -12,7 +12,7 @@ import BindingWire
 /// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here. Fields stand in the order
 /// of their ids, deleted ones too: a batch refers to them by id.
 extension ModelLog {
-  private static let format: UInt8 = 1
+  private static let format: UInt8 = 2
   private enum ChunkKind: UInt8 {
     case head, writers, fields, seen
   }
@@ -28,7 +28,7 @@ extension ModelLog {
     if !written.isHeadWritten {
       written.isHeadWritten = true
       writer.u8(ChunkKind.head.rawValue)
-      for number in [records, version, lastEpoch, lastTime] { writer.u64(number) }
+      for number in [records, version, lastEpoch, lastTime, deltasFrom] { writer.u64(number) }
     } else if written.writers < writers.count {
       writer.u8(ChunkKind.writers.rawValue)
       written.writers = write(writersFrom: written.writers, to: &writer, limit)
@@ -116,12 +116,12 @@ extension ModelLog {
         Result { () throws(WireError) in
           var reader = WireReader(bytes, message: "chunk")
           let format = try reader.u8("format")
-          guard format == ModelLog.format else {
-            throw reader.error("format", "is \(format); this build reads \(ModelLog.format)")
+          guard format == 1 || format == ModelLog.format else {
+            throw reader.error("format", "is \(format); this build reads up to \(ModelLog.format)")
           }
           let kind: ChunkKind = try reader.choice("kind", try reader.u8("kind"), "0 to 3")
           switch kind {
-          case .head: try loadHead(&reader)
+          case .head: try loadHead(&reader, hasFloor: format > 1)
           case .writers: try loadWriters(&reader)
           case .fields: try loadFields(&reader)
           case .seen:
@@ -136,11 +136,12 @@ extension ModelLog {
     }
   }
 
-  private func loadHead(_ reader: inout WireReader) throws(WireError) {
+  private func loadHead(_ reader: inout WireReader, hasFloor: Bool) throws(WireError) {
     records = try reader.u64("record")
     version = try reader.u64("version")
     lastEpoch = try reader.u64("epoch")
     lastTime = try reader.u64("time")
+    deltasFrom = hasFloor ? try reader.u64("deltasFrom") : 0
     // What changed before is not known by the commit any more.
     forgetRecent()
   }

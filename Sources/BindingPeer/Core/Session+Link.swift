@@ -80,9 +80,9 @@ extension Session {
   /// Ends politely: what is undecided ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is to
   /// remember this identity, and hears nothing.
   public mutating func bye(now: UInt64, into output: inout PeerOutput) {
-    if phase == .live, keepsOutbox, unconfirmed == 0 {
+    if phase == .live, !keepsOutbox || unconfirmed == 0 {
       // An identity whose outcomes are all confirmed is forgotten at once.
-      let entries = aliveEntries()
+      let entries = aliveEntries().filter { $0.confirmed > 0 }
       if !entries.isEmpty { say(.alive(Alive(beat: lastBeat, entries: entries)), now: now, &output) }
     }
     if phase == .live, !keepsOutbox || unconfirmed == 0 { say(.leave(Leave()), now: now, &output) }

@@ -212,7 +212,14 @@ public struct Session: Sendable {
     if let topic = model.topic {
       topics[topic] = nil
       output.add(.unsubscribe(topic))
-      if phase == .live { say(.leave(Leave(topics: [topic])), now: lastSaid, &output) }
+      guard phase == .live else { return }
+      // The hub keeps what it decided of this peer's writes until it hears that their outcomes have been seen.
+      if model.outbox.lastNumber > 0, !isKeepingBehind {
+        let (confirmed, applied) = (model.outbox.lowestUndecided - 1, model.replica.version)
+        let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
+        say(.alive(Alive(beat: lastBeat, entries: [entry])), now: lastSaid, &output)
+      }
+      say(.leave(Leave(topics: [topic])), now: lastSaid, &output)
     }
   }
 

@@ -42,15 +42,23 @@ extension SQLiteStore {
     guard snapshots.count == life.snapshots else {
       throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(life.snapshots)")
     }
+    _ = try LogFloor.read(db, path: path)
+    var known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
     var batches: [String: [Batch]] = [:]
     try LogRow.each(db, path: path) { row, _, bytes in
-      try LogRow.batches(of: row, bytes, path: path) { batch, _ in batches[batch.model, default: []].append(batch) }
+      try LogRow.batches(of: row, bytes, path: path) { batch, _ in
+        if batch.form != .removal {
+          batches[batch.model, default: []].append(batch)
+        } else if batch.record > known[batch.model]?.record ?? 0 {
+          // What was before it is nothing any more.
+          (batches[batch.model], known[batch.model]) = (nil, nil)
+        }
+      }
     }
     var found = StoreCheck(
       logID: life.logID, epoch: life.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0, models: 0,
       fields: 0, records: 0, unfolded: 0,
       bytes: StoreFiles.size(path), isCopy: life.isCopy)
-    let known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
     for name in Set(known.keys).union(batches.keys).sorted() {
       let chunks = try known[name]?.allChunks(db, path: path) ?? []
       // What does not follow, or cannot be read, is thrown by the fold.

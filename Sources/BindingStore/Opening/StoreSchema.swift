@@ -8,7 +8,7 @@ enum StoreSchema {
   /// `BBst`: tells a store from another program's database.
   static let applicationID: Int32 = 0x4242_7374
   /// The newest format that this version writes. It is raised with every migration.
-  static let version = 2
+  static let version = 3
   /// From this one on the row of `life` tells what the log held (`LogExtent`).
   static let versionWithExtent = 2
 
@@ -42,6 +42,14 @@ enum StoreSchema {
       for column in ["first", "last", "sum", "time"] {
         try db.execute(sql: "ALTER TABLE life ADD COLUMN \(column) INTEGER")
       }
+    }
+    migrator.registerMigration("3") { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE floor (
+            id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, version INTEGER NOT NULL,
+            record INTEGER NOT NULL, checksum INTEGER NOT NULL);
+          """)
     }
     try migrator.migrate(db)
     try db.writeWithoutTransaction { db in

@@ -76,6 +76,7 @@ struct ModelFolding {
 
   /// Lets go of it on another thread: to free a hundred thousand fields takes longer than an append may wait.
   consuming func discard() {
+    guard fold.fieldCount > 256 else { return }
     // SAFETY: nothing else refers to what it holds, and nothing here does any more when the time has come.
     nonisolated(unsafe) let last = self
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(20)) {

@@ -30,6 +30,7 @@ extension SQLiteStore {
       try db.writeWithoutTransaction { db in
         try db.write { try slice(db, until: now + .microseconds(limits.upkeepMicroseconds)) }
       }
+      tellProgress(now)
       return true
     } catch is NoRoom {
       upkeepWork.pausedUntil = now + .seconds(2)
@@ -56,16 +57,20 @@ extension SQLiteStore {
       repeat {
         try step(db, &task, &done)
         if case .none = task { break }
-      } while !done.isSliceOver && ContinuousClock.now < deadline
+      } while ContinuousClock.now < deadline
     }
     upkeepWork.task = task
     logBytes -= done.logBytes
     if done.written > 0 { checkpoints.wrote(bytes: done.written, at: clock.uptime()) }
-    if let folding = done.folded.take() {
+    upkeepWork.foldedModels += done.folded.count
+    for folding in done.folded {
       snapshotBytes += folding.next.bytes - (folding.place.snapshot?.bytes ?? 0)
       folding.enter()
       folding.discard()
     }
+    for snapshot in orphans.prefix(done.dropped) { snapshotBytes -= snapshot.bytes }
+    orphans.removeFirst(done.dropped)
+    if let floor = done.floor { storedFloor = floor }
     if let life = done.life { self.life = life }
   }
 
@@ -73,15 +78,27 @@ extension SQLiteStore {
     switch task {
     case .none: return
     case .folding(var models, let row):
+      // So that the list is not copied for each of its models.
+      task = .none
+      if try dropOrphan(db, &done, then: .folding(models, through: row), &task) { return }
       guard let place = models.popLast() else {
         try promise(db, after: row, &done)
         task = .removing(through: row)
+        return
+      }
+      guard isThere(place) else {
+        task = .folding(models, through: row)
         return
       }
       let model = try place.snapshot?.model ?? nextModel(db)
       task = .model(ModelFolding(place, through: row, model: model, limits: limits), rest: models, through: row)
     case .model(var folding, let rest, let row):
       task = .none
+      guard isThere(folding.place) else {
+        upkeepWork.leftChunks = true
+        task = .folding(rest, through: row)
+        return
+      }
       let now = clock.now
       let silent = now - min(now, UInt64(limits.silentSeconds) * 1_000)
       let isWhole = try folding.step(db, path: path, forgotten: upkeepWork.forgotten, silentSince: silent)
@@ -94,7 +111,11 @@ extension SQLiteStore {
       task = .replaced(folding.next, rest: rest, through: row)
     case .replaced(let snapshot, let rest, let row):
       if try !snapshot.removeOlder(db) { task = .folding(rest, through: row) }
-    case .removing(let row): try removeRow(db, through: row, &task, &done)
+    case .clearing(let snapshot, let next): if try !snapshot.removeChunks(db) { task = next }
+    case .removing(let row):
+      if try !dropOrphan(db, &done, then: .removing(through: row), &task) {
+        try removeRow(db, through: row, &task, &done)
+      }
     case .sweeping: if try !Snapshot.removeStray(db) { task = .shrinking }
     case .shrinking: try shrink(db, &task, &done)
     }
@@ -108,15 +129,9 @@ extension SQLiteStore {
     _ db: Database, _ folding: ModelFolding, at now: UInt64, _ done: inout UpkeepWork.Done
   ) throws {
     try folding.finish(db, time: now, limits: limits)
-    if folding.place.snapshot == nil {
-      var next = done.life ?? life
-      next.snapshots += 1
-      try next.write(db)
-      done.life = next
-    }
-    done.folded = folding
+    if folding.place.snapshot == nil { try count(db, 1, &done) }
     // The index follows only when the disk has it.
-    done.isSliceOver = true
+    done.folded.append(folding)
   }
 
   /// Notes that rows up to this one may be gone from now on, and that all after it are there.
@@ -157,9 +172,11 @@ extension SQLiteStore {
     _ db: Database, through row: Int64, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done
   ) throws {
     guard let first = try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(row) FROM log")), first <= row else {
-      task = .shrinking
+      task = upkeepWork.leftChunks ? .sweeping : .shrinking
+      upkeepWork.leftChunks = false
       return
     }
+    try noteFloor(db, &done)
     let size = try db.cachedStatement(sql: "SELECT length(bytes) FROM log WHERE row = ?")
     let bytes = try Int.fetchOne(size, arguments: [first]) ?? 0
     try db.cachedStatement(sql: "DELETE FROM log WHERE row = ?").execute(arguments: [first])

@@ -1,3 +1,4 @@
+import BindingHub
 import BindingWire
 import Foundation
 
@@ -13,6 +14,8 @@ struct UpkeepWork {
     case model(ModelFolding, rest: [ModelPlace], through: Int64)
     /// A snapshot is in force; the chunks of the one before it are removed.
     case replaced(Snapshot, rest: [ModelPlace], through: Int64)
+    /// The chunks of a model that was removed are.
+    indirect case clearing(Snapshot, then: Task)
     /// Rows up to this one are in snapshots.
     case removing(through: Int64)
     /// Chunks that are in no snapshot are removed.
@@ -22,8 +25,11 @@ struct UpkeepWork {
   }
   /// What a slice did, for the index, which follows when the disk has it.
   struct Done {
-    var isSliceOver = false
-    var folded: ModelFolding?
+    var folded: [ModelFolding] = []
+    /// Snapshots of models that were removed, which are in force no longer.
+    var dropped = 0
+    /// What is noted of models that were removed.
+    var floor: LogFloor?
     var life: StoreLife?
     /// Bytes that the log has less.
     var logBytes = 0
@@ -38,6 +44,13 @@ struct UpkeepWork {
   enum Compaction {
     case none, wanted, underWay, done
   }
+  /// A model was removed while it was being folded: what was written of it is swept out.
+  var leftChunks = false
+  /// Of the compaction that is under way: the file before it, and the models that were folded.
+  var bytesBefore: UInt64 = 0
+  var foldedModels = 0
+  /// When to say next how far it is.
+  var tellsAt = ContinuousClock.now
   /// When to look for what somebody wishes.
   var looksForWishAt = ContinuousClock.now
   /// Writers that nobody will ask about any more.

@@ -1,0 +1,33 @@
+import BindingHub
+import BindingWire
+import GRDB
+
+/// The floor of the log as far as it is in no row of the log any more. One row, none before a model was removed.
+extension LogFloor {
+  static func read(_ db: Database, path: String) throws -> LogFloor {
+    // A copy that an older version made has no such table.
+    guard try db.tableExists("floor") else { return .none }
+    guard let row = try Row.fetchOne(db, sql: "SELECT epoch, version, record, checksum FROM floor WHERE id = 1") else {
+      return .none
+    }
+    let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]).map { UInt64(bitPattern: $0) } }
+    guard let epoch = numbers[0], let version = numbers[1], let record = numbers[2] else {
+      throw StoreError.damaged(path, "the row of table floor does not check")
+    }
+    let floor = LogFloor(epoch: epoch, version: version, record: record)
+    guard floor.checksum == UInt32.fromDatabaseValue(row[3]) else {
+      throw StoreError.damaged(path, "the row of table floor does not check")
+    }
+    return floor
+  }
+
+  func write(_ db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO floor (id, epoch, version, record, checksum) VALUES (1, ?, ?, ?, ?)",
+      arguments: [
+        Int64(bitPattern: epoch), Int64(bitPattern: version), Int64(bitPattern: record), checksum,
+      ])
+  }
+
+  private var checksum: UInt32 { Checksum.of(epoch, version, record) }
+}

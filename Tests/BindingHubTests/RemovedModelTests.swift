@@ -1,0 +1,251 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// A model that is deleted wholly, left, and asked about by nobody is gone: its name, its room and its memory are free.
+@Suite struct RemovedModelTests {
+  var bench = HubBench()
+
+  /// Ann makes a model, deletes what she wrote, confirms all of it and leaves.
+  private mutating func churn(_ model: String, confirming: Bool = true) {
+    let heard = bench.say(.ann, .join([Join(request: 1, model: model)]))
+    guard case .topic(let assigned)? = heard.messages(to: .ann).first else {
+      Issue.record("\(model) was not joined")
+      return
+    }
+    bench.subscribe(.ann, Topics.bytes(assigned.topic))
+    bench.say(
+      .ann,
+      .propose([
+        .of(1, [.set("a", "1")], topic: assigned.topic),
+        .of(2, [WireOperation(verb: .clear, field: .id(0), value: nil)], topic: assigned.topic),
+      ]))
+    if confirming {
+      bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: assigned.topic, confirmed: 2, applied: 2)])))
+    }
+    bench.say(.ann, .leave(Leave(topics: [assigned.topic])))
+    bench.unsubscribe(.ann, Topics.bytes(assigned.topic))
+  }
+
+  private func topic(_ model: String) -> Topic { bench.machine.topic(of: model) ?? Topics.none }
+
+  @Test("a hub takes a new model after it has had maxModels that were deleted, and has no more places for them")
+  mutating func churn() {
+    bench = HubBench { $0.limits.maxModels = 3 }
+    bench.hello(.ann)
+    for number in 0..<5_000 {
+      churn("c/m\(number)")
+      if number % 10 == 9 { bench.wait(1_000) }
+      if number % 10 == 9 { bench.say(.ann, .alive(Alive(beat: 1, entries: []))) }
+    }
+    #expect(bench.counters.removedModels == 5_000)
+    #expect(bench.counters.modelsRefused == 0)
+    #expect(bench.machine.models.count <= 40)
+    #expect(bench.machine.modelIndex.isEmpty)
+    #expect(bench.machine.sessions.identities.values.allSatisfy { $0.models.isEmpty && $0.made == 0 })
+  }
+
+  @Test("a name that is free again begins beyond all that was said of it, and is written like any other")
+  mutating func again() {
+    bench.hello(.ann)
+    churn("lamp")
+    #expect(bench.machine.topic(of: "lamp") == nil)
+    let heard =
+      bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity))) + bench.join(.ben, Join(request: 1, model: "lamp"))
+    bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session), Topics.bytes(topic("lamp")))
+    #expect(heard.errors(.ben).isEmpty)
+    #expect(topic("lamp") != HubBench.lamp)
+    let outcomes = bench.say(.ben, .propose([.of(1, [.set("a", "2")], topic: topic("lamp"))]))
+      .outcomes(.ben, topic: topic("lamp"))
+    #expect(outcomes == [1: .committed(3)])
+  }
+
+  @Test("a peer that comes back to a model which was removed and made again is behind: no tail is taken for lost")
+  mutating func behind() {
+    bench.hello(.ann)
+    churn("lamp")
+    bench.hello(.ben)
+    // Ben had the first life of it, with a value.
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 0)
+    let heard = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    #expect(bench.counters.newEpochs == 0)
+    #expect(heard.joined(.ben).map(\.follows) == [.snapshot])
+    #expect(heard.chunks(.ben).map(\.version) == [2])
+    #expect(heard.chunks(.ben).flatMap(\.entries).isEmpty)
+  }
+
+  @Test("a comparison with a version of a removed model fails, since what changed after it is known to nobody")
+  mutating func comparison() {
+    bench.hello(.ann)
+    churn("lamp")
+    bench.live(.ben)
+    bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    func compare(_ number: ProposalNumber, since version: Version) -> WireOutcome.Rest? {
+      bench.say(
+        .ben,
+        .propose([
+          .of(number, [.set("a", "9")], conditions: [.unchanged("a", since: version)], topic: topic("lamp"))
+        ])
+      ).outcomes(.ben, topic: topic("lamp"))[number]
+    }
+    #expect(compare(1, since: 1)?.conflict != nil)
+    #expect(compare(2, since: 2) == .committed(3))
+  }
+
+  @Test("a model stays as long as a writer has not confirmed what became of its numbers")
+  mutating func unconfirmed() {
+    bench.hello(.ann)
+    churn("lamp", confirming: false)
+    #expect(bench.counters.removedModels == 0)
+    // What was decided is not decided again.
+    bench.join(.ann, Join(request: 2, model: "lamp", undecided: 1), topic: topic("lamp"))
+    let repeated = bench.write(.ann, 1, .set("a", "1"))
+    #expect(repeated == .committed(1))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    #expect(bench.counters.removedModels == 1)
+  }
+
+  @Test("a model stays while somebody has joined it, and while something in it has a value")
+  mutating func needed() {
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .leave(Leave()))
+    bench.say(.ben, .leave(Leave()))
+    #expect(bench.counters.removedModels == 0)
+    #expect(bench.read().values == ["a": "1"])
+    bench.hello(.cat)
+    bench.join(.cat, Join(request: 1, model: "lamp"))
+    bench.propose(.cat, .of(1, [.delete("a")]))
+    #expect(bench.counters.removedModels == 0)
+    bench.say(.cat, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
+    #expect(bench.counters.removedModels == 0)
+    // Ann's write is not confirmed either, until nobody can ask for it.
+    bench.say(.cat, .leave(Leave()))
+    #expect(bench.counters.removedModels == 0)
+  }
+
+  @Test("an identity that was forgotten holds no model")
+  mutating func forgotten() {
+    bench = HubBench { $0.identityMilliseconds = 3_600_000 }
+    bench.hello(.ann, lease: 2_000)
+    churn("lamp", confirming: false)
+    for _ in 0..<3_599 { bench.wait(1_000) }
+    #expect(bench.counters.removedModels == 0)
+    for _ in 0..<3_700 { bench.wait(1_000) }
+    #expect(bench.counters.forgottenIdentities == 1)
+    #expect(bench.counters.removedModels == 1)
+  }
+
+  @Test("a number that its identity had in a removed model is not taken again: a join says where it stands")
+  mutating func numbers() {
+    bench.hello(.ann)
+    churn("lamp")
+    bench.join(.ann, Join(request: 2, model: "lamp", undecided: 3), topic: HubBench.lamp + 1)
+    #expect(topic("lamp") == HubBench.lamp + 1)
+    let outcomes = bench.say(
+      .ann,
+      .propose([.of(2, [.set("a", "old")], topic: topic("lamp")), .of(3, [.set("a", "3")], topic: topic("lamp"))])
+    ).outcomes(.ann, topic: topic("lamp"))
+    #expect(outcomes[2] != .committed(3))
+    #expect(outcomes[3] == .committed(3))
+  }
+
+  @Test("who joins while the store removes a model gets the one that is made after it")
+  mutating func joinMeanwhile() throws {
+    bench.hello(.ann)
+    bench.hello(.ben)
+    bench.live(.cat)
+    bench.write(.cat, 1, .set("a", "1"))
+    bench.propose(.cat, .of(2, [.delete("a")], confirmed: 1))
+    bench.say(.cat, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.settling = .later
+    bench.say(.cat, .leave(Leave(topics: [HubBench.lamp])))
+    #expect(bench.waiting.map(\.form) == [.removal])
+    var heard = bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    #expect(heard.messages(to: .ben).isEmpty)
+    heard = try bench.settleWithStore()
+    #expect(heard.messages(to: .ben).map(\.kind) == [.topic])
+    heard = bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    #expect(heard.joined(.ben).map(\.version) == [2])
+  }
+
+  @Test(
+    "a removal for which the store has no room is tried again, and who joins meanwhile joins the model that is there")
+  mutating func full() throws {
+    bench.live(.ann)
+    bench.propose(.ann, .of(1, [.set("a", "1")]))
+    bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.settling = .later
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.hello(.ben)
+    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.settle(.full)
+    #expect(topic("lamp") == HubBench.lamp)
+    bench.say(.ben, .leave(Leave()))
+    bench.settling = .atOnce
+    bench.wait(2_000)
+    #expect(bench.counters.removedModels == 1)
+  }
+
+  @Test("after a start the hub goes on above what was removed, and removes what nobody can ask for any more")
+  mutating func restart() throws {
+    let store = LogStore()
+    bench = HubBench(store: store)
+    bench.hello(.ann)
+    churn("c/gone")
+    bench.hello(.ben)
+    bench.say(.ann, .leave(Leave()))
+    var later = HubBench(store: store, stored: try store.loadAll())
+    later.live(.ben, model: "c/gone")
+    let outcomes = later.propose(.ben, .of(1, [.set("a", "2")]))
+    #expect(outcomes == [1: .committed(3)])
+    #expect(later.counters.newEpochs == 0)
+  }
+
+  @Test("what was removed is not brought back by who still has it, in a start that brings back what it lacks")
+  mutating func rescue() {
+    bench = HubBench(tailProven: false)
+    bench.wait(1_000)
+    bench.hello(.ann)
+    churn("lamp")
+    bench.hello(.ben)
+    let join = Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9)
+    let heard = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    #expect(heard.askedOffers(.ben).isEmpty)
+    // What it lacks and did not remove it asks for.
+    let other = Join(request: 2, model: "fan", epoch: HubBench.oldEpoch, version: 9)
+    #expect(bench.say(.ben, .join([other])).askedOffers(.ben).count == 1)
+  }
+
+  @Test("the ephemeral line of a model goes with it, and does not keep it")
+  mutating func line() {
+    bench.hello(.ann)
+    bench.join(.ann, Join(request: 1, model: "lamp"))
+    bench.say(.ann, .join([Join(request: 2, model: "@ephemeral/lamp")]))
+    bench.subscribe(.ann, Topics.bytes(topic("@ephemeral/lamp")))
+    bench.propose(.ann, .of(1, [.set("a", "1")]))
+    bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
+    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
+    #expect(bench.machine.modelIndex.isEmpty)
+    #expect(bench.machine.ephemeralLines.isEmpty)
+  }
+
+  @Test("one peer may not make all models of a hub, and is told so; others still can, and so can it when some are gone")
+  mutating func share() {
+    bench = HubBench { $0.limits.maxModels = 2_000 }
+    bench.hello(.ann)
+    bench.hello(.ben)
+    for number in 0..<1_000 { bench.say(.ann, .join([Join(request: UInt32(number), model: "m\(number)")])) }
+    let errors = bench.say(.ann, .join([Join(request: 1, model: "more")])).errors(.ann)
+    #expect(errors.map(\.code) == [.overLimit])
+    #expect(errors.first?.text.hasPrefix("more: this peer has made 1000 models; maxModelsPerPeer is 1000") == true)
+    #expect(bench.say(.ben, .join([Join(request: 1, model: "more")])).errors(.ben).isEmpty)
+    bench.say(.ann, .leave(Leave(topics: [topic("m0")])))
+    #expect(bench.say(.ann, .join([Join(request: 1, model: "again")])).errors(.ann).isEmpty)
+  }
+}

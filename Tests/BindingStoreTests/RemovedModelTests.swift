@@ -1,0 +1,133 @@
+import BindingHub
+import BindingWire
+import GRDB
+import Testing
+
+@testable import BindingStore
+
+@Suite("What was removed is nothing in the file either")
+struct RemovedModelTests {
+  private static func eager() -> StoreBench {
+    let bench = StoreBench()
+    bench.limits.foldBytes = 0
+    return bench
+  }
+
+  private static func settle(_ store: SQLiteStore) throws { while try store.upkeep() {} }
+
+  private static func rows(_ store: SQLiteStore) throws -> [Int] {
+    try store.access { db in
+      try ["snapshot", "chunk", "history", "log"].map {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? -1
+      }
+    }
+  }
+
+  @Test("a removed model leaves no row behind, and the floor is known to the next start")
+  func gone() throws {
+    let bench = Self.eager()
+    do {
+      let store = try bench.open()
+      try store.take(bench.batch("lamp"), bench.batch("door"))
+      try Self.settle(store)
+      try store.take(bench.batch("lamp", to: "2"))
+      try store.take(bench.removal("lamp"), bench.removal("door"))
+      try Self.settle(store)
+      #expect(try Self.rows(store) == [0, 0, 0, 0])
+      try store.close()
+    }
+    let check = try SQLiteStore.check(path: bench.path)
+    #expect(check.models == 0)
+    let store = try bench.open()
+    #expect(store.floor == bench.floor)
+    #expect(try store.loadAll().isEmpty)
+    try store.take(bench.batch("lamp", to: "3"))
+    #expect(try ModelFold(try #require(try store.load("lamp"))).version == 3)
+  }
+
+  @Test("a model that is removed and made again at any moment of its folding is what was made last")
+  func meanwhile() throws {
+    let names = { (store: SQLiteStore) in try ModelFold(try #require(try store.load("lamp"))).names }
+    for steps in 0..<40 {
+      let bench = Self.eager()
+      bench.limits.upkeepMicroseconds = 1
+      do {
+        let store = try bench.open()
+        for number in 1...6 { try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)")) }
+        try Self.settle(store)
+        for number in 7...12 { try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)")) }
+        for _ in 0..<steps { _ = try store.upkeep() }
+        try store.take(bench.removal("lamp"))
+        _ = try store.upkeep()
+        try store.take(bench.batch("lamp", "new"))
+        // As it is now, after a sudden end, and when all is folded.
+        try bench.keepAsItIs()
+        #expect(try names(store) == ["new"])
+        try Self.settle(store)
+        #expect(try names(store) == ["new"])
+        // A model this small has three chunks.
+        let rows = try Self.rows(store)
+        #expect(rows[0...1] == [2, 6] && rows[3] == 0, "\(rows) after \(steps) steps")
+        try store.close()
+        #expect(try SQLiteStore.check(path: bench.path).models == 2)
+      }
+      try bench.putBack()
+      let later = try bench.open()
+      #expect(later.floor == bench.floor)
+      #expect(try names(later) == ["new"])
+      try Self.settle(later)
+      #expect(try names(later) == ["new"])
+      #expect(try ModelFold(try #require(try later.load("door"))).record == 12)
+    }
+  }
+
+  @Test("a compaction over models that were removed folds what is left, shrinks the file, and says so")
+  func compaction() throws {
+    let bench = StoreBench()
+    bench.limits.historyBytes = 0
+    let store = try bench.open()
+    for number in 0..<500 {
+      let text = "\"\(String(repeating: "x", count: 2_000))\""
+      try store.take(bench.batch("m\(number)", to: text), bench.batch("kept"))
+    }
+    store.requestCompaction()
+    try Self.settle(store)
+    for number in 0..<500 { try store.take(bench.removal("m\(number)")) }
+    try StoreWish.compact.leave(at: bench.path)
+    while StoreWish.fate(at: bench.path).isOpen { _ = try store.upkeep() }
+    // The report is told once.
+    #expect(try Self.rows(store)[0...1] == [1, 3])
+    #expect(StoreFiles.size(bench.path) < 200_000)
+    #expect(StoreFiles.bytes(of: bench.path) < 300_000)
+    try StoreWish.compact.leave(at: bench.path)
+    var fate = StoreWish.fate(at: bench.path)
+    while fate.isOpen {
+      _ = try store.upkeep()
+      fate = StoreWish.fate(at: bench.path)
+    }
+    guard case .fulfilled(let report) = fate else {
+      Issue.record("\(fate)")
+      return
+    }
+    #expect(report.hasPrefix("folded 0 models, gave back "), "\(report)")
+  }
+
+  @Test("a store of format 2 is opened, and is one of today's from then on")
+  func older() throws {
+    let bench = StoreBench()
+    do {
+      let store = try bench.open()
+      try store.take(bench.batch("lamp"))
+      try store.access { db in
+        try db.execute(
+          sql: "DROP TABLE floor; DELETE FROM grdb_migrations WHERE identifier = '3'; PRAGMA user_version = 2")
+      }
+      try store.close()
+    }
+    #expect(try SQLiteStore.check(path: bench.path).models == 1)
+    let store = try bench.open()
+    #expect(store.floor == .none)
+    try store.take(bench.removal("lamp"))
+    #expect(store.floor == bench.floor)
+  }
+}
