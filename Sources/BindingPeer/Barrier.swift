@@ -67,7 +67,7 @@ extension SharedModel {
       guard wanted > 0 else { return 0 }
       count = UInt32(clamping: wanted)
     }
-    let wait = BarrierWait()
+    let wait = Wait<BarrierEnd?>()
     let (model, milliseconds) = (id, limit.wholeMilliseconds)
     let barrier = runtime.perform { [count] state, now in
       let barrier = state.session.awaitApplied(version, of: model, count: count, within: milliseconds, now: now)
@@ -76,16 +76,15 @@ extension SharedModel {
     }
     // The link looks at the clock for it from now on.
     runtime.link.wake()
-    let end = await withTaskCancellationHandler {
-      let end = await wait.value
-      // Who waits holds the model: leaving it would end the barrier.
-      return withExtendedLifetime(self) { end }
-    } onCancel: { [runtime] in
+    // Nil: cancelled.
+    let end = await wait.value(otherwise: nil)
+    // Who waits holds the model: leaving it would end the barrier.
+    withExtendedLifetime(self) {}
+    if end == nil {
       runtime.perform { state, _ in
         state.session.stopWaiting(barrier)
         state.barriers[barrier] = nil
       }
-      wait.end(nil)
     }
     switch end {
     case .applied(let count): return count
@@ -109,44 +108,6 @@ extension Model {
   ) async throws(BarrierError) -> Int {
     guard let shared else { throw .notShared }
     return try await shared.applied(version, by: appliers, within: limit)
-  }
-}
-
-/// Where the end of a barrier is left for who waits for it. The first end counts; nil: the wait was cancelled.
-final class BarrierWait: Sendable {
-  private enum Progress: Sendable {
-    case open
-    case awaited(CheckedContinuation<BarrierEnd?, Never>)
-    case ended(BarrierEnd?)
-  }
-  private let progress = Protected(Progress.open)
-
-  var value: BarrierEnd? {
-    get async {
-      await withCheckedContinuation { continuation in
-        let known: BarrierEnd?? = progress.withLock {
-          if case .ended(let end) = $0 { return .some(end) }
-          $0 = .awaited(continuation)
-          return nil
-        }
-        if let known { continuation.resume(returning: known) }
-      }
-    }
-  }
-
-  func end(_ end: BarrierEnd?) {
-    let waiting: CheckedContinuation<BarrierEnd?, Never>? = progress.withLock { progress in
-      switch progress {
-      case .ended: return nil
-      case .open:
-        progress = .ended(end)
-        return nil
-      case .awaited(let continuation):
-        progress = .ended(end)
-        return continuation
-      }
-    }
-    waiting?.resume(returning: end)
   }
 }
 

@@ -15,6 +15,9 @@ public struct Field<Value: Sendable & Equatable>: Sendable {
   /// The shown value: the local write until its commit arrives, else what the hub committed.
   ///
   /// An assignment that the declaration does not allow writes nothing: the value stays, and `$field.status` says why.
+  ///
+  /// Reading is tracked: `withObservationTracking`, `Observations { lamp.level }` and SwiftUI views hear when another
+  /// value shows, on the model's lane, and `Derived { lamp.level + 1 }` follows it.
   public var wrappedValue: Value {
     get { cell.value }
     nonmutating set { cell.assign(newValue) }

@@ -35,6 +35,8 @@ private struct CellStanding {
   var refusedAt: UInt64 = 0
   /// Made when somebody wants to observe the status.
   var board: StatusBoard<FieldStatus>?
+  /// Made when the value is first read by somebody who tracks it: the `TrackedReads` of its type.
+  var mark: ReadMark?
 }
 
 /// The one place of a field's value in this process: the shown value, the declaration, and the observers.
@@ -84,9 +86,14 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// Why the last thing that was assigned or received is not what shows; nil when all is well.
   var problem: FieldProblem? { standing.withLock { $0.problem } }
 
+  /// The shown value, or in a draft what was assigned there. It is tracked.
   var value: Value {
-    if let draft = ChangeDraft.current, let drafted = draft.value(of: self) { return drafted as? Value ?? declared }
-    return shownValue
+    let readers = ReadTracking.current
+    // A derived value shows the same to everybody: nothing of a draft.
+    if readers != .derived, let draft = ChangeDraft.current, let drafted = draft.value(of: self) {
+      return drafted as? Value ?? declared
+    }
+    return readers == .nobody ? shownValue : trackedReads.read { shownValue }
   }
 
   /// What shows outside of any draft.
@@ -106,7 +113,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       } else {
         show(value)
         note(nil)
-        news.value = value
+        publish()
       }
       return
     }
@@ -177,8 +184,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var old: Value?
-    standing.withLock {
-      guard news.stamp > $0.stamp else { return }
+    let mark: ReadMark? = standing.withLock {
+      guard news.stamp > $0.stamp else { return nil }
       $0.stamp = news.stamp
       if news.keepsShown {
         old = good
@@ -188,7 +195,9 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         shown = good
       }
       $0.problem = .mismatch(declared: description.type, found: value.description)
+      return $0.mark
     }
+    mark?.note()
     withExtendedLifetime(old) {}
   }
 
@@ -209,8 +218,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var value = value
     var old: Value?
-    standing.withLock {
-      guard stamp > $0.stamp else { return }
+    let mark: ReadMark? = standing.withLock {
+      guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
         old = good
@@ -218,17 +227,40 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       }
       swap(&shown, &value)
       if stamp > $0.refusedAt { $0.problem = nil }
+      return $0.mark
     }
+    mark?.note()
     withExtendedLifetime(old) {}
   }
 
   private func show(_ value: Value) {
     var value = value
-    standing.withLock { _ in swap(&shown, &value) }
+    let mark = standing.withLock {
+      swap(&shown, &value)
+      return $0.mark
+    }
+    mark?.note()
   }
 
   func publish() {
-    news.value = shownValue
+    let (value, mark) = standing.withLock { (shown, $0.mark) }
+    news.value = value
+    // Made for this field by `trackedReads`.
+    if let mark { (mark as? TrackedReads<Value>)?.tell(value) }
+  }
+
+  /// Whether the value was ever read by somebody who tracks it.
+  var isTracked: Bool { standing.withLock { $0.mark != nil } }
+
+  private var trackedReads: TrackedReads<Value> {
+    if let present = standing.withLock({ $0.mark }) as? TrackedReads<Value> { return present }
+    let fresh = TrackedReads<Value>()
+    let mark = standing.withLock { standing in
+      let mark = standing.mark ?? fresh
+      standing.mark = mark
+      return mark
+    }
+    return mark as? TrackedReads<Value> ?? fresh
   }
 
   func reject(_ reason: String, standing: FieldValue?, stamp: UInt64) {

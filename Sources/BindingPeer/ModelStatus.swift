@@ -37,8 +37,10 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SharedModel {
-  /// How the model stands now.
-  public var status: ModelStatus {
+  /// How the model stands now. It is tracked as a field's value is.
+  public var status: ModelStatus { ReadTracking.current == .nobody ? presentStatus : statuses.value }
+
+  private var presentStatus: ModelStatus {
     let fields = staged.withLock { $0.fields }
     var problems: [String: FieldProblem] = [:]
     for place in fields.indices {
@@ -66,7 +68,7 @@ extension SharedModel {
     let present = board.withLock { $0 }
     if let present { return Statuses(board: present, subject: self) }
     let fresh = StatusBoard<ModelStatus>(
-      present: { [weak self] in self?.status ?? ModelStatus() }, begin: { [weak self] in self?.watch($0) })
+      present: { [weak self] in self?.presentStatus ?? ModelStatus() }, begin: { [weak self] in self?.watch($0) })
     let board = board.withLock { board in
       board = board ?? fresh
       return board ?? fresh
@@ -87,7 +89,11 @@ extension SharedModel {
 
   /// A status may be another one: it is told with the next delivery.
   func noteStatusDue() {
-    staged.withLock { if !$0.tellers.isEmpty { $0.isStatusDue = true } }
+    let tellers = staged.withLock { staged in
+      if !staged.tellers.isEmpty { staged.isStatusDue = true }
+      return staged.tellers
+    }
+    for weak in tellers.values { weak.teller?.note() }
   }
 
   /// Tells within the turn of a delivery; who has no observers left is not asked again.

@@ -42,7 +42,8 @@ extension Model {
   ///   other; what takes it longer than 2 s is refused. So let it do nothing but look.
   /// - Returns: the ownership; hold it. A model has one owner at most.
   /// - Throws: `FieldError` if the model is not shared, `WriteError`, or `WriteRejection` if it has another owner, or
-  ///   the hub does not know owners.
+  ///   the hub does not know owners; `CancellationError` if the task is cancelled first: then this peer asks for no
+  ///   ownership any more.
   public func validate(
     _ check: @escaping @Sendable (_ new: Self, _ by: Origin) throws -> Void
   ) async throws -> Ownership {
@@ -84,7 +85,10 @@ extension SharedModel {
       _ = try await claim.committed
     } catch {
       judgement.withLock { $0 = nil }
-      throw error
+      guard error.isWaitCancelled else { throw error }
+      // The claim may yet be granted: it is given up behind it.
+      _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
+      throw CancellationError()
     }
     return Ownership(of: self, in: line)
   }

@@ -9,11 +9,8 @@ extension Peer {
     let id = model.id
     Task.detached { [weak model, runtime] in
       // Without a hub nothing is proposed: the declared defaults show by themselves.
-      while model != nil {
-        let isCurrent = await runtime.wait(atMost: .seconds(3_600)) {
-          $0.session.isCurrent(id) || $0.session.phase.isStopped
-        }
-        if isCurrent { break }
+      _ = await runtime.wait {
+        $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.place(of: id) == nil
       }
       guard let model, model.isCurrent else { return }
       await declaration.propose(to: model)

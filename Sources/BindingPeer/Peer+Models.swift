@@ -11,7 +11,8 @@ public struct ModelListing: Sendable, Hashable {
 }
 
 extension Peer {
-  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `limit`.
+  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `limit`, or the task is
+  /// cancelled.
   public func list(_ prefix: String, within limit: Duration) async -> [ModelListing]? {
     let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
     let token = try? models(
@@ -56,7 +57,7 @@ extension Peer {
     }
   }
 
-  /// The time to the hub and back; nil if it does not answer within `limit`.
+  /// The time to the hub and back; nil if it does not answer within `limit`, or the task is cancelled.
   public func ping(within limit: Duration) async -> Duration? {
     let token = UInt64.random(in: 1 ... .max)
     let hasCome = Protected(false)
@@ -75,33 +76,9 @@ extension Peer {
   }
 }
 
-extension PendingWrite {
-  /// Waits for the outcome; nil when `limit` passes first. The write goes on.
-  public func outcome(within limit: Duration) async -> Outcome? {
-    await withTaskGroup(of: Outcome?.self) { group in
-      let (news, bell) = AsyncStream<Outcome>.makeStream()
-      whenSettled {
-        bell.yield($0)
-        bell.finish()
-      }
-      group.addTask {
-        for await outcome in news { return outcome }
-        return nil
-      }
-      group.addTask {
-        try? await Task.sleep(for: limit)
-        return nil
-      }
-      let first = await group.next() ?? nil
-      group.cancelAll()
-      bell.finish()
-      return first
-    }
-  }
-}
-
 extension SharedModel {
-  /// Waits until what was written to these fields has left, or is decided; false when `limit` passes first.
+  /// Waits until what was written to these fields has left, or is decided; false when `limit` passes first, or the task
+  /// is cancelled.
   public func whenSent(_ fields: [String], within limit: Duration) async -> Bool {
     let id = id
     return await runtime.wait(atMost: limit) { state in

@@ -28,7 +28,7 @@ extension Peer {
   /// ```
   /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after
   /// `patience`, and catches up later. The first to share a model writes its description and defaults; both yield to
-  /// what is there.
+  /// what is there. A task that is cancelled waits no longer and gets the model as it is.
   /// - Parameters:
   ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`,
   ///     for tools).

@@ -137,7 +137,7 @@ public final class Peer: Sendable {
   /// What was received, dropped, repaired and sent again since the start.
   public var counters: SessionCounters { runtime.state.withLock { $0.session.counters } }
 
-  /// Waits until a hub has welcomed this peer; false when `limit` passes first.
+  /// Waits until a hub has welcomed this peer; false when `limit` passes first, or the task is cancelled.
   public func whenLive(within limit: Duration) async -> Bool {
     await runtime.wait(atMost: limit) { $0.session.phase == .live }
   }
@@ -177,6 +177,9 @@ public final class Peer: Sendable {
   /// writes throws that the peer has stopped. A program that ends by itself does the same for the peers that it did not
   /// close, for a second at most (`SessionOptions.exitMilliseconds`), and logs what had no outcome; one that is killed,
   /// aborts or calls `_exit` cannot.
+  ///
+  /// In a task that is cancelled it waits for no outcome: what was written is on its way and may well be committed, but
+  /// nobody here hears of it. Who has to know calls it in a task of its own.
   /// - Parameter flush: how long to wait for the outcomes of what was written.
   /// - Returns: the fields of writes that had none by then, as `model.field`.
   @discardableResult

@@ -25,7 +25,7 @@ struct Errands {
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
-  var ended: [(BarrierWait, BarrierEnd)] = []
+  var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
   /// Models of which an observed status may be another one, and whether the peer's may.
   var watched: [SharedModel] = []
   var concernsPeer = false

@@ -35,7 +35,7 @@ final class PeerRuntime: Sendable {
     /// What earlier lives wrote and has no outcome.
     var restored: [RestoredKey: Restored] = [:]
     var earlier: EarlierLives?
-    var barriers: [BarrierID: BarrierWait] = [:]
+    var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
     /// Models of which somebody observes a status, and whether somebody observes the peer's.
     var watchedModels: Swift.Set<String> = []
     var isPeerWatched = false
@@ -140,35 +140,35 @@ final class PeerRuntime: Sendable {
     return result
   }
 
-  /// Waits until `condition` holds, looked at after everything that happens; false when `limit` passes first.
+  /// Waits until `condition` holds, looked at after everything that happens; false when `limit` passes first (nil: it
+  /// never does), or the task is cancelled.
   func wait(
-    atMost limit: Duration, until condition: @escaping @Sendable (borrowing State) -> Bool
+    atMost limit: Duration? = nil, until condition: @escaping @Sendable (borrowing State) -> Bool
   ) async -> Bool {
-    await withCheckedContinuation { continuation in
-      let id: UInt64? = state.withLock { state in
-        if condition(state) { return nil }
-        state.lastWaiter += 1
-        state.waiters[state.lastWaiter] = Waiter(condition: condition) { continuation.resume(returning: $0) }
-        return state.lastWaiter
-      }
-      guard let id else { return continuation.resume(returning: true) }
-      Task.detached { [self] in
-        try? await Task.sleep(for: limit)
-        state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(false)
-      }
+    let wait = Wait<Bool>()
+    guard let id = enter(condition, resume: { wait.end($0) }) else { return true }
+    let holds = await wait.value(within: limit, otherwise: false)
+    // What the condition holds goes without the lock.
+    if !holds { _ = state.withLock { $0.waiters.removeValue(forKey: id) } }
+    return holds
+  }
+
+  /// - Returns: nil if the condition holds already.
+  private func enter(
+    _ condition: @escaping @Sendable (borrowing State) -> Bool, resume: @escaping @Sendable (Bool) -> Void
+  ) -> UInt64? {
+    state.withLock { state in
+      if condition(state) { return nil }
+      state.lastWaiter += 1
+      state.waiters[state.lastWaiter] = Waiter(condition: condition, resume: resume)
+      return state.lastWaiter
     }
   }
 
   /// `wait` on a thread that may block; `deadline` in milliseconds of `now`.
   func block(until deadline: UInt64, or condition: @escaping @Sendable (borrowing State) -> Bool) {
     let bell = DispatchSemaphore(value: 0)
-    let id: UInt64? = state.withLock { state in
-      if condition(state) { return nil }
-      state.lastWaiter += 1
-      state.waiters[state.lastWaiter] = Waiter(condition: condition) { _ in bell.signal() }
-      return state.lastWaiter
-    }
-    guard let id else { return }
+    guard let id = enter(condition, resume: { _ in bell.signal() }) else { return }
     let now = PeerRuntime.now
     _ = bell.wait(timeout: .now() + .milliseconds(Int(clamping: deadline > now ? deadline - now : 0)))
     state.withLock { _ = $0.waiters.removeValue(forKey: id) }

@@ -41,8 +41,10 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Peer {
-  /// How this peer stands to its hub.
-  public var status: PeerStatus { runtime.state.withLock { $0.peerStatus } }
+  /// How this peer stands to its hub. It is tracked as a field's value is.
+  public var status: PeerStatus {
+    ReadTracking.current == .nobody ? runtime.state.withLock { $0.peerStatus } : runtime.statusBoard.read()
+  }
 
   /// `status`, to be observed on whichever thread brings the news, or on a lane: `observe(on:lane:)`, `observeOnMain`.
   public var statuses: Statuses<PeerStatus> { Statuses(board: runtime.statusBoard, subject: runtime) }
@@ -52,8 +54,11 @@ extension Peer {
     statuses.observe(body)
   }
 
-  /// Writes without an outcome, of all models. To observe the number alone: `statuses.derived(\.unconfirmed)`.
-  public var unconfirmed: Int { runtime.state.withLock { $0.unconfirmed } }
+  /// Writes without an outcome, of all models. To observe the number alone: `statuses.derived(\.unconfirmed)`. It is
+  /// tracked as the status is.
+  public var unconfirmed: Int {
+    ReadTracking.current == .nobody ? runtime.state.withLock { $0.unconfirmed } : status.unconfirmed
+  }
 }
 
 extension PeerRuntime {
@@ -72,6 +77,7 @@ extension PeerRuntime {
   /// Tells the peer's status, as long as somebody wants to know.
   func tellStatus() {
     guard let board = board.withLock({ $0 }) else { return }
+    board.note()
     if board.isWatched { return board.tell() }
     state.withLock { $0.isPeerWatched = board.wasWatched }
   }

@@ -9,6 +9,7 @@ public final class Presence: Sendable {
   private let line: SharedModel
   private let news: Observable<[PresentPeer]>
   private let token = Protected<ObserverToken?>(nil)
+  private let tracked = TrackedReads<[PresentPeer]>()
 
   init(of line: SharedModel) {
     self.line = line
@@ -22,8 +23,11 @@ public final class Presence: Sendable {
     token.withLock { $0 = watching }
   }
 
-  /// Who is there, by when they came. A peer that does not answer any more goes when its lease ends.
-  public var peers: [PresentPeer] { PresentPeer.all(in: line) }
+  /// Who is there, by when they came. A peer that does not answer any more goes when its lease ends. It is tracked as a
+  /// field's value is.
+  public var peers: [PresentPeer] {
+    ReadTracking.current == .nobody ? PresentPeer.all(in: line) : tracked.read { PresentPeer.all(in: line) }
+  }
 
   /// Hears who is there now and at each change, on the model's lane, until the token is cancelled or released.
   public func observe(_ body: @escaping @Sendable ([PresentPeer]) -> Void) -> ObserverToken { news.observe(body) }
@@ -55,7 +59,7 @@ public final class Presence: Sendable {
     try say(json: value.fieldJSON)
   }
 
-  /// Waits until it can tell who is there; false when `limit` passes first.
+  /// Waits until it can tell who is there; false when `limit` passes first, or the task is cancelled.
   public func whenCurrent(within limit: Duration) async -> Bool {
     let (id, isMember) = (line.id, line.stored != nil)
     return await line.runtime.wait(atMost: limit) { state in
@@ -63,7 +67,12 @@ public final class Presence: Sendable {
     }
   }
 
-  private func lookAgain() { news.value = PresentPeer.all(in: line) }
+  private func lookAgain() {
+    let peers = PresentPeer.all(in: line)
+    news.value = peers
+    tracked.note()
+    tracked.tell(peers)
+  }
 }
 
 /// A peer that is in a model.
@@ -101,7 +110,8 @@ public struct PresentPeer: Sendable, Hashable {
 }
 
 extension SharedModel {
-  /// Who is in this model. It returns when that is known; without a hub after `patience`, and looks on.
+  /// Who is in this model. It returns when that is known; without a hub after `patience`, in a task that is cancelled at
+  /// once, and looks on.
   public func presence(patience: Duration = .seconds(1)) async -> Presence {
     let presence = Presence(of: ephemeral)
     _ = await presence.whenCurrent(within: patience)

@@ -5,14 +5,15 @@ import BindingWire
 public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable {
   let cell: FieldCell<Value>
 
-  /// The shown value; assigning is the same as assigning the property.
+  /// The shown value; assigning is the same as assigning the property. Read inside `withObservationTracking`,
+  /// `Observations` or a SwiftUI view it is tracked, inside a `Derived` it is one of its sources.
   public var value: Value {
     get { cell.value }
     nonmutating set { cell.assign(newValue) }
   }
 
-  /// How the shown value stands to the hub's.
-  public var status: FieldStatus { cell.status }
+  /// How the shown value stands to the hub's. It is tracked as the value is.
+  public var status: FieldStatus { ReadTracking.current == .nobody ? cell.status : cell.statusBoard.read() }
 
   /// `status`, to be observed on the model's lane: `lamp.$level.statuses.observe { … }`.
   public var statuses: Statuses<FieldStatus> { Statuses(board: cell.statusBoard, subject: cell) }
@@ -60,10 +61,13 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
 
   /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what
   /// somebody else wrote meanwhile. `body` may run many times.
+  ///
+  /// In a task that is cancelled it tries no more. A try that was made stays written and may still be committed: whoever
+  /// has to know looks at the field.
   /// - Parameter attempts: how often it is tried before it is given up.
   /// - Returns: the value that was committed.
-  /// - Throws: what `body` throws, `FieldError`, `WriteError`, or `WriteRejection` when the hub refuses or the
-  ///   attempts are used up.
+  /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `WriteRejection` when the hub
+  ///   refuses or the attempts are used up.
   @discardableResult
   public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
     let (model, name) = try cell.attached()
@@ -71,6 +75,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
     var seen = await model.recordOnceSettled(name)
     var rejection = WriteRejection(outcome: .expired, fields: [name], current: [:])
     for _ in 0..<max(attempts, 1) {
+      try Task.checkCancellation()
       let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
       let value = try body(base)
       let proposal = Proposal(
@@ -83,6 +88,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
       case .conflict(let conflict):
         rejection = WriteRejection(outcome: outcome, fields: [name], current: write.current)
         seen = await model.record(name, noOlderThan: conflict)
+      case .waitCancelled: throw CancellationError()
       default: throw WriteRejection(outcome: outcome, fields: [name], current: write.current)
       }
     }
@@ -100,15 +106,13 @@ extension SharedField where Value: AdditiveArithmetic & FieldCodable {
 }
 
 extension SharedModel {
-  /// The field once no write of this peer is pending on it: as long as that takes, or until the peer has stopped.
+  /// The field once no write of this peer is pending on it: as long as that takes, or until the peer has stopped or the
+  /// task is cancelled.
   func recordOnceSettled(_ field: String) async -> FieldRecord? {
     let id = id
-    while case let isSettled = await runtime.wait(
-      atMost: .seconds(60),
-      until: { state in
-        state.session.phase.isStopped || state.session.fieldRecord(id, field)?.isPending != true
-      }), !isSettled
-    {}
+    _ = await runtime.wait { state in
+      state.session.phase.isStopped || state.session.fieldRecord(id, field)?.isPending != true
+    }
     return record(field)
   }
 
@@ -128,6 +132,8 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   let cell: FieldCell<Value>
 
   func read() -> Value { cell.value }
+
+  func track() { if ReadTracking.current != .nobody { _ = cell.value } }
 
   var target: AnyObject? { cell }
 

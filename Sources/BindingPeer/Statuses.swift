@@ -15,8 +15,9 @@ public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
   /// What the status is about, kept alive.
   let subject: any AnyObject & Sendable
 
-  /// The present status.
-  public var value: Status { board.present() }
+  /// The present status. Read inside `withObservationTracking`, `Observations` or a SwiftUI view it is tracked, inside
+  /// a `Derived` it is one of its sources; so is `status` itself, of a field, model or peer.
+  public var value: Status { board.read() }
 
   public var location: any BindingLocation<Status> { StatusLocation(told: board.location, board: board) }
 
@@ -37,6 +38,8 @@ protocol StatusTeller: AnyObject, Sendable {
   /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
   /// it.
   var isWatched: Bool { get }
+  /// The status may be another from now on: what was computed from it is computed anew where it is read.
+  func note()
   /// Tells the status, if it is another than the one told last.
   func tell()
 }
@@ -54,6 +57,7 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
   /// Has it told from now on, whenever the status may be another one.
   private let begin: @Sendable (any StatusTeller) -> Void
   private let watchers = Protected(Watchers())
+  private let tracked = TrackedReads<Status>()
 
   init(present: @escaping @Sendable () -> Status, begin: @escaping @Sendable (any StatusTeller) -> Void) {
     self.present = present
@@ -65,17 +69,31 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
 
   var isWatched: Bool {
     let (tokens, owners) = watchers.withLock { ($0.tokens, $0.owners) }
-    if tokens > 0 { return true }
+    if tokens > 0 || tracked.isTracked { return true }
     let gone = owners.filter { !$0.value() }
     if !gone.isEmpty { watchers.withLock { for owner in gone.keys { $0.owners[owner] = nil } } }
     return wasWatched
   }
 
   /// Whether anybody observed when that was looked at last.
-  var wasWatched: Bool { watchers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } }
+  var wasWatched: Bool { watchers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } || tracked.isTracked }
+
+  func note() { if tracked.isTracked { tracked.note() } }
 
   /// Computed within the write: of two threads the later one has the last word.
-  func tell() { told.update { $0 = present() } }
+  func tell() {
+    told.update { $0 = present() }
+    if tracked.isTracked { tracked.tell(present()) }
+  }
+
+  /// The present status; who tracks what this thread reads hears when it is another.
+  func read() -> Status {
+    guard ReadTracking.current != .nobody else { return present() }
+    return tracked.read {
+      begin(self)
+      return present()
+    }
+  }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
     let isFirst = !isWatched
@@ -107,7 +125,9 @@ private struct StatusLocation<Status: Sendable & Equatable>: BindingLocation {
   let told: any BindingLocation<Status>
   weak var board: StatusBoard<Status>?
 
-  func read() -> Status { board?.present() ?? told.read() }
+  func read() -> Status { board?.read() ?? told.read() }
+
+  func track() { _ = board?.read() }
 
   func write(_ value: Status, by writer: Writer) throws(BindingError) {
     throw BindingError(.refused, "a status is told, not written")

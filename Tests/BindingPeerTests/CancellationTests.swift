@@ -1,0 +1,268 @@
+import BindingHub
+import BindingModel
+import Dispatch
+import Testing
+
+@testable import BindingPeer
+
+private struct Lamp: Model {
+  @Field var on = false
+  @Field(0...1) var level = 0.3
+}
+
+/// Waits in a task of its own until `begun`, then cancels it.
+private func cancelled<Value: Sendable>(
+  _ body: @escaping @Sendable () async throws -> Value, once begun: () -> Bool = { true }
+) async throws -> Value {
+  let task = Task { try await body() }
+  #expect(await eventually(begun))
+  task.cancel()
+  return try await task.value
+}
+
+@Suite("Every wait ends with its task", .timeLimit(.minutes(2)))
+struct CancellationTests {
+  private let hub: Hub
+  private let door: GuardedDoor
+  private let peer: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    door = GuardedDoor(hub)
+    peer = Peer(name: "peer", hub: door)
+  }
+
+  private func share(_ peer: Peer) async throws -> Lamp {
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
+    return lamp
+  }
+
+  private var waits: Int { peer.runtime.state.withLock { $0.waiters.count } }
+
+  @Test("the outcome of a write: the wait ends, the write goes on")
+  func outcome() async throws {
+    let lamp = try await share(peer)
+    door.keep { if case .propose = $0 { true } else { false } }
+    let write = try lamp.$level.write(0.8)
+    #expect(try await cancelled({ await write.outcome }, once: { write.waits == 1 }) == .waitCancelled)
+    #expect(try await cancelled({ await write.outcome(within: .seconds(3_600)) }, once: { write.waits == 1 }) == nil)
+    do {
+      _ = try await cancelled({ try await write.committed }, once: { write.waits == 1 })
+      Issue.record("a version was given")
+    } catch let rejection as WriteRejection {
+      #expect(rejection.isWaitCancelled)
+    }
+    #expect(write.waits == 0)
+    #expect(write.outcomeSoFar == nil && lamp.level == 0.8)
+    door.keep { _ in false }
+    let version = try await write.committed
+    #expect(version > 0)
+    // In a task that is cancelled what is known is told.
+    #expect(try await cancelled { try await write.committed } == version)
+  }
+
+  @Test("a limit of an outcome ends its wait, and leaves nothing")
+  func limit() async throws {
+    let lamp = try await share(peer)
+    door.keep { if case .propose = $0 { true } else { false } }
+    let write = try lamp.$level.write(0.8)
+    #expect(await write.outcome(within: .milliseconds(5)) == nil)
+    #expect(write.waits == 0)
+    #expect(await peer.runtime.wait(atMost: .milliseconds(5)) { _ in false } == false)
+    #expect(waits == 0)
+    door.keep { _ in false }
+  }
+
+  @Test("an update tries no more, and a try that was made stays written")
+  func update() async throws {
+    let lamp = try await share(peer)
+    let tries = Protected(0)
+    door.keep { if case .propose = $0 { true } else { false } }
+    let update: @Sendable () async throws -> Double = {
+      try await lamp.$level.update { level in
+        tries.withLock { $0 += 1 }
+        return level + 0.1
+      }
+    }
+    await #expect(throws: CancellationError.self) {
+      try await cancelled(update, once: { tries.withLock { $0 } == 1 && peer.unconfirmed == 1 })
+    }
+    // Here an own write under way is waited for.
+    await #expect(throws: CancellationError.self) { try await cancelled(update, once: { waits == 1 }) }
+    #expect(waits == 0)
+    door.keep { _ in false }
+    #expect(await eventually { peer.unconfirmed == 0 })
+    #expect(lamp.level == 0.4)
+    #expect(tries.withLock { $0 } == 1)
+  }
+
+  @Test("an update that is cancelled between two tries makes no other")
+  func retry() async throws {
+    let lamp = try await share(peer)
+    let other = try await share(Peer(name: "other", hub: hub))
+    let tries = Protected(0)
+    let task = Protected<Task<Double, any Error>?>(nil)
+    let update = Task {
+      while task.withLock({ $0 }) == nil { await Task.yield() }
+      return try await lamp.$level.update { level in
+        tries.withLock { $0 += 1 }
+        // Somebody else is quicker, and the task is cancelled before the conflict is known.
+        let write = try other.$level.write(0.9)
+        while write.outcomeSoFar == nil {}
+        task.withLock { $0 }?.cancel()
+        return level + 0.1
+      }
+    }
+    task.withLock { $0 = update }
+    await #expect(throws: CancellationError.self) { try await update.value }
+    #expect(tries.withLock { $0 } == 1)
+    #expect(await eventually { lamp.level == 0.9 && peer.unconfirmed == 0 })
+  }
+
+  @Test("the waits for a hub, a model, who is there, a list and a pong")
+  func hubs() async throws {
+    let (peer, long) = (peer, Duration.seconds(3_600))
+    door.shut()
+    #expect(await eventually { !peer.status.isLive })
+    let model = try peer.model("lamp")
+    let before = waits
+    let one = { waits == before + 1 }
+    #expect(try await cancelled({ await peer.whenLive(within: long) }, once: one) == false)
+    #expect(try await cancelled({ await model.whenCurrent(within: long) }, once: one) == false)
+    #expect(try await cancelled({ await peer.list("", within: long) }, once: one) == nil)
+    #expect(try await cancelled({ await peer.ping(within: long) }, once: one) == nil)
+    _ = try await cancelled({ try await peer.presence(in: "lamp", patience: long) }, once: one)
+    let write = try model.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: .number(0.5)))]))
+    #expect(try await cancelled({ await model.whenSent(["level"], within: long) }, once: one) == false)
+    #expect(waits == before)
+    let lamp = try await cancelled(
+      { try await peer.share(Lamp.self, id: "desk", patience: long) }, once: { waits == before + 2 })
+    #expect(lamp.level == 0.3)
+    withExtendedLifetime(write) {}
+  }
+
+  @Test("a barrier")
+  func barrier() async throws {
+    let lamp = try await share(peer)
+    let runtime = peer.runtime
+    await #expect(throws: BarrierError.cancelled) {
+      try await cancelled(
+        { try await lamp.applied(1_000_000, by: .all, within: .seconds(3_600)) },
+        once: { runtime.state.withLock { $0.barriers.count == 1 } })
+    }
+    #expect(runtime.state.withLock { $0.barriers.isEmpty })
+  }
+
+  @Test("the question for a model's ownership: it is given up, should it be granted later")
+  func ownership() async throws {
+    let lamp = try await share(peer)
+    let other = try await share(Peer(name: "other", hub: hub))
+    door.keep { if case .propose = $0 { true } else { false } }
+    await #expect(throws: CancellationError.self) {
+      try await cancelled({ try await lamp.validate { _, _ in } }, once: { peer.unconfirmed == 1 })
+    }
+    door.keep { _ in false }
+    #expect(await eventually { peer.unconfirmed == 0 })
+    let owned = try await other.validate { _, _ in throw Refused("mine") }
+    let outcome = try await lamp.$level.write(0.5).outcome
+    if case .refused = outcome {} else { Issue.record("\(outcome)") }
+    withExtendedLifetime(owned) {}
+  }
+
+  @Test("a close does not wait for outcomes, and says good-bye")
+  func close() async throws {
+    let lamp = try await share(peer)
+    door.keep { if case .propose = $0 { true } else { false } }
+    lamp.level = 0.8
+    let (peer, before) = (peer, waits)
+    let lost = try await cancelled({ await peer.close(flush: .seconds(3_600)) }, once: { waits == before + 1 })
+    #expect(lost == ["lamp.level"])
+    #expect(peer.status.isStopped)
+  }
+
+  @Test("async sequences end")
+  func sequences() async throws {
+    let lamp = try await share(peer)
+    let presence = try await lamp.presence(patience: .seconds(20))
+    let collection = try peer.models(Lamp.self, under: "lamps/", on: .direct)
+    let begun = Protected(0)
+    func drain<Elements: AsyncSequence & Sendable>(_ elements: Elements) async throws where Elements.Element: Sendable {
+      let before = begun.withLock { $0 }
+      let task = Task {
+        for try await _ in elements { begun.withLock { $0 += 1 } }
+      }
+      #expect(await eventually { begun.withLock { $0 } > before })
+      task.cancel()
+      try await task.value
+    }
+    try await drain(lamp.$level.values)
+    try await drain(lamp.$level.everyValue())
+    try await drain(lamp.$level.values(.latest(every: .seconds(3_600))))
+    try await drain(lamp.changes())
+    try await drain(lamp.statuses.values)
+    try await drain(peer.statuses.values)
+    try await drain(presence.values)
+    try await drain(collection.values)
+  }
+
+  @Test("a hundred thousand cancelled waits leave nothing")
+  func many() async throws {
+    let lamp = try await share(peer)
+    door.keep { if case .propose = $0 { true } else { false } }
+    let write = try lamp.$level.write(0.8)
+    let (runtime, before) = (peer.runtime, waits)
+    weak var held: Token?
+    for _ in 0..<20 {
+      await withTaskGroup { group in
+        let token = Token()
+        held = token
+        for number in 0..<5_000 {
+          group.addTask {
+            if number.isMultiple(of: 2) {
+              _ = await write.outcome
+            } else {
+              _ = await runtime.wait(atMost: .seconds(3_600)) { _ in withExtendedLifetime(token) { false } }
+            }
+          }
+        }
+        group.cancelAll()
+      }
+      #expect(held == nil)
+    }
+    #expect(write.waits == 0)
+    #expect(waits == before)
+    door.keep { _ in false }
+  }
+
+  private final class Token: Sendable {}
+
+  @Test("a peer that was closed and let go of is gone, with what it waited for", arguments: [true, false])
+  func closedPeer(hasHub: Bool) async throws {
+    weak var runtime: PeerRuntime?
+    do {
+      let door = GuardedDoor(hub)
+      if !hasHub { door.shut() }
+      let peer = Peer(name: "short", hub: door)
+      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: .milliseconds(hasHub ? 20_000 : 5))
+      lamp.level = 0.8
+      runtime = peer.runtime
+      await peer.close(flush: .milliseconds(hasHub ? 20_000 : 5))
+    }
+    #expect(await eventually { runtime == nil })
+  }
+
+  @Test("a peer that was let go of without being closed is gone too", arguments: [true, false])
+  func abandonedPeer(hasHub: Bool) async throws {
+    weak var runtime: PeerRuntime?
+    do {
+      let door = GuardedDoor(hub)
+      if !hasHub { door.shut() }
+      let peer = Peer(name: "short", hub: door)
+      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: .milliseconds(hasHub ? 20_000 : 5))
+      #expect(lamp.level == 0.3)
+      runtime = peer.runtime
+    }
+    #expect(await eventually { runtime == nil })
+  }
+}

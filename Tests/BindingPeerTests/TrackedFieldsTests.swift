@@ -1,0 +1,273 @@
+import BindingHub
+import BindingModel
+import Dispatch
+import Observation
+import Testing
+
+@testable import BindingPeer
+
+private struct Lamp: Model {
+  @Field var on = false
+  @Field(0...1) var level = 0.3
+}
+
+@Suite("Fields, statuses and writes inside withObservationTracking, Observations and Derived")
+struct TrackedFieldsTests {
+  private let hub: Hub
+  private let door: GuardedDoor
+  private let peer: Peer
+  private let other: Peer
+
+  init() throws {
+    hub = try Hub.embedded()
+    door = GuardedDoor(hub)
+    peer = Peer(name: "peer", hub: door)
+    other = Peer(name: "other", hub: hub)
+  }
+
+  private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
+    return lamp
+  }
+
+  /// How often one tracked reading is told of a change.
+  private func track<Value>(_ read: () -> Value) -> Protected<Int> {
+    let told = Protected(0)
+    withObservationTracking {
+      _ = read()
+    } onChange: {
+      told.withLock { $0 += 1 }
+    }
+    return told
+  }
+
+  @Test("a tracked field tells once of the next change, made here or elsewhere, and finds the new value")
+  func fields() async throws {
+    let (mine, theirs) = (try await share(peer), try await share(other))
+    let reads: [() -> Double] = [
+      { mine.level }, { mine.$level.value }, { mine.$level.binding.value },
+      { mine.$level.binding.map(Inverted()).value },
+    ]
+    for (place, read) in reads.enumerated() {
+      let found = Protected<[Double]>([])
+      withObservationTracking {
+        _ = read()
+      } onChange: {
+        found.withLock { $0.append(mine.level) }
+      }
+      let level = 0.5 + Double(place) / 10
+      mine.level = level
+      mine.level = 0.1
+      #expect(found.withLock { $0 } == [level])
+    }
+    let told = track { mine.level }
+    theirs.level = 0.9
+    #expect(await eventually { told.withLock { $0 } == 1 })
+    #expect(mine.level == 0.9)
+  }
+
+  @Test("a field that is not shared is tracked too")
+  func local() {
+    let mine = Lamp()
+    let told = track { mine.level }
+    mine.level = 0.8
+    #expect(told.withLock { $0 } == 1)
+  }
+
+  @Test("a change of several fields tells once, when all of them show")
+  func oneCommit() async throws {
+    let (mine, theirs) = (try await share(peer), try await share(other))
+    let found = Protected<[String]>([])
+    withObservationTracking {
+      _ = (mine.level, mine.on)
+    } onChange: {
+      found.withLock { $0.append("\(mine.level) \(mine.on)") }
+    }
+    try theirs.change {
+      $0.level = 0.7
+      $0.on = true
+    }
+    #expect(await eventually { mine.on })
+    #expect(await eventually { found.withLock { $0 } == ["0.7 true"] })
+  }
+
+  @Test("what was read ahead of the lane and falls back before the lane tells of it is told")
+  func fallsBack() async throws {
+    let queue = DispatchQueue(label: "tracked")
+    let lamp = try await share(peer, on: .queue(queue))
+    queue.suspend()
+    lamp.level = 0.8
+    let told = track { lamp.level }
+    let copied = track { lamp.level }
+    lamp.level = 0.3
+    queue.resume()
+    #expect(await eventually { told.withLock { $0 } == 1 && copied.withLock { $0 } == 1 })
+    #expect(lamp.level == 0.3)
+  }
+
+  @Test("what was read ahead of the lane, and stays, is not told again")
+  func readAhead() async throws {
+    let queue = DispatchQueue(label: "tracked")
+    let lamp = try await share(peer, on: .queue(queue))
+    queue.suspend()
+    lamp.level = 0.8
+    let told = track { lamp.level }
+    queue.resume()
+    #expect(await eventually { lamp.$level.status.isCurrent })
+    queue.sync {}
+    #expect(told.withLock { $0 } == 0)
+  }
+
+  @Test("Observations gives the values of a field, to the last")
+  @MainActor
+  func observations() async throws {
+    let (mine, theirs) = (try await share(peer, on: .main), try await share(other))
+    guard #available(macOS 26, *) else { return }
+    let levels = Observations { mine.level }
+    let collected = Task { @MainActor in
+      var found: [Double] = []
+      for await level in levels {
+        found.append(level)
+        if level == 1 { break }
+        if found.count == 1 { mine.level = 0.5 } else if level == 0.5 { theirs.level = 1 }
+      }
+      return found
+    }
+    #expect(await collected.value == [0.3, 0.5, 1])
+  }
+
+  @Test("a derived value follows the fields that it reads, at once where they show")
+  func derived() async throws {
+    let queue = DispatchQueue(label: "tracked")
+    let mine = try await share(peer, on: .queue(queue))
+    let theirs = try await share(other)
+    let sum = Derived { mine.level + (mine.on ? 1 : 0) }
+    let named = Derived(mine.$level) { $0 * 10 }
+    #expect(sum.value == 0.3)
+    #expect(named.value == 3)
+    queue.suspend()
+    mine.level = 0.5
+    #expect(sum.value == 0.5)
+    #expect(named.value == 5)
+    queue.resume()
+    let told = Protected<[Double]>([])
+    let token = queue.sync { sum.observe { value in told.withLock { $0.append(value) } } }
+    try theirs.change {
+      $0.level = 0.75
+      $0.on = true
+    }
+    #expect(await eventually { told.withLock { $0 } == [0.5, 1.75] })
+    #expect(named.value == 7.5)
+    token.cancel()
+  }
+
+  @Test("a derived value shows nothing of a draft")
+  func draft() async throws {
+    let lamp = try await share(peer)
+    let double = Derived { lamp.level * 2 }
+    try lamp.change {
+      $0.level = 0.5
+      #expect($0.level == 0.5)
+      #expect(double.value == 0.6)
+    }
+    #expect(double.value == 1)
+  }
+
+  @Test("a field that is only read and observed keeps nothing for tracking")
+  func untracked() async throws {
+    let (mine, theirs) = (try await share(peer), try await share(other))
+    let token = mine.$level.observe { _ in }
+    theirs.level = 0.9
+    #expect(await eventually { mine.level == 0.9 })
+    #expect(!mine.$level.cell.isTracked)
+    #expect(mine.$level.cell.news.value == 0.9)
+    _ = track { mine.level }
+    #expect(mine.$level.cell.isTracked)
+    #expect(!mine.$on.cell.isTracked)
+    token.cancel()
+  }
+
+  @Test("the statuses of fields, models and peers are tracked, and let go of once they told")
+  func statuses() async throws {
+    let lamp = try await share(peer)
+    let model = try #require(lamp.shared)
+    let ofField = track { lamp.$level.status }
+    let ofModel = track { lamp.status }
+    let ofStatuses = track { lamp.statuses.value }
+    let ofPeer = track { peer.status }
+    let ofNumber = track { peer.unconfirmed }
+    let all = [ofField, ofModel, ofStatuses, ofPeer, ofNumber]
+    #expect(all.map { $0.withLock { $0 } } == [0, 0, 0, 0, 0])
+    door.keep { if case .propose = $0 { true } else { false } }
+    lamp.level = 0.8
+    #expect(await eventually { all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1] })
+    #expect(peer.unconfirmed == 1)
+    door.keep { _ in false }
+    #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
+    // Who has told is looked at once more, and then no more.
+    lamp.level = 0.7
+    #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
+    #expect(model.staged.withLock { $0.tellers.isEmpty })
+    #expect(peer.runtime.state.withLock { $0.watchedModels.isEmpty && !$0.isPeerWatched })
+    #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
+  }
+
+  @Test("a derived value follows statuses, and is right before it is told")
+  func derivedStatuses() async throws {
+    let queue = DispatchQueue(label: "tracked")
+    let lamp = try await share(peer, on: .queue(queue))
+    let pending = Derived { lamp.status.unconfirmed + peer.status.unconfirmed }
+    #expect(pending.value == 0)
+    door.keep { if case .propose = $0 { true } else { false } }
+    queue.suspend()
+    lamp.level = 0.8
+    #expect(pending.value == 2)
+    queue.resume()
+    let told = Protected<[Int]>([])
+    let token = pending.observe { count in told.withLock { $0.append(count) } }
+    door.keep { _ in false }
+    #expect(await eventually { told.withLock { $0.last } == 0 })
+    #expect(pending.value == 0)
+    token.cancel()
+  }
+
+  @Test("who is there is tracked")
+  func presence() async throws {
+    let lamp = try await share(peer)
+    let here = try await lamp.presence(patience: .seconds(20))
+    let names = Derived { here.peers.map(\.name) }
+    #expect(names.value == ["peer"])
+    let told = track { here.peers }
+    let token = try await share(other).presence(patience: .seconds(20))
+    #expect(await eventually { told.withLock { $0 } == 1 })
+    #expect(here.peers.map(\.name) == ["peer", "other"])
+    #expect(names.value == ["peer", "other"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("the outcome of a write is tracked while there is none")
+  func writes() async throws {
+    let lamp = try await share(peer)
+    door.keep { if case .propose = $0 { true } else { false } }
+    let write = try lamp.$level.write(0.8)
+    let told = track { write.outcomeSoFar }
+    let stands = track { write.current }
+    let isDecided = Derived { write.outcomeSoFar != nil }
+    #expect(!isDecided.value)
+    #expect(told.withLock { $0 } == 0)
+    door.keep { _ in false }
+    _ = await write.outcome
+    #expect(await eventually { told.withLock { $0 } == 1 && stands.withLock { $0 } == 1 })
+    #expect(isDecided.value)
+  }
+}
+
+private struct Inverted: Mapping {
+  func forward(_ source: Double) -> Double { 1 - source }
+  func back(_ target: Double) throws(BindingError) -> Double { 1 - target }
+}
+
+extension FieldStatus {
+  fileprivate var isCurrent: Bool { if case .current = self { true } else { false } }
+}
