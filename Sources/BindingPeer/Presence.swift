@@ -110,8 +110,8 @@ public struct PresentPeer: Sendable, Hashable {
 }
 
 extension SharedModel {
-  /// Who is in this model. It returns when that is known; without a hub after `patience`, in a task that is cancelled at
-  /// once, and looks on.
+  /// Who is in this model. It returns when that is known; without a hub after `patience`, in a task that is cancelled
+  /// at once, and looks on.
   public func presence(patience: Duration = .seconds(1)) async -> Presence {
     let presence = Presence(of: ephemeral)
     _ = await presence.whenCurrent(within: patience)

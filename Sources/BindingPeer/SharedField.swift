@@ -62,8 +62,8 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what
   /// somebody else wrote meanwhile. `body` may run many times.
   ///
-  /// In a task that is cancelled it tries no more. A try that was made stays written and may still be committed: whoever
-  /// has to know looks at the field.
+  /// In a task that is cancelled it tries no more. A try that was made stays written and may still be committed:
+  /// whoever has to know looks at the field.
   /// - Parameter attempts: how often it is tried before it is given up.
   /// - Returns: the value that was committed.
   /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `WriteRejection` when the hub

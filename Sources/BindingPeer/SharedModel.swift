@@ -141,8 +141,8 @@ public final class SharedModel: Sendable {
     return fresh
   }
 
-  /// Waits until the model is current; false when `limit` passes first, when the task is cancelled, or when the hub does
-  /// not let this peer join it: then `status.refusal` says why.
+  /// Waits until the model is current; false when `limit` passes first, when the task is cancelled, or when the hub
+  /// does not let this peer join it: then `status.refusal` says why.
   public func whenCurrent(within limit: Duration) async -> Bool {
     let id = id
     _ = await runtime.wait(atMost: limit) { $0.session.isCurrent(id) || $0.session.standing(of: id).refusal != nil }

@@ -15,9 +15,9 @@ class ReadMark: @unchecked Sendable {
 
 /// The tracked reads of one value.
 ///
-/// What is read may be ahead of what observers were told, or change back before they are told. So what was read is kept,
-/// and readers are told when the value is another than that. Told once, they have to read again, as Observation's rule
-/// is; until then the value is tracked by nobody.
+/// What is read may be ahead of what observers were told, or change back before they are told. So what was read is
+/// kept, and readers are told when the value is another than that. Told once, they have to read again, as Observation's
+/// rule is; until then the value is tracked by nobody.
 // SAFETY: `reads` guards all that changes.
 final class TrackedReads<Value: Sendable & Equatable>: ReadMark, @unchecked Sendable {
   private struct Reads: Sendable {

@@ -10,7 +10,8 @@ extension HubMachine {
   }
 
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
-    guard let record = sessions[session] else { return }
+    // Not the whole record: kept over the change below, it would have all joins copied for each.
+    guard let (identity, connection) = sessions.with(session, { ($0.identity, $0.connection) }) else { return }
     if let going = placeOfRemoval(join.name) {
       models[going].removal?.joins.append((session, join))
       return
@@ -20,32 +21,32 @@ extension HubMachine {
       if let known = modelIndex[join.name] {
         index = known
       } else {
-        index = try makeModelIfRoom(join.name, for: record.identity.tag)
+        index = try makeModelIfRoom(join.name, for: identity.tag)
       }
     } catch {
       sequencer.counters.modelsRefused += 1
       // Its name stands in front: that says which join has no other answer.
       self.error(
-        .overLimit, "\(join.name): \(error.text)", session, record.connection, isFatal: false, &output)
+        .overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
       return
     }
     let model = models[index]
-    let present = record.joins[model.topic]
-    if present == nil, record.joins.count >= 4 * configuration.limits.maxTopics {
+    let (present, count) = sessions.with(session) { ($0.joins[model.topic], $0.joins.count) } ?? (nil, 0)
+    if present == nil, count >= 4 * configuration.limits.maxTopics {
       sequencer.counters.topicsRefused += 1
       error(
-        .tooManyTopics, "\(join.name): \(record.joins.count) models are joined; a session may join no more", session,
-        record.connection, isFatal: false, &output)
+        .tooManyTopics, "\(join.name): \(count) models are joined; a session may join no more", session, connection,
+        isFatal: false, &output)
       return
     }
     // Past `maxTopics` a session is served on its request connection.
-    let isPastTopics = present == nil && record.joins.count >= configuration.limits.maxTopics
+    let isPastTopics = present == nil && count >= configuration.limits.maxTopics
     let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
     sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
         open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
     }
-    sessions.identities[record.identity.tag]?.presentSince[model.topic, default: time.wall] += 0
+    sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
     endCatchup(of: session, in: model)
     if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
@@ -54,10 +55,10 @@ extension HubMachine {
       &output)
     believeIfAhead(join, session, model, &output)
     askForOffer(join, session, model, time, &output)
-    if let writer = model.knownWriter(record.identity.tag) {
+    if let writer = model.knownWriter(identity.tag) {
       model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
     }
-    raiseMark(join, record.identity, index, time)
+    raiseMark(join, identity, index, time)
     touch(index)
     if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
   }
@@ -168,12 +169,14 @@ extension HubMachine {
     guard !model.waitingJoins.isEmpty, model.isSettled else { return }
     var still: [SessionID] = []
     for id in model.waitingJoins {
-      guard let session = sessions[id], let record = session.joins[model.topic], let join = record.open else {
-        continue
-      }
-      let isSubscribed = sessions.isSubscribed(session, to: model.topic)
+      // Not the whole session: kept over the change below, it would have all its joins copied.
+      guard
+        let (joined, subscriber, tag) = sessions.with(id, { ($0.joins[model.topic], $0.subscriber, $0.identity.tag) }),
+        let record = joined, let join = record.open
+      else { continue }
+      let isSubscribed = sessions.isSubscribed(subscriber, to: model.topic)
       // Where the store is full a mark may not have been raised yet.
-      if sequencer.isFull(for: model, time), model.mark(of: session.identity.tag) < max(join.undecided, 1) - 1 {
+      if sequencer.isFull(for: model, time), model.mark(of: tag) < max(join.undecided, 1) - 1 {
         still.append(id)
         continue
       }
@@ -191,7 +194,7 @@ extension HubMachine {
       sessions.with(id) {
         $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way, healed: record.healed)
       }
-      answer(join, id, session.identity.tag, model, way, &output)
+      answer(join, id, tag, model, way, &output)
     }
     model.waitingJoins = still
   }

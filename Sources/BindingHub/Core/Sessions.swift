@@ -125,11 +125,11 @@ struct Sessions {
     return body(&records.values[place])
   }
 
-  func isSubscribed(_ session: SessionRecord, to topic: Topic) -> Bool {
+  func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {
     #if MUTANTS
       if Mutant.isOn(.answerUnsubscribed) { return true }
     #endif
-    return session.subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
+    return subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
   }
 
   mutating func renew(_ id: SessionID, now: UInt64) {
