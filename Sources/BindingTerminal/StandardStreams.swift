@@ -1,3 +1,5 @@
+import BindingWire
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -32,8 +34,12 @@ public enum StandardStreams {
     }
   }
 
-  /// Prints a line that is not data. Where that cannot be done there is nobody to tell.
-  public static func complain(_ line: String) { _ = write(Array(line.utf8) + [UInt8(ascii: "\n")], to: STDERR_FILENO) }
+  /// Prints a line that is not data, or several. What others wrote may be in it: nothing of that does anything to a
+  /// terminal. Where it cannot be printed there is nobody to tell.
+  public static func complain(_ text: String) {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { PrintedText.escaped(String($0)) }
+    _ = write(Array(lines.joined(separator: "\n").utf8) + [UInt8(ascii: "\n")], to: STDERR_FILENO)
+  }
 
   /// Prints words that are written over later, without an end of line.
   public static func show(_ words: String) { _ = write(Array(words.utf8), to: STDERR_FILENO) }

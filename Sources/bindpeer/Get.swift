@@ -21,8 +21,13 @@ struct Get: AsyncParsableCommand {
     let peer = try await common.connect()
     let reader = ModelReader(peer: peer, timeout: common.timeout)
     var models = try await reader.read(asked)
-    if ephemeral { models = try await reader.ephemeral(of: models) }
     var missing = false
+    for prefix in asked
+    where prefix.isPrefix && !prefix.model.isEmpty && !models.contains(where: { $0.0.model == prefix.model }) {
+      Terminal.complain(await reader.nothing(below: prefix.model))
+      missing = true
+    }
+    if ephemeral { models = try await reader.ephemeral(of: models) }
     for (address, model) in models {
       guard let complaint = show(model, address) else { continue }
       // What is there is printed all the same.
@@ -107,7 +112,7 @@ struct ModelReader {
         guard let ids = await peer.list(address.model, within: timeout.duration) else {
           throw late("the list of models")
         }
-        for id in ids.map(\.id).sorted() { found.append((address, try peer.model(id))) }
+        for id in ids.filter({ $0.fields > 0 }).map(\.id).sorted() { found.append((address, try peer.model(id))) }
       } else {
         found.append((address, try peer.model(address.model)))
       }
@@ -131,6 +136,33 @@ struct ModelReader {
   func nearestModel(to id: String) async -> String? {
     guard let models = await peer.list("", within: timeout.duration) else { return nil }
     return nearest(to: id, among: models.lazy.filter { $0.fields > 0 }.map(\.id))
+  }
+
+  /// That there is nothing yet at an address, for who waits there; nil: something, or it is not known.
+  func emptiness(of address: Address) async -> String? {
+    if address.isPrefix {
+      guard let models = await peer.list(address.model, within: timeout.duration) else { return nil }
+      return models.contains { $0.fields > 0 } || address.model.isEmpty ? nil : await nothing(below: address.model)
+    }
+    guard let model = try? peer.model(address.model), await model.whenCurrent(within: timeout.duration) else {
+      return nil
+    }
+    let fields = model.values.keys.filter { !$0.hasPrefix("@") }
+    if fields.isEmpty { return "\(address.model) holds nothing yet." }
+    guard let field = address.field, !fields.contains(field) else { return nil }
+    let hint = nearest(to: field, among: fields).map { " Did you mean \(address.model).\($0)?" } ?? ""
+    return "\(address.model) has no field \(field).\(hint)"
+  }
+
+  /// What is to be said where no model is below a prefix.
+  func nothing(below prefix: String) async -> String {
+    let words = "No model is below \(prefix)."
+    let models = (await peer.list("", within: timeout.duration) ?? []).filter { $0.fields > 0 }.map(\.id)
+    let bare = String(prefix.dropLast())
+    if models.contains(bare) { return "\(words) There is the model \(bare):  bindpeer get \(bare)" }
+    let prefixes = Swift.Set(
+      models.flatMap { id in id.indices.filter { id[$0] == "/" }.map { String(id[...$0]) } })
+    return words + (nearest(to: prefix, among: prefixes).map { " Did you mean \($0)?" } ?? "")
   }
 
   private func late(_ what: String) -> Failure {

@@ -74,7 +74,11 @@ struct List: AsyncParsableCommand {
     guard let models = await peer.list(address.model, within: common.timeout.duration) else {
       throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
     }
-    for model in models.sorted(by: { $0.id < $1.id }) where model.fields > 0 {
+    let present = models.filter { $0.fields > 0 }.sorted { $0.id < $1.id }
+    if present.isEmpty, !address.model.isEmpty {
+      throw Failure(.no, await ModelReader(peer: peer, timeout: common.timeout).nothing(below: address.model))
+    }
+    for model in present {
       if common.json {
         Terminal.say(
           .object([
@@ -125,7 +129,8 @@ struct Describe: AsyncParsableCommand {
     if let length = field.maximumLength { parts.append("at most \(length) characters") }
     if let unit = field.unit { parts.append("in \(unit)") }
     if let value = field.defaultValue { parts.append("default \(value.text)") }
-    return parts.joined(separator: "  ")
+    // Others wrote it.
+    return PrintedText.escaped(parts.joined(separator: "  "))
   }
 }
 

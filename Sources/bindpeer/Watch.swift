@@ -51,6 +51,13 @@ struct Watch: AsyncParsableCommand {
         printer.link(status)
         if status.isStopped { end.finish() }
       })
+    let looking = Task { [common] in
+      let reader = ModelReader(peer: peer, timeout: common.timeout)
+      for address in asked where !ephemeral {
+        if let words = await reader.emptiness(of: address) { Terminal.complain("\(words) Waiting all the same.") }
+      }
+    }
+    defer { looking.cancel() }
     if let limit = limit ?? span.map({ .now() + .milliseconds(Int($0.milliseconds)) }) {
       DispatchQueue.global().asyncAfter(deadline: limit) { end.finish() }
     }

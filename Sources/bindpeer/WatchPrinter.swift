@@ -69,7 +69,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     switch reveal.cause {
     case .snapshot, .delta:
       // Commits that came with it are in the values that are told already.
-      if caughtUp(reveal, of: field, isBeginning: isBeginning), !isBeginning { countDown() }
+      if caughtUp(reveal, of: field), !isBeginning { countDown() }
       reached[reveal.model] = (reveal.epoch, reveal.version)
     case .commits, .detached, .outcome, .local:
       for commit in reveal.commits {
@@ -138,7 +138,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
 
   /// What was caught up with is told as it stands now: single commits of the time between are folded.
   /// - Returns: whether anything had changed.
-  private func caughtUp(_ reveal: Reveal, of field: String?, isBeginning: Bool) -> Bool {
+  private func caughtUp(_ reveal: Reveal, of field: String?) -> Bool {
     let changes = reveal.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     let form = if case .delta = reveal.cause { "delta" } else { "snapshot" }
     if json {
@@ -147,10 +147,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       line.add("folded", .integer(Int64(clamping: reveal.folded)))
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.say()
-    } else if changes.isEmpty {
-      // Nothing to be read on that line; who watches an empty model should know that it is one.
-      if isBeginning, reveal.version == 0 { Terminal.complain("\(reveal.model) holds nothing yet; waiting") }
-    } else {
+    } else if !changes.isEmpty {
       let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
       Terminal.say(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(reveal.model)  \(reveal.version)  "

@@ -176,6 +176,64 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
+  @Test(
+    "where a prefix or a watched name has nothing it is said, with the nearest; with 1 if nothing else is asked for")
+  func nothingThere() throws {
+    let hub = try bench.startHub(["--store", "memory"])
+    #expect(try bench.run("ls").code == 0)
+    try bench.run("set", "nodes/one.level=1", "lamp.level=0.5")
+    for verb in ["ls", "get"] {
+      let none = try bench.run(verb, "node/")
+      #expect(none.code == 1)
+      #expect(none.output == "No model is below node/. Did you mean nodes/?")
+      let model = try bench.run(verb, "lamp/")
+      #expect(model.code == 1)
+      #expect(model.output == "No model is below lamp/. There is the model lamp:  bindpeer get lamp")
+    }
+    let some = try bench.run("get", "node/", "lamp")
+    #expect(some.code == 1)
+    #expect(some.output.contains("lamp.level = 0.5"))
+    for (asked, words) in [
+      ("node/", "No model is below node/. Did you mean nodes/? Waiting all the same."),
+      ("desk", "desk holds nothing yet. Waiting all the same."),
+      ("lamp.levle", "lamp has no field levle. Did you mean lamp.level? Waiting all the same."),
+    ] {
+      let watch = try bench.start("watch", asked, "--for", "600s")
+      #expect(watch.line { $0 == words } != nil, "\(watch.output)")
+      watch.send(SIGINT)
+      _ = watch.end()
+    }
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("a description is no field that ls and status count, and nothing of it moves the cursor")
+  func descriptions() throws {
+    let hub = try bench.startHub(["--store", "memory"])
+    let description = #"{"fields":{"level":{"type":"number","unit":"\u001b[31m%"},"mood":{"choices":["a\u202eb"]}}}"#
+    try bench.run("set", "lamp.level=1", "lamp.@description:=\(description)")
+    #expect(try bench.run("ls").output == "lamp  version 1  1 field")
+    let status = try RunningProcess(Bench.program("bindhub"), ["status"], hub: bench.hub)
+    #expect(status.line { $0 == "  lamp  version 1  fields 1" } != nil, "\(status.output)")
+    let described = try bench.run("describe", "lamp").output
+    #expect(described.contains(#"in \u{1b}[31m%"#) && described.contains(#""a\u{202e}b""#), "\(described)")
+    #expect(!described.contains("\u{1B}"))
+    // It is all that is left: the model is still there.
+    try bench.run("rm", "lamp.level")
+    #expect(try bench.run("ls").output == "lamp  version 2  1 field")
+    withExtendedLifetime(hub) {}
+  }
+
+  @Test("what others wrote does nothing to a terminal where it is complained of")
+  func complaints() throws {
+    let hub = try bench.startHub(["--store", "memory"])
+    let output = try bench.run("get", "la\u{1B}mp\u{202E}").output
+    #expect(output.hasPrefix(#"'la\u{1b}mp\u{202e}' is no address"#), "\(output)")
+    let word = try bench.run("get", "lamp", "--name", "a", "--timeout", "\u{1B}[31m")
+    #expect(word.code == 64)
+    #expect(!word.output.contains("\u{1B}"), "\(word.output)")
+    withExtendedLifetime(hub) {}
+  }
+
   @Test("a watch ends at its --timeout: with 75 if changes that were asked for have not come")
   func watchLimit() throws {
     let hub = try bench.startHub(["--store", "memory"])

@@ -87,6 +87,11 @@ struct FieldSlots {
   private var decisions: [FieldSlot.Decided] = []
   /// Fields that have a value.
   private(set) var valueCount = 0
+  /// The same as people count them: the description is none, unless there is nothing else.
+  var countedValues: Int {
+    let isDescribed = descriptionID != .max && slots[Int(descriptionID)].hasValue
+    return isDescribed && valueCount > 1 ? valueCount - 1 : valueCount
+  }
   private var storedDigest: UInt64 = 0
   private var stale: [FieldID] = []
   /// The field that holds the description; `FieldID.max` while nobody has named it.

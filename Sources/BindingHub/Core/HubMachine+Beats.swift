@@ -74,7 +74,7 @@ extension HubMachine {
     let modelList = models.filter { $0.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
       JSON.object([
         .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
-        .init("fields", .integer(Int64(model.fields.valueCount))),
+        .init("fields", .integer(Int64(model.fields.countedValues))),
         .init("sessions", .integer(Int64(model.sessions.count))),
       ])
     }

@@ -62,7 +62,7 @@ extension HubMachine {
     _ models: [ModelLog], to session: SessionID, _ request: UInt32, isComplete: Bool, _ output: inout HubOutput
   ) {
     let announced = models.map {
-      AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.valueCount))
+      AnnouncedModel(model: $0.id, topic: $0.topic, version: $0.version, fields: UInt32($0.fields.countedValues))
     }
     send(
       .announce(Announce(session: session, request: request, isComplete: isComplete, models: announced)), to: session,
