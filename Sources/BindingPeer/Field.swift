@@ -74,14 +74,8 @@ extension Field where Value: FieldCodable & Comparable {
     policy: ConflictPolicy<Value> = .lastWrite
   ) {
     precondition(range.contains(wrappedValue), "a field's default must lie in its range")
-    self.init(
-      declared: wrappedValue, name: name, codec: .direct,
-      description: FieldDescription(
-        type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
-        defaultValue: wrappedValue.fieldJSON),
-      policy: policy)
+    self.init(wrappedValue, in: range, name: name, unit: unit, policy: policy)
   }
-
 }
 
 extension Field {
@@ -91,11 +85,19 @@ extension Field {
     policy: ConflictPolicy<Value> = .lastWrite
   ) where Value == Bound? {
     precondition(wrappedValue.map(range.contains) ?? true, "a field's default must lie in its range")
+    self.init(wrappedValue, in: range, name: name, unit: unit, policy: policy)
+  }
+}
+
+extension Field where Value: FieldCodable {
+  private init<Bound: FieldCodable>(
+    _ declared: Value, in range: ClosedRange<Bound>, name: String?, unit: String?, policy: ConflictPolicy<Value>
+  ) {
     self.init(
-      declared: wrappedValue, name: name, codec: .direct,
+      declared: declared, name: name, codec: .direct,
       description: FieldDescription(
         type: Value.fieldType, minimum: range.lowerBound.fieldJSON, maximum: range.upperBound.fieldJSON, unit: unit,
-        defaultValue: wrappedValue.fieldJSON),
+        defaultValue: declared.fieldJSON),
       policy: policy)
   }
 }

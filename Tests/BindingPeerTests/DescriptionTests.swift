@@ -65,27 +65,18 @@ private final class Lines: LogHandler, Sendable {
 /// What a peer sees of a hub that holds writes against the model's description.
 @Suite("Descriptions that the hub keeps to")
 struct DescriptionTests {
-  private let left: Peer
-  private let right: Peer
+  private let peers: TwoPeers
 
-  init() throws {
-    let hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
-  }
-
-  private func share<Shared: Model>(_ type: Shared.Type, by peer: Peer) async throws -> Shared {
-    try await peer.share(type, id: "lamp", on: .direct, patience: .seconds(20))
-  }
+  init() throws { peers = try TwoPeers() }
 
   @Test("a write that this program's declaration allows and the description does not is refused, and falls back")
   func refused() async throws {
-    let first = try await share(Lamp.self, by: left)
+    let first = try await peers.share(Lamp.self, by: peers.left)
     #expect(try await first.$level.write(0.5).committed > 0)
     // The description is a write of its own, and may come after that one.
-    let seen = try right.model("lamp")
+    let seen = try peers.right.model("lamp")
     #expect(await eventually { description(of: seen) != nil })
-    let wide = try await share(WideLamp.self, by: right)
+    let wide = try await peers.share(WideLamp.self, by: peers.right)
     #expect(await eventually { wide.level == 0.5 })
     let write = try wide.$level.write(7)
     #expect(await write.outcome == .refused(Refusal(.doesNotFit, "lamp.level: 7 is not in 0...1")))
@@ -101,31 +92,31 @@ struct DescriptionTests {
 
   @Test("the error that is thrown has words and the value that stands")
   func thrown() async throws {
-    let first = try await share(Lamp.self, by: left)
-    let seen = try right.model("lamp")
+    let first = try await peers.share(Lamp.self, by: peers.left)
+    let seen = try peers.right.model("lamp")
     #expect(await eventually { description(of: seen) != nil })
     #expect(try await first.$count.write(98).committed > 0)
     let error = await #expect(throws: WriteRejection.self) { try await first.$count.add(5).committed }
     #expect(error?.description == "refused: lamp.count: 103 is not in 0...100 (add of 5 to 98)")
     #expect(error?.current == ["count": try FieldValue(text: "98")])
-    let wide = try await share(WideLamp.self, by: right)
+    let wide = try await peers.share(WideLamp.self, by: peers.right)
     let second = await #expect(throws: WriteRejection.self) { try await wide.$count.update { $0 + 5 } }
     #expect(second?.current == ["count": try FieldValue(text: "98")])
   }
 
   @Test("a default outside its own choices, or outside the description, keeps no other default from being written")
   func defaultsThatDoNotFit() async throws {
-    let first = try await share(Lamp.self, by: left)
+    let first = try await peers.share(Lamp.self, by: peers.left)
     #expect(await eventually { first.shared?["count"] != nil })
     #expect(first.shared?["mode"] == nil && first.mode.isEmpty)
-    let wide = try await share(WideLamp.self, by: right)
+    let wide = try await peers.share(WideLamp.self, by: peers.right)
     #expect(await eventually { wide.shared?["extra"] != nil })
     #expect(wide.mode == "none" && wide.shared?["mode"] == nil)
   }
 
   @Test("the largest number that 64 bits hold without a sign is an integer for peer and hub")
   func largest() async throws {
-    let counter = try await share(Counter.self, by: left)
+    let counter = try await peers.share(Counter.self, by: peers.left)
     #expect(await eventually { counter.shared?["total"] != nil })
     #expect(try await counter.$total.write(UInt64.max - 1).committed > 0)
     #expect(counter.total == UInt64.max - 1)
@@ -137,18 +128,18 @@ struct DescriptionTests {
 
   @Test("a model whose fields were all deleted is described again when its program shares it next")
   func describedAgain() async throws {
-    let tool = try right.model("lamp")
+    let tool = try peers.right.model("lamp")
     do {
-      let first = try await share(Lamp.self, by: left)
+      let first = try await peers.share(Lamp.self, by: peers.left)
       #expect(await eventually { description(of: first.shared) != nil })
     }
     let before = try #require(await eventually { description(of: tool) != nil } ? description(of: tool) : nil)
     let clear = try tool.write(Proposal(operations: [FieldOperation(.clear, "")]))
     #expect(try await isCommitted(clear) && tool["@description"] == nil)
     // Whoever still sees the description has no reason to write it.
-    let mine = try left.model("lamp")
+    let mine = try peers.left.model("lamp")
     #expect(await eventually { description(of: mine) == nil })
-    _ = try await share(Lamp.self, by: left)
+    _ = try await peers.share(Lamp.self, by: peers.left)
     #expect(await eventually { description(of: tool) == before })
     let write = try tool.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "7"))]))
     guard case .refused = await write.outcome else {
@@ -163,12 +154,12 @@ struct DescriptionTests {
 
   @Test("of two that share a model anew at once after its deletion one describes it, and both go on")
   func describedAgainByBoth() async throws {
-    let tool = try left.model("lamp")
+    let tool = try peers.left.model("lamp")
     _ = try tool.write(Proposal(operations: [FieldOperation(.set, "level", try FieldValue(text: "0.5"))]))
     let write = try tool.write(Proposal(operations: [FieldOperation(.clear, "")]))
     #expect(try await isCommitted(write))
-    async let one = share(Lamp.self, by: left)
-    async let other = share(WideLamp.self, by: right)
+    async let one = peers.share(Lamp.self, by: peers.left)
+    async let other = peers.share(WideLamp.self, by: peers.right)
     let (lamp, wide) = try await (one, other)
     // What one of them shows may be its own write, whose outcome is still to come.
     #expect(
@@ -179,14 +170,14 @@ struct DescriptionTests {
 
   @Test("a description that means what is declared is no mismatch, however its numbers are written")
   func sameMeaning() async throws {
-    let tool = try right.model("lamp")
+    let tool = try peers.right.model("lamp")
     let text = """
       {"fields":{"level":{"max":1,"min":0,"type":"number"},"count":{"type":"integer","min":0.0,"max":1e2},\
       "mode":{"choices":["blue","red"]}}}
       """
     let write = try tool.write(Proposal(operations: [FieldOperation(.set, "@description", try FieldValue(text: text))]))
     #expect(try await isCommitted(write))
-    let lamp = try await share(Lamp.self, by: left)
+    let lamp = try await peers.share(Lamp.self, by: peers.left)
     #expect(await eventually { lamp.shared?["level"] != nil })
     #expect(await eventually { if case .current = lamp.$level.status { true } else { false } })
     #expect(lamp.status.problems.isEmpty)
@@ -199,10 +190,10 @@ struct DescriptionTests {
     let hub = try Hub.embedded()
     let log = Logger(label: "test", factory: { _ in lines })
     let first = Peer(name: "first", hub: hub)
-    let old = try await share(OldDevice.self, by: first)
+    let old = try await peers.share(OldDevice.self, by: first)
     #expect(await eventually { old.shared?["mood"] != nil })
     let second = Peer(name: "second", hub: hub, log: log)
-    let new = try await share(Device.self, by: second)
+    let new = try await peers.share(Device.self, by: second)
     #expect(await eventually { !lines.all.isEmpty })
     let words = "mood is declared as string, one of \"calm\", \"wild\", and described as string"
     #expect(lines.all.count == 1 && lines.all.first?.hasPrefix("warning: lamp: \(words).") == true, "\(lines.all)")
@@ -214,13 +205,13 @@ struct DescriptionTests {
 
   @Test("an enum that lists its cases is described with them, by its raw values, and kept to")
   func enumChoices() async throws {
-    let device = try await share(Device.self, by: left)
+    let device = try await peers.share(Device.self, by: peers.left)
     #expect(await eventually { device.shared?["mood"] != nil })
     let fields = device.shared?.modelDescription.fields
     #expect(fields?["mood"]?.type == .string && fields?["mood"]?.choices == ["calm", "wild"])
     #expect(fields?["gear"]?.type == .integer && fields?["gear"]?.choices == [1, 2])
     #expect(fields?["next"]?.choices == [1, 2, nil])
-    let tool = try right.model("lamp")
+    let tool = try peers.right.model("lamp")
     #expect(await eventually { description(of: tool) != nil })
     let bogus = try tool.write(Proposal(operations: [FieldOperation(.set, "mood", FieldValue(json: "bogus"))]))
     let words = #"lamp.mood: "bogus" is not one of "calm", "wild""#
@@ -234,7 +225,7 @@ struct DescriptionTests {
 
   @Test("a number that is none is called NaN where it is refused")
   func notANumber() async throws {
-    let lamp = try await share(Lamp.self, by: left)
+    let lamp = try await peers.share(Lamp.self, by: peers.left)
     let error = #expect(throws: FieldError.self) { try lamp.$level.write(.nan) }
     #expect(error?.description.contains("NaN") == true && error?.description.contains("$float") == false)
   }

@@ -1,4 +1,3 @@
-import BindingHub
 import BindingModel
 import BindingPeer
 import Testing
@@ -15,24 +14,15 @@ private struct Named: Model {
 /// What a field falls back to where what stands cannot be shown.
 @Suite("What was refused shows no longer")
 struct FallbackTests {
-  private let left: Peer
-  private let right: Peer
+  private let peers: TwoPeers
 
-  init() throws {
-    let hub = try Hub.embedded()
-    left = Peer(name: "left", hub: hub)
-    right = Peer(name: "right", hub: hub)
-  }
-
-  private func share<Shared: Model>(_ type: Shared.Type, by peer: Peer) async throws -> Shared {
-    try await peer.share(type, id: "lamp", on: .direct, patience: .seconds(20))
-  }
+  init() throws { peers = try TwoPeers() }
 
   /// The earlier program, once the other peer sees its description.
   private func described() async throws -> Counted {
-    let counted = try await share(Counted.self, by: left)
+    let counted = try await peers.share(Counted.self, by: peers.left)
     _ = try await counted.$count.write(7).committed
-    let seen = try right.model("lamp")
+    let seen = try peers.right.model("lamp")
     #expect(await eventually { seen["@description"] != nil })
     return counted
   }
@@ -40,18 +30,20 @@ struct FallbackTests {
   /// Both programs, and the later one again at the other's peer, in a model whose description leaves all free: each may
   /// write what the other cannot read.
   private func undescribed() async throws -> (counted: Counted, named: Named, other: Named) {
-    let raw = try left.model("lamp")
+    let raw = try peers.left.model("lamp")
     let free = FieldOperation(.set, "@description", try FieldValue(text: #"{"fields":{}}"#))
     _ = try await raw.write(Proposal(operations: [free])).committed
-    let counted = try await share(Counted.self, by: left)
+    let counted = try await peers.share(Counted.self, by: peers.left)
     _ = try await counted.$count.write(7).committed
-    return (counted, try await share(Named.self, by: right), try await share(Named.self, by: left))
+    return (
+      counted, try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.left)
+    )
   }
 
   @Test("a refused write goes, also where what stands is of another type: the default shows")
   func refusedOverAnotherType() async throws {
     let counted = try await described()
-    let named = try await share(Named.self, by: right)
+    let named = try await peers.share(Named.self, by: peers.right)
     #expect(named.count == "one")
     let told = Protected<[String]>([])
     let token = named.$count.observe { value in told.withLock { $0.append(value) } }
@@ -70,9 +62,11 @@ struct FallbackTests {
   @Test("every place of the field in the program falls back, also one that was tied to it meanwhile")
   func refusedInEachPlace() async throws {
     _ = try await described()
-    let (first, second) = (try await share(Named.self, by: right), try await share(Named.self, by: right))
+    let (first, second) = (
+      try await peers.share(Named.self, by: peers.right), try await peers.share(Named.self, by: peers.right)
+    )
     let write = try first.$count.write("two")
-    let third = try await share(Named.self, by: right)
+    let third = try await peers.share(Named.self, by: peers.right)
     _ = await write.outcome
     #expect(await eventually { [first, second, third].allSatisfy { $0.count == "one" } })
   }
@@ -94,7 +88,7 @@ struct FallbackTests {
     _ = try await counted.$count.write(8).committed
     #expect(await eventually { if case .problem(.mismatch) = named.$count.status { true } else { false } })
     // Its condition holds for nothing that stands.
-    let raw = try right.model("lamp")
+    let raw = try peers.right.model("lamp")
     let late = Condition(field: "count", epoch: raw.version.epoch, version: 1)
     let bad = FieldOperation(.set, "count", try FieldValue(text: "\"bad\""))
     let write = try raw.write(Proposal(operations: [bad], conditions: [late]))

@@ -1,0 +1,19 @@
+import BindingHub
+import BindingPeer
+
+/// Two peers of one hub, all in this process.
+struct TwoPeers {
+  let left: Peer
+  let right: Peer
+
+  init() throws {
+    let hub = try Hub.embedded()
+    left = Peer(name: "left", hub: hub)
+    right = Peer(name: "right", hub: hub)
+  }
+
+  /// The model `lamp`, as one of them shares it.
+  func share<Shared: Model>(_ type: Shared.Type, by peer: Peer) async throws -> Shared {
+    try await peer.share(type, id: "lamp", on: .direct, patience: .seconds(20))
+  }
+}
