@@ -36,6 +36,9 @@ class AnyCell: @unchecked Sendable {
     return openTraffic().pointee.version
   }
 
+  /// The value's type and the value, shortened, for people.
+  var outline: String { "" }
+
   /// Gives the present value to observers whose first callback is still running. Called with the lock held.
   func giveToStarting(by writer: Writer, version: UInt64) {}
 
@@ -109,14 +112,41 @@ extension AnyCell {
   @usableFromInline
   final func goOn(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     let cancelled = traffic.pointee.takeCancelledElsewhere()
+    var patience: Duration?
     if traffic.pointee.undelivered.isEmpty {
       traffic.pointee.deliverer = 0
     } else {
-      ThreadTurn.schedule(self, in: turn)
+      patience = traffic.pointee.service?.isDue(in: turn.pointee.drain)
+      if patience == nil {
+        ThreadTurn.schedule(self, in: turn)
+      } else {
+        traffic.pointee.deliverer = Traffic.offered | turn.pointee.id
+      }
     }
     unlock()
     // What they captured is released here, with no lock held.
     withExtendedLifetime(cancelled) {}
+    if let patience { waitForSuccessor(patience, in: turn) }
+  }
+
+  /// Lets another thread that writes deliver from here on. If none does, there was not much to deliver, and this one
+  /// goes on.
+  private func waitForSuccessor(_ patience: Duration, in turn: UnsafeMutablePointer<ThreadTurn>) {
+    let offer = Traffic.offered | turn.pointee.id
+    let end = ContinuousClock.now + patience
+    var isOpen = true
+    while isOpen {
+      Platform.pause(microseconds: 20)
+      let isOver = ContinuousClock.now >= end
+      lock()
+      isOpen = traffic?.pointee.deliverer == offer
+      if isOpen, isOver {
+        traffic?.pointee.deliverer = turn.pointee.id
+        ThreadTurn.schedule(self, in: turn)
+        isOpen = false
+      }
+      unlock()
+    }
   }
 
   /// The write that was just stored cannot be delivered at once: it waits for the end of the turn under way, or for the
@@ -156,14 +186,40 @@ extension AnyCell {
   ) {
     if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version) }
     let wasLastPresent = traffic.pointee.isLastPresent
-    let isFolded = traffic.pointee.add(by: writer, version: version)
+    let isFolded = traffic.pointee.add(by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0)
     let dropped = isFolded && !wasLastPresent ? takeLastOverwritten() : nil
-    if traffic.pointee.deliverer == 0, !traffic.pointee.undelivered.isEmpty {
-      traffic.pointee.deliverer = turn.pointee.id
-      ThreadTurn.schedule(self, in: turn)
-    }
+    takeDelivery(traffic, turn)
     unlock()
     withExtendedLifetime(dropped) {}
+  }
+}
+
+extension AnyCell {
+  /// Sees to it that what is undelivered will be: by this thread, or by the one that is at it. Called with the lock
+  /// held.
+  final func takeDelivery(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
+    guard !traffic.pointee.undelivered.isEmpty else { return }
+    if traffic.pointee.isToBeTaken {
+      traffic.pointee.deliverer = turn.pointee.id
+      ThreadTurn.schedule(self, in: turn)
+    } else if traffic.pointee.deliverer != turn.pointee.id {
+      let service = traffic.pointee.service ?? Service()
+      service.isAsked = true
+      traffic.pointee.service = service
+    }
+  }
+
+  /// Says that this cell repeats what others hold.
+  final func markFollower() {
+    lock()
+    openTraffic().pointee.isFollower = true
+    unlock()
+  }
+
+  final var isFollower: Bool {
+    lock()
+    defer { unlock() }
+    return traffic?.pointee.isFollower ?? false
   }
 }
 
@@ -212,9 +268,7 @@ extension AnyCell {
   final func end() {
     lock()
     let traffic = openTraffic()
-    let released = traffic.pointee.observers + traffic.pointee.starting
-    let thread = ThreadTurn.current.pointee.id
-    for observation in released { traffic.pointee.cancel(observation.number, on: thread) }
+    let released = traffic.pointee.cancelAll(on: ThreadTurn.current.pointee.id)
     let undelivered = (traffic.pointee.undelivered, traffic.pointee.overwritten)
     traffic.pointee.undelivered = Fifo()
     traffic.pointee.overwritten = nil

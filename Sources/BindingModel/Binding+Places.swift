@@ -26,6 +26,7 @@ private struct ClosureLocation<Value: Sendable>: BindingLocation {
     self.get = get
     self.set = set
     known = Observable(get(), filter: .everyWrite)
+    known.cell.markFollower()
   }
 
   func track() { known.cell.track() }

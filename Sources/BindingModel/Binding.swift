@@ -68,6 +68,13 @@ public struct Binding<Value> {
     Binding<Member>(erased: location.member(path) { $0 == $1 })
   }
 
+  /// As above for a number, where another NaN in place of NaN is no change either.
+  public subscript<Member: FloatingPoint & SendableMetatype>(
+    dynamicMember path: any WritableKeyPath<Value, Member> & Sendable
+  ) -> Binding<Member> {
+    Binding<Member>(erased: location.member(path) { isRepetition($0, $1) })
+  }
+
   /// A binding to this value in another form.
   public func map<Conversion: Mapping>(_ mapping: Conversion) -> Binding<Conversion.Target>
   where Conversion.Source == Value {
@@ -80,8 +87,14 @@ public struct Binding<Value> {
     Binding<Conversion.Target>(erased: Self.mapped(location, by: mapping) { $0 == $1 })
   }
 
+  /// As above for a number, where another NaN in place of NaN is no change either.
+  public func map<Conversion: Mapping>(_ mapping: Conversion) -> Binding<Conversion.Target>
+  where Conversion.Source == Value, Conversion.Target: FloatingPoint & SendableMetatype {
+    Binding<Conversion.Target>(erased: Self.mapped(location, by: mapping) { isRepetition($0, $1) })
+  }
+
   private static func mapped<Conversion: Mapping>(
-    _ location: some BindingLocation<Value>, by mapping: Conversion,
+    _ location: any BindingLocation<Value>, by mapping: Conversion,
     isRepeat: (@Sendable (Conversion.Target, Conversion.Target) -> Bool)?
   ) -> any BindingLocation<Conversion.Target> where Conversion.Source == Value {
     MappedLocation(root: location, mapping: mapping, isRepeat: isRepeat)

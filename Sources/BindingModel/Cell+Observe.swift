@@ -36,10 +36,12 @@ extension Cell {
     let wasDelivering = turn.pointee.isDelivering
     turn.pointee.isDelivering = true
     var next: (value: Value, writer: Writer)? = (present, .unnamed)
+    var rounds = 0
     while let (value, writer) = next {
       let isOwned = withUnsafePointer(to: value) { observation.deliver($0, by: writer) }
+      rounds += 1
       lock()
-      next = nextEarly(of: observation, isOwned: isOwned, traffic)
+      next = nextEarly(of: observation, isOwned: isOwned, isEnough: rounds >= Service.limit, traffic)
       unlock()
     }
     turn.pointee.isDelivering = wasDelivering
@@ -47,13 +49,32 @@ extension Cell {
   }
 
   /// What the starting observer has still to be told, or nil when it has joined the others or is over.
+  ///
+  /// - Parameter isEnough: whether this thread has called it long enough; the rest then waits as any value does, so
+  ///   that a thread that observes is not kept for as long as others write.
   private func nextEarly(
-    of observation: Observer<Value>, isOwned: Bool, _ traffic: UnsafeMutablePointer<Traffic>
+    of observation: Observer<Value>, isOwned: Bool, isEnough: Bool, _ traffic: UnsafeMutablePointer<Traffic>
   ) -> (Value, Writer)? {
     guard let place = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
-    if isOwned, let next = observation.early.popFirst() { return next }
+    if isOwned, !isEnough, let next = observation.early.popFirst() { return next }
     traffic.pointee.starting.remove(at: place)
-    if isOwned { traffic.pointee.observers.append(observation) }
+    guard isOwned else { return nil }
+    traffic.pointee.join(observation)
+    if !observation.early.isEmpty { queueEarly(of: observation, traffic) }
     return nil
+  }
+
+  /// Puts what is left for an observer that has just joined behind what others are to be told, and before all that will
+  /// be written. Called with the lock held.
+  private func queueEarly(of observation: Observer<Value>, _ traffic: UnsafeMutablePointer<Traffic>) {
+    if traffic.pointee.isLastPresent { keepOverwritten(value, traffic) }
+    let turn = ThreadTurn.current
+    let cause = turn.pointee.watch?.cause ?? 0
+    while let (value, writer) = observation.early.popFirst() {
+      traffic.pointee.undelivered.append(Traffic.Delivery(writer: writer, observers: [observation], cause: cause))
+      keepOverwritten(value, traffic)
+    }
+    traffic.pointee.soleWriter = .unnamed
+    takeDelivery(traffic, turn)
   }
 }

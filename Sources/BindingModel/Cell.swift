@@ -49,6 +49,16 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   func store(_ new: Value, by writer: Writer, isErased: Bool = false) -> Bool {
     lock()
     guard let traffic else {
+      if isRepeat != nil {
+        guard _isPOD(Value.self) else {
+          unlock()
+          return storeUnobserved(new, by: writer, isErased: isErased)
+        }
+        if isRepeated(value, new, isRepeat) {
+          unlock()
+          return true
+        }
+      }
       let old = Self.exchange(&value, for: new)
       unlock()
       _ = consume old
@@ -70,23 +80,6 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     }
     commit(new, by: writer, isErased: isErased, traffic)
     return true
-  }
-
-  /// Compares with no lock held, and again if somebody wrote meanwhile.
-  @inlinable
-  func storeUnlessRepeated(_ new: Value, by writer: Writer, isErased: Bool) -> Bool {
-    while true {
-      lock()
-      let traffic = openTraffic()
-      guard !traffic.pointee.isEnded else {
-        unlock()
-        return false
-      }
-      let (present, version) = (value, traffic.pointee.version)
-      unlock()
-      if isRepeated(present, new, isRepeat) { return true }
-      if commit(new, by: writer, isErased: isErased, ifStill: version) { return true }
-    }
   }
 
   /// Changes the value by a function of it, atomically: `body` runs on a copy, and again if somebody wrote meanwhile.
@@ -160,8 +153,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   ) {
     let turn = ThreadTurn.current
     guard traffic.pointee.isClear, turn.pointee.isIdle else {
-      if traffic.pointee.isLastPresent { keepOverwritten(old, traffic) }
-      return enqueue(by: writer, traffic, turn)
+      return deliverLater(over: old, by: writer, traffic, turn)
     }
     // The common case: nobody else is delivering, here or on another thread.
     traffic.pointee.deliverer = turn.pointee.id
@@ -224,6 +216,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     let value = takeNextValue(traffic)
     unlock()
     withExtendedLifetime(cancelled) {}
+    turn.pointee.watch?.begin(self, cause: next.cause)
     withUnsafePointer(to: value) { callBack(next.observers, with: $0, by: next.writer) }
     finishRound(traffic, turn)
   }
@@ -252,6 +245,11 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     let queue = ValueQueue<Value>()
     traffic.pointee.overwritten = queue
     return queue
+  }
+
+  override var outline: String {
+    let value = String(describing: read())
+    return "\(Value.self) \(value.count > 40 ? value.prefix(40) + "…" : value)"
   }
 
   override func follow(_ body: @escaping @Sendable () -> Void) -> ObserverToken {

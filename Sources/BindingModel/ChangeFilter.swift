@@ -50,3 +50,21 @@ func isRepeated<Value>(_ present: Value, _ new: Value, _ filter: borrowing ((Val
   case .none: false
   }
 }
+
+/// Whether a number is the same again. Not a number is the same as not a number, though it equals nothing.
+@inlinable @inline(__always)
+func isRepetition<Value: FloatingPoint>(_ left: Value, _ right: Value) -> Bool {
+  left == right || (left != left && right != right)
+}
+
+/// What makes a value the same again: its equality, and for a number, or an optional one, also that both are none.
+///
+/// Only for these: of two structs that are both unequal to themselves, another member may have changed.
+func repetition<Value: Equatable & SendableMetatype>(of type: Value.Type) -> @Sendable (Value, Value) -> Bool {
+  guard type is any FloatingPoint.Type || type is any OptionalNumber.Type else { return { $0 == $1 } }
+  return { $0 == $1 || ($0 != $0 && $1 != $1) }
+}
+
+private protocol OptionalNumber {}
+
+extension Optional: OptionalNumber where Wrapped: FloatingPoint {}

@@ -64,7 +64,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     self.inputs = inputs
     declaredNodes = sources.compactMap(\.node)
     isNamed = !sources.isEmpty
-    isSame = { isRepetition($0, $1) }
+    isSame = repetition(of: Value.self)
   }
 
   deinit {
@@ -164,12 +164,6 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     if !cell.isObserved { _ = cell.storeSilently(present()) }
     return cell
   }
-}
-
-/// Whether a value is the same again. Not a number is the same as not a number, though it equals nothing.
-@inlinable @inline(__always)
-func isRepetition<Value: Equatable>(_ left: Value, _ right: Value) -> Bool {
-  left == right || (left != left && right != right)
 }
 
 /// What an object that is gone held.

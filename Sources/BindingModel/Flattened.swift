@@ -33,6 +33,7 @@ struct FlattenedLocation<Value: Sendable>: BindingLocation {
     // The former value and the new one may be written at once, so both pass through one observable. It reads again
     // what is chosen now: a late word of the former cannot take the place of the new one's.
     let relay = Observable(read(), filter: .everyWrite)
+    relay.cell.markFollower()
     let follow: @Sendable (Writer) -> Void = { writer in relay.update(by: writer) { $0 = read() } }
     let inner = Protected<ObserverToken?>(nil)
     let weakly = owner.map { WeakOwner($0) }

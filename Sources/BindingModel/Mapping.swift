@@ -22,11 +22,13 @@ extension Mapping {
 }
 
 /// Another location's value, converted.
-struct MappedLocation<Root: BindingLocation, Conversion: Mapping>: BindingLocation
-where Conversion.Source == Root.Value {
+///
+/// Its type does not contain that of the other location: of a value that is mapped a thousand times, the type would be
+/// a thousand types deep.
+struct MappedLocation<Conversion: Mapping>: BindingLocation {
   typealias Value = Conversion.Target
 
-  let root: Root
+  let root: any BindingLocation<Conversion.Source>
   let mapping: Conversion
   let isRepeat: (@Sendable (Value, Value) -> Bool)?
 

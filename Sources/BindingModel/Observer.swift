@@ -5,6 +5,8 @@
 // reached under the cell's lock only.
 class AnyObserver: @unchecked Sendable {
   fileprivate let owner: WeakOwner?
+  /// Whose writes it is not told of; unnamed: it is told of all.
+  final let except: Writer
   /// 0 for a live observer of every write without an owner, the common case: one comparison per delivery.
   @exclusivity(unchecked) @usableFromInline final var marks: UInt8
   /// Unlike an address, never that of a later observation of the cell too.
@@ -12,8 +14,9 @@ class AnyObserver: @unchecked Sendable {
   /// The cell's version when the observer came: later writes are for it.
   final var since: UInt64 = 0
 
-  init(owner: AnyObject?, isPlain: Bool) {
+  init(owner: AnyObject?, except: Writer = .unnamed, isPlain: Bool) {
     self.owner = owner.map { WeakOwner($0) }
+    self.except = except
     marks = owner == nil && isPlain ? 0 : Self.special
   }
 
@@ -29,7 +32,7 @@ class AnyObserver: @unchecked Sendable {
   /// Calls back unless cancelled. False if the owner is gone, so that the observer can be dropped.
   @usableFromInline
   final func deliver(_ value: UnsafeRawPointer, by writer: Writer) -> Bool {
-    if isCancelled { return true }
+    if isCancelled || except == writer && writer != .unnamed { return true }
     guard let owner else {
       call(with: value, by: writer)
       return true
@@ -66,6 +69,12 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
     self.body = body
     namedBody = nil
     super.init(owner: owner, isPlain: true)
+  }
+
+  init(except: Writer, body: @escaping @Sendable (Value) -> Void) {
+    self.body = body
+    namedBody = nil
+    super.init(owner: nil, except: except, isPlain: false)
   }
 
   init(owner: AnyObject?, namedBody: @escaping @Sendable (Value, Writer) -> Void) {

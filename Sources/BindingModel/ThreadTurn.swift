@@ -22,8 +22,12 @@ struct ThreadTurn {
   var isTracking = false
   /// Notes what is read on this thread, while a derived value is being computed.
   var collector: Unmanaged<DependencyCollector>?
-  /// Derived values that are observed and whose roots were written, to be looked at in their round.
-  private var stale: [DerivedNode] = []
+  /// Looks for values that answer each other without end; made when a turn gets long.
+  var watch: LoopWatch?
+  /// Names the drain under way.
+  private(set) var drain: UInt64 = 0
+  /// Derived values that are observed and whose roots were written, each with the cause, to be looked at in a round.
+  private var stale: [(node: DerivedNode, cause: UInt64)] = []
   private var staleRound: StaleRound?
   /// What is being let go of, one after the other.
   private var released: [Remains]?
@@ -76,7 +80,7 @@ struct ThreadTurn {
   /// Queues an observed derived value: those of one round are looked at together, once, lowest first.
   static func schedule(_ node: DerivedNode) {
     let turn = current
-    turn.pointee.stale.append(node)
+    turn.pointee.stale.append((node, turn.pointee.watch?.cause ?? 0))
     guard turn.pointee.stale.count == 1 else { return }
     let round = turn.pointee.staleRound ?? StaleRound()
     turn.pointee.staleRound = round
@@ -90,10 +94,13 @@ struct ThreadTurn {
     turn.pointee.stale = []
     if nodes.count > 1 {
       var known: Set<ObjectIdentifier> = []
-      nodes = nodes.filter { known.insert(ObjectIdentifier($0)).inserted }
-      nodes.sort { $0.height < $1.height }
+      nodes = nodes.filter { known.insert(ObjectIdentifier($0.node)).inserted }
+      nodes.sort { $0.node.height < $1.node.height }
     }
-    for node in nodes { node.publish() }
+    for (node, cause) in nodes {
+      turn.pointee.watch?.passOn(cause)
+      node.publish()
+    }
   }
 
   /// Lets go of something that may hold a long chain: link by link, where letting go of the first would go as deep into
@@ -114,8 +121,18 @@ struct ThreadTurn {
   static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard turn.pointee.isIdle, !turn.pointee.queue.isEmpty else { return }
     turn.pointee.isDelivering = true
-    while let member = turn.pointee.queue.popFirst() { member.deliverNext(in: turn) }
+    turn.pointee.drain &+= 1
+    var rounds = 0
+    while let member = turn.pointee.queue.popFirst() {
+      rounds += 1
+      if rounds == LoopWatch.start { turn.pointee.watch = LoopWatch() }
+      member.deliverNext(in: turn)
+    }
+    let watch = turn.pointee.watch
+    if watch != nil { turn.pointee.watch = nil }
     turn.pointee.isDelivering = false
+    // What it kept may be the last of somebody's objects: released as any other, with no turn under way.
+    watch?.report()
   }
 
   /// Runs an observer that no cell calls, by the rules of those that one does: what it writes is delivered afterwards.

@@ -11,17 +11,28 @@ struct Traffic {
   struct Delivery {
     @usableFromInline var writer: Writer
     @usableFromInline var observers: List
+    /// What a `LoopWatch` knows of the write; 0 where there is none.
+    var cause: UInt64 = 0
   }
 
   /// Goes up with every write, silent ones too.
   @usableFromInline var version: UInt64 = 0
-  /// In order of arrival, which is the order of delivery.
+  /// In order of arrival, which is the order of delivery. Those that were cancelled leave `Self.gone` in their place
+  /// until they are half of all: then the list is closed up. So to cancel all takes time in proportion to their number,
+  /// in whatever order. A list without a live observer is empty.
   @usableFromInline var observers: List = []
+  /// The numbers of `observers`, which rise, to find one by.
+  private var numbers: ContiguousArray<UInt64> = []
+  private var goneCount = 0
   /// Observers whose first callback is still running on the thread that brought them.
   @usableFromInline var starting: List = []
   /// The thread that delivers this cell's values, by the id of its turn; 0 for none. While it is not 0 others only
   /// queue; whoever finds it 0 and writes becomes it. `undelivered` is empty whenever it is 0.
+  ///
+  /// With `offered` set, that thread has delivered for others long enough: whoever writes next takes its place.
   @usableFromInline var deliverer: UInt64 = 0
+  /// Counts what the delivering thread does for others; made when it first does.
+  var service: Service?
   @usableFromInline var undelivered = Fifo<Delivery>()
   /// The value of the last of `undelivered` is the present one, still in the cell. Those of all others lie in
   /// `overwritten`, in order.
@@ -46,6 +57,8 @@ struct Traffic {
   /// The cell's filter is somebody's closure, which must not run under the lock.
   @usableFromInline var isFilterForeign = false
   @usableFromInline var isEnded = false
+  /// The cell repeats what others hold, as that of a derived value does: it is written whenever they are.
+  var isFollower = false
   /// Made when the value is first read inside `withObservationTracking`.
   var tracker: Tracker?
 
@@ -58,16 +71,21 @@ struct Traffic {
   @inlinable
   var isClear: Bool { deliverer == 0 && heldBy == 0 && starting.isEmpty }
 
+  /// Nobody is to be told of a write by this writer: the one observer is the writer itself, and is owed nothing.
+  func isMereEcho(by writer: Writer) -> Bool {
+    isClear && observers.count == 1 && writer != .unnamed && observers[0].except == writer
+  }
+
   /// Queues the present value for the observers that were there before its write.
   ///
   /// - Returns: true if it takes the place of the one before, whose value is thus to be dropped.
-  mutating func add(by writer: Writer, version: UInt64) -> Bool {
+  mutating func add(by writer: Writer, version: UInt64, cause: UInt64) -> Bool {
     guard !observers.isEmpty else { return false }
     let list = latestStart < version ? observers : observers.filter { $0.since < version }
     // Nobody is spared its own echo while another's write is still on its way: it would be left showing that one.
     let named = deliverer == 0 || soleWriter == writer ? writer : .unnamed
     soleWriter = named
-    let delivery = Delivery(writer: named, observers: list)
+    let delivery = Delivery(writer: named, observers: list, cause: cause)
     isLastPresent = true
     if undelivered.count < Turn.backlogLimit {
       undelivered.append(delivery)
@@ -91,19 +109,79 @@ struct Traffic {
   /// The caller releases it after unlocking.
   @discardableResult
   mutating func cancel(_ number: UInt64, on thread: UInt64) -> AnyObserver? {
-    if let place = starting.firstIndex(where: { $0.number == number }) {
+    guard let place = place(of: number) else {
+      guard let place = starting.firstIndex(where: { $0.number == number }) else { return nil }
       // The thread of the first callback sees that it is no longer listed.
       return starting.remove(at: place)
     }
-    guard let place = observers.firstIndex(where: { $0.number == number }) else { return nil }
-    let observation = observers.remove(at: place)
+    let observation = observers[place]
+    guard observation !== Self.gone else { return nil }
+    observers[place] = Self.gone
+    goneCount += 1
+    if goneCount * 2 >= observers.count { closeUp() }
+    markCancelled(observation, on: thread)
+    return observation
+  }
+
+  /// All of them, to be released by the caller after unlocking.
+  mutating func cancelAll(on thread: UInt64) -> List {
+    let observations = observers + starting
+    for observation in observers where observation !== Self.gone { markCancelled(observation, on: thread) }
+    (observers, numbers, goneCount, starting) = ([], [], 0, [])
+    return observations
+  }
+
+  private mutating func markCancelled(_ observation: AnyObserver, on thread: UInt64) {
     if deliverer == 0 || deliverer == thread {
       observation.cancel()
     } else {
       cancelledElsewhere.append(observation)
     }
-    return observation
   }
+
+  /// Lists an observer whose first callback has run. Mostly it is the latest; one that came earlier and whose callback
+  /// took longer stands before those that came after it.
+  mutating func join(_ observation: AnyObserver) {
+    guard let last = numbers.last, last > observation.number else {
+      observers.append(observation)
+      return numbers.append(observation.number)
+    }
+    let place = firstPlace(from: observation.number)
+    observers.insert(observation, at: place)
+    numbers.insert(observation.number, at: place)
+  }
+
+  private func place(of number: UInt64) -> Int? {
+    let place = firstPlace(from: number)
+    return place < numbers.count && numbers[place] == number ? place : nil
+  }
+
+  private func firstPlace(from number: UInt64) -> Int {
+    var (low, high) = (0, numbers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func closeUp() {
+    var (live, liveNumbers) = (List(), ContiguousArray<UInt64>())
+    live.reserveCapacity(observers.count - goneCount)
+    liveNumbers.reserveCapacity(observers.count - goneCount)
+    for (observation, number) in zip(observers, numbers) where observation !== Self.gone {
+      live.append(observation)
+      liveNumbers.append(number)
+    }
+    (observers, numbers, goneCount) = (live, liveNumbers, 0)
+  }
+
+  /// Stands where an observer was: cancelled from the beginning.
+  private static let gone: AnyObserver = {
+    let gone = AnyObserver(owner: nil, isPlain: false)
+    gone.cancel()
+    return gone
+  }()
 
   /// Observers to look through for dead owners, if there are many.
   func observersToPrune() -> List { observers.count >= pruneAt ? observers : [] }
@@ -114,4 +192,38 @@ struct Traffic {
 /// Values that were overwritten before they were delivered.
 final class ValueQueue<Value> {
   var values = Fifo<Value>()
+}
+
+extension Traffic {
+  /// Set in `deliverer` beside the thread that looks for a successor. Ids of turns are smaller.
+  static var offered: UInt64 { 1 << 63 }
+
+  /// Nobody delivers, or who does would rather not.
+  var isToBeTaken: Bool { deliverer == 0 || deliverer & Self.offered != 0 }
+}
+
+/// What a thread has delivered for others in one drain.
+final class Service {
+  /// Rounds after which it looks for one of those others to go on.
+  static let limit = 64
+
+  private var drain: UInt64 = 0
+  private var rounds = 0
+  private var begin = ContinuousClock.now
+  /// Another thread has written since.
+  var isAsked = false
+
+  /// Counts a round. Gives for how long a successor is to be waited for, when it is time to look for one.
+  ///
+  /// Twice as long as a round took: others that write less often do not keep this thread from coming to an end.
+  func isDue(in drain: UInt64) -> Duration? {
+    if drain != self.drain {
+      (self.drain, rounds, begin) = (drain, 0, .now)
+    }
+    rounds += 1
+    guard rounds >= Self.limit, isAsked else { return nil }
+    let patience = (ContinuousClock.now - begin) / rounds * 2
+    (rounds, begin, isAsked) = (0, .now, false)
+    return min(max(patience, .microseconds(50)), .milliseconds(5))
+  }
 }

@@ -25,33 +25,50 @@ extension Binding where Value: Equatable & Sendable {
 /// What both sides showed after the last transfer is remembered: a notification that finds them unchanged is an echo.
 /// Only one thread carries at any time; others leave a mark for it, so that two threads that write the two sides at
 /// once cannot swap the values back and forth.
-// SAFETY: `settled` is reached by the carrying thread only, and `progress` hands that role on; all else never changes.
+// SAFETY: `settled` and `isSettled` are reached by the carrying thread only, and `progress` hands that role on; all
+// else never changes.
 final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
-  private enum Side { case left, right }
+  private enum Side: Int { case left, right }
 
-  private let left: Binding<Value>
-  private let right: Binding<Value>
+  private let left: any BindingLocation<Value>
+  private let right: any BindingLocation<Value>
   private let onProblem: (@Sendable (BindingError) -> Void)?
   /// In whose name this link writes, to leave out most echoes before they cost anything.
-  private let writer = Writer()
+  private let writer = Writer.link()
   private let progress = Protected(LinkProgress())
-  /// What both sides showed after the last transfer; nil before the first.
-  private var settled: (left: Value, right: Value)?
+  /// What both sides showed after the last transfer, the left one first. In memory of its own: where the compiler does
+  /// not know the type, it looks up that of an optional pair at every access.
+  private let settled = UnsafeMutablePointer<Value>.allocate(capacity: 2)
+  private var isSettled = false
 
   init(_ left: Binding<Value>, _ right: Binding<Value>, onProblem: (@Sendable (BindingError) -> Void)?) {
-    self.left = left
-    self.right = right
+    self.left = left.location
+    self.right = right.location
     self.onProblem = onProblem
+  }
+
+  deinit {
+    if isSettled { settled.deinitialize(count: 2) }
+    settled.deallocate()
   }
 
   func start() {
     // Nothing is settled yet, so this carries the right value to the left.
     carryNews()
     for side in [left, right] {
-      let token = side.observe(from: .others(than: writer)) { [weak self] _ in self?.carryNews() }
+      // The two sides keep the link, and it their observations, until it is cancelled, at the latest with its token.
+      let token = observe(side)
       let isTooLate = progress.withLock { $0.keep(token) == false }
       if isTooLate { token.cancel() }
     }
+  }
+
+  private func observe(_ side: any BindingLocation<Value>) -> ObserverToken {
+    if let cell = side as? Cell<Value> {
+      let observer = Observer<Value>(except: writer) { [self] _ in carryNews() }
+      return cell.add(observer, cancelsWhenReleased: true)
+    }
+    return side.observe(owner: nil) { [self] _, writer in if writer != self.writer { carryNews() } }
   }
 
   func cancel() {
@@ -60,39 +77,59 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 
   private func carryNews() {
     guard progress.withLock({ $0.begin() }) else { return }
-    repeat { carry() } while progress.withLock { $0.isToGoOn() }
+    var rounds = 0
+    repeat {
+      carry()
+      rounds += 1
+      if rounds.isMultiple(of: Service.limit), !findSuccessor() { return }
+    } while progress.withLock({ $0.isToGoOn() })
+  }
+
+  /// Lets another thread that writes carry from here on. False if one does.
+  private func findSuccessor() -> Bool {
+    progress.withLock { $0.pause() }
+    Platform.pause(microseconds: 50)
+    return progress.withLock { $0.begin() }
   }
 
   private func carry() {
-    let present = (left: left.value, right: right.value)
+    let shownLeft = left.read()
+    let shownRight = right.read()
     // Where both were written since, the right one stays: it is the one that was bound to.
-    if settled.map({ present.right != $0.right }) ?? true {
-      settled = transfer(present.right, from: .right)
-    } else if settled.map({ present.left != $0.left }) ?? true {
-      settled = transfer(present.left, from: .left)
+    if !isSettled || shownRight != settled[Side.right.rawValue] {
+      transfer(shownRight, from: .right, over: shownLeft)
+    } else if shownLeft != settled[Side.left.rawValue] {
+      transfer(shownLeft, from: .left, over: shownRight)
     }
   }
 
-  private func transfer(_ value: Value, from side: Side) -> (left: Value, right: Value) {
+  private func transfer(_ value: Value, from side: Side, over present: Value) {
     let (source, target) = side == .left ? (left, right) : (right, left)
-    var shown = value
-    var taken = target.value
     do throws(BindingError) {
       // A control that already shows the value is not written: carets and selections stay.
-      if taken != value {
-        try target.set(value, by: writer)
-        taken = target.value
-      }
-      if taken != value, value == value {
-        try source.set(taken, by: writer)
-        shown = source.value
-        report(.corrected(value, to: taken))
-      }
+      if present == value { return settle(value, present, from: side) }
+      try target.write(value, by: writer)
+      let taken = target.read()
+      guard taken != value, value == value else { return settle(value, taken, from: side) }
+      try source.write(taken, by: writer)
+      settle(source.read(), taken, from: side)
+      report(.corrected(value, to: taken))
     } catch {
+      settle(value, target.read(), from: side)
       report(error)
-      taken = target.value
     }
-    return side == .left ? (shown, taken) : (taken, shown)
+  }
+
+  private func settle(_ source: Value, _ target: Value, from side: Side) {
+    let (place, other) = (side.rawValue, 1 - side.rawValue)
+    if isSettled {
+      settled[place] = source
+      settled[other] = target
+    } else {
+      (settled + place).initialize(to: source)
+      (settled + other).initialize(to: target)
+      isSettled = true
+    }
   }
 
   private func report(_ error: BindingError) {
@@ -122,6 +159,12 @@ private struct LinkProgress {
     isCarrying = isNewsWaiting && !isOver
     isNewsWaiting = false
     return isCarrying
+  }
+
+  /// Until `begin`, whoever comes first carries.
+  mutating func pause() {
+    isCarrying = false
+    isNewsWaiting = false
   }
 
   /// False if the link is over already.

@@ -20,6 +20,11 @@ public struct Writer: Hashable, Sendable {
   @inlinable
   public static var unnamed: Writer { Writer(number: 0) }
 
+  /// The writer of a link, which says nothing of its own.
+  static func link() -> Writer { Writer(number: Writer().number | 1 << 63) }
+
+  var isLink: Bool { number >> 63 != 0 }
+
   private static let count = Protected<UInt64>(0)
 }
 

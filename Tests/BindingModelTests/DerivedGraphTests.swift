@@ -220,6 +220,21 @@ struct DerivedGraphTests {
     other.cancel()
   }
 
+  @Test("tells of a result that is another though it is not equal to itself")
+  func partlyNotANumber() {
+    struct Point: Equatable, Sendable { var x = Double.nan, y = 0.0 }
+    let height = Observable(1.0)
+    let point = height.derived { Point(y: $0) }
+    let optional = height.derived { $0 > 1 ? Double?.some(.nan) : nil }
+    let (seen, options) = (Recorder<Double>(), Recorder<Bool>())
+    let tokens = [point.observe { seen.note($0.y) }, optional.observe { options.note($0 == nil) }]
+    height.value = 2
+    height.value = 3
+    #expect(seen.all == [1, 2, 3])
+    #expect(options.all == [true, false], "the same optional not a number was told again")
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("lets go of a chain of a hundred thousand, and reads through one of ten thousand", .timeLimit(.minutes(1)))
   func longChains() {
     let number = Observable(0)

@@ -42,6 +42,52 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
+  /// Equal to every other of its name, whatever the note.
+  private struct Tag: Equatable, Sendable {
+    var name: String
+    var note: Int
+    static func == (left: Tag, right: Tag) -> Bool { left.name == right.name }
+  }
+
+  /// As `Tag`, but plain bits.
+  private struct Step: Equatable, Sendable {
+    var number: Int
+    var note: Int
+    static func == (left: Step, right: Step) -> Bool { left.number == right.number }
+  }
+
+  @Test("an equal write leaves the stored value alone, whether or not anybody observes", arguments: [false, true])
+  func equalWritesAreNotStored(isObserved: Bool) {
+    let (tag, step) = (Observable(Tag(name: "a", note: 1)), Observable(Step(number: 1, note: 1)))
+    let tokens = isObserved ? [tag.observe { _ in }, step.observe { _ in }] : []
+    tag.value = Tag(name: "a", note: 2)
+    step.value = Step(number: 1, note: 2)
+    #expect(tag.value.note == 1)
+    #expect(step.value.note == 1)
+    tag.value = Tag(name: "b", note: 3)
+    step.value = Step(number: 2, note: 3)
+    #expect(tag.value.note == 3)
+    #expect(step.value.note == 3)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("not a number after not a number is no change, also of a member and behind a mapping")
+  func notANumber() {
+    struct Point: Equatable, Sendable { var x = 0.0, y = 0.0 }
+    let point = Observable(Point())
+    let seen = Recorder<Double>()
+    let tokens = [
+      point.binding.x.observe { seen.note($0) },
+      point.binding.x.map(Scaled(0...1, to: 0...2)).observe { seen.note($0) },
+    ]
+    seen.clear()
+    point.value.x = .nan
+    point.value.x = .nan
+    point.value.y = 1
+    #expect(seen.all.count == 2)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test("every write counts where that is asked for, and where values cannot be compared")
   func everyWrite() {
     struct Opaque: Sendable {}

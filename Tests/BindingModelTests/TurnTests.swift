@@ -42,17 +42,12 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("observers that answer each other 100,000 times do not grow the stack")
-  func longConversation() {
-    let ping = Observable(0)
-    let pong = Observable(0)
-    let tokens = [
-      ping.observe { if $0 < 100_000 { pong.value = $0 + 1 } },
-      pong.observe { ping.value = $0 },
-    ]
-    ping.value = 1
-    #expect(ping.value == 100_000)
-    #expect(pong.value == 100_000)
+  @Test("100,000 values that each write the next do not grow the stack")
+  func longChain() {
+    let values = (0...100_000).map { _ in Observable(0) }
+    let tokens = (0..<100_000).map { index in values[index].observe { values[index + 1].value = $0 } }
+    values[0].value = 1
+    #expect(values[100_000].value == 1)
     withExtendedLifetime(tokens) {}
   }
 

@@ -1,0 +1,151 @@
+extension Turn {
+  /// How often one value may be written in answer to itself within a turn. The write after that is not made.
+  ///
+  /// What counts is how often a value stands among the causes of its own write. A chain in which each value writes
+  /// the next may be of any length, and an observer may write as many values as it likes. Links
+  /// (``Binding/bind(to:onProblem:)``) have a hundred times as many, for a row of them may correct one another for
+  /// long. Counting begins in the 256th round of a turn, so that all others pay nothing.
+  public static let loopLimit = 100
+
+  /// Values whose observers answer each other without end, as two that each write one more than the other.
+  ///
+  /// The turn is cut where one of them was to be written once more than ``loopLimit`` allows: this write and those like
+  /// it in the rest of the turn change nothing. Every observer has then been told what is there.
+  public struct Loop: Sendable, CustomStringConvertible {
+    /// The values that answer each other, in this order: of each its type, and what it was left as.
+    public let values: [String]
+
+    public var description: String {
+      let circle = values.count == 1 ? "this value answers itself" : "these values answer each other"
+      return "\(circle) without end, so the turn was cut: \(values.joined(separator: " -> "))"
+    }
+  }
+
+  /// Called once for each turn that was cut, at its end, on the thread whose turn it was. Unless another is set, it
+  /// prints the description to standard error.
+  public static var onLoop: @Sendable (Loop) -> Void {
+    get { loopHandler.withLock { $0 } }
+    set { loopHandler.withLock { $0 = newValue } }
+  }
+
+  private static let loopHandler = Protected<@Sendable (Loop) -> Void> { loop in
+    Platform.printError("BindingModel: \(loop)")
+  }
+}
+
+/// Finds out in a long turn whether a value is written in answer to itself again and again.
+///
+/// It notes which round wrote what: each round that writes gets an entry with the round that caused it. Whether a value
+/// stands among its own causes is looked up only for one that came up very often, and then half as often each time, so
+/// that a long turn that is no loop costs little more than its entries.
+final class LoopWatch {
+  /// Rounds of a turn that nobody watches: most turns have one or two.
+  static let start = 256
+  /// Entries fit into the lower 24 bits of a cause.
+  private static let capacity = 1 << 24 - 2
+
+  private struct Round {
+    let cell: AnyCell
+    /// The entry of the round that wrote what this one delivers; -1 where that is not known.
+    let cause: Int
+  }
+
+  private struct Suspicion {
+    var rounds = 0
+    var nextLook = Turn.loopLimit
+    var limit = Turn.loopLimit
+  }
+
+  /// Makes its causes different from those of any other turn.
+  private var number: UInt64
+  private var rounds: [Round] = []
+  private var suspicions: [ObjectIdentifier: Suspicion] = [:]
+  private var current: (cell: AnyCell, cause: Int, entry: Int?)?
+  /// The cause of what derived values tell, which are no rounds.
+  private var passedOn: UInt64 = 0
+  /// The cells of the first loop that was found.
+  private var loop: [AnyCell] = []
+
+  private static let count = Protected<UInt64>(0)
+
+  init() { number = Self.nextNumber() }
+
+  private static func nextNumber() -> UInt64 {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
+
+  /// From here on what is written is written by the observers of this cell.
+  func begin(_ cell: AnyCell, cause: UInt64) {
+    current = (cell, cause >> 24 == number ? Int(cause & 0xFF_FFFF) - 1 : -1, nil)
+  }
+
+  /// From here on what is written has the cause that is given.
+  func passOn(_ cause: UInt64) { (current, passedOn) = (nil, cause) }
+
+  /// Names the round under way as the cause of a write.
+  var cause: UInt64 {
+    guard let entry = noteRound() else { return passedOn }
+    return number << 24 | UInt64(entry + 1)
+  }
+
+  /// Whether the cell is being written in answer to itself once more than may be. Called with the cell's lock held.
+  ///
+  /// - Parameters:
+  ///   - isFull: whether the cell has as much to deliver as it may have. Where each answer has two answers, that comes
+  ///     long before the limit, so a few rounds are enough then.
+  ///   - isLink: whether a link writes. It looks at both its sides in a round of the one, so that a row of links that
+  ///     correct one another seems to be a circle; a ring of links alone is one, and ends later.
+  func isEndless(_ cell: AnyCell, isFull: Bool, isLink: Bool) -> Bool {
+    guard let suspicion = suspicions[ObjectIdentifier(cell)], isFull || suspicion.rounds >= suspicion.nextLook,
+      let last = noteRound()
+    else { return false }
+    let most = isFull ? min(suspicion.limit, Turn.loopLimit / 10) : suspicion.limit
+    let limit = isLink ? Turn.loopLimit * 100 : most
+    var (laps, entry) = (0, last)
+    while entry >= 0, laps < limit {
+      if rounds[entry].cell === cell { laps += 1 }
+      entry = rounds[entry].cause
+    }
+    if laps == limit {
+      if loop.isEmpty { loop = lap(of: cell, endingAt: last) }
+      // For the rest of the turn, and looked at each time.
+      suspicions[ObjectIdentifier(cell)] = Suspicion(rounds: suspicion.rounds, nextLook: 0, limit: most)
+      return true
+    }
+    if suspicion.nextLook > 0 { suspicions[ObjectIdentifier(cell)]?.nextLook = suspicion.rounds * 2 }
+    return false
+  }
+
+  /// To be called when nothing is left to deliver.
+  func report() {
+    guard !loop.isEmpty else { return }
+    // What only repeats another value is no name that helps.
+    Turn.onLoop(Turn.Loop(values: loop.filter { !$0.isFollower }.map(\.outline)))
+  }
+
+  private func noteRound() -> Int? {
+    guard let round = current else { return nil }
+    if let entry = round.entry { return entry }
+    if rounds.count == Self.capacity {
+      (rounds, suspicions, number) = ([], [:], Self.nextNumber())
+    }
+    rounds.append(Round(cell: round.cell, cause: round.cause < rounds.count ? round.cause : -1))
+    suspicions[ObjectIdentifier(round.cell), default: Suspicion()].rounds += 1
+    current?.entry = rounds.count - 1
+    return rounds.count - 1
+  }
+
+  /// Once around, from the cell to the one that writes it.
+  private func lap(of cell: AnyCell, endingAt last: Int) -> [AnyCell] {
+    var lap: [AnyCell] = []
+    var entry = last
+    while entry >= 0, rounds[entry].cell !== cell {
+      lap.append(rounds[entry].cell)
+      entry = rounds[entry].cause
+    }
+    return [cell] + lap.reversed()
+  }
+}
