@@ -56,7 +56,7 @@ open class Button: Control {
 
 /// Text that is only shown.
 @MainActor
-open class Label: Bindable {
+open class Label: DisplayControl {
   open var text: String?
 
   public init() {}

@@ -20,7 +20,9 @@ open class Control: Editable {
     public static let valueChanged = Event(rawValue: 8)
     /// A button was pressed.
     public static let touchUpInside = Event(rawValue: 16)
-    public static let allEvents = Event(rawValue: 31)
+    /// Return was pressed in a text field.
+    public static let primaryActionTriggered = Event(rawValue: 32)
+    public static let allEvents = Event(rawValue: 63)
   }
 
   /// Whether a person can use it.

@@ -64,6 +64,25 @@ open class TextInput: Control, Bindable {
     type(composed)
   }
 
+  /// Presses Return: what was typed is written now, whenever the binding writes by itself. The control keeps the
+  /// keyboard.
+  public func pressReturn() {
+    guard isEnabled else { return }
+    if !composition.isEmpty { return commitComposition() }
+    commitEdit()
+    sendActions(for: .primaryActionTriggered)
+  }
+
+  /// Presses Escape: ends a composition, else takes back what was typed and is not yet written.
+  public func pressEscape() {
+    guard isEnabled else { return }
+    if !composition.isEmpty {
+      composition = ""
+    } else {
+      discardEdit()
+    }
+  }
+
   private func edit(_ change: (_ content: inout [Character], _ cursor: inout Int) -> Void) {
     guard isEnabled else { return }
     var (changed, moved) = (content, cursor)

@@ -72,7 +72,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
       })
   }
 
-  private init(_ node: ComputedNode<Value>) { self.node = node }
+  init(_ node: ComputedNode<Value>) { self.node = node }
 
   /// The present result. Read inside another `Derived`, it is one of its sources; inside `withObservationTracking`, or
   /// in a SwiftUI view, it is tracked.

@@ -18,10 +18,20 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
   }
 
   /// Observes a location, as long as `owner` lives, if there is one, else until the token is released.
+  ///
+  /// - Parameter first: given the present value in place of the body, on the calling thread, before this returns.
   package func observe<Source>(
-    _ location: any BindingLocation<Source>, owner: AnyObject?, as form: @escaping @Sendable (Source) -> Value
+    _ location: any BindingLocation<Source>, owner: AnyObject?, first: (@Sendable (Value) -> Void)? = nil,
+    as form: @escaping @Sendable (Source) -> Value
   ) -> ObserverToken {
-    let observation = location.observe(owner: owner) { value, _ in self.deliver(form(value)) }
+    let start = FirstCall(first)
+    let observation = location.observe(owner: owner) { value, _ in
+      if let first = start.take() {
+        ThreadTurn.runObserver { first(form(value)) }
+      } else {
+        self.deliver(form(value))
+      }
+    }
     return ObserverToken(cancelsWhenReleased: owner == nil) { [weak self] in
       observation.cancel()
       self?.slot.withLock { $0 = .over }
@@ -60,5 +70,18 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
       return value
     }
     if let value { ThreadTurn.runObserver { body(value) } }
+  }
+}
+
+/// What is called in place of a body, once.
+// SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next.
+private final class FirstCall<Value>: @unchecked Sendable {
+  private var call: (@Sendable (Value) -> Void)?
+
+  init(_ call: (@Sendable (Value) -> Void)?) { self.call = call }
+
+  func take() -> (@Sendable (Value) -> Void)? {
+    defer { call = nil }
+    return call
   }
 }

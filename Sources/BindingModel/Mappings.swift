@@ -107,11 +107,21 @@ public struct Conversion<Source, Target>: Mapping {
   private let there: @Sendable (Source) -> Target
   private let andBack: @Sendable (Target) throws(BindingError) -> Source
 
+  /// - Parameters:
+  ///   - forward: what a source value looks like.
+  ///   - back: the source value for what was entered. A `BindingError` that it throws is reported as it is, any other
+  ///     error as `.unmappable` with its description.
   public init(
-    forward: @escaping @Sendable (Source) -> Target, back: @escaping @Sendable (Target) throws(BindingError) -> Source
+    forward: @escaping @Sendable (Source) -> Target, back: @escaping @Sendable (Target) throws -> Source
   ) {
     there = forward
-    andBack = back
+    andBack = { target throws(BindingError) in
+      do {
+        return try back(target)
+      } catch {
+        throw error as? BindingError ?? BindingError(.unmappable, "\(error)")
+      }
+    }
   }
 
   public func forward(_ source: Source) -> Target { there(source) }

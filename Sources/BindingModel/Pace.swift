@@ -88,7 +88,7 @@ extension Pace where Value: FixedWidthInteger {
 
 extension Duration {
   /// Whole nanoseconds: none if negative, 146 years at most.
-  fileprivate var nanoseconds: UInt64 {
+  var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     let longest = UInt64.max / 4

@@ -169,7 +169,7 @@ struct PartLocation<Whole, Value: Sendable>: BindingLocation {
 }
 
 /// The equality of a type that has one, for parts whose type is known to be `Equatable` only when the program runs.
-private func equality<Value>(of type: Value.Type) -> (@Sendable (Value, Value) -> Bool)? {
+func equality<Value>(of type: Value.Type) -> (@Sendable (Value, Value) -> Bool)? {
   func opened<Same: Equatable & SendableMetatype>(_ type: Same.Type) -> @Sendable (Value, Value) -> Bool {
     // SAFETY: `Same` is `Value`, as which it was opened.
     { unsafeBitCast($0, to: Same.self) == unsafeBitCast($1, to: Same.self) }

@@ -125,3 +125,21 @@ struct DerivedTests {
     #expect(await iterator.next() == 10)
   }
 }
+
+@Suite("a value derived from many sources")
+struct DerivedSourcesTests {
+  @Test("of different types is told once for a turn, and reads what its sources are")
+  func many() {
+    let (street, number, isHome, scale) = (Observable("Elm"), Observable(4), Observable(true), Observable(1.5))
+    let line = Derived(street, number.binding, isHome, scale.derived { $0 * 2 }) { "\($0) \($1) \($2) \($3)" }
+    let seen = Recorder<String>()
+    let token = line.observe { seen.note($0) }
+    Turn.run {
+      street.value = "Oak"
+      number.value = 5
+      scale.value = 2
+    }
+    #expect(seen.all == ["Elm 4 true 3.0", "Oak 5 true 4.0"])
+    withExtendedLifetime(token) {}
+  }
+}

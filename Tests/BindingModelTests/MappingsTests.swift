@@ -96,3 +96,41 @@ struct MappingsTests {
     withExtendedLifetime(token) {}
   }
 }
+
+@Suite("mappings for what people enter")
+struct CheckedMappingsTests {
+  enum Mood: CaseIterable, Equatable { case calm, glad, wild }
+
+  @Test("refuse in words what is empty, outside a range, or no choice")
+  func refusals() {
+    #expect(throws: BindingError(.unmappable, "a name, please")) { try Required("a name, please").back(" ") }
+    #expect(throws: BindingError(.unmappable, "12 is not between 0 and 10")) { try Within(0...10).back(12) }
+    #expect(throws: BindingError.self) { try Within(0...1).back(Double.nan) }
+    #expect(throws: BindingError(.unmappable, "there is no choice 3 of 3")) { try CasePlace<Mood>().back(3) }
+    #expect(throws: BindingError.self) { try Rounded<Int8, Double>().back(200) }
+    #expect(throws: BindingError.self) { try Rounded<Int8, Double>().back(.nan) }
+  }
+
+  @Test("go there and back")
+  func both() throws {
+    #expect(try Within(0...10).then(NumberText()).back(" 7 ") == 7)
+    #expect(Precision<Double, Float>().forward(0.5) == 0.5)
+    #expect(Precision<Double, Float>().back(0.25) == 0.25)
+    #expect(try Rounded<Int, Float>().back(2.6) == 3)
+    #expect(CasePlace<Mood>().forward(.wild) == 2)
+    #expect(try CasePlace<Mood>().back(1) == .glad)
+    #expect(try Required().back("a ") == "a ")
+  }
+
+  @Test("made of functions may throw whatever they like")
+  func conversion() {
+    struct Odd: Error, CustomStringConvertible { var description: String { "odd" } }
+    let half = Conversion<Int, Int>(forward: { $0 * 2 }) { number in
+      guard number % 2 == 0 else { throw Odd() }
+      guard number < 100 else { throw BindingError(.refused, "too much") }
+      return number / 2
+    }
+    #expect(throws: BindingError(.unmappable, "odd")) { try half.back(3) }
+    #expect(throws: BindingError(.refused, "too much")) { try half.back(100) }
+  }
+}

@@ -69,3 +69,69 @@ struct RowsTests {
     }
   }
 }
+
+@Suite("rows known by their identity")
+@MainActor
+struct RowIdentityTests {
+  struct Todo: Identifiable, Equatable, Sendable {
+    let id: Int
+    var title: String
+  }
+
+  final class List {
+    var ids: [Int] = []
+    var steps: [String] = []
+
+    func change(_ rows: [Todo], _ difference: CollectionDifference<Todo>) {
+      let known = ids.map { Todo(id: $0, title: "") }
+      ids = known.applying(difference)?.map(\.id) ?? []
+      steps.append("+\(difference.insertions.count) -\(difference.removals.count)")
+    }
+  }
+
+  @Test("an edited row stays, and the list hears that something changed")
+  func edited() {
+    let todos = Observable([Todo(id: 1, title: "one"), Todo(id: 2, title: "two")])
+    let list = List()
+    todos.observeRowsOnMain(on: list) { $0.change($1, $2) }
+    todos.value[0].title = "ONE"
+    todos.value.append(Todo(id: 3, title: "three"))
+    todos.value.removeFirst()
+    #expect(list.steps == ["+2 -0", "+0 -0", "+1 -0", "+0 -1"])
+    #expect(list.ids == [2, 3])
+  }
+
+  @Test("what elements are known by may be any member")
+  func byMember() {
+    struct File: Sendable {
+      var path: String
+      var size: Int
+    }
+    final class Paths { var all: [String] = [] }
+    let files = Observable([File(path: "a", size: 1)])
+    let paths = Paths()
+    files.observeRowsOnMain(on: paths, by: \.path) { paths, files, difference in
+      paths.all.append("\(files.map(\.path)) \(difference.count)")
+    }
+    files.value[0].size = 2
+    files.value.append(File(path: "b", size: 0))
+    #expect(paths.all == [#"["a"] 1"#, #"["a"] 0"#, #"["a", "b"] 1"#])
+  }
+
+  @Test("that were written elsewhere and folded still follow one another")
+  func folded() async {
+    let todos = Observable<[Todo]>([])
+    let list = List()
+    todos.observeRowsOnMain(on: list) { $0.change($1, $2) }
+    await Task.detached {
+      for number in 0..<300 {
+        todos.update {
+          $0.insert(Todo(id: number, title: ""), at: number / 2)
+          $0[0].title = "\(number)"
+        }
+      }
+    }.value
+    while list.ids.count < 300 { await Task.yield() }
+    #expect(list.ids == todos.value.map(\.id))
+  }
+}

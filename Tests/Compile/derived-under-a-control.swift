@@ -1,4 +1,4 @@
-// refused: BindingSource
+// refused: an edit would have nowhere to go: 'value.show(in: control)' shows it
 import BindingControls
 import BindingModel
 

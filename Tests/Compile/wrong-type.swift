@@ -1,4 +1,4 @@
-// refused: no exact matches
+// refused: add a mapping, such as 'bind(to: age, map: NumberText())'
 import BindingControls
 import BindingModel
 

@@ -76,7 +76,7 @@
     public func updateValue(with value: Date) { date = value }
   }
 
-  extension UILabel: Bindable {
+  extension UILabel: DisplayControl {
     public func observingValue() -> String? { text }
     public func updateValue(with value: String) { text = value }
     public func clearValue() { text = nil }

@@ -35,24 +35,33 @@ extension Bindable {
 
   /// Binds the control, both ways if it is `Editable`, until it is unbound or bound to something else, or one of the
   /// two is gone.
+  /// - Parameters:
+  ///   - source: what is shown and written: an observable, a binding, a state, a field shared with other processes.
+  ///   - commit: when an edit is written: as it comes, when the control is left, or on demand.
+  ///   - onProblem: told when the model does not take an edit, and nil when all is well again.
   @discardableResult
-  public func bind(to source: some BindingSource<BindingType>, onProblem: ProblemReport? = nil) -> ObserverToken {
-    bind(ModelEnd(source.binding), onProblem)
+  public func bind(
+    to source: some BindingSource<BindingType>, commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
+  ) -> ObserverToken {
+    bind(ModelEnd(source.binding), commit, onProblem)
   }
 
   /// As above, for a value that may be missing: a control that is bound while it is stays as it is, and is cleared when
   /// a value that was there goes.
   @discardableResult
-  public func bind(to source: some BindingSource<BindingType?>, onProblem: ProblemReport? = nil) -> ObserverToken {
-    bind(ModelEnd(optional: source.binding), onProblem)
+  public func bind(
+    to source: some BindingSource<BindingType?>, commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
+  ) -> ObserverToken {
+    bind(ModelEnd(optional: source.binding), commit, onProblem)
   }
 
   /// Binds to a value in another form: a text field to a number, a slider of 0 to 100 to a level of 0 to 1.
   @discardableResult
   public func bind<Conversion: Mapping>(
-    to source: some BindingSource<Conversion.Source>, map: Conversion, onProblem: ProblemReport? = nil
+    to source: some BindingSource<Conversion.Source>, map: Conversion, commit: CommitTrigger = .eachEdit,
+    onProblem: ProblemReport? = nil
   ) -> ObserverToken where Conversion.Target == BindingType {
-    bind(ModelEnd(source.binding, map: map), onProblem)
+    bind(ModelEnd(source.binding, map: map), commit, onProblem)
   }
 
   /// `bind(to:)` as the articles say it.
@@ -69,10 +78,19 @@ extension Bindable {
   /// Says that a person has changed the control; for a control that does not say so itself.
   public func valueChanged() { ControlLink.links[self]?.own?.controlEdited() }
 
-  private func bind(_ model: ModelEnd<BindingType>, _ onProblem: ProblemReport?) -> ObserverToken {
-    let end = ControlEnd<BindingType>(
-      object: self, shown: { [weak self] in self?.observingValue() },
+  func show(_ model: ModelEnd<BindingType>) -> ObserverToken {
+    ControlLink.tie(self, property: nil, TypedLink(model, end(isTwoWay: false), nil))
+  }
+
+  private func bind(
+    _ model: ModelEnd<BindingType>, _ commit: CommitTrigger, _ onProblem: ProblemReport?
+  ) -> ObserverToken {
+    ControlLink.tie(self, property: nil, TypedLink(model, end(isTwoWay: true), commit: commit, onProblem))
+  }
+
+  private func end(isTwoWay: Bool) -> ControlEnd<BindingType> {
+    ControlEnd<BindingType>(
+      object: self, isTwoWay: isTwoWay, shown: { [weak self] in self?.observingValue() },
       show: { [weak self] in self?.updateValue(with: $0) }, clear: { [weak self] in self?.clearValue() })
-    return ControlLink.tie(self, property: nil, TypedLink(model, end, onProblem))
   }
 }

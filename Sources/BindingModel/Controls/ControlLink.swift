@@ -35,6 +35,17 @@ package class ControlLink {
   package func end() {}
   package func modelChanged() {}
   package func controlEdited() {}
+  /// Writes an edit that has not been written yet.
+  package func commitEdit() {}
+  /// Shows what the model has, whatever was typed.
+  package func discardEdit() {}
+  package var hasUncommittedEdit: Bool { false }
+
+  /// All links of an object.
+  package static func all(of object: AnyObject) -> [ControlLink] {
+    guard let known = links[object] else { return [] }
+    return (known.own.map { [$0] } ?? []) + known.properties.values
+  }
 
   /// For the observers of the model, on whatever thread writes. Many writes before the main actor gets to it are one,
   /// because it is then that the newest value is read.

@@ -6,42 +6,48 @@ extension BindingSource {
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
-    _ property: ReferenceWritableKeyPath<Object, Part>, onProblem: ProblemReport? = nil
+    _ property: ReferenceWritableKeyPath<Object, Part>, commit: CommitTrigger = .eachEdit,
+    onProblem: ProblemReport? = nil
   ) -> ObserverToken {
     ControlLink.tie(
-      object, property: property, TypedLink(ModelEnd(binding.part(part)), .present(object, property), onProblem))
+      object, property: property,
+      TypedLink(ModelEnd(binding.part(part)), .present(object, property), commit: commit, onProblem))
   }
 
   /// As above, to a property that may hold nothing: what is nil there is not an edit.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
-    _ property: ReferenceWritableKeyPath<Object, Part?>, onProblem: ProblemReport? = nil
+    _ property: ReferenceWritableKeyPath<Object, Part?>, commit: CommitTrigger = .eachEdit,
+    onProblem: ProblemReport? = nil
   ) -> ObserverToken {
     ControlLink.tie(
-      object, property: property, TypedLink(ModelEnd(binding.part(part)), .optional(object, property), onProblem))
+      object, property: property,
+      TypedLink(ModelEnd(binding.part(part)), .optional(object, property), commit: commit, onProblem))
   }
 
   /// As above, in another form: `form.bind(\.age, to: field, \.text, map: NumberText())`.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part, Conversion: Mapping>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
-    _ property: ReferenceWritableKeyPath<Object, Conversion.Target>, map: Conversion, onProblem: ProblemReport? = nil
+    _ property: ReferenceWritableKeyPath<Object, Conversion.Target>, map: Conversion,
+    commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
   ) -> ObserverToken where Conversion.Source == Part, Conversion.Target: Equatable {
     ControlLink.tie(
       object, property: property,
-      TypedLink(ModelEnd(binding.part(part), map: map), .present(object, property), onProblem))
+      TypedLink(ModelEnd(binding.part(part), map: map), .present(object, property), commit: commit, onProblem))
   }
 
   /// As above, in another form, to a property that may hold nothing.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part, Conversion: Mapping>(
     _ part: any WritableKeyPath<Value, Part> & Sendable, to object: Object,
-    _ property: ReferenceWritableKeyPath<Object, Conversion.Target?>, map: Conversion, onProblem: ProblemReport? = nil
+    _ property: ReferenceWritableKeyPath<Object, Conversion.Target?>, map: Conversion,
+    commit: CommitTrigger = .eachEdit, onProblem: ProblemReport? = nil
   ) -> ObserverToken where Conversion.Source == Part, Conversion.Target: Equatable {
     ControlLink.tie(
       object, property: property,
-      TypedLink(ModelEnd(binding.part(part), map: map), .optional(object, property), onProblem))
+      TypedLink(ModelEnd(binding.part(part), map: map), .optional(object, property), commit: commit, onProblem))
   }
 }
 

@@ -3,6 +3,7 @@
 package final class TypedLink<Shown: Equatable>: ControlLink {
   private let model: ModelEnd<Shown>
   private let control: ControlEnd<Shown>
+  private let commit: CommitTrigger
   private var onProblem: ProblemReport?
   /// In whose name edits are written, to be spared their echo.
   private let writer = Writer()
@@ -18,9 +19,13 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   private var target: AnyObject?
   private var tokens: [ObserverToken] = []
 
-  package init(_ model: ModelEnd<Shown>, _ control: ControlEnd<Shown>, _ onProblem: ProblemReport?) {
+  package init(
+    _ model: ModelEnd<Shown>, _ control: ControlEnd<Shown>, commit: CommitTrigger = .eachEdit,
+    _ onProblem: ProblemReport?
+  ) {
     self.model = model
     self.control = control
+    self.commit = commit
     self.onProblem = onProblem
   }
 
@@ -50,7 +55,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
 
   package override func modelChanged() {
     guard !isOver else { return }
-    guard turnsToAnother() || (control.editable?.editing ?? .idle) == .idle else { return }
+    guard turnsToAnother() || (editing == .idle && !(commit == .onDemand && hasUncommittedEdit)) else { return }
     showAfresh()
   }
 
@@ -84,9 +89,37 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
 
   // MARK: From the control
 
+  private var editing: Editing { control.editable?.editing ?? .idle }
+
+  package override var hasUncommittedEdit: Bool {
+    guard !isOver, control.isTwoWay, let value = control.shown() else { return false }
+    return value != seen || isRefused
+  }
+
+  package override func commitEdit() {
+    if editing != .composing { takeEdit(editing) }
+  }
+
+  package override func discardEdit() {
+    if !isOver { showAfresh() }
+  }
+
   package override func controlEdited() {
-    let editing = control.editable?.editing ?? .idle
-    guard !isOver, editing != .composing else { return }
+    let editing = editing
+    guard editing != .composing else { return }
+    switch commit {
+    case .eachEdit: takeEdit(editing)
+    case .onLeave where editing == .idle: takeEdit(editing)
+    case .onDemand where editing == .idle && !hasUncommittedEdit: takeEdit(editing)
+    case .onLeave, .onDemand:
+      // What is typed is kept in the control; but another choice takes it away.
+      if !isOver, turnsToAnother() { showAfresh() }
+    }
+  }
+
+  /// Writes what the control shows, if that was edited.
+  private func takeEdit(_ editing: Editing) {
+    guard !isOver else { return }
     // An edit that was under way when another model was chosen belongs to neither.
     if turnsToAnother() { return showAfresh() }
     guard let value = control.shown() else { return }

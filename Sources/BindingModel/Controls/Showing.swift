@@ -1,0 +1,50 @@
+/// A control that nobody edits, such as a label: what takes no writes may be bound to it like anything else.
+@MainActor
+public protocol DisplayControl: Bindable {}
+
+extension DisplayControl {
+  /// Shows a value that takes no writes (a derived value, a read-only view), until the control is bound to something
+  /// else, or unbound, or gone. Neither keeps the other's owner alive.
+  @discardableResult @_disfavoredOverload
+  public func bind(to source: some ValueSource<BindingType>) -> ObserverToken { source.show(in: self) }
+
+  /// Shows a value that may be missing and takes no writes; nil clears the control.
+  @discardableResult @_disfavoredOverload
+  public func bind(to source: some ValueSource<BindingType?>) -> ObserverToken { source.show(in: self) }
+}
+
+extension ValueSource {
+  /// Shows the value in a control, one way, whatever a person does there: `parity.show(in: label)`. It takes the place
+  /// of the control's binding, and lasts as that would.
+  @MainActor @discardableResult
+  public func show<Control: Bindable>(in control: Control) -> ObserverToken where Control.BindingType == Value {
+    control.show(ModelEnd(location, oneWay: { $0 }))
+  }
+
+  /// Shows a value that may be missing in a control, one way; a value that goes clears it.
+  @MainActor @discardableResult
+  public func show<Control: Bindable>(in control: Control) -> ObserverToken where Control.BindingType? == Value {
+    control.show(ModelEnd(location, oneWay: { $0 }))
+  }
+}
+
+// MARK: - Declarations that cannot be meant, so that the compiler says what to write instead
+
+extension Bindable {
+  @available(
+    *, unavailable,
+    message: "an edit would have nowhere to go: 'value.show(in: control)' shows it, or bind what it is computed from"
+  )
+  @discardableResult @_disfavoredOverload
+  public func bind(to source: some ValueSource<BindingType>) -> ObserverToken {
+    fatalError("unavailable")  // SAFETY: cannot be called
+  }
+
+  @available(
+    *, unavailable, message: "the control shows another type: add a mapping, such as 'bind(to: age, map: NumberText())'"
+  )
+  @discardableResult @_disfavoredOverload
+  public func bind<Other>(to source: some BindingSource<Other>, onProblem: ProblemReport? = nil) -> ObserverToken {
+    fatalError("unavailable")  // SAFETY: cannot be called
+  }
+}

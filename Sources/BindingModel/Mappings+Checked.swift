@@ -1,0 +1,71 @@
+/// Text that must be there: what is empty, or blank, is refused in words.
+public struct Required: Mapping {
+  private let message: String
+
+  /// - Parameter message: what a person is told who leaves it empty.
+  public init(_ message: String = "this must not be empty") { self.message = message }
+
+  public func forward(_ source: String) -> String { source }
+
+  public func back(_ target: String) throws(BindingError) -> String {
+    if target.trimmed.isEmpty { throw BindingError(.unmappable, message) }
+    return target
+  }
+}
+
+/// A value that must lie in a range: what lies outside is refused in words, where `Scaled` would take the nearest end.
+/// After a number's text: `age.bind(to: field, map: Within(0...150).then(NumberText()))`.
+public struct Within<Bound: Comparable & Sendable>: Mapping {
+  private let range: ClosedRange<Bound>
+
+  /// - Parameter range: what is taken, both ends included.
+  public init(_ range: ClosedRange<Bound>) { self.range = range }
+
+  public func forward(_ source: Bound) -> Bound { source }
+
+  public func back(_ target: Bound) throws(BindingError) -> Bound {
+    guard range.contains(target) else {
+      throw BindingError(.unmappable, "\(target) is not between \(range.lowerBound) and \(range.upperBound)")
+    }
+    return target
+  }
+}
+
+/// A number of one precision as one of another: a `Double` for a slider whose value is a `Float`.
+/// `slider.bind(to: lamp.$level, map: Precision())`
+public struct Precision<Source: BinaryFloatingPoint & Sendable, Target: BinaryFloatingPoint & Sendable>: Mapping {
+  public init() {}
+  public func forward(_ source: Source) -> Target { Target(source) }
+  public func back(_ target: Target) -> Source { Source(target) }
+}
+
+/// A whole number as one with a fraction, for a slider or a stepper; what is entered is rounded to the nearest.
+public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloatingPoint & Sendable>: Mapping {
+  public init() {}
+
+  public func forward(_ source: Source) -> Target { Target(source) }
+
+  public func back(_ target: Target) throws(BindingError) -> Source {
+    guard let number = Source(exactly: target.rounded()) else {
+      throw BindingError(.unmappable, "\(target) is no \(Source.self)")
+    }
+    return number
+  }
+}
+
+/// A choice as its place among all: an enumeration for a segmented control or a list.
+/// `segments.bind(to: lamp.$mood, map: CasePlace())`
+public struct CasePlace<Choice: CaseIterable & Equatable & Sendable & SendableMetatype>: Mapping {
+  public init() {}
+
+  /// -1 for a choice that is not among all of them.
+  public func forward(_ source: Choice) -> Int {
+    for (place, choice) in Choice.allCases.enumerated() where choice == source { return place }
+    return -1
+  }
+
+  public func back(_ target: Int) throws(BindingError) -> Choice {
+    for (place, choice) in Choice.allCases.enumerated() where place == target { return choice }
+    throw BindingError(.unmappable, "there is no choice \(target) of \(Choice.allCases.count)")
+  }
+}

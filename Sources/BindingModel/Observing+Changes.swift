@@ -1,0 +1,130 @@
+extension ValueSource {
+  /// Observes until the token is cancelled or released, on the thread that writes; calls never overlap.
+  /// `name.observe(initial: false) { print("now", $0) }` prints changes alone.
+  ///
+  /// - Parameter initial: whether the body is called with the present value before this returns.
+  public func observe(initial: Bool, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    observe(owner: nil, initial: initial) { _, new in body(new) }
+  }
+
+  /// Observes with the value from before: `count.observe(initial: false) { old, new in print(new - old) }`. Until the
+  /// token is cancelled or released, on the thread that writes; calls never overlap.
+  ///
+  /// - Parameters:
+  ///   - initial: whether the body is called before this returns; then both values are the present one.
+  ///   - body: `old` is what this observer was told before, so that no step is missing between two calls.
+  public func observe(
+    initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    observe(owner: nil, initial: initial, body)
+  }
+
+  /// Observes with the value from before, as long as `owner` lives, which is held weakly.
+  @discardableResult
+  public func observe(
+    on owner: AnyObject, initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    observe(owner: owner, initial: initial, body)
+  }
+
+  /// Observes with the value from before, as long as `owner` lives, which is held weakly, and hands it to the body.
+  @discardableResult
+  public func observe<Owner: AnyObject & Sendable>(
+    on owner: Owner, initial: Bool, _ body: @escaping @Sendable (Owner, _ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    observe(owner: owner, initial: initial) { [weak owner] old, new in
+      if let owner { body(owner, old, new) }
+    }
+  }
+
+  private func observe(
+    owner: AnyObject?, initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    let told = ToldLast<Value>()
+    return location.observe(owner: owner) { new, _ in
+      if let old = told.replace(by: new) {
+        body(old, new)
+      } else if initial {
+        body(new, new)
+      }
+    }
+  }
+}
+
+// MARK: - On the main actor
+
+extension ValueSource where Value: Sendable {
+  /// Observes on the main actor until the token is cancelled or released; later values come as by `observeOnMain`.
+  ///
+  /// - Parameter initial: whether the body is called with the present value before this returns.
+  @MainActor
+  public func observeOnMain(initial: Bool, _ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
+    observe(there: .main, owner: nil, initial: initial) { _, new in MainActor.assumeIsolated { body(new) } }
+  }
+
+  /// Observes on the main actor with the value from before, until the token is cancelled or released:
+  /// `token = name.observeOnMain(initial: false) { [weak self] old, new in self?.undo.append(old) }`.
+  ///
+  /// - Parameters:
+  ///   - initial: whether the body is called before this returns; then both values are the present one.
+  ///   - body: `old` is what this observer was told before: values that were folded are neither old nor new.
+  @MainActor
+  public func observeOnMain(
+    initial: Bool, _ body: @escaping @MainActor (_ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    observe(there: .main, owner: nil, initial: initial) { old, new in MainActor.assumeIsolated { body(old, new) } }
+  }
+
+  /// Observes on the main actor, as long as `owner` lives, which is held weakly and handed to the body.
+  ///
+  /// - Parameter initial: whether the body is called with the present value before this returns.
+  @MainActor @discardableResult
+  public func observeOnMain<Owner: AnyObject>(
+    on owner: Owner, initial: Bool, _ body: @escaping @MainActor (Owner, Value) -> Void
+  ) -> ObserverToken {
+    observeOnMain(on: owner, initial: initial) { owner, _, new in body(owner, new) }
+  }
+
+  /// Observes on the main actor with the value from before, as long as `owner` lives, which is held weakly and handed
+  /// to the body: `name.observeOnMain(on: self, initial: false) { screen, old, new in screen.undo.append(old) }`.
+  ///
+  /// - Parameters:
+  ///   - initial: whether the body is called before this returns; then both values are the present one.
+  ///   - body: `old` is what this observer was told before: values that were folded are neither old nor new.
+  @MainActor @discardableResult
+  public func observeOnMain<Owner: AnyObject>(
+    on owner: Owner, initial: Bool, _ body: @escaping @MainActor (Owner, _ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    let body: @MainActor (Value, Value) -> Void = { [weak owner] old, new in
+      if let owner { body(owner, old, new) }
+    }
+    return observe(there: .main, owner: owner, initial: initial) { old, new in
+      MainActor.assumeIsolated { body(old, new) }
+    }
+  }
+
+  /// Observes on a lane on which the caller runs: the first call is made here, later ones on the lane, the newest.
+  func observe(
+    there lane: Lane, owner: AnyObject?, initial: Bool,
+    _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
+  ) -> ObserverToken {
+    let told = ToldLast<Value>()
+    let delivery = LaneDelivery<Value>(lane: lane) { new in body(told.replace(by: new) ?? new, new) }
+    let first: @Sendable (Value) -> Void = { new in
+      _ = told.replace(by: new)
+      if initial { body(new, new) }
+    }
+    return delivery.observe(location, owner: owner, first: first) { $0 }
+  }
+}
+
+/// What one observer was told last.
+// SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next, on a lane too.
+private final class ToldLast<Value>: @unchecked Sendable {
+  private var value: Value?
+
+  func replace(by new: Value) -> Value? {
+    defer { value = new }
+    return value
+  }
+}

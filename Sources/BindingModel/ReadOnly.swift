@@ -1,0 +1,138 @@
+/// A view of a value that takes no writes: what is handed to who may look and observe, but not change.
+/// ```swift
+/// final class Player {
+///   private let state = Observable(State())
+///   var playing: ReadOnly<State> { state.readOnly }
+/// }
+/// ```
+/// It is small; copy it, keep it, hand it on. It may be used on any thread if its value is `Sendable`. It keeps no
+/// owner of a value alive, as a `Binding` does not; a derived, debounced or throttled value behind it is kept.
+/// `view.name` is a view of the member `name`, which may be a `let` or computed.
+@dynamicMemberLookup
+public struct ReadOnly<Value>: ValueSource {
+  /// The place of the value, which takes no writes.
+  public let location: any BindingLocation<Value>
+
+  /// A view of any source: an observable, a binding, a state, a field shared with other processes, a derived value.
+  public init(_ source: some ValueSource<Value>) { self.init(place: source.location) }
+
+  init(place: any BindingLocation<Value>) { location = Self.whole(of: place) }
+
+  private init(part: any BindingLocation<Value>) { location = part }
+
+  /// A view of a member, which need not be settable.
+  public subscript<Member>(dynamicMember path: any KeyPath<Value, Member> & Sendable) -> ReadOnly<Member> {
+    Self.member(of: location, path, isRepeat: nil)
+  }
+
+  /// A view of a member, which need not be settable. Its observers hear of that member's changes only.
+  public subscript<Member: Equatable & SendableMetatype>(
+    dynamicMember path: any KeyPath<Value, Member> & Sendable
+  ) -> ReadOnly<Member> {
+    Self.member(of: location, path) { isRepetition($0, $1) }
+  }
+
+  private static func whole(of root: some BindingLocation<Value>) -> any BindingLocation<Value> {
+    ReadOnlyLocation(root: root, as: { $0 }, isRepeat: nil)
+  }
+
+  private static func member<Member>(
+    of root: some BindingLocation<Value>, _ path: any KeyPath<Value, Member> & Sendable,
+    isRepeat: (@Sendable (Member, Member) -> Bool)?
+  ) -> ReadOnly<Member> {
+    ReadOnly<Member>(part: ReadOnlyLocation(root: root, as: { $0[keyPath: path] }, isRepeat: isRepeat))
+  }
+}
+
+extension Binding {
+  /// A view of a member that cannot be set, a `let` or a computed one: to read, to observe, to show in a label.
+  @_disfavoredOverload
+  public subscript<Member>(dynamicMember path: any KeyPath<Value, Member> & Sendable) -> ReadOnly<Member> {
+    readOnly[dynamicMember: path]
+  }
+
+  /// A view of a member that cannot be set, a `let` or a computed one. Its observers hear of that member's changes only.
+  @_disfavoredOverload
+  public subscript<Member: Equatable & SendableMetatype>(
+    dynamicMember path: any KeyPath<Value, Member> & Sendable
+  ) -> ReadOnly<Member> {
+    readOnly[dynamicMember: path]
+  }
+}
+
+extension ReadOnly: Sendable where Value: Sendable {}
+
+extension ValueSource {
+  /// A view of this value that takes no writes.
+  public var readOnly: ReadOnly<Value> { ReadOnly(self) }
+}
+
+/// What every source of a value can do, also where only `some ValueSource<Value>` is known of it.
+extension ValueSource {
+  /// The present value. Read inside a `Derived`, it is one of its sources; inside `withObservationTracking`, or in a
+  /// SwiftUI view, it is tracked.
+  public var value: Value {
+    let location = location
+    location.track()
+    return location.read()
+  }
+
+  /// Observes until the token is cancelled or released: the present value now, later ones as they are written, on the
+  /// thread that writes.
+  public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    location.observe(owner: nil) { value, _ in body(value) }
+  }
+
+  /// Observes as long as `owner` lives, which is held weakly: the present value now, later ones as they are written, on
+  /// the thread that writes.
+  @discardableResult
+  public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    location.observe(owner: owner) { value, _ in body(value) }
+  }
+
+  /// Ends every observation of this owner, made here or through any view or binding of this value.
+  public func remove(observer owner: AnyObject) { location.remove(observer: owner) }
+}
+
+/// A place that can be looked at, whole or in part.
+private struct ReadOnlyLocation<Root: BindingLocation, Value>: BindingLocation {
+  let root: Root
+  let form: @Sendable (Root.Value) -> Value
+  let isRepeat: (@Sendable (Value, Value) -> Bool)?
+
+  init(
+    root: Root, as form: @escaping @Sendable (Root.Value) -> Value, isRepeat: (@Sendable (Value, Value) -> Bool)?
+  ) {
+    self.root = root
+    self.form = form
+    self.isRepeat = isRepeat
+  }
+
+  func read() -> Value { form(root.read()) }
+
+  func track() { root.track() }
+
+  var target: AnyObject? { root.target }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) { throw .readOnly }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var value = read()
+    if body(&value) { throw .readOnly }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    let distinct = Distinct(isRepeat: isRepeat)
+    let form = form
+    return root.observe(owner: owner) { whole, writer in
+      let value = form(whole)
+      if distinct.isNew(value) { body(value, writer) }
+    }
+  }
+
+  func remove(observer owner: AnyObject) { root.remove(observer: owner) }
+}
+
+extension BindingError {
+  fileprivate static var readOnly: BindingError { BindingError(.refused, "this view of the value takes no writes") }
+}

@@ -1,0 +1,147 @@
+/// What a validated value is made of, without its model.
+final class ValidatedState<Value: Equatable & Sendable>: Sendable {
+  /// A value and what the rule says of it.
+  struct Attempt: Equatable, Sendable {
+    var value: Value
+    var problem: String?
+  }
+
+  /// A valid value that the model did not take.
+  struct Refusal: Equatable, Sendable {
+    var value: Value
+    var message: String
+  }
+
+  let first: Value
+  let draft: Binding<Value>
+  /// The present value, judged; told anew when what the rule reads changes.
+  let attempt: Derived<Attempt>
+  let refusal = Observable<Refusal?>(nil)
+  private let known: Protected<Value>
+
+  init(_ draft: Binding<Value>, check: @escaping @Sendable (Value) -> String?) {
+    self.draft = draft
+    first = draft.location.read()
+    known = Protected(first)
+    attempt = Derived {
+      let value = draft.value
+      return Attempt(value: value, problem: check(value))
+    }
+  }
+
+  /// What is wrong with the present value. A read of it is tracked.
+  var problem: String? {
+    let attempt = attempt.value
+    if let problem = attempt.problem { return problem }
+    guard let refusal = refusal.value, refusal.value == attempt.value else { return nil }
+    return refusal.message
+  }
+
+  /// What the model had last, in the form of this value.
+  var committed: Value {
+    get { known.withLock { $0 } }
+    set {
+      // The former value goes after the lock is let go of: its end may be anybody's code.
+      let former = known.withLock { known in
+        defer { known = newValue }
+        return known
+      }
+      withExtendedLifetime(former) {}
+    }
+  }
+}
+
+/// Carries what is valid to a model, and what others write there back.
+protocol DraftLink: AnyObject, Sendable {
+  func start()
+  func end()
+}
+
+/// The link of one validated value and its model, one transfer at a time: whoever has news while another thread carries
+/// leaves a mark for it.
+// SAFETY: `settled`, `written` and `isOwing` are reached by the carrying thread only, and `progress` hands that role on;
+// `tokens` is set before another thread knows of this; all else never changes.
+final class ModelLink<Conversion: Mapping>: DraftLink, @unchecked Sendable
+where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Sendable {
+  private let model: any BindingLocation<Conversion.Source>
+  private let map: Conversion
+  private let state: ValidatedState<Conversion.Target>
+  private let writer = Writer()
+  private let progress = Protected((isCarrying: false, hasNews: false, isOver: false))
+  private let tokens = ObserverTokens()
+
+  /// The value when it was last looked at.
+  private var settled: Conversion.Target
+  /// What the model had when it was last looked at.
+  private var written: Conversion.Source
+  /// The value was edited, and has not gone on to the model.
+  private var isOwing = false
+
+  init(
+    _ model: any BindingLocation<Conversion.Source>, _ map: Conversion, _ state: ValidatedState<Conversion.Target>
+  ) {
+    self.model = model
+    self.map = map
+    self.state = state
+    settled = state.first
+    written = model.read()
+  }
+
+  func start() {
+    state.attempt.observe { [weak self] _ in self?.carryNews() }.store(in: tokens)
+    model.observe(owner: nil) { [weak self] _, _ in self?.carryNews() }.store(in: tokens)
+  }
+
+  func end() {
+    progress.withLock { $0.isOver = true }
+    tokens.cancelAll()
+  }
+
+  private func carryNews() {
+    let isToCarry = progress.withLock { progress in
+      progress.hasNews = true
+      defer { progress.isCarrying = true }
+      return !progress.isCarrying && !progress.isOver
+    }
+    guard isToCarry else { return }
+    while takeNews() { carry() }
+  }
+
+  private func takeNews() -> Bool {
+    progress.withLock { progress in
+      progress.isCarrying = progress.hasNews && !progress.isOver
+      progress.hasNews = false
+      return progress.isCarrying
+    }
+  }
+
+  private func carry() {
+    let attempt = state.attempt.value
+    if attempt.value != settled {
+      settled = attempt.value
+      isOwing = true
+    }
+    if isOwing, attempt.problem == nil { write(attempt.value) }
+    let present = model.read()
+    guard present != written else { return }
+    // Somebody else wrote, or the model made something else of what it was given.
+    written = present
+    isOwing = false
+    settled = map.forward(present)
+    state.committed = settled
+    try? state.draft.set(settled, by: writer)
+  }
+
+  private func write(_ value: Conversion.Target) {
+    do throws(BindingError) {
+      let source = try map.back(value)
+      if model.read() != source { try model.write(source, by: writer) }
+      isOwing = false
+      written = source
+      state.committed = value
+      state.refusal.value = nil
+    } catch {
+      state.refusal.value = ValidatedState.Refusal(value: value, message: error.message)
+    }
+  }
+}

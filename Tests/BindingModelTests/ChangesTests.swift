@@ -1,0 +1,305 @@
+import BindingModel
+import Dispatch
+import Testing
+
+@Suite("an observer of changes")
+struct ChangesTests {
+  @Test("is told what was there before, and nothing at first")
+  func oldAndNew() {
+    let count = Observable(1)
+    let seen = Recorder<[Int]>()
+    let token = count.observe(initial: false) { old, new in seen.note([old, new]) }
+    #expect(seen.all.isEmpty)
+    count.value = 2
+    count.value = 5
+    #expect(seen.all == [[1, 2], [2, 5]])
+    token.cancel()
+    count.value = 6
+    #expect(seen.all.count == 2)
+  }
+
+  @Test("that wants a first call gets the present value as both")
+  func initial() {
+    let count = Observable(1)
+    let seen = Recorder<[Int]>()
+    let token = count.observe(initial: true) { old, new in seen.note([old, new]) }
+    count.value = 2
+    #expect(seen.all == [[1, 1], [1, 2]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("of the new value alone may leave out the first call")
+  func newAlone() {
+    let count = Observable(1)
+    let seen = Recorder<Int>()
+    let token = count.observe(initial: false) { seen.note($0) }
+    count.value = 2
+    #expect(seen.all == [2])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("is told one step for a turn of several writes")
+  func turn() {
+    let count = Observable(1)
+    let seen = Recorder<[Int]>()
+    let token = count.observe(initial: false) { old, new in seen.note([old, new]) }
+    Turn.run { for value in 2...9 { count.value = value } }
+    #expect(seen.all == [[1, 9]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("that writes itself is told the next step after this one")
+  func writesInside() {
+    let count = Observable(0)
+    let seen = Recorder<[Int]>()
+    let token = count.observe(initial: false) { old, new in
+      seen.note([old, new])
+      if new < 3 { count.value = new + 1 }
+    }
+    count.value = 1
+    #expect(seen.all == [[0, 1], [1, 2], [2, 3]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("lasts as long as its owner, and gets it")
+  func owner() {
+    let count = Observable(1)
+    let seen = Recorder<[Int]>()
+    var owner: Owner? = Owner()
+    weak let watched = owner
+    if let owner {
+      count.observe(on: owner, initial: false) { old, new in seen.note([old, new]) }
+      count.observe(on: owner, initial: false) { [weak watched] owner, old, new in
+        seen.note([owner === watched ? 1 : 0, old, new])
+      }
+    }
+    count.value = 2
+    #expect(seen.all == [[1, 2], [1, 1, 2]])
+    owner = nil
+    #expect(watched == nil)
+    count.value = 3
+    #expect(seen.all.count == 2)
+  }
+
+  @Test("of a member, a mapped value and a derived one is told their own steps")
+  func otherSources() {
+    struct Person: Equatable, Sendable { var name = "a", age = 1 }
+    let person = Observable(Person())
+    let seen = Recorder<String>()
+    let tokens = ObserverTokens()
+    person.binding.name.observe(initial: false) { seen.note("name \($0) \($1)") }.store(in: tokens)
+    person.binding.age.map(NumberText()).observe(initial: false) { seen.note("text \($0) \($1)") }.store(in: tokens)
+    person.derived { $0.age * 2 }.observe(initial: false) { seen.note("twice \($0) \($1)") }.store(in: tokens)
+    person.value.age = 2
+    person.value.name = "b"
+    #expect(seen.all == ["text 1 2", "twice 2 4", "name a b"])
+  }
+
+  @Test("on the main actor is told what it was told before, also where values were folded", .timeLimit(.minutes(5)))
+  @MainActor
+  func foldedOnMain() async {
+    let count = Observable(0)
+    var steps: [[Int]] = []
+    let token = count.observeOnMain(initial: false) { old, new in steps.append([old, new]) }
+    count.value = 1
+    #expect(steps == [[0, 1]])
+    await Task.detached { for value in 2...500 { count.value = value } }.value
+    while steps.last?[1] != 500 { await Task.yield() }
+    #expect(zip(steps, steps.dropFirst()).allSatisfy { $0[1] == $1[0] })
+    token.cancel()
+    count.value = 501
+    #expect(steps.last?[1] == 500)
+  }
+
+  @Test("on the main actor with an owner gets it, with the old value or without")
+  @MainActor
+  func ownerOnMain() {
+    final class Screen { var steps: [String] = [] }
+    let count = Observable(0)
+    let screen = Screen()
+    count.observeOnMain(on: screen, initial: false) { screen, old, new in screen.steps.append("\(old) \(new)") }
+    count.observeOnMain(on: screen, initial: true) { screen, new in screen.steps.append("\(new)") }
+    count.value = 1
+    #expect(screen.steps == ["0", "0 1", "1"])
+  }
+
+  @Test("misses no step between two calls, whichever of ten threads write")
+  func threads() {
+    let count = Observable(0)
+    let steps = Recorder<[Int]>()
+    let token = count.observe(initial: false) { old, new in steps.note([old, new]) }
+    onThreads(10) { _ in
+      for write in 0..<1_000 {
+        count.update { $0 += 1 }
+        if write % 100 == 0 { count.observe(initial: false) { _, _ in }.cancel() }
+      }
+    }
+    #expect(steps.all == (0..<10_000).map { [$0, $0 + 1] })
+    withExtendedLifetime(token) {}
+  }
+}
+
+@Suite("an observer that belongs to an actor")
+struct IsolationTests {
+  @MainActor
+  final class Screen {
+    var titles: [String] = []
+    var token: ObserverToken?
+
+    func follow(_ name: Observable<String>) {
+      token = name.observe(isolation: #isolation) { [weak self] in self?.titles.append($0) }
+    }
+  }
+
+  actor Store {
+    private(set) var names: [String] = []
+    private(set) var steps: [String] = []
+    private var tokens: [ObserverToken] = []
+
+    func follow(_ name: Observable<String>) {
+      name.observeOnActor(self) { store, name in store.names.append(name) }
+      tokens.append(name.observe(isolation: #isolation, initial: false) { self.steps.append("\($0) \($1)") })
+    }
+
+    func stop() { tokens = [] }
+  }
+
+  @Test("on the main actor touches what is its own, and runs before a write there returns")
+  @MainActor
+  func main() {
+    let name = Observable("a")
+    let screen = Screen()
+    screen.follow(name)
+    name.value = "b"
+    #expect(screen.titles == ["a", "b"])
+    var log: [String] = []
+    let token = name.observe(isolation: #isolation, initial: false) { log.append($0) }
+    name.value = "c"
+    #expect(log == ["c"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("of any kind gets the present value at once, and the newest when the actor gets to it", .timeLimit(.minutes(5)))
+  func anyActor() async {
+    let name = Observable("a")
+    let store = Store()
+    await store.follow(name)
+    #expect(await store.names == ["a"])
+    #expect(await store.steps.isEmpty)
+    name.value = "b"
+    #expect(await eventually { await store.names == ["a", "b"] })
+    #expect(await eventually { await store.steps == ["a b"] })
+    await store.stop()
+    name.value = "c"
+    #expect(await eventually { await store.names == ["a", "b", "c"] })
+    #expect(await store.steps == ["a b"])
+  }
+
+  @Test("keeps no actor alive that is its owner", .timeLimit(.minutes(5)))
+  func actorGoes() async {
+    let name = Observable("a")
+    let seen = Recorder<String>()
+    let isAlive = await Self.follow(name, seen)
+    #expect(await eventually { !isAlive() })
+    name.value = "b"
+    #expect(seen.all == ["a"])
+  }
+
+  /// Has an actor observe that nobody keeps; says whether it is still there.
+  private static func follow(
+    _ name: Observable<String>, _ seen: Recorder<String>
+  ) async -> @Sendable () -> Bool {
+    let noting = Noting()
+    await noting.follow(name, seen)
+    weak let watched = noting
+    return { watched != nil }
+  }
+
+  private actor Noting {
+    func follow(_ name: Observable<String>, _ seen: Recorder<String>) {
+      name.observeOnActor(self) { _, name in seen.note(name) }
+    }
+  }
+
+  @Test("ends with the last value, in order, whichever of ten threads write", .timeLimit(.minutes(5)))
+  func threads() async {
+    let count = Observable(0)
+    let counter = Counter()
+    await counter.follow(count)
+    onThreads(10) { _ in for _ in 0..<1_000 { count.update { $0 += 1 } } }
+    #expect(await eventually { await counter.values.last == 10_000 })
+    let values = await counter.values
+    #expect(values == values.sorted())
+    #expect(values.first == 0)
+  }
+
+  private actor Counter {
+    var values: [Int] = []
+    func follow(_ count: Observable<Int>) {
+      count.observeOnActor(self) { counter, value in counter.values.append(value) }
+    }
+  }
+}
+
+@Suite("a bag of tokens")
+struct ObserverTokensTests {
+  @Test("keeps observations until it is let go of")
+  func released() {
+    let count = Observable(0)
+    let seen = Recorder<Int>()
+    do {
+      let tokens = ObserverTokens()
+      for _ in 0..<20 { count.observe(initial: false) { seen.note($0) }.store(in: tokens) }
+      count.value = 1
+      #expect(seen.all.count == 20)
+      withExtendedLifetime(tokens) {}
+    }
+    count.value = 2
+    #expect(seen.all.count == 20)
+  }
+
+  @Test("ends what it has, that of an owner too, and may be used again")
+  func cancelAll() {
+    let count = Observable(0)
+    let seen = Recorder<Int>()
+    let owner = Owner()
+    let tokens = ObserverTokens()
+    count.observe(on: owner) { seen.note($0) }.store(in: tokens)
+    tokens.cancelAll()
+    count.value = 1
+    #expect(seen.all == [0])
+    count.observe { seen.note($0) }.store(in: tokens)
+    count.value = 2
+    #expect(seen.all == [0, 1, 2])
+  }
+
+  @Test("may be a set")
+  func set() {
+    let count = Observable(0)
+    let seen = Recorder<Int>()
+    var tokens: Set<ObserverToken> = []
+    count.observe { seen.note($0) }.store(in: &tokens)
+    count.observe { _ in }.store(in: &tokens)
+    #expect(tokens.count == 2)
+    tokens = []
+    count.value = 1
+    #expect(seen.all == [0])
+  }
+
+  @Test("takes from many threads, and ends all of it once")
+  func threads() {
+    let count = Observable(0)
+    let seen = Recorder<Int>()
+    let tokens = ObserverTokens()
+    onThreads(8) { thread in
+      for step in 0..<500 {
+        count.observe(initial: false) { seen.note($0) }.store(in: tokens)
+        if thread == 0, step % 100 == 99 { tokens.cancelAll() }
+      }
+    }
+    tokens.cancelAll()
+    seen.clear()
+    count.value = 1
+    #expect(seen.all.isEmpty)
+  }
+}

@@ -1,0 +1,208 @@
+import BindingModel
+import Testing
+
+@Suite("a validated value")
+struct ValidatedTests {
+  struct Account: Equatable, Sendable { var name = "ada", password = "correct horse", age = 36 }
+
+  private let account = Observable(Account())
+  private let seen = Recorder<String>()
+
+  private func password() -> Validated<String> {
+    Validated(account.binding.password) { $0.count < 8 ? "at least 8 characters" : nil }
+  }
+
+  @Test("goes on to the model while it is valid, and stays with its problem while it is not")
+  func rule() {
+    let password = password()
+    #expect(password.value == "correct horse" && password.isValid)
+    password.value = "short"
+    #expect(password.problem == "at least 8 characters")
+    #expect(password.value == "short")
+    #expect(account.value.password == "correct horse")
+    password.value = "long enough"
+    #expect(password.isValid)
+    #expect(account.value.password == "long enough")
+  }
+
+  @Test("tells its problem to observers, once a change of it")
+  func observed() {
+    let password = password()
+    let token = password.problems.observe { [seen] in seen.note($0 ?? "fine") }
+    for text in ["a", "ab", "long enough", "longer still"] { password.value = text }
+    #expect(seen.all == ["fine", "at least 8 characters", "fine"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("is validated again when another value changes that its rule reads")
+  func again() {
+    let password = password()
+    let again = Validated("") { $0 == password.value ? nil : "not the same" }
+    let form = ValidatedForm(password, again)
+    let token = form.validity.observe { [seen] in seen.note("\($0)") }
+    again.value = "long enough"
+    #expect(again.problem == "not the same")
+    password.value = "long enough"
+    #expect(again.isValid && form.isValid)
+    password.value = "long enough!"
+    #expect(form.problem == "not the same")
+    #expect(form.problems.value == ["not the same"])
+    #expect(seen.all == ["false", "true", "false"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("goes on to the model when another value makes it valid, and is not taken back when one makes it invalid")
+  func becomesValid() {
+    let limit = Observable(10)
+    let age = Validated(account.binding.age) { $0 > limit.value ? "at most \(limit.value)" : nil }
+    age.value = 20
+    #expect(account.value.age == 36)
+    limit.value = 30
+    #expect(account.value.age == 20)
+    limit.value = 5
+    #expect(age.problem == "at most 5")
+    #expect(account.value.age == 20)
+    limit.value = 100
+    #expect(account.value.age == 20)
+  }
+
+  @Test("never writes because it was made, though what is there is invalid")
+  func untouched() {
+    account.value.password = "x"
+    let writes = Recorder<Account>()
+    let token = account.observe(initial: false) { writes.note($0) }
+    let password = password()
+    #expect(!password.isValid)
+    #expect(writes.all.isEmpty)
+    withExtendedLifetime((token, password)) {}
+  }
+
+  @Test("follows the model when others write it, and forgets what was not valid")
+  func modelChanges() {
+    let password = password()
+    password.value = "short"
+    account.value.password = "from elsewhere"
+    #expect(password.value == "from elsewhere")
+    #expect(password.isValid)
+    account.value.name = "eve"
+    password.value = "short"
+    account.value.name = "ada"
+    #expect(password.value == "short")
+  }
+
+  @Test("is taken back to what the model has, or to its beginning")
+  func discard() {
+    let password = password()
+    password.value = "long enough"
+    password.value = "short"
+    password.discard()
+    #expect(password.value == "long enough" && password.isValid)
+    let name = Validated("a") { $0.isEmpty ? "missing" : nil }
+    name.value = ""
+    name.discard()
+    #expect(name.value == "a")
+  }
+
+  @Test("in another form has the mapping's problems too, and keeps its spelling")
+  func mapped() {
+    let age = Validated(account.binding.age, map: NumberText()) { $0 < 0 ? "not below 0" : nil }
+    #expect(age.value == "36")
+    age.value = "x"
+    #expect(age.problem == "\"x\" is no Int")
+    age.value = "-1"
+    #expect(age.problem == "not below 0")
+    age.value = " 040 "
+    #expect(age.isValid && age.value == " 040 ")
+    #expect(account.value.age == 40)
+    account.value.age = 41
+    #expect(age.value == "41")
+  }
+
+  @Test("shows what the model made of it, and why the model took it not")
+  func modelHasItsWay() {
+    struct AtMostTen: Mapping {
+      func forward(_ source: Int) -> Int { source }
+      func back(_ target: Int) throws(BindingError) -> Int {
+        if target < 0 { throw BindingError(.refused, "the device takes none below 0") }
+        return min(target, 10)
+      }
+    }
+    let level = Validated(account.binding.age.map(AtMostTen())) { $0 == 7 ? "not 7" : nil }
+    level.value = 99
+    #expect(account.value.age == 10 && level.value == 10)
+    level.value = -1
+    #expect(level.problem == "the device takes none below 0")
+    #expect(account.value.age == 10 && level.value == -1)
+    level.value = 3
+    #expect(level.isValid && account.value.age == 3)
+  }
+
+  @Test("writes once for a turn of several edits")
+  func turn() {
+    let password = password()
+    let writes = Recorder<String>()
+    let token = account.observe(initial: false) { writes.note($0.password) }
+    Turn.run {
+      password.value = "first long"
+      password.value = "second long"
+      #expect(password.isValid)
+    }
+    #expect(writes.all == ["second long"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("keeps no owner of the model, and ends with it")
+  func owner() {
+    var name: Observable<String>? = Observable("ada")
+    weak let watched = name
+    guard let source = name else { return }
+    let validated = Validated(source) { _ in nil }
+    _ = consume source
+    name = nil
+    #expect(watched == nil)
+    validated.value = "eve"
+    #expect(validated.problem == "the owner of this value is gone")
+  }
+
+  @Test("that is let go of takes and writes nothing more")
+  func released() {
+    var password: Validated<String>? = password()
+    let binding = password?.binding
+    password = nil
+    #expect(throws: BindingError.self) { try binding?.set("long enough") }
+    account.value.password = "other"
+    #expect(account.value.password == "other")
+  }
+
+  @Test("forms may be parts of forms")
+  func nested() {
+    let name = Validated("") { $0.isEmpty ? "missing" : nil }
+    let inner = ValidatedForm(name)
+    let form = ValidatedForm(inner, Validated(1) { _ in nil })
+    #expect(form.problems.value == ["missing"])
+    name.value = "a"
+    #expect(form.isValid && form.problem == nil)
+  }
+
+  @Test("agrees with the model in the end, whichever of eight threads write both", .timeLimit(.minutes(5)))
+  func threads() {
+    for _ in 0..<20 {
+      let model = Observable(0)
+      let even = Validated(model) { $0 % 2 == 0 ? nil : "odd" }
+      let bad = Protected(0)
+      let token = model.observe { value in if value % 2 != 0 { bad.withLock { $0 += 1 } } }
+      onThreads(8) { thread in
+        for step in 0..<200 {
+          if thread < 6 { even.value = thread * 1_000 + step } else { model.value = (thread * 1_000 + step) * 2 }
+        }
+      }
+      #expect(bad.withLock { $0 } == 0)
+      if even.isValid { #expect(even.value == model.value) }
+      even.value = 4
+      #expect(model.value == 4)
+      model.value = 6
+      #expect(even.value == 6)
+      withExtendedLifetime(token) {}
+    }
+  }
+}
