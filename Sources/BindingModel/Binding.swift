@@ -44,6 +44,7 @@ public struct Binding<Value> {
   }
 
   /// Reads, changes and writes as one. `body` may run more than once, so let it do nothing but compute.
+  @discardableResult
   public func update<Result>(
     by writer: Writer = .unnamed, _ body: (inout Value) -> Result
   ) throws(BindingError) -> Result {

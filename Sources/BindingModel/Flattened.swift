@@ -2,7 +2,8 @@ extension BindingSource {
   /// A binding to whatever the binding held here points at: `selected.flattened()`, where `selected` is an observable
   /// of a binding. When another binding is put there, observers get its value, and hear of the former one no more.
   ///
-  /// For what is selected, or for a view model that is replaced: whoever is bound here need not be bound again.
+  /// For what is selected, or for a view model that is replaced: whoever is bound here need not be bound again. Other
+  /// libraries call it *switch to latest*.
   public func flattened<Inner: Sendable>() -> Binding<Inner> where Value == Binding<Inner> {
     Binding<Inner>(FlattenedLocation(choice: binding.location))
   }

@@ -1,6 +1,7 @@
 public import Dispatch
 
-/// Where observers run: the main actor, a queue, or wherever the write was made.
+/// Where observers run: the main actor, a queue, or wherever the write was made. Other libraries call it *scheduler* or
+/// *executor*.
 public struct Lane: Sendable {
   /// Nil for the direct lane.
   private let place: Place?

@@ -1,4 +1,5 @@
-/// A reversible conversion between the value of a model and that of a control.
+/// A reversible conversion between the value of a model and that of a control. Other libraries call it *converter* or
+/// *value transformer*.
 ///
 /// It need not round-trip (`"1.50"` may come back as `"1.5"`), but should settle: mapping forward what it gave back
 /// should give the same again. Both functions run on whatever thread reads or writes, perhaps more than once.

@@ -58,7 +58,7 @@ public final class Observable<Value> {
   ///
   /// `body` works on a copy with no lock held. When another thread wrote meanwhile it runs again on the newer value,
   /// so let it do nothing but compute. If it throws, nothing is changed.
-  @inlinable
+  @inlinable @discardableResult
   public func update<Result, Failure: Error>(
     by writer: Writer = .unnamed, _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -91,7 +91,8 @@ extension Observable {
   ///
   /// - Parameters:
   ///   - writes: leave out one's own with `.others(than:)`.
-  ///   - body: runs on the writing thread; calls of it never overlap.
+  ///   - body: runs on the writing thread; calls of it never overlap. What belongs to an actor it cannot touch: for
+  ///     that there are `observeOnMain` and `observe(isolation: #isolation)`.
   public func observe(
     from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {

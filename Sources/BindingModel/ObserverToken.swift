@@ -1,4 +1,5 @@
-/// Holds one observation. Cancel it, or let go of it, and no more callbacks come.
+/// Holds one observation. Cancel it, or let go of it, and no more callbacks come. Other libraries call it *cancellable*
+/// or *disposable*; a bag of them is `ObserverTokens`.
 ///
 /// After `cancel()` has returned no callback comes on the thread that cancelled, even inside a callback of the same
 /// turn. A callback that is running on another thread meanwhile finishes; that thread's next turn leaves it out.

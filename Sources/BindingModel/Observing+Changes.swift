@@ -2,7 +2,9 @@ extension ValueSource {
   /// Observes until the token is cancelled or released, on the thread that writes; calls never overlap.
   /// `name.observe(initial: false) { print("now", $0) }` prints changes alone.
   ///
-  /// - Parameter initial: whether the body is called with the present value before this returns.
+  /// - Parameters:
+  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - body: called with each value, one call at a time.
   public func observe(initial: Bool, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     observe(owner: nil, initial: initial) { _, new in body(new) }
   }
@@ -56,7 +58,9 @@ extension ValueSource {
 extension ValueSource where Value: Sendable {
   /// Observes on the main actor until the token is cancelled or released; later values come as by `observeOnMain`.
   ///
-  /// - Parameter initial: whether the body is called with the present value before this returns.
+  /// - Parameters:
+  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - body: called with each value, one call at a time.
   @MainActor
   public func observeOnMain(initial: Bool, _ body: @escaping @MainActor (Value) -> Void) -> ObserverToken {
     observe(there: .main, owner: nil, initial: initial) { _, new in MainActor.assumeIsolated { body(new) } }
@@ -77,7 +81,10 @@ extension ValueSource where Value: Sendable {
 
   /// Observes on the main actor, as long as `owner` lives, which is held weakly and handed to the body.
   ///
-  /// - Parameter initial: whether the body is called with the present value before this returns.
+  /// - Parameters:
+  ///   - owner: held weakly: the observation ends with it.
+  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - body: called with each value, one call at a time.
   @MainActor @discardableResult
   public func observeOnMain<Owner: AnyObject>(
     on owner: Owner, initial: Bool, _ body: @escaping @MainActor (Owner, Value) -> Void
@@ -89,6 +96,7 @@ extension ValueSource where Value: Sendable {
   /// to the body: `name.observeOnMain(on: self, initial: false) { screen, old, new in screen.undo.append(old) }`.
   ///
   /// - Parameters:
+  ///   - owner: held weakly: the observation ends with it.
   ///   - initial: whether the body is called before this returns; then both values are the present one.
   ///   - body: `old` is what this observer was told before: values that were folded are neither old nor new.
   @MainActor @discardableResult

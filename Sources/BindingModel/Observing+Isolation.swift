@@ -6,8 +6,10 @@ extension ValueSource where Value: Sendable {
   /// main actor and the closure is the main actor's; else as soon as the actor gets to it, and then only the newest.
   /// It lasts until the token is cancelled or released. No thread but the actor's runs the closure.
   ///
-  /// - Parameter isolation: `#isolation`, in code that belongs to an actor. The compiler refuses it elsewhere ("'nil' is
-  ///   not compatible"): there a closure has no place that it belongs to, and needs `Protected` for what it changes.
+  /// - Parameters:
+  ///   - isolation: `#isolation`, in code that belongs to an actor. The compiler refuses it elsewhere ("'nil' is not
+  ///     compatible"): there a closure has no place that it belongs to, and needs `Protected` for what it changes.
+  ///   - body: called with each value, one call at a time.
   public func observe(isolation: isolated any Actor, _ body: @escaping (Value) -> Void) -> ObserverToken {
     observe(isolation: isolation, initial: true, body)
   }
@@ -18,6 +20,7 @@ extension ValueSource where Value: Sendable {
   /// - Parameters:
   ///   - isolation: `#isolation`, in code that belongs to an actor.
   ///   - initial: whether the body is called with the present value before this returns.
+  ///   - body: called with each value, one call at a time.
   public func observe(
     isolation: isolated any Actor, initial: Bool, _ body: @escaping (Value) -> Void
   ) -> ObserverToken {
@@ -43,7 +46,10 @@ extension ValueSource where Value: Sendable {
   ///
   /// The present value comes before this returns; later ones as soon as the actor gets to it, and then only the newest.
   ///
-  /// - Parameter initial: whether the body is called with the present value before this returns.
+  /// - Parameters:
+  ///   - owner: held weakly: the observation ends with it.
+  ///   - initial: whether the body is called with the present value before this returns.
+  ///   - body: called with each value, one call at a time.
   @discardableResult
   public func observeOnActor<Owner: Actor>(
     _ owner: isolated Owner, initial: Bool = true, _ body: @escaping @Sendable (isolated Owner, Value) -> Void

@@ -3,7 +3,9 @@
 /// ```swift
 /// level.observe(.latest(every: .milliseconds(100)), on: self) { … }
 /// ```
-/// Without a pace an observer is told what it always was: every write, or what its lane can keep up with.
+/// Without a pace an observer is told what it always was: every write, or what its lane can keep up with. Other
+/// libraries call `.latest(every:)` *throttle* or *sample*; a view of a value that is throttled or debounced for all of
+/// its observers is `throttled(for:)`, `debounced(for:)`.
 public struct Pace<Value: Sendable>: Sendable {
   /// Nanoseconds between two calls, at least.
   @usableFromInline let interval: UInt64

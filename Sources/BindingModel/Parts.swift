@@ -1,5 +1,6 @@
 extension Binding {
-  /// A binding to what an optional holds, or to `fallback` where it holds nothing. Writing it fills the optional.
+  /// A binding to what an optional holds, or to `fallback` where it holds nothing, its *default*. Writing it fills the
+  /// optional.
   public func or<Wrapped: Sendable>(_ fallback: Wrapped) -> Binding<Wrapped> where Value == Wrapped? {
     Binding<Wrapped>(
       PartLocation(

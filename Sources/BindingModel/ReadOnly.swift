@@ -51,7 +51,8 @@ extension Binding {
     readOnly[dynamicMember: path]
   }
 
-  /// A view of a member that cannot be set, a `let` or a computed one. Its observers hear of that member's changes only.
+  /// A view of a member that cannot be set, a `let` or a computed one. Its observers hear of that member's changes
+  /// only.
   @_disfavoredOverload
   public subscript<Member: Equatable & SendableMetatype>(
     dynamicMember path: any KeyPath<Value, Member> & Sendable

@@ -25,10 +25,10 @@ extension ValueSource where Value: BidirectionalCollection & Sendable, Value.Ele
   /// Observes a list on the main actor for a view that shows its rows, as long as `owner` lives, by what its elements
   /// are known by: `files.observeRowsOnMain(on: self, by: \.path) { view, files, difference in … }`.
   ///
-  /// The body gets all elements now, then each later list with the rows to insert and remove. An element that is changed
-  /// and keeps its identity stays: the difference is then empty, or is about other rows, and the row hears of it by its
-  /// own binding, `list.binding[id: …]`. The differences follow one another without a gap, also where lists that came
-  /// too quickly are folded. Two elements of one identity are told apart by their places.
+  /// The body gets all elements now, then each later list with the rows to insert and remove. An element that is
+  /// changed and keeps its identity stays: the difference is then empty, or is about other rows, and the row hears of
+  /// it by its own binding, `list.binding[id: …]`. The differences follow one another without a gap, also where lists
+  /// that came too quickly are folded. Two elements of one identity are told apart by their places.
   @MainActor @discardableResult
   public func observeRowsOnMain<Owner: AnyObject, ID: Hashable>(
     on owner: Owner, by identity: KeyPath<Value.Element, ID>,

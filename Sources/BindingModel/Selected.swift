@@ -2,9 +2,9 @@ extension Binding where Value: Sendable {
   /// A binding to the element that is selected by its identity: `todos.binding[id: selection]`, where `selection` holds
   /// the `id`, or nil for none. It is nil where nothing is selected, or what is selected is not there.
   ///
-  /// A control that is bound to it, or to a member (`todos.binding[id: selection].title`), shows the next selection when
-  /// another is made, and what was typed for the former stays there. Writing it changes the selected element; it is
-  /// refused while there is none. Writing nil is refused.
+  /// A control that is bound to it, or to a member (`todos.binding[id: selection].title`), shows the next selection
+  /// when another is made, and what was typed for the former stays there. Writing it changes the selected element; it
+  /// is refused while there is none. Writing nil is refused.
   public subscript<Selection: ValueSource>(id selection: Selection) -> Binding<Value.Element?>
   where
     Value: MutableCollection & SendableMetatype, Value.Index: SendableMetatype,

@@ -8,8 +8,8 @@
 /// ```
 /// - What the rule reads by `value` it depends on: when that changes, the value is validated again, and goes on to the
 ///   model if it is valid now. What is there already is never taken back.
-/// - The model is written when the observers of an edit are told: at once, or at the end of a `Turn`. When others change
-///   the model this value follows, and what was not valid is gone.
+/// - The model is written when the observers of an edit are told: at once, or at the end of a `Turn`. When others
+///   change the model this value follows, and what was not valid is gone.
 /// - Neither keeps the owner of the model alive, and who binds to this value does not keep it: hold it as long as the
 ///   form is there.
 /// - Any thread may read, write and observe. The rule runs on the threads that do, perhaps more than once, with no lock

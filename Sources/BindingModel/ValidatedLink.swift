@@ -59,8 +59,8 @@ protocol DraftLink: AnyObject, Sendable {
 
 /// The link of one validated value and its model, one transfer at a time: whoever has news while another thread carries
 /// leaves a mark for it.
-// SAFETY: `settled`, `written` and `isOwing` are reached by the carrying thread only, and `progress` hands that role on;
-// `tokens` is set before another thread knows of this; all else never changes.
+// SAFETY: `settled`, `written` and `isOwing` are reached by the carrying thread only, and `progress` hands that role
+// on; `tokens` is set before another thread knows of this; all else never changes.
 final class ModelLink<Conversion: Mapping>: DraftLink, @unchecked Sendable
 where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Sendable {
   private let model: any BindingLocation<Conversion.Source>

@@ -1,4 +1,4 @@
-/// Who makes a write, so that its author can leave out the echo.
+/// Who makes a write, so that its author can leave out the echo. Other libraries call it *origin* or *source*.
 ///
 /// A control, a two-way link or a network layer holds one and passes it with its writes; an observer that asks for
 /// writes `.others(than:)` is not told of them. It costs eight bytes and no allocation after it was made.

@@ -125,11 +125,13 @@ struct CheckedMappingsTests {
   @Test("made of functions may throw whatever they like")
   func conversion() {
     struct Odd: Error, CustomStringConvertible { var description: String { "odd" } }
-    let half = Conversion<Int, Int>(forward: { $0 * 2 }) { number in
-      guard number % 2 == 0 else { throw Odd() }
-      guard number < 100 else { throw BindingError(.refused, "too much") }
-      return number / 2
-    }
+    let half = Conversion<Int, Int>(
+      forward: { $0 * 2 },
+      back: { number in
+        guard number % 2 == 0 else { throw Odd() }
+        guard number < 100 else { throw BindingError(.refused, "too much") }
+        return number / 2
+      })
     #expect(throws: BindingError(.unmappable, "odd")) { try half.back(3) }
     #expect(throws: BindingError(.refused, "too much")) { try half.back(100) }
   }

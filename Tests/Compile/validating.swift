@@ -30,11 +30,12 @@ final class SignUp {
     slider.bind(to: level, map: Precision())
     segments.bind(to: mood, map: CasePlace())
     field.bind(to: account.binding.age, map: Within(0...150).then(NumberText()))
-    field.bind(
-      to: account.binding.age,
-      map: Conversion(forward: { "\($0)" }) { text in
+    let text = Conversion<Int, String>(
+      forward: { "\($0)" },
+      back: { text in
         guard let number = Int(text) else { throw BindingError(.unmappable, "a number, please") }
         return number
       })
+    field.bind(to: account.binding.age, map: text)
   }
 }

@@ -1,0 +1,166 @@
+import BindingControls
+import BindingHub
+import BindingModel
+import BindingPeer
+import Testing
+
+private struct Lamp: Model {
+  @Field(0...1) var level = 0.3
+  @Field var name = "desk"
+  @Field var confirmed = "desk"
+}
+
+/// What is built on values inside one process, on fields that two processes share.
+@Suite("Forms, old values and time on shared fields")
+@MainActor
+struct SharedFormsTests {
+  private let left: Peer
+  private let right: Peer
+
+  init() throws {
+    let hub = try Hub.embedded()
+    left = Peer(name: "left", hub: hub)
+    right = Peer(name: "right", hub: hub)
+  }
+
+  private final class Steps {
+    var all: [[Double]] = []
+    var last: Double? { all.last?.last }
+  }
+
+  @Test("an observer of changes is told what it was told before, for its own writes and another peer's")
+  func oldAndNew() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let steps = Steps()
+    theirs.$level.observeOnMain(on: steps, initial: false) { steps, old, new in steps.all.append([old, new]) }
+    #expect(steps.all.isEmpty)
+    mine.level = 0.5
+    #expect(await eventually { steps.last == 0.5 })
+    theirs.level = 0.7
+    #expect(await eventually { steps.last == 0.7 })
+    #expect(steps.all.first?.first == 0.3)
+    #expect(zip(steps.all, steps.all.dropFirst()).allSatisfy { $0[1] == $1[0] })
+  }
+
+  @Test("a debounced field is told once its writer rests, here and at another peer")
+  func debounced() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let clock = StoppedClock()
+    let seen = Protected<[String]>([])
+    let calm = theirs.$name.debounced(for: .seconds(1), clock: clock.clock)
+    let token = calm.observe { name in seen.withLock { $0.append(name) } }
+    for count in 1...20 { mine.name = String(repeating: "x", count: count) }
+    #expect(await eventually { theirs.name.count == 20 && clock.alarms > 0 })
+    #expect(seen.withLock { $0 } == ["desk"])
+    // The last may still be on its way to the observers.
+    #expect(
+      await eventually {
+        clock.pass(nanoseconds: 1_000_000_000)
+        return calm.value.count == 20
+      })
+    #expect(seen.withLock { $0.last?.count } == 20)
+    withExtendedLifetime(token) {}
+  }
+
+  /// A clock that goes only when it is told to.
+  private final class StoppedClock: Sendable {
+    private typealias Alarm = (at: UInt64, work: @Sendable () -> Void)
+    private let hand = Protected((now: UInt64(0), alarms: [Alarm]()))
+
+    var alarms: Int { hand.withLock { $0.alarms.count } }
+
+    var clock: PaceClock {
+      PaceClock(
+        now: { self.hand.withLock { $0.now } },
+        after: { nanoseconds, work in self.hand.withLock { $0.alarms.append(($0.now + nanoseconds, work)) } })
+    }
+
+    func pass(nanoseconds: UInt64) {
+      let due = hand.withLock { hand in
+        hand.now += nanoseconds
+        let due = hand.alarms.filter { $0.at <= hand.now }
+        hand.alarms.removeAll { $0.at <= hand.now }
+        return due.map(\.work)
+      }
+      for work in due { work() }
+    }
+  }
+
+  @Test("a validated field sends what is valid alone, and follows another peer")
+  func validated() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let name = Validated(mine.$name) { $0.isEmpty ? "a name, please" : nil }
+    let (field, hint) = (TextField(), Label())
+    field.bind(to: name)
+    name.problems.show(in: hint)
+    field.enter("")
+    #expect(hint.text == "a name, please")
+    #expect(mine.name == "desk")
+    field.enter("shelf")
+    #expect(hint.text == nil && mine.name == "shelf")
+    #expect(await eventually { theirs.name == "shelf" })
+    theirs.name = "hall"
+    #expect(await eventually { field.text == "hall" })
+    #expect(name.value == "hall" && name.isValid)
+  }
+
+  @Test("a rule is asked again when another peer writes the field that it reads")
+  func validatedAgain() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let name = Validated(mine.$name) { _ in nil }
+    let confirmed = Validated(mine.$confirmed) { $0 == name.value ? nil : "not the same" }
+    #expect(confirmed.isValid)
+    theirs.name = "hall"
+    #expect(await eventually { confirmed.problem == "not the same" })
+    confirmed.value = "hall"
+    #expect(confirmed.isValid)
+    #expect(await eventually { theirs.confirmed == "hall" })
+  }
+
+  @Test("what the declaration does not allow is the problem of a validated field")
+  func declaration() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let level = Validated(mine.$level, map: NumberText())
+    level.value = "7"
+    #expect(level.problem != nil && mine.level == 0.3)
+    level.value = "0.7"
+    #expect(level.isValid && mine.level == 0.7)
+  }
+
+  @Test("a slider that writes when it is let go of sends one value to the other peer")
+  func commitOnLeave() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let steps = Steps()
+    theirs.$level.observeOnMain(on: steps, initial: false) { steps, old, new in steps.all.append([old, new]) }
+    let slider = Slider()
+    slider.bind(to: mine.$level, map: Precision(), commit: .onLeave)
+    slider.grab()
+    for position in 1...7 { slider.drag(to: Float(position) / 8) }
+    #expect(mine.level == 0.3)
+    slider.letGo()
+    #expect(mine.level == 0.875)
+    #expect(await eventually { theirs.level == 0.875 && steps.last == 0.875 })
+    #expect(steps.all == [[0.3, 0.875]])
+  }
+
+  @Test("a text that another peer changes while a person types is that person's to give up")
+  func escape() async throws {
+    let mine = try await left.share(Lamp.self, id: "lamp")
+    let theirs = try await right.share(Lamp.self, id: "lamp")
+    let field = TextField()
+    field.bind(to: mine.$name, commit: .onLeave)
+    field.becomeFirstResponder()
+    field.enter("shelf")
+    theirs.name = "hall"
+    #expect(await eventually { mine.name == "hall" })
+    #expect(field.text == "shelf")
+    field.pressEscape()
+    field.resignFirstResponder()
+    #expect(field.text == "hall" && mine.name == "hall")
+  }
+}
