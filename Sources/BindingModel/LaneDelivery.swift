@@ -24,17 +24,29 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
     _ location: any BindingLocation<Source>, owner: AnyObject?, first: (@Sendable (Value) -> Void)? = nil,
     as form: @escaping @Sendable (Source) -> Value
   ) -> ObserverToken {
+    let observation =
+      if let first {
+        observe(location, owner: owner, first: first, as: form)
+      } else {
+        location.observe(owner: owner) { value, _ in self.deliver(form(value)) }
+      }
+    return ObserverToken(cancelsWhenReleased: owner == nil) { [weak self] in
+      observation.cancel()
+      self?.slot.withLock { $0 = .over }
+    }
+  }
+
+  private func observe<Source>(
+    _ location: any BindingLocation<Source>, owner: AnyObject?, first: @escaping @Sendable (Value) -> Void,
+    as form: @escaping @Sendable (Source) -> Value
+  ) -> ObserverToken {
     let start = FirstCall(first)
-    let observation = location.observe(owner: owner) { value, _ in
+    return location.observe(owner: owner) { value, _ in
       if let first = start.take() {
         ThreadTurn.runObserver { first(form(value)) }
       } else {
         self.deliver(form(value))
       }
-    }
-    return ObserverToken(cancelsWhenReleased: owner == nil) { [weak self] in
-      observation.cancel()
-      self?.slot.withLock { $0 = .over }
     }
   }
 
@@ -78,10 +90,11 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
 private final class FirstCall<Value>: @unchecked Sendable {
   private var call: (@Sendable (Value) -> Void)?
 
-  init(_ call: (@Sendable (Value) -> Void)?) { self.call = call }
+  init(_ call: @escaping @Sendable (Value) -> Void) { self.call = call }
 
   func take() -> (@Sendable (Value) -> Void)? {
-    defer { call = nil }
+    guard let call else { return nil }
+    self.call = nil
     return call
   }
 }

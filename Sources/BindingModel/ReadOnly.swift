@@ -16,7 +16,7 @@ public struct ReadOnly<Value>: ValueSource {
   /// A view of any source: an observable, a binding, a state, a field shared with other processes, a derived value.
   public init(_ source: some ValueSource<Value>) { self.init(place: source.location) }
 
-  init(place: any BindingLocation<Value>) { location = Self.whole(of: place) }
+  init(place: any BindingLocation<Value>) { location = ReadOnlyLocation(root: place, as: { $0 }, isRepeat: nil) }
 
   private init(part: any BindingLocation<Value>) { location = part }
 
@@ -29,15 +29,11 @@ public struct ReadOnly<Value>: ValueSource {
   public subscript<Member: Equatable & SendableMetatype>(
     dynamicMember path: any KeyPath<Value, Member> & Sendable
   ) -> ReadOnly<Member> {
-    Self.member(of: location, path) { isRepetition($0, $1) }
-  }
-
-  private static func whole(of root: some BindingLocation<Value>) -> any BindingLocation<Value> {
-    ReadOnlyLocation(root: root, as: { $0 }, isRepeat: nil)
+    Self.member(of: location, path, isRepeat: repetition(of: Member.self))
   }
 
   private static func member<Member>(
-    of root: some BindingLocation<Value>, _ path: any KeyPath<Value, Member> & Sendable,
+    of root: any BindingLocation<Value>, _ path: any KeyPath<Value, Member> & Sendable,
     isRepeat: (@Sendable (Member, Member) -> Bool)?
   ) -> ReadOnly<Member> {
     ReadOnly<Member>(part: ReadOnlyLocation(root: root, as: { $0[keyPath: path] }, isRepeat: isRepeat))
@@ -96,13 +92,14 @@ extension ValueSource {
 }
 
 /// A place that can be looked at, whole or in part.
-private struct ReadOnlyLocation<Root: BindingLocation, Value>: BindingLocation {
-  let root: Root
-  let form: @Sendable (Root.Value) -> Value
+private struct ReadOnlyLocation<Whole, Value>: BindingLocation {
+  let root: any BindingLocation<Whole>
+  let form: @Sendable (Whole) -> Value
   let isRepeat: (@Sendable (Value, Value) -> Bool)?
 
   init(
-    root: Root, as form: @escaping @Sendable (Root.Value) -> Value, isRepeat: (@Sendable (Value, Value) -> Bool)?
+    root: any BindingLocation<Whole>, as form: @escaping @Sendable (Whole) -> Value,
+    isRepeat: (@Sendable (Value, Value) -> Bool)?
   ) {
     self.root = root
     self.form = form

@@ -77,6 +77,7 @@ where
     // List and selection may be written at once, so both pass through one observable, which reads both again: a late
     // word of the one cannot take the place of the other's.
     let relay = Observable(read(), filter: equality(of: List.Element?.self).map { .unless($0) } ?? .everyWrite)
+    relay.cell.markFollower()
     let follow: @Sendable (Writer) -> Void = { writer in relay.update(by: writer) { $0 = read() } }
     let tokens = [
       selection.observe(owner: owner) { _, writer in follow(writer) },

@@ -83,6 +83,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
   init(_ source: any BindingLocation<Value>, _ rule: Rule, _ interval: Duration, _ clock: PaceClock) {
     let filter: ChangeFilter<Value> = equality(of: Value.self).map { .unless($0) } ?? .everyWrite
     shown = Cell(source.read(), filter: filter)
+    shown.markFollower()
     self.rule = rule
     self.interval = interval.nanoseconds
     self.clock = clock

@@ -1,0 +1,43 @@
+extension ValueSource {
+  /// Calls back once when the value's owner is gone, so that nothing more can come: for what has to be cleaned up or
+  /// greyed then. At once if it is gone already.
+  ///
+  /// A value of an observable, a state or a part of one ends with its owner; a derived value never ends by itself.
+  ///
+  /// - Parameter body: runs on the thread that lets go of the owner, unless the token was cancelled or released before.
+  public func observeEnd(_ body: @escaping @Sendable () -> Void) -> ObserverToken {
+    let farewell = Farewell(body)
+    let observation = location.observe(owner: nil) { [sign = EndSign(farewell)] _, _ in withExtendedLifetime(sign) {} }
+    return ObserverToken {
+      farewell.cancel()
+      observation.cancel()
+    }
+  }
+}
+
+/// What is said once, if it was not cancelled.
+private final class Farewell: Sendable {
+  private let body: Protected<(@Sendable () -> Void)?>
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = Protected(body) }
+
+  func say() { take()?() }
+
+  func cancel() { _ = take() }
+
+  private func take() -> (@Sendable () -> Void)? {
+    body.withLock { body in
+      defer { body = nil }
+      return body
+    }
+  }
+}
+
+/// Held by an observation alone: when that is released, the value has ended.
+private final class EndSign: Sendable {
+  private let farewell: Farewell
+
+  init(_ farewell: Farewell) { self.farewell = farewell }
+
+  deinit { farewell.say() }
+}
