@@ -18,8 +18,14 @@ static const unsigned char dashboard_hub_js[] = {
 static const unsigned char dashboard_log_js[] = {
 #embed "pages/dashboard-log.js"
 };
+static const unsigned char dashboard_revert_js[] = {
+#embed "pages/dashboard-revert.js"
+};
 static const unsigned char dashboard_model_js[] = {
 #embed "pages/dashboard-model.js"
+};
+static const unsigned char dashboard_rows_js[] = {
+#embed "pages/dashboard-rows.js"
 };
 static const unsigned char dashboard_tree_js[] = {
 #embed "pages/dashboard-tree.js"
@@ -51,6 +57,9 @@ static const unsigned char icon_svg[] = {
 static const unsigned char page_css[] = {
 #embed "pages/page.css"
 };
+static const unsigned char plot_js[] = {
+#embed "pages/plot.js"
+};
 static const unsigned char words_js[] = {
 #embed "pages/words.js"
 };
@@ -63,6 +72,8 @@ static const cpages_file files[] = {
     FILE_OF("dashboard-hub.js", dashboard_hub_js),
     FILE_OF("dashboard-log.js", dashboard_log_js),
     FILE_OF("dashboard-model.js", dashboard_model_js),
+    FILE_OF("dashboard-revert.js", dashboard_revert_js),
+    FILE_OF("dashboard-rows.js", dashboard_rows_js),
     FILE_OF("dashboard-tree.js", dashboard_tree_js),
     FILE_OF("dashboard.html", dashboard_html),
     FILE_OF("dashboard.js", dashboard_js),
@@ -73,6 +84,7 @@ static const cpages_file files[] = {
     FILE_OF("form.js", form_js),
     FILE_OF("icon.svg", icon_svg),
     FILE_OF("page.css", page_css),
+    FILE_OF("plot.js", plot_js),
     FILE_OF("words.js", words_js),
 };
 

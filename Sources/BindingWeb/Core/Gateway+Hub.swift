@@ -46,16 +46,18 @@ extension Gateway {
       for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.isLive && !record.isBusy {
         tell(page, text, &output)
       }
-      if rooms[OwnModel.id]?.pages.isEmpty == false {
+      if rooms[OwnModel.id]?.pages.isEmpty == false || !feed.pages.isEmpty {
         output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
       }
-    case .statusReport(let report): take(report, &output)
+    case .statusReport(let report): take(report, now: now, &output)
     default: break
     }
   }
 
-  private mutating func take(_ report: StatusReport, _ output: inout GatewayOutput) {
-    guard let members = try? report.json.json.members else { return }
+  private mutating func take(_ report: StatusReport, now: UInt64, _ output: inout GatewayOutput) {
+    guard let json = try? report.json.json, let members = json.members else { return }
+    look(at: json, now: now)
+    guard rooms[OwnModel.id]?.pages.isEmpty == false else { return }
     let web = counters.list.map { JSON.Member($0.name, .integer(Int64(clamping: $0.value))) }
     let more = [JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("web", .object(web))]
     let time = members.last { $0.name == "now" }?.value.int64.flatMap { UInt64(exactly: $0) } ?? 0

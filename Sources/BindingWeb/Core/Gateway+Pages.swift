@@ -46,6 +46,8 @@ extension Gateway {
     case .hello: break
     case .join(let join): take(join, page, now: now, &output)
     case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
+    case .joinFeed: joinFeed(page, &output)
+    case .leaveFeed: leaveFeed(page, now: now)
     case .leave(let model): leave(model, page, now: now, &output)
     case .leavePrefix(let prefix):
       pages[page]?.prefixes.remove(prefix)
@@ -72,9 +74,14 @@ extension Gateway {
       let words = "\(options.maxModelsPerPage) models are joined by this page, which is the most"
       return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
-    if rooms[id] == nil, rooms.count >= options.maxModels {
+    // The last models are for pages that have few: nobody who came first keeps others out.
+    let isScarce = rooms.count - emptyRooms >= options.maxModels - options.reservedModels
+    let isGreedy = isScarce && (pages[page]?.joins.count ?? 0) >= options.reservedModelsPerPage
+    if rooms[id] == nil, isGreedy || !makesRoom(now: now) {
       counters.joinsRefused += 1
-      let words = "the pages of this gateway have joined \(rooms.count) models, which is the most"
+      let words =
+        "the pages of this gateway have joined \(rooms.count - emptyRooms) models; \(options.maxModels) is the most, "
+        + "the last \(options.reservedModels) for pages with fewer than \(options.reservedModelsPerPage)"
       return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     var membership = Membership(epoch: join.epoch, version: join.version, undecided: join.undecided)
@@ -91,6 +98,9 @@ extension Gateway {
     touched.insert(id)
   }
 
+  /// Models that no page is in.
+  private var emptyRooms: Int { rooms.reduce(0) { $0 + ($1.value.pages.isEmpty ? 1 : 0) } }
+
   private mutating func leave(_ model: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard let membership = pages[page]?.joins.removeValue(forKey: model) else { return }
     leaveRoom(model, page, now: now)
@@ -101,7 +111,7 @@ extension Gateway {
 
   mutating func leaveRoom(_ model: String, _ page: PageID, now: UInt64) {
     rooms[model]?.pages.remove(page)
-    if rooms[model]?.pages.isEmpty == true { rooms[model]?.emptySince = now }
+    if rooms[model]?.pages.isEmpty == true, feed.followed[model] == nil { rooms[model]?.emptySince = now }
   }
 
   private mutating func joinPrefix(

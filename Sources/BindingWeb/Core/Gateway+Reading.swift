@@ -23,7 +23,9 @@ extension Gateway {
       output.add(.subscribe(Topics.bytes(Topics.beat)))
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
-    case .reveal(let reveal): take(reveal, &output)
+    case .reveal(let reveal):
+      takeIntoFeed(reveal, now: now)
+      take(reveal, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(Announced(id: model, version: version, fields: fields), below: prefix, &output)
     case .listed(let prefix): list(prefix, &output)

@@ -24,6 +24,7 @@ public struct Gateway: Sendable {
   var rooms: [String: Room] = [:]
   var listings: [String: Listing] = [:]
   var own: OwnModel
+  var feed = Feed()
   var lastRequest: UInt32 = 0
   /// Models in which some page may be able to get on.
   var touched: Set<String> = []
@@ -94,6 +95,7 @@ public struct Gateway: Sendable {
     if let tag = record.hello?.identity.tag, byTag[tag] == page { byTag[tag] = nil }
     for model in record.joins.keys { leaveRoom(model, page, now: now) }
     for prefix in record.prefixes { listings[prefix]?.pages.remove(page) }
+    leaveFeed(page, now: now)
   }
 
   /// Ends a page's connection.
@@ -131,6 +133,7 @@ public struct Gateway: Sendable {
     for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { goOn(page, &output) }
     guard now >= lastTick + 250 else { return }
     lastTick = now
+    tellFeed(&output)
     let lease = UInt64(reader.welcome?.leaseMilliseconds ?? 10_000)
     for (page, record) in pages.sorted(by: { $0.key < $1.key }) {
       switch record.phase {

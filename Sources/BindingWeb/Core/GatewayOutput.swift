@@ -84,6 +84,9 @@ public struct GatewayOptions: Sendable, Hashable {
   public var joinMilliseconds: UInt64 = 3_000
   /// Models that all pages together may have joined: they share one subscription, and the hub has a limit for that.
   public var maxModels = 900
+  /// Of those, how many only a page gets that has joined fewer than so many.
+  public var reservedModels = 300
+  public var reservedModelsPerPage = 32
   /// Models, and prefixes, that one page may have joined.
   public var maxModelsPerPage = 256
   public var maxPrefixesPerPage = 16

@@ -5,6 +5,8 @@ enum PageSaying {
   case hello(Hello)
   case join(PageJoin)
   case joinPrefix(String)
+  /// A log of all commits.
+  case joinFeed, leaveFeed
   case leave(String)
   case leavePrefix(String)
   case bye
@@ -23,6 +25,8 @@ enum PageSaying {
       if let prefix = try body.textIfAny("prefix") {
         do { try Names.checkPrefix(prefix) } catch { throw body.fault("prefix", error.problem) }
         self = .joinPrefix(prefix)
+      } else if try body.flagIfAny("feed") == true {
+        self = .joinFeed
       } else {
         self = .join(try PageJoin(body))
       }
@@ -31,6 +35,8 @@ enum PageSaying {
         self = .leave(model)
       } else if let prefix = try body.textIfAny("prefix") {
         self = .leavePrefix(prefix)
+      } else if try body.flagIfAny("feed") == true {
+        self = .leaveFeed
       } else {
         self = .bye
       }

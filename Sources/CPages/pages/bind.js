@@ -95,6 +95,16 @@ var bind = (() => {
   const fieldsOf = write => write.operations.map(([, name]) => name)
   const touches = (write, field) => fieldsOf(write).includes(field)
 
+  /** An object that is made when somebody looks into it: of ten thousand fields most observers look at none. */
+  const lazily = make => {
+    let made
+    const at = () => made ??= make()
+    return new Proxy({}, {
+      get: (_, name) => at()[name], has: (_, name) => name in at(), ownKeys: () => Object.keys(at()),
+      getOwnPropertyDescriptor: (_, name) => Object.getOwnPropertyDescriptor(at(), name),
+    })
+  }
+
   let delivering = 0                     // hops of what observers write: 1 more than those of what they are told
 
   /** The committed fields of a model, and pending writes over them. */
@@ -131,14 +141,15 @@ var bind = (() => {
 
     pending(field) { return this.writes.find(write => !write.isDecided && touches(write, field)) }
 
-    /** Version and writer of the committed value; `state`: pending, offline, refused or none. */
+    /** Version and writer of the committed value; `state`: pending, offline, refused (the whole model, too) or none. */
     info(field) {
       const { version = 0, tag, writer, time } = this.fields.get(field) ?? {}
       const pending = this.pending(field), refusal = this.refusals.get(field)
+      const why = refusal?.reason ?? this.blocked?.text
       return {
         field, version, tag, writer, time, own: tag === this.link.tag, refusal,
-        state: pending ? this.link.isLive ? 'pending' : 'offline' : refusal && 'refused',
-        reason: pending ? pending.held && `waits: ${pending.held}` : refusal?.reason,
+        state: pending ? this.link.isLive ? 'pending' : 'offline' : why && 'refused',
+        reason: pending ? pending.held && `waits: ${pending.held}` : why,
       }
     }
 
@@ -154,7 +165,8 @@ var bind = (() => {
       try {
         if (field !== null) return call(this.get(field), this.info(field))
         const { version, epoch } = this
-        call(Object.fromEntries(this.names().map(name => [name, this.get(name)])), { changed, commits, version, epoch })
+        const all = lazily(() => Object.fromEntries(this.names().map(name => [name, this.get(name)])))
+        call(all, { changed, commits, version, epoch })
       } catch (error) { reportError(error) }
     }
 
@@ -219,6 +231,7 @@ var bind = (() => {
 
     /** One write a field is in flight. It gets its number when it is first sent, and keeps it. */
     send() {
+      if (this.state === 'blocked') for (const write of [...this.writes]) this.end(write, this.blocked)
       if (this.state !== 'current' || now() < this.sendsFrom) return
       for (const write of [...this.writes]) {
         if (write.isDecided || write.number && !write.isDue) continue
@@ -313,8 +326,15 @@ var bind = (() => {
       }
     }
 
+    /** This page may not read it, as things are: that shows, what is written ends, and later it is asked again. */
+    block({ code, text }) {
+      Object.assign(this, { state: 'blocked', blocked: { kind: 'refused', code, text } })
+      this.touch('@description', ...this.fields.keys())
+    }
+
     join() {
       this.state = 'asked'
+      this.askedAt = now()
       this.chunks = []
       const { id: model, epoch, version } = this
       this.link.say({ kind: 'join', model, epoch, version, undecided: this.undecided() })
@@ -345,6 +365,8 @@ var bind = (() => {
       }
       this.hide(message.mark ?? 0)
       this.state = 'current'
+      if (this.blocked) this.touch('@description', ...this.fields.keys())
+      this.blocked = undefined
       if (wasAsked) this.sendAgain(1)
       for (const kept of this.kept.splice(0)) this.commits(kept)
       this.touch()
@@ -443,22 +465,24 @@ var bind = (() => {
       this.open()
     }
 
-    model(id) {
+    /** @param isForElement - it is followed only as long as an element shows it. */
+    model(id, isForElement) {
       let model = this.models.get(id)
       if (!/^(@hub|(@ephemeral\/)?[\w-]+(\/[\w-]+)*)$/.test(id)) throw Error(`${id} is no model's id`)
       if (!model) this.models.set(id, model = new Model(this, id))
+      model.isKept ||= !isForElement
       if (this.isLive && (model.state === 'left' || model.state === 'idle')) model.join()
       else if (model.state === 'left') model.state = 'idle'
       return model
     }
 
-    /** Calls back for each model below a prefix, later ones too. */
-    list(prefix, call) {
-      this.prefixes.set(prefix, call)
+    /** Calls back for each model below a prefix, later ones too; and once all that are there were told. */
+    list(prefix, call, done) {
+      this.prefixes.set(prefix, { call, done })
       if (this.isLive) this.say({ kind: 'join', prefix })
     }
 
-    /** Calls back with ('state' | 'outcome' | 'error' | 'beat', detail). */
+    /** Calls back with ('state' | 'outcome' | 'error' | 'beat' | 'feed', detail). */
     on(call) {
       this.observers.add(call)
       return () => this.observers.delete(call)
@@ -553,12 +577,17 @@ var bind = (() => {
       else if (kind === 'catchup') model?.catchup(message)
       else if (kind === 'commits') model?.commits(message)
       else if (kind === 'outcomes') for (const outcome of message.outcomes) model?.take(outcome, epoch)
-      else if (kind === 'announce') for (const one of message.models) this.prefixes.get(message.prefix)?.(one)
+      else if (kind === 'announce') {
+        const { call, done } = this.prefixes.get(message.prefix) ?? {}
+        for (const one of message.models) call?.(one)
+        if (message.complete) done?.()
+      }
       else if (kind === 'pong') { this.pings.get(message.token)?.(); this.pings.delete(message.token) }
       else if (kind === 'beat') { this.answer(number); this.tell('beat', message) }
-      else if (kind === 'error') {
-        if (message.code === 'notJoined' && model) model.join()
-        else this.tell('error', message)
+      else if (kind === 'error' && message.code === 'notJoined' && model) model.join()
+      else {
+        if (kind === 'error') model?.block(message)
+        this.tell(kind, message)
       }
     }
 
@@ -592,7 +621,10 @@ var bind = (() => {
       const time = now(), slept = time - this.checked > 3000
       this.checked = time
       if (slept) this.heard = time
-      else if (this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
+      else if (this.isLive) for (const model of this.models.values()) {
+        if (model.state === 'blocked' && time - model.askedAt > 5000) model.join()
+      }
+      if (!slept && this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
     }
 
     /** Tells and sends once for all that happens at once. */
@@ -638,10 +670,12 @@ var bind = (() => {
 
   /** Binds what has come into the document, and lets go of what has left it. */
   function scan() {
+    const left = new Set()
     for (const binding of bindings) {
       if (binding.element.isConnected && placeOf(binding.element) === binding.place) continue
       binding.stop?.()
       bindings.delete(binding)
+      left.add(binding.model)
       controls.delete(binding.element)
       binding.element.bindPlace = ''
     }
@@ -653,6 +687,9 @@ var bind = (() => {
         try { if (what in element.dataset) attach(element, what, place) } catch (error) { reportError(error) }
       }
     }
+    for (const { model } of bindings) left.delete(model)
+    // A page may follow so many models: what nothing shows any more makes room.
+    for (const model of left) if (!model.isKept && !model.observers.size && !model.writes.length) model.leave()
     for (const light of document.querySelectorAll('[data-light]')) linkOf(light)
     paintLater()
   }
@@ -663,18 +700,15 @@ var bind = (() => {
 
   function attach(element, what, place) {
     const { bindAttr: attribute, bindOn: on = 'input' } = element.dataset, { type, tagName } = element
-    const model = linkOf(element).model(element.closest('[data-model]').dataset.model)
+    const model = linkOf(element).model(element.closest('[data-model]').dataset.model, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, place, model, field, part, not, wanted, attribute, on, type, isControl, points: [],
+    const binding = { element, what, place, model, field, part, not, wanted, attribute, on, type, isControl,
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
     if (what === 'reason') element.role = 'status'
-    if (what === 'plot') binding.stop = model.on(field, value => {
-      if (typeof value === 'number') binding.points.push([Date.now(), value])
-      if (binding.points.length > 600) binding.points.shift()
-    })
+    if (what === 'plot') import('/plot.js').then(({ follow }) => binding.stop = follow(element, model, field))
     bindings.add(binding)
     dirty.add(binding)
   }
@@ -709,7 +743,6 @@ var bind = (() => {
   function paint(binding) {
     const { element, model, field, what, not, wanted, attribute } = binding
     const value = valueOf(binding), info = model.info(field)
-    if (what === 'plot') return plot(element, binding.points)
     if (what === 'reason') return write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     mark(binding, info)
@@ -890,35 +923,15 @@ var bind = (() => {
     clearTimeout(soon)
     for (const light of document.querySelectorAll('[data-light]')) {
       const link = linkOf(light), { count, age: waiting } = link.unconfirmed(), writes = count && `${count} unconfirmed`
-      const state = !link.isLive ? 'offline' : waiting > 150 ? 'pending' : 'live'
+      const blind = [...link.models.values()].filter(model => model.blocked)
+      const state = !link.isLive ? 'offline' : blind.length ? 'blocked' : waiting > 150 ? 'pending' : 'live'
       if (light.dataset.state !== state) light.dataset.state = state
-      write(light, state === 'live' ? 'live' : state === 'pending' ? `${writes}, ${age(waiting)}`
+      write(light, state === 'live' ? 'live'
+        : state === 'blocked' ? `live, without ${blind.length === 1 ? blind[0].id : `${blind.length} models`}`
+        : state === 'pending' ? `${writes}, ${age(waiting)}`
         : [`offline ${age(now() - link.since)}`, writes, link.problem].filter(Boolean).join(', '))
       if (count && link.isLive) soon = setTimeout(paintLater, 160)
     }
-  }
-
-  /** Draws [time, number] points as steps, in the canvas's own colour. */
-  function plot(canvas, points, options = {}) {
-    const { clientWidth: width, clientHeight: height } = canvas, context = canvas.getContext('2d')
-    Object.assign(canvas, { width: width * devicePixelRatio, height: height * devicePixelRatio })
-    context.scale(devicePixelRatio, devicePixelRatio)
-    if (!points.length) return
-    const numbers = points.map(([, number]) => number), last = numbers.at(-1)
-    const { from = points[0][0], to = Date.now(), min = Math.min(...numbers), max = Math.max(...numbers) } = options
-    const x = time => (time - from) / (to - from || 1) * width
-    const y = number => height - 2 - (max === min ? 0.5 : (number - min) / (max - min)) * (height - 4)
-    context.beginPath()
-    points.forEach(([time, number], place) => {
-      context.lineTo(x(time), y(numbers[place - 1] ?? number))
-      context.lineTo(x(time), y(number))
-    })
-    context.lineTo(x(to), y(last))
-    context.strokeStyle = getComputedStyle(canvas).color
-    context.lineWidth = 1.5
-    context.stroke()
-    canvas.role = 'img'
-    canvas.ariaLabel = `${text(last)} now, ${text(min)} to ${text(max)} lately`
   }
 
   const retry = () => { if (!document.hidden) for (const link of links.values()) link.retry() }
@@ -949,5 +962,5 @@ var bind = (() => {
   }
   document.readyState === 'loading' ? document.addEventListener('DOMContentLoaded', begin) : begin()
 
-  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, plot }
+  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age }
 })()

@@ -3,12 +3,14 @@ import { make, shown } from '/fields.js'
 
 /** The time of day, of a wall time in milliseconds. */
 export const timeOfDay = time => new Date(time).toTimeString().slice(0, 8)
+const exactTime = time => `${timeOfDay(time)}.${String(new Date(time).getMilliseconds()).padStart(3, '0')}`
 
-const MOST = 200, LISTED = 12, WINDOW = 120_000
+// Of a plot each span of so many milliseconds keeps its least, most and last number.
+const MOST = 200, LISTED = 24, WINDOW = 120_000, SPAN = 200
 
 export class Histories {
   #link
-  #models = new Map()                    // id → field → [{ seen, time, value, version, writer }]
+  #models = new Map()                    // id → field → { list: [{ time, value, version, writer }], spans }
   #ahead = 0                             // the hub's clock before this machine's, in milliseconds
 
   constructor(link) {
@@ -31,31 +33,45 @@ export class Histories {
     }
   }
 
+  /** A model that is not followed any more. */
+  forget(id) { this.#models.delete(id) }
+
   #note(id, field, { value, version, writer, time, tag }) {
     if (!this.#models.has(id)) this.#models.set(id, new Map())
-    const fields = this.#models.get(id), list = fields.get(field) ?? []
+    const fields = this.#models.get(id)
+    if (!fields.has(field)) fields.set(field, { list: [], spans: [] })
+    const { list, spans } = fields.get(field)
     if (list.length && list.at(-1).version >= version) return
-    list.push({ seen: Date.now(), time, value, version, writer: tag === this.#link.tag ? 'this page' : writer })
+    list.push({ time, value, version, writer: tag === this.#link.tag ? 'this page' : writer })
     if (list.length > MOST) list.shift()
-    fields.set(field, list)
+    if (typeof value !== 'number') return
+    const seen = Date.now(), last = spans.at(-1)
+    if (last && seen - last.from < SPAN) {
+      last.least = Math.min(last.least, value)
+      last.most = Math.max(last.most, value)
+      last.value = value
+    } else {
+      spans.push({ from: seen, least: value, most: value, value })
+      while (spans.length > 1 && spans[1].from < seen - WINDOW) spans.shift()
+    }
   }
-
-  #of(id, field) { return this.#models.get(id)?.get(field) ?? [] }
 
   /** The numbers of the last two minutes, for a plot. */
   points(id, field) {
-    const list = this.#of(id, field).filter(({ value }) => typeof value === 'number')
-    const from = Date.now() - WINDOW, first = Math.max(0, list.findLastIndex(({ seen }) => seen < from))
-    return list.slice(first).map(({ seen, value }) => [Math.max(seen, from), value])
+    const from = Date.now() - WINDOW, spans = this.#models.get(id)?.get(field)?.spans ?? []
+    return spans.flatMap(({ from: time, least, most, value }) => {
+      const shownAt = Math.max(time, from)
+      return least === most ? [[shownAt, value]] : [[shownAt, least], [shownAt, most], [shownAt, value]]
+    })
   }
 
   /** Lists a field's values in a table's body, newest first. */
   fill(body, id, field) {
-    const list = this.#of(id, field).slice(-LISTED).reverse()
+    const list = (this.#models.get(id)?.get(field)?.list ?? []).slice(-LISTED).reverse()
     if (body.dataset.newest === String(list[0]?.version)) return
     body.dataset.newest = String(list[0]?.version)
     const mono = words => make('td', { class: 'mono' }, words)
     body.replaceChildren(...list.map(({ time, value, version, writer }) => make('tr', {},
-      mono(timeOfDay(time)), mono(shown(value, 200)), mono(String(version)), make('td', {}, writer))))
+      mono(exactTime(time)), mono(shown(value, 200)), mono(String(version)), make('td', {}, writer))))
   }
 }

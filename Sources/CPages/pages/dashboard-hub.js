@@ -1,5 +1,6 @@
 /** The hub as it is now: rates, the round trip of this page, peers and counters, from the model `@hub`. */
 import { make } from '/fields.js'
+import { plot } from '/plot.js'
 
 const SECONDS = 120, PINGS = 60
 const at = id => document.getElementById(id)
@@ -14,19 +15,18 @@ export class HubView {
   #counted                               // { time, commits } of the last beat
   #rate
   #news                                  // the fields of `@hub` that are to be drawn
-  #isPaused = false
+  isPaused = false
+  #tellVersions
+  #versions = []                         // of the last reports: model → version
   #longest = new Map()                   // tag → the most milliseconds that its lease ever had left
   #peers = new Map()                     // tag → { row, cells }
 
-  constructor(link) {
+  /** @param tellVersions - is told the versions of all models that the hub reports. */
+  constructor(link, tellVersions) {
     this.#link = link
+    this.#tellVersions = tellVersions
     this.#hub = link.model('@hub')
     this.#hub.on(null, (values, { commits }) => this.#take(values, commits.length > 0))
-    at('pause').addEventListener('click', () => {
-      this.#isPaused = !this.#isPaused
-      at('pause').setAttribute('aria-pressed', String(this.#isPaused))
-      at('pause').textContent = this.#isPaused ? 'Go on' : 'Pause'
-    })
     setInterval(() => this.#sample(), 1000)
   }
 
@@ -40,9 +40,12 @@ export class HubView {
     }
     if (isFresh && !(time - this.#counted?.time <= 300)) this.#counted = { time, commits }
     if (!this.#news) requestAnimationFrame(() => {
-      const { sessions = [], counters = {}, store, pages } = this.#news
+      const { sessions = [], counters = {}, store, pages, models = [] } = this.#news
       this.#news = undefined
-      if (this.#isPaused) return
+      this.#tellVersions(models)
+      this.#versions.unshift(new Map(models.map(({ model, version }) => [model, version])))
+      this.#versions.splice(3)
+      if (this.isPaused) return
       this.#drawPeers(sessions)
       this.#drawCounters(counters, store, pages)
     })
@@ -61,7 +64,7 @@ export class HubView {
     const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)]
     this.#samples.push({ time: Date.now(), rate: this.#rate, p50, p99 })
     if (this.#samples.length > SECONDS) this.#samples.shift()
-    if (!this.#isPaused) requestAnimationFrame(() => this.#draw())
+    if (!this.isPaused) requestAnimationFrame(() => this.#draw())
   }
 
   #draw() {
@@ -71,17 +74,14 @@ export class HubView {
     put(at('p50'), number(last?.p50, 1))
     put(at('p99'), number(last?.p99, 1))
     const from = Math.min(now - 20_000, Math.max(now - SECONDS * 1000, this.#samples[0].time))
-    const draw = (name, like) => {
+    const draw = (name, like, label) => {
       const points = of => this.#samples.filter(one => one[of] !== undefined).map(one => [one.time, one[of]])
       const max = Math.max(1, ...points(like).map(([, value]) => value))
-      bind.plot(at(`${name}-plot`), points(name), { from, to: now, min: 0, max })
+      plot(at(`${name}-plot`), points(name), { from, to: now, min: 0, max, label })
     }
-    draw('rate', 'rate')
-    draw('p99', 'p99')
-    draw('p50', 'p99')
-    at('rate-plot').ariaLabel = `Commits a second in two minutes: ${number(last?.rate, 1)} now`
-    at('p99-plot').ariaLabel = `Round trip, 99th percentile, in two minutes: ${number(last?.p99, 1)} ms now`
-    at('p50-plot').ariaLabel = `Round trip, median, in two minutes: ${number(last?.p50, 1)} ms now`
+    draw('rate', 'rate', `Commits a second in two minutes: ${number(last?.rate, 1)} now`)
+    draw('p99', 'p99', `Round trip, 99th percentile, in two minutes: ${number(last?.p99, 1)} ms now`)
+    draw('p50', 'p99', `Round trip, median, in two minutes: ${number(last?.p50, 1)} ms now`)
     at('samples').replaceChildren(...this.#samples.slice(-10).reverse().map(({ time, rate, p50, p99 }) => make('tr', {},
       make('td', { class: 'number' }, String(Math.round((now - time) / 1000))),
       ...[rate, p50, p99].map(one => make('td', { class: 'number' }, number(one, 1))))))
@@ -100,10 +100,19 @@ export class HubView {
     }
     // Older hubs do not tell how far their peers are.
     at('peers').parentElement.classList.toggle('no-lag', sessions.every(({ lag }) => lag === undefined))
-    for (const session of sessions.slice(0, 100)) this.#drawPeer(session)
+    const usual = this.#usualLag()
+    for (const session of sessions.slice(0, 100)) this.#drawPeer(session, usual)
   }
 
-  #drawPeer({ name, tag, models, lag, leaseLeftMilliseconds: left }) {
+  /** Peers tell how far they are once a beat: as many versions as came in two beats are no sign of anything. */
+  #usualLag() {
+    const [now, , before] = this.#versions
+    let most = 0
+    for (const [model, version] of now ?? []) most = Math.max(most, version - (before?.get(model) ?? 0))
+    return most
+  }
+
+  #drawPeer({ name, tag, models, lag, leaseLeftMilliseconds: left }, usual) {
     if (!this.#peers.has(tag)) {
       const [models, lag, idle] = ['', ' lag', ''].map(more => make('td', { class: `number${more}` }))
       const cells = {
@@ -120,7 +129,7 @@ export class HubView {
     const longest = Math.max(this.#longest.get(tag) ?? this.#link.welcome?.lease ?? 0, left)
     this.#longest.set(tag, longest)
     const idle = Math.max(0, longest - left), isSilent = idle > 3 * this.#link.beat + 500
-    const state = isSilent ? 'silent' : lag > 0 ? 'behind' : 'current'
+    const state = isSilent ? 'silent' : lag > usual ? 'behind' : 'current'
     if (cells.light.dataset.state !== state) cells.light.dataset.state = state
     put(cells.name, name)
     put(cells.tag, own ? 'this page' : name.includes(tag) ? '' : tag)

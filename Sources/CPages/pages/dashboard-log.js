@@ -1,104 +1,175 @@
-/** What is committed and refused, as it comes; each commit can be taken back. */
+/** What is committed and refused, as it comes: folded in time, sifted, and still under a hand. */
 import { make, shown } from '/fields.js'
 import { timeOfDay } from '/dashboard-history.js'
+import { Revert } from '/dashboard-revert.js'
 
-const MOST = 150
+// Rows that are kept, and of them shown; how long one writer's commits of a model make one row: with no longer a pause
+// than the first, and no longer in all than the second. Times in milliseconds.
+const KEPT = 400, SHOWN = 150, QUIET = 5000, LONGEST = 60_000
+// Between two redrawings.
+const PAUSE = 250
+const MOST_FIELDS = 6
+
+const at = id => document.getElementById(id)
+
+/** Who is a person: pages and terminals, by what they call themselves. */
+const isPerson = ({ own, writer }) => own || /^(page|shell)(-|$)/.test(writer)
 
 export class Log {
-  #list = document.getElementById('log')
-  #link
+  #list = at('log')
   #aloud
-  #waiting = []
-  #last                                  // the row that the next commit may be folded into
+  #view                                  // what is looked at: its `id` is that of the model
+  #rows = []                             // newest first, more than are shown
+  #byWriter = new Map()                  // model and writer → the row that the next commit goes into
+  #dirty = new Set()                     // rows whose element says less than they know
+  #seen = new Map()                      // model → the version up to which it is in the log
+  #drawn
+  #timer
+  #isPaused = false
+  #revert
 
-  constructor(link, aloud) {
-    this.#link = link
+  constructor(link, view, aloud) {
     this.#aloud = aloud
+    this.#view = view
+    this.#revert = new Revert(link, aloud, row => this.#write(row))
     link.on((what, detail) => { if (what === 'outcome' && detail.isRefused) this.#refuse(detail) })
-    document.getElementById('clear-log').addEventListener('click', () => {
-      this.#list.replaceChildren()
-      this.#last = undefined
-      document.getElementById('no-log').hidden = false
+    at('clear-log').addEventListener('click', () => {
+      this.#rows = []
+      this.#byWriter.clear()
+      this.#dirty.clear()
+      this.#draw(true)
     })
+    for (const chip of document.querySelectorAll('#chips [aria-pressed]')) {
+      chip.addEventListener('click', () => {
+        chip.setAttribute('aria-pressed', String(chip.getAttribute('aria-pressed') !== 'true'))
+        this.#draw(true)
+      })
+    }
+    at('find-commit').addEventListener('input', () => this.#draw(true))
+    at('new-commits').addEventListener('click', () => this.#draw(true))
+    at('edit').addEventListener('change', () => at('log').classList.toggle('can-edit', at('edit').checked))
+    for (const event of ['pointerleave', 'focusout']) this.#list.addEventListener(event, () => this.#later())
   }
 
-  take(id, commits) {
-    for (const commit of commits) this.#add({ id, commit })
+  /** While it is paused nothing moves; what comes is kept and counted. */
+  set isPaused(isPaused) {
+    this.#isPaused = isPaused
+    this.#draw()
+  }
+
+  /** The model that is looked at is another one. */
+  viewChanged() { if (this.#isOn('model')) this.#draw(true) }
+
+  /** @param commits - `id` of a model, its epoch, and of each commit: version, count, tag, writer, own, changes. */
+  take(id, epoch, commits) {
+    for (const commit of commits) {
+      const { version, count = 1, tag, writer, own, changes } = commit
+      if (version <= this.#seen.get(id)?.version && epoch === this.#seen.get(id).epoch) continue
+      this.#seen.set(id, { version, epoch })
+      const time = Date.now(), key = `${id}\n${tag}`
+      let row = this.#byWriter.get(key)
+      const isOver = !row || row.epoch !== epoch || time - row.last > QUIET || time - row.first > LONGEST
+      if (isOver || row.isAsked || row.isDone) {
+        row = { id, epoch, tag, writer, own, count: 0, first: time, fields: new Map() }
+        this.#byWriter.set(key, row)
+        this.#add(row)
+      }
+      Object.assign(row, { version, last: time, count: row.count + count })
+      for (const { field, to, ...was } of changes) {
+        const from = row.fields.get(field) ?? was
+        row.fields.delete(field)         // What changed last stands last.
+        row.fields.set(field, { ...from, to, version })
+      }
+      this.#dirty.add(row)
+    }
+    this.#later()
   }
 
   #refuse({ model, write, outcome, reason }) {
     const what = write.operations.map(([, field, value]) => `${model.id}.${field} = ${shown(value)}`).join(', ')
-    this.#add({ id: model.id, refusal: { what, reason, kind: outcome.kind } })
+    const row = { id: model.id, own: true, last: Date.now(), refusal: { what, reason, kind: outcome.kind } }
+    this.#add(row)
+    this.#dirty.add(row)
+    this.#later()
     this.#aloud(`${outcome.kind}: ${what}. ${reason}`)
   }
 
-  /** Rows are made once a frame; of a flood only what would be left is made at all. */
-  #add(entry) {
-    if (!this.#waiting.length) requestAnimationFrame(() => this.#draw())
-    this.#waiting.push({ ...entry, at: new Date() })
-    if (this.#waiting.length > 4 * MOST) this.#waiting.shift()
+  #add(row) {
+    this.#rows.unshift(row)
+    for (const old of this.#rows.splice(KEPT)) {
+      this.#dirty.delete(old)
+      const key = `${old.id}\n${old.tag}`
+      if (this.#byWriter.get(key) === old) this.#byWriter.delete(key)
+    }
   }
 
-  #draw() {
-    for (const entry of this.#waiting.splice(0)) {
-      const { id, commit } = entry
-      const key = commit && [id, commit.tag, ...commit.changes.map(([field]) => field)].join('\n')
-      if (key && this.#last?.key === key) this.#last.commits.push(entry.commit)
-      else {
-        const element = make('li', { class: entry.refusal ? 'refused' : null })
-        const row = { key, element, id: entry.id, refusal: entry.refusal, commits: entry.commit ? [entry.commit] : [] }
-        if (this.#last) this.#write(this.#last)
-        this.#last = row
-        this.#list.prepend(element)
-      }
-      this.#last.at = entry.at
-    }
-    if (this.#last) this.#write(this.#last)
-    while (this.#list.children.length > MOST) this.#list.lastChild.remove()
-    document.getElementById('no-log').hidden = this.#list.children.length > 0
+  // Sifting and holding.
+
+  #isOn(name) { return at(`only-${name}`).getAttribute('aria-pressed') === 'true' }
+
+  #wanted() {
+    const model = this.#isOn('model') && this.#view.id, isPeople = this.#isOn('people')
+    const isRefusals = this.#isOn('refusals'), words = at('find-commit').value.trim().toLowerCase()
+    return this.#rows.filter(row => (!model || row.id === model) && (!isPeople || isPerson(row))
+      && (!isRefusals || row.refusal) && (!words || this.#text(row).includes(words))).slice(0, SHOWN)
+  }
+
+  #text({ id, writer, refusal, fields }) {
+    const changes = refusal ? refusal.what : [...fields].map(([field, { to }]) => `${field} ${shown(to)}`).join(' ')
+    return `${id} ${writer ?? ''} ${changes}`.toLowerCase()
+  }
+
+  /** Nothing moves under a pointer, or where the focus is. */
+  get #isHeld() {
+    return this.#isPaused || this.#list.matches(':hover') || this.#list.contains(document.activeElement)
+  }
+
+  #later() {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (document.hidden) return
+      this.#draw()
+    }, PAUSE)
+  }
+
+  /** @param isAsked - somebody asked for it: then it is drawn wherever the pointer is. */
+  #draw(isAsked = false) {
+    const waiting = this.#rows.filter(row => !row.element).length, isHeld = this.#isHeld && !isAsked
+    at('new-commits').hidden = !isHeld || !waiting
+    at('new-commits').textContent = `${waiting} new ↑`
+    if (isHeld) return this.#dirty.size && this.#later()
+    const wanted = this.#wanted()
+    for (const row of this.#rows) row.element ??= make('li', { class: row.refusal ? 'refused' : null })
+    for (const row of wanted) if (this.#dirty.delete(row)) this.#write(row)
+    const elements = wanted.map(row => row.element), keep = new Set(elements)
+    for (const child of [...this.#list.children]) if (!keep.has(child)) child.remove()
+    elements.forEach((element, place) => {
+      if (this.#list.children[place] !== element) this.#list.insertBefore(element, this.#list.children[place] ?? null)
+    })
+    at('no-log').hidden = this.#rows.length > 0
+    at('not-in-log').hidden = !this.#rows.length || wanted.length > 0
   }
 
   #write(row) {
-    const { element, id, at, commits, refusal } = row
-    const time = make('time', { class: 'mono soft', datetime: at.toISOString() }, timeOfDay(at))
+    if (row.isAsked) return
+    const { element, id, last, refusal } = row, when = new Date(last)
+    const time = make('time', { class: 'mono soft', datetime: when.toISOString() }, timeOfDay(when))
     if (refusal) {
       element.replaceChildren(time, make('span', { class: 'what' }, make('strong', {}, refusal.kind), ' ',
         make('span', { class: 'mono' }, refusal.what)), make('span', { class: 'why' }, refusal.reason))
       return
     }
-    const first = commits[0], last = commits.at(-1)
-    const all = last.changes.map(([field, value]) => {
-      const was = first.before.find(one => one.field === field)
-      return { field, from: shown(was?.value, 30), to: shown(value, 30) }
-    })
+    const all = [...row.fields].map(([field, { from, isKnown, to }]) =>
+      ({ field, from: isKnown ? `${shown(from, 30)} ` : '', to: shown(to, 30) }))
     // Who writes many fields each time tells most by those that differ.
-    const differ = all.filter(({ from, to }) => from !== to)
-    const changes = (differ.length ? differ : all).flatMap(({ field, from, to }, place) =>
-      [place ? ', ' : '', make('b', {}, field), ` ${from} → ${to}`])
-    const back = row.back ??= make('button', { type: 'button', class: 'plain' }, 'Revert')
-    back.setAttribute('aria-label', `Revert version ${last.version} of ${id}`)
-    back.onclick = () => this.#revert(row)
+    const differ = all.filter(({ from, to }) => from !== `${to} `), some = (differ.length ? differ : all).reverse()
+    const changes = some.slice(0, MOST_FIELDS).flatMap(({ field, from, to }, place) =>
+      [place ? ', ' : '', make('b', {}, field), ` ${from}→ ${to}`])
+    const more = some.length > MOST_FIELDS ? `, ${some.length - MOST_FIELDS} more` : ''
     element.replaceChildren(time,
-      make('span', { class: 'what mono' }, make('a', { href: `#${id}` }, id), ' ', ...changes),
-      make('span', { class: 'who soft' }, last.own ? 'this page' : last.writer,
-        commits.length > 1 ? ` · ${commits.length} commits` : '', ` · ${last.version}`), back)
-    if (row.note) element.append(make('span', { class: 'why' }, row.note))
-  }
-
-  /** Sets the fields back to what they were, if nobody has written them since. */
-  async #revert(row) {
-    const first = row.commits[0], last = row.commits.at(-1), model = this.#link.model(row.id)
-    const operations = last.changes.map(([field]) => {
-      const { value } = first.before.find(one => one.field === field) ?? {}
-      return value === undefined ? ['delete', field] : ['set', field, value]
-    })
-    const conditions = last.changes.map(([field]) => [field, last.epoch, last.version])
-    row.key = undefined
-    row.back.disabled = true
-    const { kind, version } = await model.propose(operations, conditions)
-    row.note = kind === 'committed' ? `reverted at ${version}`
-      : kind === 'conflict' ? 'not reverted: it was written again since' : `not reverted: ${kind}`
-    row.back.disabled = kind === 'committed'
-    this.#write(row)
+      make('span', { class: 'what mono' }, make('a', { href: `#${id}` }, id), ' ', ...changes, more),
+      make('span', { class: 'who soft' }, row.own ? 'this page' : row.writer,
+        row.count > 1 ? ` · ${row.count.toLocaleString('en')} commits` : '', ` · ${row.version}`),
+      ...this.#revert.parts(row))
   }
 }

@@ -43,7 +43,9 @@ export class Tree {
     if (!model || model.version === version) return
     model.version = version
     const place = model.element?.querySelector('.version')
-    if (place && !document.hidden) place.textContent = version
+    if (!place || document.hidden) return
+    place.textContent = version
+    place.title = `version ${version}`
   }
 
   choose(id) {
@@ -60,9 +62,19 @@ export class Tree {
     this.#drawLater()
   }
 
+  /** Of what was found. */
+  chooseFirst() {
+    const id = this.#found()[0]
+    if (this.#words && id) this.choose(id)
+  }
+
   focusFirst() { this.#root.querySelector('[data-id]')?.focus() }
 
-  #isWanted(id) { return id.toLowerCase().includes(this.#words) }
+  /** Each of the words has to be in the id, wherever. */
+  #found() {
+    const words = this.#words.split(/\s+/)
+    return [...this.#models.keys()].filter(id => words.every(word => id.toLowerCase().includes(word))).sort()
+  }
 
   #drawLater() {
     if (this.#isDue) return
@@ -76,7 +88,7 @@ export class Tree {
   /** One flat list of rows: the level says how deep. Only rows that changed are made anew. */
   #draw() {
     const focused = document.activeElement?.dataset?.path, rows = [], seen = new Set()
-    const found = [...this.#models.keys()].filter(id => this.#isWanted(id)).sort()
+    const found = this.#found()
     let left = found.length
     for (const id of found) {
       if (rows.length >= MOST_ROWS) break
@@ -104,7 +116,9 @@ export class Tree {
       role: 'treeitem', 'aria-level': level, 'aria-expanded': id ? null : String(!isClosed),
       'aria-selected': id ? String(id === this.#chosen) : null, 'data-path': path, 'data-id': id, title: id,
       class: `depth-${Math.min(level, 6)}`,
-    }, make('span', { class: 'name' }, name), id && make('span', { class: 'version soft mono' }, String(model.version)))
+    }, make('span', { class: 'name' }, name), id && make('span', {
+      class: 'version soft mono', title: `version ${model.version}`,
+    }, String(model.version)))
     if (model) model.element = row
     return row
   }

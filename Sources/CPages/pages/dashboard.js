@@ -5,7 +5,7 @@ import { ModelView } from '/dashboard-model.js'
 import { Log } from '/dashboard-log.js'
 import { HubView } from '/dashboard-hub.js'
 
-// So many models are followed for the log and the histories; of others only the one that is looked at.
+// So many models are followed: those that were looked at last. What is committed in all of them the feed tells.
 const FOLLOWED = 48
 
 const link = bind.link()
@@ -15,24 +15,45 @@ const at = id => document.getElementById(id)
 function sayAloud(words) { at('aloud').textContent = words }
 
 const view = new ModelView(link, sayAloud)
-const log = new Log(link, sayAloud)
-const hub = new HubView(link)
-const followed = new Map()
+const log = new Log(link, view, sayAloud)
+const followed = new Map()               // id → its end, longest not looked at first
+const hub = new HubView(link, versions => {
+  for (const { model, version } of versions) tree.note(model, version)
+})
 
-/** Follows a model: its commits go to the log and the histories. */
+/** Follows a model, for its fields and their histories. */
 function follow(id) {
-  if (followed.has(id)) return
-  followed.set(id, link.model(id).on(null, (values, info) => {
-    log.take(id, info.commits)
+  const end = followed.get(id) ?? link.model(id).on(null, (values, info) => {
     view.take(id, info)
     tree.note(id, info.version)
-  }))
+  })
+  followed.delete(id)
+  followed.set(id, end)
+  for (const [old, end] of followed) {
+    // One with a write on its way stays until that has its outcome.
+    if (followed.size <= FOLLOWED || link.model(old).writes.length) break
+    end()
+    link.model(old).leave()
+    followed.delete(old)
+    view.forget(old)
+  }
 }
+
+/** The model in the address; '' if that names none that could be. */
+function wanted() {
+  try { return decodeURIComponent(location.hash.slice(1)) } catch { return '' }
+}
+
+let isChosen = false                     // whether a person has, or the address: else the first model is shown
 
 const tree = new Tree(at('tree'), id => {
   follow(id)
   view.show(id)
-  if (location.hash !== `#${id}`) history.replaceState(null, '', `#${id}`)
+  log.viewChanged()
+  if (wanted() === id) return
+  // Back leads to the model before; the first one was nobody's choice.
+  history[isChosen ? 'pushState' : 'replaceState'](null, '', `#${id}`)
+  isChosen = true
 }, (all, found, left) => {
   at('no-models').hidden = all > 0
   at('not-found').hidden = !all || found > 0 && !left
@@ -41,17 +62,40 @@ const tree = new Tree(at('tree'), id => {
 
 link.list('', ({ model, version, fields }) => {
   tree.add(model, version, fields)
-  if (followed.size < FOLLOWED) follow(model)
-  const wanted = decodeURIComponent(location.hash.slice(1))
-  if (wanted ? wanted === model && view.id !== model : !view.id) tree.choose(model)
+  if (wanted() ? wanted() === model && view.id !== model : !view.id) tree.choose(model)
+}, () => {
+  if (wanted() && !tree.has(wanted())) view.showUnknown(wanted())
 })
 addEventListener('hashchange', () => {
-  const wanted = decodeURIComponent(location.hash.slice(1))
-  if (tree.has(wanted) && wanted !== view.id) tree.choose(wanted)
+  isChosen = true
+  if (!wanted() || wanted() === view.id) return
+  tree.has(wanted()) ? tree.choose(wanted()) : view.showUnknown(wanted())
+})
+
+link.on((what, detail) => {
+  if (what === 'feed') {
+    for (const { model, epoch, name: writer, more, changes, ...line } of detail.lines) {
+      log.take(model, epoch, [{ ...line, writer, own: line.tag === link.tag, changes: changes.map(one => ({
+        ...one, isKnown: one.known && !more, to: one.toBytes === undefined ? one.to : `${one.toBytes} bytes`,
+      })) }])
+      tree.note(model, line.version)
+    }
+  }
+  if (what === 'state' && link.isLive) link.say({ kind: 'join', feed: true })
+})
+if (link.isLive) link.say({ kind: 'join', feed: true })
+
+let isPaused = false
+at('pause').addEventListener('click', () => {
+  isPaused = !isPaused
+  log.isPaused = hub.isPaused = isPaused
+  at('pause').setAttribute('aria-pressed', String(isPaused))
+  at('pause').textContent = isPaused ? 'Go on' : 'Pause'
 })
 
 at('find').addEventListener('input', () => tree.find(at('find').value))
 at('find').addEventListener('keydown', event => {
+  if (event.key === 'Enter') tree.chooseFirst()
   if (event.key === 'Enter' || event.key === 'ArrowDown') {
     event.preventDefault()
     tree.focusFirst()
@@ -76,8 +120,7 @@ const GRADES = {
 function tellFacts() {
   if (!link.welcome) return
   const { hub: name, durability, epoch } = link.welcome
-  const short = BigInt(epoch).toString(16).slice(0, 8)
-  const facts = [['Hub', name], ['Keeps', durability, GRADES[durability]], ['Epoch', short, epoch]]
+  const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
   at('facts').replaceChildren(...facts.map(([term, words, title]) =>
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`

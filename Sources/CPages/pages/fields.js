@@ -25,6 +25,14 @@ export function kindOf(rule = {}, value) {
   return rule.maxLength > 120 || String(sample ?? '').length > 60 || /\n/.test(sample ?? '') ? 'long' : 'text'
 }
 
+/** A model's fields in the order in which they are described, then the others; without those of the system. */
+export function namesOf(model) {
+  const described = Object.keys(model.get('@description')?.fields ?? {})
+  const place = new Map(described.map((name, place) => [name, place]))
+  return model.names().filter(name => name[0] !== '@')
+    .sort((one, other) => (place.get(one) ?? Infinity) - (place.get(other) ?? Infinity) || 0)
+}
+
 let serial = 0
 
 /**

@@ -1,5 +1,5 @@
 /** The form of one model, `/form/MODEL`: a large control for each field, as the model's description says. */
-import { controlFor, kindOf, make, markOtherwise, otherwiseMark } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark } from '/fields.js'
 
 const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
 const rows = new Map()                   // field → { key, element, mark }
@@ -17,7 +17,7 @@ bind.link().on((what, detail) => {
 
 /** Rows are made anew only where the description asks for another control, and never under somebody's hands. */
 function draw() {
-  const names = model.names().filter(name => name[0] !== '@')
+  const names = namesOf(model)
   at('empty').hidden = names.length > 0
   for (const [name, { element }] of rows) if (!names.includes(name)) element.remove(), rows.delete(name)
   let before = null

@@ -32,11 +32,21 @@ const KEYWORDS = new Set(`as associatedtype break case catch class continue defa
 
 /** `struct Lamp: Model { … }` with a `@Field` for each described field, and the line that shares it. */
 export function swiftModel(model, fields, values, describe) {
-  const type = capital(identifier(model.split('/').at(-1)))
+  const type = typeName(model)
   const lines = fields.map(field => `  ${declaration(field, describe(field) ?? {}, values(field))}`)
   const name = type[0].toLowerCase() + type.slice(1)
   return `struct ${type}: Model {\n${lines.join('\n')}\n}\n\n`
     + `let ${KEYWORDS.has(name) ? `\`${name}\`` : name} = try await peer.share(${type}.self, id: ${literal(model)})\n`
+}
+
+// What a model's type may not be called: the library's own names, and those of Swift that its fields have.
+const TAKEN = /^(Model|Peer|Field|JSON|Write|Bool|Int|Double|String|Array|Optional|Any|Self|Type|Protocol)$/
+
+/** `shop/kiosk-3` is a `Kiosk3`, `shop/model` a `ShopModel`. */
+function typeName(model) {
+  const parts = model.split('/').map(part => capital(identifier(part)))
+  const name = parts.at(-1)
+  return TAKEN.test(name) ? `${parts.length > 1 ? parts.at(-2) : 'My'}${name}` : name
 }
 
 function declaration(field, rule, value) {

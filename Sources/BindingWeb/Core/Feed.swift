@@ -1,0 +1,137 @@
+import BindingPeer
+import BindingWire
+
+/// What is committed in all models, for pages that show a log of it: one line for what one writer did to one model
+/// since lines were told last. Every part is bounded; what is left out is counted.
+struct Feed: Sendable {
+  /// Models that are followed for it alone; lines that are told at once; fields of a line; bytes of a value in it.
+  static let maxModels = 400
+  static let maxLines = 128
+  static let maxFields = 16
+  static let maxValueBytes = 1_024
+  /// A model that has not changed for so long is not followed any more.
+  static let idleMilliseconds: UInt64 = 30_000
+
+  struct Change: Sendable {
+    var field: String
+    /// That of the last commit of it: another writer's may lie between it and the line's.
+    var version: Version
+    var from: FieldValue?
+    var to: FieldValue?
+    /// Whether `from` is what was there before.
+    var isKnown: Bool
+  }
+
+  struct Line: Sendable {
+    var model: String
+    var origin: Origin
+    var epoch: Epoch
+    var version: Version
+    var time: UInt64
+    /// Commits of which it tells.
+    var count = 0
+    var changes: [Change] = []
+    /// Fields that it does not name.
+    var more = 0
+  }
+
+  private struct Key: Hashable {
+    var model: String
+    var tag: Tag
+  }
+
+  var pages: Set<PageID> = []
+  /// What has been told of a model, and when it changed last.
+  var versions: [String: (epoch: Epoch, version: Version)] = [:]
+  var followed: [String: UInt64] = [:]
+  /// Whether the hub has reported since the first page came: what it reported then is old.
+  var hasBegun = false
+  private var lines: [Line] = []
+  private var places: [Key: Int] = [:]
+  private var left = 0
+
+  /// Adds a commit, or what is known of it, to the line of its writer.
+  mutating func add(
+    _ changes: [Change], to model: String, by origin: Origin, epoch: Epoch, version: Version, time: UInt64,
+    count: Int = 1
+  ) {
+    let key = Key(model: model, tag: origin.tag)
+    if places[key] == nil {
+      guard lines.count < Feed.maxLines else {
+        left += count
+        return
+      }
+      places[key] = lines.count
+      lines.append(Line(model: model, origin: origin, epoch: epoch, version: version, time: time))
+    }
+    guard let place = places[key] else { return }
+    lines[place].version = version
+    lines[place].time = time
+    lines[place].count += count
+    for change in changes {
+      if let index = lines[place].changes.firstIndex(where: { $0.field == change.field }) {
+        lines[place].changes[index].to = change.to
+        lines[place].changes[index].version = change.version
+      } else if lines[place].changes.count < Feed.maxFields {
+        lines[place].changes.append(change)
+      } else {
+        lines[place].more += 1
+      }
+    }
+  }
+
+  /// The lines since the last time, in the order of their last commits; nil: there are none.
+  mutating func take() -> (lines: [Line], left: Int)? {
+    guard !lines.isEmpty || left > 0 else { return nil }
+    defer {
+      lines.removeAll()
+      places.removeAll()
+      left = 0
+    }
+    return (lines.sorted { ($0.model, $0.version) < ($1.model, $1.version) }, left)
+  }
+}
+
+extension PageText {
+  static func feed(_ lines: [Feed.Line], left: Int) -> [UInt8] {
+    var text = PageText("feed")
+    text.member("left", left)
+    text.list("lines", lines) { text, line in
+      text.raw("{\"model\":")
+      text.text(line.model)
+      text.member("epoch", digits: line.epoch)
+      text.member("version", line.version)
+      text.member("count", line.count)
+      text.member("tag", line.origin.tag.description)
+      text.member("name", line.origin.shownName)
+      text.member("time", line.time)
+      text.member("more", line.more)
+      text.list("changes", line.changes) { text, change in
+        text.raw("{\"field\":")
+        text.text(change.field)
+        text.member("version", change.version)
+        let isShort = [change.from, change.to].allSatisfy { $0.map { $0.bytes.count <= Feed.maxValueBytes } ?? true }
+        text.member("known", change.isKnown && isShort)
+        if change.isKnown { text.value("from", change.from) }
+        text.value("to", change.to)
+        text.raw("}")
+      }
+      text.raw("}")
+    }
+    return text.end()
+  }
+
+  /// A value, or of a long one its bytes.
+  private mutating func value(_ name: StaticString, _ value: FieldValue?) {
+    guard let value else { return }
+    raw(",\"")
+    raw(name)
+    if value.bytes.count > Feed.maxValueBytes {
+      raw("Bytes\":")
+      number(value.bytes.count)
+    } else {
+      raw("\":")
+      raw(value.bytes)
+    }
+  }
+}

@@ -1,0 +1,177 @@
+"""The dashboard beside many models and many fields: what it follows, shows and draws; and its small things."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dashboard_tests import opened
+from stand import Stand, eventually, expect, same
+
+# Counts how often each canvas is drawn.
+DRAWN = Path(__file__).with_name("drawn.js")
+
+
+# Many models.
+
+def test_a_tab_that_looks_at_280_models_sees_the_fields_of_each(stand: Stand) -> None:
+    stand.serve()
+    count = 280
+    stand.run("set", *[f"m{number:03}.x={number}" for number in range(count)])
+    tab = opened(stand)
+    tab.until("all models", "(count) => document.querySelectorAll('[role=treeitem]').length === count", count)
+    tab.eval("""async (count) => {
+        window.seen = 0
+        for (let number = 0; number < count; number++) {
+            const id = location.hash = `m${String(number).padStart(3, '0')}`
+            const isThere = () => document.getElementById('model-title').textContent === id
+                && document.querySelector('#rows output')?.textContent === String(number)
+            for (let frame = 0; frame < 200 && !isThere(); frame++) await new Promise(requestAnimationFrame)
+            if (isThere()) window.seen++
+        }
+    }""", count)
+    same(tab.eval("() => window.seen"), count, "models whose value was seen")
+    same(tab.eval("() => ear.heard.filter((one) => one.kind === 'error')"), [], "what was refused")
+    left = tab.eval("() => [...bind.link().models.values()].filter((one) => one.state === 'current').length")
+    expect(left <= 60, f"{left} models are followed")
+
+
+def test_a_model_that_may_not_be_joined_is_seen_to_be_so_and_comes_back(stand: Stand) -> None:
+    stand.serve()
+    stand.run("set", *[f"m{number:03}.x={number}" for number in range(260)])
+    tab = stand.tab("/pages/controls.html").live()
+    tab.eval("""() => {
+        const more = document.createElement('main')
+        more.id = 'more'
+        for (let n = 0; n < 260; n++) {
+            const place = document.createElement('p'), value = document.createElement('output')
+            place.dataset.model = `m${String(n).padStart(3, '0')}`
+            value.dataset.bind = 'x'
+            place.append(value)
+            more.append(place)
+        }
+        document.body.append(more)
+    }""")
+    tab.until("which are refused", "() => document.querySelectorAll('#more [data-state=refused]').length > 0")
+    told = tab.eval("""() => { const one = document.querySelector('#more [data-state=refused]')
+        return [one.title, document.querySelector('[data-light]').dataset.state,
+                document.querySelector('[data-light]').textContent] }""")
+    expect("256 models" in told[0] and told[1] == "blocked" and "live, without" in told[2], told)
+    outcome = tab.eval("() => bind.model('m259').set('y', 1)")
+    same([outcome["kind"], outcome["code"]], ["refused", "tooManyTopics"], "a write into it")
+    # What leaves the document makes room, and what was refused is asked for again.
+    tab.eval("() => { for (const one of [...document.querySelectorAll('#more p')].slice(0, 50)) one.remove() }")
+    tab.until("all of them", """() => document.querySelectorAll('#more [data-state]').length === 0
+        && [...document.querySelectorAll('#more p')]
+            .every((one) => Number(one.dataset.model.slice(1)) == one.textContent)""")
+    tab.lights(*tab.eval("() => ear.lights()").replace("blocked", "live").split(","))
+    same(tab.complaints, [])
+
+
+# Many fields.
+
+def test_ten_thousand_fields_are_all_reachable_with_few_rows(stand: Stand) -> None:
+    stand.serve()
+    count = 10_000
+    writer = stand.start("writer", "bindpeer", "pipe", "wide")
+    for first in range(0, count, 500):
+        writer.write({f"f{number:05}": number for number in range(first, first + 500)})
+    stand.committed("wide", f"f{count - 1:05}", count - 1)
+    tab = opened(stand, "wide")
+    tab.until("all fields are counted", "() => document.getElementById('more-fields').textContent === '10000 fields'")
+    rows = "() => document.querySelectorAll('#rows > tr:not(.space)').length"
+    expect(tab.eval(rows) < 200, f"{tab.eval(rows)} rows")
+    tab.eval("() => { const one = document.querySelector('.model'); one.scrollTop = one.scrollHeight }")
+    tab.until("the last field", "() => document.querySelector('#rows').textContent.includes('f09999')")
+    expect(tab.eval(rows) < 200, f"{tab.eval(rows)} rows at the end")
+    tab.page.get_by_label("Find a field or value").fill("f07")
+    tab.until("those that are found",
+              "() => document.getElementById('more-fields').textContent === '1000 of 10000 fields'")
+    tab.page.get_by_label("Find a field or value").fill("8765")
+    tab.until("one by its value", "() => document.querySelectorAll('#rows > tr').length === 1")
+    tab.page.get_by_label("Edit").first.click()
+    box = tab.page.get_by_role("spinbutton", name="f08765")
+    box.fill("5")
+    box.press("Enter")
+    box.press("Tab")
+    stand.committed("wide", "f08765", 5)
+    same(tab.complaints, [])
+
+
+def test_a_plot_out_of_view_is_not_drawn_and_one_in_view_a_few_times_a_second(stand: Stand) -> None:
+    stand.serve()
+    stand.set(*[f"wide.f{number:03}={number}" for number in range(120)])
+    tab = opened(stand, "wide", DRAWN)
+    writer = stand.start("writer", "bindpeer", "pipe", "wide")
+    tab.until("a plot", "() => Object.keys(window.drawn).some((name) => name.startsWith('f0'))")
+    tab.eval("() => { window.drawn = {}; window.began = performance.now() }")
+    state = {"count": 0}
+
+    def look() -> Any:
+        state["count"] += 1
+        writer.write({f"f{number:03}": state["count"] for number in range(120)})
+        return tab.eval("() => window.drawn.f000 >= 10")
+
+    eventually("ten drawings of a plot in view", look, stand.breathe)
+    drawn, seconds = tab.eval("() => [window.drawn, (performance.now() - window.began) / 1000]")
+    expect(state["count"] > 2 * drawn["f000"], f"{drawn['f000']} drawings for {state['count']} commits")
+    expect(drawn["f000"] <= 5 * seconds + 2, f"{drawn['f000']} drawings in {seconds:.1f} s")
+    same(drawn.get("f119", 0), 0, "drawings of a plot out of view")
+
+
+# Small things.
+
+def test_a_broken_address_leaves_the_list_whole_and_back_leads_to_the_model_before(stand: Stand) -> None:
+    stand.serve()
+    stand.set("a.x=1", "b.x=2")
+    stand.set("c.x=3")
+    tab = stand.tab("/#%E0%A4%A").live()
+    tab.until("all models", "() => document.querySelectorAll('[data-id]').length === 3")
+    same(tab.complaints, [])
+    title = "(id) => document.getElementById('model-title').textContent === id"
+    for model in ("b", "c"):
+        tab.page.locator(f"[data-id={model}]").click()
+        tab.until(model, title, model)
+    tab.page.go_back()
+    tab.until("the model before", title, "b")
+    tab.eval("() => { location.hash = 'nowhere' }")
+    tab.page.get_by_text("There is no such model").wait_for()
+    stand.set("nowhere.x=1")
+    tab.until("it is there now", "() => document.querySelector('#rows output')?.textContent === '1'")
+
+
+def test_fields_stand_as_they_are_described(stand: Stand) -> None:
+    stand.serve()
+    fields = ["zone", "open", "opensAt", "closesAt", "accent"]
+    stand.set("kiosk.@description:=" + json.dumps({"fields": {name: {"type": "string"} for name in fields}}),
+              *[f"kiosk.{name}=x" for name in [*fields, "aaa"]])
+    tab = opened(stand, "kiosk")
+    names = "() => [...document.querySelectorAll('#rows th')].map((one) => one.textContent.trim().split(' ')[0])"
+    same(tab.eval(names), [*fields, "aaa"])
+    form = stand.tab("/form/kiosk").live()
+    same(form.eval("() => [...document.querySelectorAll('#fields label')].map((one) => one.textContent.split(' ')[0])"),
+         [*fields, "aaa"])
+
+
+def test_the_numbers_of_the_hub_fit(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.on=true")
+    tab = opened(stand, "lamp", viewport={"width": 1440, "height": 900})
+    tab.until("the counters", "() => document.querySelectorAll('#counters dd').length === 10")
+    tab.eval("() => { for (const one of document.querySelectorAll('#counters dd')) one.textContent = '1 234 567 890' }")
+    cut = tab.eval("""() => [...document.querySelectorAll('#counters dd')].filter((one) =>
+        one.getBoundingClientRect().right > one.closest('aside').getBoundingClientRect().right - 8).length""")
+    same(cut, 0, "numbers beyond the edge")
+
+
+def test_a_model_called_model_is_no_type_of_its_own_name_in_swift(stand: Stand) -> None:
+    stand.serve()
+    stand.set("shop/model.on=true", "model.on=true")
+    for model, name in (("shop/model", "ShopModel"), ("model", "MyModel")):
+        tab = opened(stand, model)
+        tab.page.get_by_role("button", name="Copy as Swift").click()
+        tab.until("the type", "(words) => document.getElementById('copied-words').textContent.includes(words)",
+                  f"struct {name}: Model {{")
+        tab.page.get_by_role("button", name="Close what was copied").click()
+        expect(not tab.page.locator("#copied").is_visible(), "what was copied cannot be closed")
