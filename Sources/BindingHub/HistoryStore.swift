@@ -104,7 +104,14 @@ final class HistoryStore: Store {
   /// Takes the names in that a batch gives to field ids.
   @discardableResult
   private func learn(_ batch: Batch) throws(StoreError) -> CommitGroup? {
-    if batch.form == .removal { names[batch.model] = nil }
+    switch batch.form {
+    case .ordinary: break
+    case .removal: names[batch.model] = nil
+    case .renumbering(let kept):
+      let before = names[batch.model] ?? [:]
+      names[batch.model] = Dictionary(
+        uniqueKeysWithValues: kept.enumerated().compactMap { place, id in before[id].map { (FieldID(place), $0) } })
+    }
     guard !batch.body.isEmpty else { return nil }
     let group: CommitGroup
     do throws(WireError) {

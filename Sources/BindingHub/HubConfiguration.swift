@@ -42,6 +42,9 @@ public struct HubConfiguration: Sendable {
   public var maxIdentities = 100_000
   /// Models that one identity may have made, of those that are there; nil: half of `limits.maxModels`.
   public var maxModelsPerPeer: Int?
+  /// Names of deleted fields that a model keeps at most before it gives them back; nil: an eighth of
+  /// `limits.maxModelFields`, once it has three quarters of them.
+  public var maxDeletedNames: Int?
   public var identityMilliseconds: UInt64 = 7 * 24 * 3_600_000
   /// Waits for others to have applied a version: in all, of one session, and how long one lasts, milliseconds.
   public var maxBarriers = 4_096

@@ -120,6 +120,9 @@ public struct Batch: Sendable, Hashable {
     case ordinary
     /// Nothing has a value any more, and nobody may still ask for anything: the model is removed, its name is free.
     case removal
+    /// Names of deleted fields are given back: only the fields with these ids, in their order, are left, and are
+    /// numbered from 0 on again.
+    case renumbering(kept: [FieldID])
   }
 
   public init(
@@ -140,6 +143,16 @@ public struct Batch: Sendable, Hashable {
     var batch = Batch(
       model: model, record: record, epoch: epoch, previous: version, version: version, body: [], decisions: [])
     batch.form = .removal
+    return batch
+  }
+
+  /// The batch that leaves these fields of a model, and numbers them from 0 on.
+  public static func renumbering(
+    of model: String, record: UInt64, epoch: Epoch, version: Version, kept: [FieldID]
+  ) -> Batch {
+    var batch = Batch(
+      model: model, record: record, epoch: epoch, previous: version, version: version, body: [], decisions: [])
+    batch.form = .renumbering(kept: kept)
     return batch
   }
 }

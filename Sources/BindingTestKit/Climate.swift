@@ -16,6 +16,8 @@ public struct Climate: Sendable {
   /// In a thousand steps: the application looks at one more model, which nobody else needs for long, writes something,
   /// deletes all, and leaves it.
   public var visits = 0
+  /// Names of deleted fields that a model keeps; nil: as many as there are.
+  public var maxDeletedNames: Int?
   /// Whether a hub that starts again has its log.
   public var isDurable = false
   /// Whether that log may lack its last batches.
@@ -126,5 +128,6 @@ public struct Climate: Sendable {
     if chance.perMille(300) { maxBufferedBytes = 200 }
     if chance.perMille(300) { visits = [20, 80][chance.below(2)] }
     if chance.perMille(500) { gatherings = [80, 300][chance.below(2)] }
+    if chance.perMille(250) { maxDeletedNames = 1 + chance.below(2) }
   }
 }

@@ -47,12 +47,12 @@ struct Ledger {
   var fates: Fates
   private var lives: [[Life]]
   /// The hub's numbers for the fields of each model.
-  private(set) var names: [[Int]]
+  var names: [[Int]]
   private var present: [State]
   /// Whether the log has a model.
   private var isThere: [Bool]
-  /// The version after which each model began, as it is now.
-  private var beginnings: [Version]
+  /// By field: up to which version each model forgot that it was ever written.
+  var beginnings: [[Version]]
   /// Where a value that only one write has was committed, in the log as it is now.
   private var written: [Written: (place: Place, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
@@ -63,6 +63,7 @@ struct Ledger {
   private(set) var floor = LogFloor.none
   /// How often each model's list was written that its writers merge themselves.
   private(set) var listsWritten: [Int]
+  private static let unforgotten = [Version](repeating: 0, count: SimulatedField.count)
   private static let empty = State(repeating: nil, count: SimulatedField.count)
 
   init(modelNames: [String]) {
@@ -72,7 +73,7 @@ struct Ledger {
     names = modelNames.map { _ in [] }
     present = modelNames.map { _ in Ledger.empty }
     isThere = modelNames.map { _ in false }
-    beginnings = modelNames.map { _ in 0 }
+    beginnings = modelNames.map { _ in Ledger.unforgotten }
     listsWritten = modelNames.map { _ in 0 }
     sums = modelNames.map { _ in SumLines() }
   }
@@ -108,12 +109,14 @@ struct Ledger {
       present[model] = Ledger.empty
       names[model].removeAll(keepingCapacity: true)
       var head: Version?
-      (isThere[model], beginnings[model]) = (false, 0)
+      (isThere[model], beginnings[model]) = (false, Ledger.unforgotten)
       for batch in log where batch.model == modelNames[model] {
         head = batch.version
-        isThere[model] = batch.form == .ordinary
+        isThere[model] = batch.form != .removal
+        try? renumber(model, batch)
         if batch.form == .removal {
-          (head, present[model], beginnings[model]) = (nil, Ledger.empty, batch.version)
+          (head, present[model]) = (nil, Ledger.empty)
+          beginnings[model] = beginnings[model].map { _ in batch.version }
           names[model].removeAll(keepingCapacity: true)
         }
         note(batch.decisions, of: model, life: 0)
@@ -136,9 +139,6 @@ struct Ledger {
     }
   }
 
-  /// The version up to which a model of that name was removed.
-  func beginning(of model: Int) -> Version { beginnings[model] }
-
   /// A model that is not in the log has nothing, at the version of the floor.
   private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
     setState(Ledger.empty, at: Place(model: model, epoch: epoch, version: floor.version))
@@ -151,7 +151,8 @@ struct Ledger {
     }
     names[model].removeAll(keepingCapacity: true)
     floor.raise(over: batch)
-    (isThere[model], beginnings[model]) = (false, batch.version)
+    isThere[model] = false
+    beginnings[model] = beginnings[model].map { _ in batch.version }
     for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
   }
 
@@ -167,7 +168,8 @@ struct Ledger {
       group = try? CommitGroup.decode(batch.body)
       if group == nil { throw Broken(.trueReplica, "the body of a batch does not parse") }
     }
-    guard batch.form == .ordinary else { return try remove(model, batch, epoch: epoch) }
+    if batch.form == .removal { return try remove(model, batch, epoch: epoch) }
+    try renumber(model, batch)
     isThere[model] = true
     try checkDense(batch.decisions, group, model)
     note(batch.decisions, of: model, life: life)

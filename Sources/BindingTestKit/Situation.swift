@@ -62,6 +62,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case fullStore = "store without room for a batch"
   case loadedFolded = "model loaded from folded batches"
   case removedModel = "model removed that was deleted wholly"
+  case renumberedModel = "fields numbered anew, names of deleted ones given back"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
   case strangerFirst = "stranger refused that came first after a hub restart"

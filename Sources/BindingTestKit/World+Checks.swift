@@ -228,8 +228,8 @@ extension World {
       throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
-    // What was written in a model that was removed since was never written.
-    let first = condition.version == 0 ? ledger.beginning(of: place.model) : condition.version
+    // What was deleted and forgotten since was never written.
+    let first = condition.version == 0 ? ledger.beginnings[place.model][field] : condition.version
     guard first + 1 < place.version else { return }
     for version in first + 1..<place.version {
       let between = ledger.entry(.init(model: place.model, epoch: place.epoch, version: version))

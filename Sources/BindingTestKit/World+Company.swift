@@ -87,7 +87,7 @@ extension World {
       heard.session[tag] = header.session
       if heard.inModel[tag] != nil { heard.comingBack[tag] = now }
       forget(tag)
-    case .join(let joins) where hasSession(peer):
+    case .join(let joins) where read({ $0.hears(session: header.session) }) == true:
       for join in joins where join.form == .model {
         if join.name == modelNames[0] { heard.inModel[tag] = heard.inModel[tag] ?? now }
         if join.name == line?.name { heard.inLine.insert(tag) }

@@ -110,6 +110,7 @@ extension World {
     configuration.leaseMilliseconds = climate.leaseMilliseconds
     configuration.limits.maxUndecided = climate.maxUndecided
     configuration.limits.chunkBytes = climate.chunkBytes
+    configuration.maxDeletedNames = climate.maxDeletedNames
     let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: ledger.floor)
     var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
     for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
@@ -216,5 +217,6 @@ extension World {
     counts[.snapshotServed] += counters.snapshots
     counts[.expiredAtHub] += counters.expired
     counts[.removedModel] += counters.removedModels
+    counts[.renumberedModel] += counters.renumberedModels
   }
 }

@@ -42,6 +42,10 @@ public struct ModelRules: Sendable {
 
   public var isEmpty: Bool { places.isEmpty }
 
+  /// How many fields are described, and whether one is.
+  public var count: Int { places.count + open.count }
+  public func describes(_ field: String) -> Bool { places[field] != nil || open.contains(field) }
+
   /// Where a field's rule stands; nil if the field is free.
   public func place(of field: String) -> Int? { places[field] }
 

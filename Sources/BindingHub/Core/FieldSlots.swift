@@ -149,6 +149,20 @@ struct FieldSlots {
     }
   }
 
+  /// Leaves only these fields, in their order, and numbers them from 0 on.
+  mutating func keep(_ kept: [FieldID]) {
+    var left = FieldSlots()
+    left.storedDigest = digest()
+    left.reserve(kept.count)
+    for id in kept {
+      let slot = slots[Int(id)]
+      left.slots[Int(left.add(slot.name))] = slot
+      if slot.hasValue { left.valueCount += 1 }
+    }
+    left.sources = sources
+    self = left
+  }
+
   /// The source of what this writer wrote in this life of the log; the same object as long as a field has it.
   mutating func source(of origin: Origin, in epoch: Epoch) -> FieldSource { sources.of(origin, epoch) }
 

@@ -26,6 +26,8 @@ public struct HubCounters: Sendable, Hashable {
   public var modelsRefused: UInt64 = 0
   /// Models that were deleted wholly, and gave back their names.
   public var removedModels: UInt64 = 0
+  /// Times that a model gave back the names of deleted fields.
+  public var renumberedModels: UInt64 = 0
   public var expiredLeases: UInt64 = 0
   public var joins: UInt64 = 0
   public var deltas: UInt64 = 0

@@ -31,14 +31,23 @@ extension HubMachine {
     let model = models[index]
     let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
     guard folded.record <= model.records else {
+      if !folded.names.starts(with: model.fields.slots.lazy.map(\.name)) {
+        model.fields = FieldSlots()
+        model.renumber([])
+        endSessions(in: index, &output)
+      }
       try model.restore(stored, recentLimit: configuration.recentCommits)
       model.headsLeft = 3
       recentlyChanged.insert(index)
       return
     }
-    for batch in stored.batches where batch.record > model.records {
-      model.apply(batch, recentLimit: configuration.recentCommits)
-      publish(batch, index, &output)
-    }
+    for batch in stored.batches where batch.record > model.records { takeIn(batch, index, &output) }
+  }
+
+  /// Takes in a batch that another hub has stored, or that this one did not know to be stored.
+  mutating func takeIn(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    guard batch.form == .ordinary else { return renumbered(batch, index, &output) }
+    models[index].apply(batch, recentLimit: configuration.recentCommits)
+    publish(batch, index, &output)
   }
 }

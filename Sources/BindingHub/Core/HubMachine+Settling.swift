@@ -27,9 +27,11 @@ extension HubMachine {
           }
         #endif
         output.batches.append(batch)
+      } else if mayRenumber(index, time) {
+        output.batches.append(renumbering(of: index))
       }
       answerJoins(index, time, &output)
-      if !isRescued || !model.waitingJoins.isEmpty || model.isBusy {
+      if !isRescued || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {
         still.append(index)
       } else {
         isTouched[index] = false
@@ -57,14 +59,12 @@ extension HubMachine {
       case .stored where batch.form == .removal:
         removed(batch, index, time, &output)
         continue
+      case .stored where batch.form != .ordinary: renumbered(batch, index, &output)
       case .stored: stored(batch, index, time, &output)
       case .moved(let others):
         sequencer.counters.movedBatches += 1
         putOff(index)
-        for other in others {
-          models[index].apply(other, recentLimit: configuration.recentCommits)
-          publish(other, index, &output)
-        }
+        for other in others { takeIn(other, index, &output) }
       case .full:
         sequencer.counters.fullAppends += 1
         sequencer.storeFullUntil = time.monotonic + configuration.fullMilliseconds
@@ -112,7 +112,8 @@ extension HubMachine {
   /// Decides what waited for the store, or for the owner.
   mutating func goOn(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     touch(index)
-    guard !models[index].isAppending else { return }
+    // When the drain ends, its fields are numbered anew; what waits names them by the ids of today.
+    guard !models[index].isAppending, !mayRenumber(index, time) else { return }
     believeLate(index, time, &output)
     raiseMarks(index, time)
     answerJoins(index, time, &output)

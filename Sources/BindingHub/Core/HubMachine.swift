@@ -103,7 +103,7 @@ public struct HubMachine {
     if models[index].records > 0, models[index].lastEpoch != epoch {
       models[index].storedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
-    if models[index].fields.valueCount == 0 { touch(index) }
+    if models[index].fields.valueCount == 0 || isWorn(models[index]) { touch(index) }
   }
 
   public var counters: HubCounters { sequencer.counters }
@@ -211,7 +211,8 @@ public struct HubMachine {
       #endif
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
-      return true
+      // What its owner has answered counts all the same: else a model would be taken from it for its silence.
+      return !session.isOver || header.kind == .judged
     }
     guard isKnown == true else {
       sequencer.counters.unknownSessions += 1
@@ -265,6 +266,9 @@ extension HubMachine {
 
   /// The topic of a model; nil if nobody has named it.
   public func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
+
+  /// Whether what a session says counts: it has not ended, and need not say hello again.
+  public func hears(session: UInt64) -> Bool { sessions[session]?.isOver == false }
 
   /// The stored version of a model and its digest; nil if nobody has named it.
   public func head(of model: String) -> (version: Version, digest: UInt64)? {

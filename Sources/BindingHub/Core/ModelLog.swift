@@ -8,7 +8,7 @@ import BindingWire
 final class ModelLog {
   /// The model's id; of an ephemeral line its name.
   let id: String
-  let topic: Topic
+  @exclusivity(unchecked) var topic: Topic
   /// What an ephemeral line has besides; nil: this is the stored line.
   let ephemeral: EphemeralLine?
   /// The place of the model's other line; nil: nobody has joined it.
@@ -217,6 +217,7 @@ final class ModelLog {
     if records == 0 { (version, deltasFrom) = (batch.previous, batch.previous) }
     records = batch.record
     lastEpoch = batch.epoch
+    if case .renumbering(let kept) = batch.form { renumber(kept) }
     if !batch.body.isEmpty { batch.body.withUnsafeBytes { applyCommits($0, recentLimit, decidedAt) } }
     for decision in batch.decisions {
       if decision.isSeen {

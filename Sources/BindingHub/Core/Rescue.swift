@@ -200,4 +200,9 @@ struct BroughtBack {
     while places.count <= Int(id) { places.append(Place()) }
     places[Int(id)] = Place(version: version, point: point)
   }
+
+  /// The fields are numbered anew: these are left.
+  mutating func keep(_ kept: [FieldID]) {
+    places = kept.prefix { Int($0) < places.count }.map { places[Int($0)] }
+  }
 }

@@ -208,6 +208,20 @@ extension Sequencer {
     return other.tag == .none ? "others" : other.fullName
   }
 
+  /// Why a model takes no new field, and what helps.
+  private func full(_ model: ModelLog) -> String {
+    let (limit, deleted) = (limits.maxModelFields, model.fields.count - model.fields.valueCount)
+    guard deleted > 0 else {
+      return "the model has \(model.fields.count) fields; maxModelFields is \(limit). Delete some, many at a time"
+    }
+    let cure =
+      model.ephemeral == nil
+      ? "Delete more: the names are given back when \(max(limit / 8, 1)) of them are of deleted fields"
+      : "The names of an ephemeral model are given back when all have left it"
+    return "the model has \(model.fields.valueCount) fields and the names of \(deleted) deleted ones; maxModelFields, "
+      + "for both, is \(limit). \(cure)"
+  }
+
   private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
     guard let name else { throw .refused(.badName, "a new field needs a name") }
     do throws(WireError) {
@@ -221,8 +235,7 @@ extension Sequencer {
       throw .refused(.badName, "\(text) is no field of this line; of the protocol's own names it has \(ours)")
     }
     guard model.fields.count < limits.maxModelFields else {
-      throw .refused(
-        .modelFull, "the model has \(model.fields.count) fields; maxModelFields is \(limits.maxModelFields)")
+      throw .refused(.modelFull, full(model))
     }
     let id = model.fields.add(String(decoding: name, as: UTF8.self))
     _ = model.hand.commits.introduce(name)

@@ -25,6 +25,8 @@ struct SessionRecord {
   var undecided = 0
   /// The model that it wrote to last.
   var seat: Seat?
+  /// It has to say hello again: nothing of it is heard, and it is there only until it does, or its lease ends.
+  var isOver = false
 
   /// Makes room for one more outcome.
   mutating func makeRoom(limitBytes: Int) {

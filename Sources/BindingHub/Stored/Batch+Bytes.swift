@@ -4,21 +4,35 @@ public import BindingWire
 ///
 ///     batch = model:text8 record:u64 epoch:u64 previous:u64 version:u64 length:u32 body list32 of decision
 ///             or 0:u8 form:u8(1) model:text8 record:u64 epoch:u64 version:u64          the model is removed
+///             or 0:u8 form:u8(2) model:text8 record:u64 epoch:u64 version:u64 list32(u32)
+///                                                 only fields with these ids, which rise, are left, numbered from 0 on
 ///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
 ///
 /// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here.
 extension Batch {
   private static let removalForm: UInt8 = 1
+  private static let renumberingForm: UInt8 = 2
 
   public func write(to writer: inout WireWriter) {
-    if form == .removal {
-      // No model has an empty id.
-      writer.text8("")
-      writer.u8(Batch.removalForm)
-      writer.text8(model)
-      for number in [record, epoch, version] { writer.u64(number) }
-      return
+    switch form {
+    case .ordinary: writeDecided(to: &writer)
+    case .removal: write(Batch.removalForm, to: &writer)
+    case .renumbering(let kept):
+      write(Batch.renumberingForm, to: &writer)
+      writer.count32(kept.count)
+      for id in kept { writer.u32(id) }
     }
+  }
+
+  private func write(_ form: UInt8, to writer: inout WireWriter) {
+    // No model has an empty id.
+    writer.text8("")
+    writer.u8(form)
+    writer.text8(model)
+    for number in [record, epoch, version] { writer.u64(number) }
+  }
+
+  private func writeDecided(to writer: inout WireWriter) {
     writer.text8(model)
     for number in [record, epoch, previous, version] { writer.u64(number) }
     writer.count32(body.count)
@@ -37,11 +51,7 @@ extension Batch {
   public init(from reader: inout WireReader) throws(WireError) {
     let name = try reader.text8("model")
     if name.isEmpty {
-      let form = try reader.u8("form")
-      guard form == Batch.removalForm else { throw reader.error("form", "is \(form), must be 1") }
-      self = .removal(
-        of: try reader.text8("model"), record: try reader.u64("record"), epoch: try reader.u64("epoch"),
-        version: try reader.u64("version"))
+      self = try Batch(ofFormFrom: &reader)
       return
     }
     model = name
@@ -62,6 +72,25 @@ extension Batch {
       case 2: decisions.append(Decision(seen: number, of: origin.tag))
       case let kind: throw reader.error("kind", "is \(kind); 0 to 2 are known")
       }
+    }
+  }
+
+  /// One that is not of the ordinary form, from its form on.
+  private init(ofFormFrom reader: inout WireReader) throws(WireError) {
+    let form = try reader.u8("form")
+    let model = try reader.text8("model")
+    let (record, epoch, version) = (try reader.u64("record"), try reader.u64("epoch"), try reader.u64("version"))
+    switch form {
+    case Batch.removalForm: self = .removal(of: model, record: record, epoch: epoch, version: version)
+    case Batch.renumberingForm:
+      var kept: [FieldID] = []
+      for _ in 0..<(try reader.count32("kept", minimum: 4)) {
+        let id = try reader.u32("kept")
+        guard kept.last.map({ $0 < id }) ?? true else { throw reader.error("kept", "does not rise at \(id)") }
+        kept.append(id)
+      }
+      self = .renumbering(of: model, record: record, epoch: epoch, version: version, kept: kept)
+    default: throw reader.error("form", "is \(form), must be 1 or 2")
     }
   }
 }

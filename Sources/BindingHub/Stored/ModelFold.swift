@@ -48,6 +48,9 @@ public struct ModelFold {
     guard batch.record == log.records + 1 || log.records == 0, !isRemoved else {
       throw StoreError("\(log.id): record \(batch.record) follows record \(log.records); those between are missing")
     }
+    if case .renumbering(let kept) = batch.form, let last = kept.last, Int(last) >= log.fields.count {
+      throw StoreError("\(log.id): record \(batch.record) keeps field \(last) of \(log.fields.count)")
+    }
     log.apply(batch, recentLimit: 0, decidedAt: time)
     isRemoved = batch.form == .removal
   }

@@ -1,0 +1,79 @@
+import BindingWire
+
+/// Names of deleted fields are used up until they are given back: then the fields that are left are numbered anew.
+///
+/// The new numbers are a record of the model's log, so that every batch after it means the same to everyone. They come
+/// under a new topic, and who has joined the model says hello again, and joins it knowing no number.
+extension HubMachine {
+  /// Whether so many names of a model are of deleted fields that they are worth giving back.
+  func isWorn(_ model: ModelLog) -> Bool {
+    let limit = configuration.limits.maxModelFields
+    if let most = configuration.maxDeletedNames { return model.spareNames >= max(most, 1) }
+    return model.fields.count >= limit * 3 / 4 && model.spareNames >= max(limit / 8, 1)
+  }
+
+  /// Whether that may be done now: nothing is decided that is not stored, and nobody is asked for anything.
+  func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
+    let model = models[index]
+    return isWorn(model) && model.ephemeral == nil && model.removal == nil && model.isSettled && !model.isBusy
+      && time.monotonic >= sequencer.storeFullUntil && topics.hasRoom
+  }
+
+  /// Whether it only waits for the store to have room.
+  func waitsToRenumber(_ index: Int, _ time: HubTime) -> Bool {
+    time.monotonic < sequencer.storeFullUntil && models[index].ephemeral == nil && isWorn(models[index])
+  }
+
+  /// The batch that says which fields are left.
+  func renumbering(of index: Int) -> Batch {
+    let model = models[index]
+    model.isAppending = true
+    return .renumbering(
+      of: model.id, record: model.records + 1, epoch: epoch, version: model.version, kept: model.idsToKeep)
+  }
+
+  /// The store has it.
+  mutating func renumbered(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    sequencer.counters.renumberedModels += 1
+    let model = models[index]
+    model.apply(batch, recentLimit: configuration.recentCommits)
+    model.isAppending = false
+    model.forgetWriters()
+    endSessions(in: index, &output)
+  }
+
+  /// Has all who joined a model say hello again; until then they are in it, without being told anything.
+  mutating func endSessions(in index: Int, _ output: inout HubOutput) {
+    let model = models[index]
+    let old = model.topic
+    topics.release(old)
+    model.topic = topics.assign(index)
+    // Of what was deleted and forgotten nobody may bring back what it has.
+    model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
+    for waiting in model.waiting { sessions.with(waiting.session) { $0.undecided = max($0.undecided - 1, 0) } }
+    model.waiting.removeAll()
+    model.waitingJoins.removeAll()
+    model.routed.removeAll()
+    catchups.removeAll { $0.catchup.model === model }
+    for tag in Array(sessions.identities.keys) {
+      guard let since = sessions.identities[tag]?.presentSince.removeValue(forKey: old) else { continue }
+      sessions.identities[tag]?.presentSince[model.topic] = since
+    }
+    for id in model.sessions.sorted() {
+      if !barriers.isEmpty { barriers.forget(id, in: index) }
+      for place in verifications.indices { verifications[place].forget(id, in: index) }
+      let connection = sessions.with(id) { session in
+        let record = session.joins.removeValue(forKey: old)
+        session.joins[model.topic] = JoinRecord(
+          open: nil, subscribeBy: 0, way: nil, applied: nil, healed: record?.healed ?? 0)
+        session.isOver = true
+        return session.connection
+      }
+      guard let connection else { continue }
+      error(
+        .unknownSession,
+        "the fields of \(model.id) have other numbers, since names of deleted ones were given back; "
+          + "say hello", id, connection, &output)
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// Names of deleted fields are given back: the fields that are left get other numbers, which everyone learns anew.
+@Suite struct RenumberedModelTests {
+  private static func bench(_ store: any Store = LogStore(), stored: [StoredModel] = []) -> HubBench {
+    HubBench(store: store, stored: stored) { $0.limits.maxModelFields = 40 }
+  }
+  var bench = RenumberedModelTests.bench()
+
+  private func topic(_ model: String = "lamp") -> Topic { bench.machine.topic(of: model) ?? Topics.none }
+
+  /// Writes and deletes so many fields of names that nobody had before.
+  private mutating func wear(_ count: Int, from number: ProposalNumber = 2) -> Heard {
+    var heard = Heard(HubOutput())
+    for place in 0..<ProposalNumber(count) {
+      let name = "n\(number + 2 * place)"
+      heard =
+        heard
+        + bench.say(
+          .ann,
+          .propose([
+            .of(number + 2 * place, [.set(name, "1")], topic: topic()),
+            .of(number + 2 * place + 1, [.delete(name)], topic: topic()),
+          ]))
+    }
+    return heard
+  }
+
+  /// Ann has `kept`, and has deleted as many others as it takes.
+  private mutating func renumber() -> Heard {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("kept", "1"))
+    return wear(29)
+  }
+
+  private mutating func comeBack(_ peer: Speaker, undecided: ProposalNumber = 1) -> Heard {
+    bench.hello(peer)
+      + bench.join(peer, Join(request: 9, model: "lamp", undecided: undecided), topic: topic())
+  }
+
+  @Test("a model takes new names however many it has had, and the versions go on")
+  mutating func worn() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("kept", "1"))
+    var number: ProposalNumber = 2
+    for _ in 0..<20 {
+      _ = wear(10, from: number)
+      number += 20
+      if bench.machine.hears(session: Speaker.ann.session) { continue }
+      // What was not heard any more is said again.
+      _ = comeBack(.ann, undecided: number)
+    }
+    #expect(bench.counters.refusals[.modelFull] ?? 0 == 0)
+    #expect(bench.counters.renumberedModels > 3)
+    #expect(bench.read(topic: topic()).values == ["kept": "1"])
+    #expect(bench.machine.models[0].fields.count < 40)
+  }
+
+  @Test("who has joined the model says hello again, and learns the numbers from 0 on under another topic")
+  mutating func sessions() {
+    bench.live(.ben)
+    let heard = renumber()
+    #expect(bench.counters.renumberedModels == 1)
+    #expect(heard.errors(.ann).map(\.code).first == .unknownSession)
+    #expect(heard.errors(.ben).map(\.code) == [.unknownSession] && heard.errors(.ben).first?.isFatal == true)
+    #expect(topic() != HubBench.lamp)
+    // A frame that was under way means nothing any more.
+    #expect(bench.say(.ben, .propose([.of(1, [.set("late", "1")])])).errors(.ben).map(\.code) == [.unknownSession])
+    let back = comeBack(.ben)
+    #expect(back.joined(.ben).map(\.follows) == [.snapshot])
+    #expect(back.chunks(.ben).flatMap(\.names.names) == ["kept"])
+    #expect(back.chunks(.ben).flatMap(\.entries).map(\.field) == [0])
+    let outcomes = bench.say(
+      .ben,
+      .propose([
+        .of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("2".utf8)))], topic: topic())
+      ])
+    ).outcomes(.ben, topic: topic())
+    #expect(outcomes == [1: .committed(bench.machine.head(of: "lamp")?.version ?? 0)])
+    #expect(bench.read(topic: topic()).values == ["kept": "2"])
+  }
+
+  @Test("a number that was decided before is not decided again after")
+  mutating func marks() {
+    _ = renumber()
+    let back = comeBack(.ann, undecided: 1)
+    #expect(back.joined(.ann).map(\.mark) == [bench.machine.models[0].mark(of: Speaker.ann.identity.tag)])
+    let outcomes = bench.say(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
+      .ann, topic: topic())
+    #expect(outcomes == [1: .committed(1)])
+    #expect(bench.read(topic: topic()).values == ["kept": "1"])
+  }
+
+  @Test("of what was deleted and forgotten a comparison with an earlier version fails")
+  mutating func comparison() {
+    _ = renumber()
+    _ = comeBack(.ben)
+    func compare(_ number: ProposalNumber, since version: Version) -> WireOutcome.Rest? {
+      bench.say(
+        .ben,
+        .propose([.of(number, [.set("n2", "9")], conditions: [.unchanged("n2", since: version)], topic: topic())])
+      ).outcomes(.ben, topic: topic())[number]
+    }
+    #expect(compare(1, since: 2)?.conflict != nil)
+    let head = bench.machine.head(of: "lamp")?.version ?? 0
+    #expect(compare(2, since: head) == .committed(head + 1))
+  }
+
+  @Test("a described field that was deleted stays known as such: its default is not written again")
+  mutating func described() {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("@description", #"{"fields":{"level":{}}}"#), .set("level", "1"))
+    bench.write(.ann, 2, .delete("level"))
+    _ = wear(30, from: 3)
+    #expect(bench.counters.renumberedModels == 1)
+    _ = comeBack(.ben)
+    let outcomes = bench.say(
+      .ben,
+      .propose([
+        .of(
+          1, [WireOperation(verb: .whenUnset, field: .name("level"), value: FieldValue(bytes: Array("5".utf8)))],
+          topic: topic())
+      ])
+    ).outcomes(.ben, topic: topic())
+    #expect(outcomes == [1: .kept])
+  }
+
+  @Test("after a restart the numbers are those of the record, also where all of it was folded")
+  mutating func restart() throws {
+    let store = LogStore()
+    bench = Self.bench(store)
+    _ = renumber()
+    _ = comeBack(.ben)
+    bench.say(.ben, .propose([.of(1, [.set("new", "2")], topic: topic())]))
+    let all = try store.loadAll()
+    var fold = try ModelFold(try #require(all.first))
+    #expect(fold.names == ["kept", "new"])
+    var chunks: [[UInt8]] = []
+    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    for stored in [all, [StoredModel(model: "lamp", chunks: chunks, batches: [])]] {
+      var later = Self.bench(store, stored: stored)
+      #expect(later.read().values == ["kept": "1", "new": "2"])
+      #expect(later.machine.models[0].deltasFrom == bench.machine.models[0].deltasFrom)
+      #expect(later.machine.head(of: "lamp")?.digest == bench.machine.head(of: "lamp")?.digest)
+    }
+  }
+
+  @Test("where the store has no room for it, all stays as it is, and it is tried again")
+  mutating func full() throws {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("kept", "1"))
+    _ = wear(28)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(58, [.set("x", "1")]), .of(59, [.delete("x")])]))
+    try bench.settleWithStore()
+    #expect(bench.waiting.map(\.record) == [bench.machine.models[0].records + 1] && bench.waiting[0].form != .ordinary)
+    bench.settle(.full)
+    #expect(topic() == HubBench.lamp && bench.machine.hears(session: Speaker.ann.session))
+    bench.settling = .atOnce
+    bench.wait(5_000)
+    #expect(bench.counters.renumberedModels == 1)
+    #expect(bench.read(topic: topic()).values == ["kept": "1"])
+  }
+
+  @Test("a proposal that comes while it is stored is not carried out by the old numbers")
+  mutating func meanwhile() throws {
+    bench.live(.ann)
+    bench.live(.ben)
+    bench.write(.ann, 1, .set("first", "1"))
+    bench.write(.ann, 2, .set("kept", "1"))
+    _ = wear(27, from: 3)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
+    try bench.settleWithStore()
+    try #require(bench.waiting.map(\.form) == [.renumbering(kept: [1])])
+    // Field 0 was `first`, and will be `kept`.
+    bench.say(
+      .ben, .propose([.of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("9".utf8)))])]))
+    try bench.settleWithStore()
+    bench.settling = .atOnce
+    #expect(bench.read(topic: topic()).values == ["kept": "1"])
+  }
+
+  @Test("a model that was loaded anew after an unknown end has the numbers that the store has")
+  mutating func unknown() throws {
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("first", "1"))
+    bench.write(.ann, 2, .set("kept", "1"))
+    _ = wear(27, from: 3)
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
+    try bench.settleWithStore()
+    let batches = bench.waiting
+    try #require(batches.map(\.form) == [.renumbering(kept: [1])])
+    _ = try bench.store.append(batches)
+    bench.settle(.unknown)
+    bench.settling = .atOnce
+    bench.reload(try #require(try (bench.store as? LogStore)?.loadAll().first))
+    #expect(bench.counters.renumberedModels == 1)
+    #expect(topic() != HubBench.lamp)
+    #expect(bench.read(topic: topic()).values == ["kept": "1"])
+  }
+
+  @Test("a batch of the form is read as it was written, and one whose numbers do not rise is an error")
+  func bytes() throws {
+    let batch = Batch.renumbering(of: "lamp", record: 7, epoch: 5, version: 9, kept: [0, 3, 8])
+    #expect(try Self.read(Self.bytes(batch)) == batch)
+    let falling = Self.bytes(.renumbering(of: "lamp", record: 7, epoch: 5, version: 9, kept: [3, 3]))
+    let error = #expect(throws: WireError.self) { try Self.read(falling) }
+    #expect(error?.description.contains("does not rise") == true)
+    var fold = ModelFold("lamp")
+    #expect(throws: StoreError.self) {
+      try fold.apply(.renumbering(of: "lamp", record: 1, epoch: 5, version: 0, kept: [4]))
+    }
+  }
+
+  @Test("a model that is full says how many names are of deleted fields, and what helps")
+  mutating func text() {
+    bench.live(.ann)
+    let names = (0..<38).map { WireOperation.set("f\($0)", "1") }
+    bench.write(.ann, 1, .set("a", "1"), .set("b", "1"))
+    bench.propose(.ann, .of(2, names))
+    bench.write(.ann, 3, .delete("a"))
+    guard case .refused(let refusal)? = bench.write(.ann, 4, .set("c", "1")) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(refusal.text.contains("39 fields and the names of 1 deleted ones"), "\(refusal.text)")
+  }
+
+  private static func bytes(_ batch: Batch) -> [UInt8] {
+    var writer = WireWriter()
+    batch.write(to: &writer)
+    return writer.bytes
+  }
+
+  private static func read(_ bytes: [UInt8]) throws -> Batch {
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(WireError) in
+        var reader = WireReader(bytes, message: "batch")
+        return try Batch(from: &reader)
+      }
+    }.get()
+  }
+}
