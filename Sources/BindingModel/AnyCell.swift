@@ -20,9 +20,6 @@ class AnyCell: @unchecked Sendable {
   @usableFromInline
   func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {}
 
-  /// Calls back now and with every write, until the token is cancelled or released.
-  func follow(_ body: @escaping @Sendable () -> Void) -> ObserverToken { ObserverToken {} }
-
   final var isObserved: Bool {
     lock()
     defer { unlock() }
@@ -207,6 +204,17 @@ extension AnyCell {
       service.isAsked = true
       traffic.pointee.service = service
     }
+  }
+
+  /// Adds an observer that is called with the next write, until it is cancelled by the number that is given.
+  final func follow(_ observer: AnyObserver) -> UInt64 {
+    lock()
+    defer { unlock() }
+    let traffic = openTraffic()
+    guard !traffic.pointee.isEnded else { return 0 }
+    traffic.pointee.number(observer)
+    traffic.pointee.join(observer)
+    return observer.number
   }
 
   /// Says that this cell repeats what others hold.

@@ -14,11 +14,8 @@ extension Cell {
       unlock()
       return ObserverToken {}
     }
-    traffic.pointee.observationCount += 1
-    let number = traffic.pointee.observationCount
-    observation.number = number
-    observation.since = traffic.pointee.version
-    traffic.pointee.latestStart = traffic.pointee.version
+    traffic.pointee.number(observation)
+    let number = observation.number
     traffic.pointee.starting.append(observation)
     let present = value
     unlock()

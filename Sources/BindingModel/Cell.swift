@@ -252,10 +252,6 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return "\(Value.self) \(value.count > 40 ? value.prefix(40) + "…" : value)"
   }
 
-  override func follow(_ body: @escaping @Sendable () -> Void) -> ObserverToken {
-    observe(owner: nil) { _, _ in body() }
-  }
-
   override func takeLastOverwritten() -> AnyObject? {
     guard let traffic else { return nil }
     let dropped = ValueQueue<Value>()

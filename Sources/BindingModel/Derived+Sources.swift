@@ -6,12 +6,14 @@ extension Derived {
     _ sources: repeat each Source, compute: @escaping @Sendable (repeat (each Source).Value) -> Value
   ) where Value: Equatable, repeat (each Source).Value: Sendable {
     let named = (repeat DerivedSource(each sources))
-    var list: [any AnyDerivedSource] = []
-    for source in repeat each named { list.append(source) }
+    var nodes: [DerivedNode?] = []
+    for source in repeat each named { nodes.append(source.node) }
     self.init(
-      ComputedNode(sources: list) {
-        let values = (repeat (each named).read())
-        return { compute(repeat each values) }
+      ComputedNode(sources: nodes) { reading in
+        let values = (repeat (each named).read(reading.collector, reading.turn))
+        guard reading.isWhole else { return false }
+        reading.give(compute(repeat each values))
+        return true
       })
   }
 }

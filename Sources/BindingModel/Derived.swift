@@ -21,7 +21,11 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   /// Where other threads write several sources while it computes it may see one before and one after; it is then
   /// computed again. The initializers that name their sources never compute from such a mixture.
   public convenience init(_ compute: @escaping @Sendable () -> Value) where Value: Equatable {
-    self.init(ComputedNode(sources: []) { compute })
+    self.init(
+      ComputedNode(sources: []) { reading in
+        reading.give(compute())
+        return true
+      })
   }
 
   /// Computes from one source.
@@ -29,9 +33,11 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   where Value: Equatable {
     let source = DerivedSource(source)
     self.init(
-      ComputedNode(sources: [source]) {
-        let value = source.read()
-        return { compute(value) }
+      ComputedNode(sources: [source.node]) { reading in
+        let value = source.read(reading.collector, reading.turn)
+        guard reading.isWhole else { return false }
+        reading.give(compute(value))
+        return true
       })
   }
 
@@ -41,9 +47,12 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   ) where Value: Equatable {
     let (first, second) = (DerivedSource(first), DerivedSource(second))
     self.init(
-      ComputedNode(sources: [first, second]) {
-        let values = (first.read(), second.read())
-        return { compute(values.0, values.1) }
+      ComputedNode(sources: [first.node, second.node]) { reading in
+        let first = first.read(reading.collector, reading.turn)
+        let second = second.read(reading.collector, reading.turn)
+        guard reading.isWhole else { return false }
+        reading.give(compute(first, second))
+        return true
       })
   }
 
@@ -54,9 +63,13 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   ) where Value: Equatable {
     let (first, second, third) = (DerivedSource(first), DerivedSource(second), DerivedSource(third))
     self.init(
-      ComputedNode(sources: [first, second, third]) {
-        let values = (first.read(), second.read(), third.read())
-        return { compute(values.0, values.1, values.2) }
+      ComputedNode(sources: [first.node, second.node, third.node]) { reading in
+        let first = first.read(reading.collector, reading.turn)
+        let second = second.read(reading.collector, reading.turn)
+        let third = third.read(reading.collector, reading.turn)
+        guard reading.isWhole else { return false }
+        reading.give(compute(first, second, third))
+        return true
       })
   }
 
@@ -66,9 +79,11 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   ) where Value: Equatable {
     let sources = sources.map { DerivedSource(erased: $0.location) }
     self.init(
-      ComputedNode(sources: sources) {
-        let values = sources.map { $0.read() }
-        return { compute(values) }
+      ComputedNode(sources: sources.map(\.node)) { reading in
+        let values = sources.map { $0.read(reading.collector, reading.turn) }
+        guard reading.isWhole else { return false }
+        reading.give(compute(values))
+        return true
       })
   }
 
@@ -117,11 +132,9 @@ extension ValueSource where Value: Sendable {
   }
 }
 
-private struct DerivedLocation<Value: Sendable>: BindingLocation, DerivedPlace {
+struct DerivedLocation<Value: Sendable>: BindingLocation {
   let derived: Derived<Value>
   let node: ComputedNode<Value>
-
-  var derivedNode: DerivedNode { node }
 
   func read() -> Value { node.present() }
   func track() { node.track() }

@@ -26,8 +26,14 @@ struct ThreadTurn {
   var watch: LoopWatch?
   /// Names the drain under way.
   private(set) var drain: UInt64 = 0
+  /// Names the pass under way, in which each derived value is refreshed once; 0 outside.
+  private(set) var pass: UInt64 = 0
+  private var passCount: UInt64 = 0
+  private var collectors: ContiguousArray<DependencyCollector> = []
+  private var usedCollectors = 0
   /// Derived values that are observed and whose roots were written, each with the cause, to be looked at in a round.
   private var stale: [(node: DerivedNode, cause: UInt64)] = []
+  private var spareStale: [(node: DerivedNode, cause: UInt64)] = []
   private var staleRound: StaleRound?
   /// What is being let go of, one after the other.
   private var released: [Remains]?
@@ -91,7 +97,8 @@ struct ThreadTurn {
   /// Has the derived values whose roots were written tell what they are now.
   fileprivate static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
     var nodes = turn.pointee.stale
-    turn.pointee.stale = []
+    turn.pointee.stale = turn.pointee.spareStale
+    turn.pointee.spareStale = []
     if nodes.count > 1 {
       var known: Set<ObjectIdentifier> = []
       nodes = nodes.filter { known.insert(ObjectIdentifier($0.node)).inserted }
@@ -99,8 +106,38 @@ struct ThreadTurn {
     }
     for (node, cause) in nodes {
       turn.pointee.watch?.passOn(cause)
-      node.publish()
+      node.publish(in: turn, cause: cause)
     }
+    nodes.removeAll(keepingCapacity: true)
+    turn.pointee.spareStale = nodes
+  }
+
+  /// Runs `body` in the pass under way, or in one of its own.
+  static func inPass(_ turn: UnsafeMutablePointer<ThreadTurn>, _ body: () -> Void) {
+    guard turn.pointee.pass == 0 else { return body() }
+    renewPass(turn)
+    body()
+    turn.pointee.pass = 0
+  }
+
+  /// From here on everything is looked at anew.
+  static func renewPass(_ turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.passCount += 1
+    turn.pointee.pass = turn.pointee.id << 40 | (turn.pointee.passCount & 0xFF_FFFF_FFFF)
+  }
+
+  /// A collector with nothing in it, to be given back before those that were taken before it.
+  static func takeCollector(_ turn: UnsafeMutablePointer<ThreadTurn>) -> DependencyCollector {
+    if turn.pointee.usedCollectors == turn.pointee.collectors.count {
+      turn.pointee.collectors.append(DependencyCollector())
+    }
+    turn.pointee.usedCollectors += 1
+    return turn.pointee.collectors[turn.pointee.usedCollectors - 1]
+  }
+
+  static func giveBack(_ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>) {
+    collector.end()
+    turn.pointee.usedCollectors -= 1
   }
 
   /// Lets go of something that may hold a long chain: link by link, where letting go of the first would go as deep into

@@ -58,9 +58,19 @@ extension Cell {
   @usableFromInline
   func track() {
     if let collector = ThreadTurn.current.pointee.collector {
-      return collector._withUnsafeGuaranteedRef { $0.add(self) }
+      return collector._withUnsafeGuaranteedRef { $0.add(self, version: stamp) }
     }
     if TrackingProbe.isTracking { tracker().access() }
+  }
+
+  /// Reads for what is being computed: the value and its version as one.
+  func read(for collector: DependencyCollector) -> Value {
+    lock()
+    let version = openTraffic().pointee.version
+    let value = self.value
+    unlock()
+    collector.add(self, version: version)
+    return value
   }
 
   private func tracker() -> Tracker {

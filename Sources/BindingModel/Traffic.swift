@@ -139,6 +139,14 @@ struct Traffic {
     }
   }
 
+  /// Gives an observer that comes its number.
+  mutating func number(_ observation: AnyObserver) {
+    observationCount += 1
+    observation.number = observationCount
+    observation.since = version
+    latestStart = version
+  }
+
   /// Lists an observer whose first callback has run. Mostly it is the latest; one that came earlier and whose callback
   /// took longer stands before those that came after it.
   mutating func join(_ observation: AnyObserver) {

@@ -1,0 +1,54 @@
+/// One source that was named, of whatever kind.
+struct DerivedSource<Value: Sendable>: Sendable {
+  private let location: any BindingLocation<Value>
+  /// The place itself, where it is a cell or a derived value: then value and version are read as one.
+  private let cell: Cell<Value>?
+  private let computed: ComputedNode<Value>?
+  /// Counts the changes of a place that tells nobody what it is made of; nil: it does.
+  private let changes: Cell<UInt64>?
+  private let token: ObserverToken?
+
+  init(_ source: some ValueSource<Value>) { self.init(erased: source.location) }
+
+  init(erased location: any BindingLocation<Value>) {
+    self.location = location
+    cell = location as? Cell<Value>
+    computed = (location as? DerivedLocation<Value>)?.node
+    guard cell == nil, computed == nil, Self.isSilent(location) else {
+      (changes, token) = (nil, nil)
+      return
+    }
+    let changes = Cell<UInt64>(0, filter: .everyWrite)
+    changes.markFollower()
+    self.changes = changes
+    token = location.observe(owner: nil) { _, _ in
+      _ = changes.change(by: .unnamed) { count in
+        count += 1
+        return true
+      }
+    }
+  }
+
+  /// Whether the place says nothing of what it is made of. Asked without computing what it may be made of.
+  private static func isSilent(_ location: any BindingLocation<Value>) -> Bool {
+    let turn = ThreadTurn.current
+    let outer = turn.pointee.collector
+    let collector = ThreadTurn.takeCollector(turn)
+    defer { ThreadTurn.giveBack(collector, turn) }
+    collector.isProbing = true
+    turn.pointee.collector = Unmanaged.passUnretained(collector)
+    location.track()
+    turn.pointee.collector = outer
+    return collector.isEmpty
+  }
+
+  var node: DerivedNode? { computed }
+
+  func read(_ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
+    if let cell { return cell.read(for: collector) }
+    if let computed { return computed.read(for: collector, in: turn) }
+    changes?.track()
+    location.track()
+    return location.read()
+  }
+}
