@@ -54,7 +54,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
           unlock()
           return storeUnobserved(new, by: writer, isErased: isErased)
         }
-        if isRepeated(value, new, isRepeat) {
+        if isSameUnobserved(new) {
           unlock()
           return true
         }

@@ -90,14 +90,13 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   override func recompute(
     after computed: UInt64, _ former: Kept?, in turn: UnsafeMutablePointer<ThreadTurn>
   ) -> UInt64? {
-    let collector = ThreadTurn.takeCollector(turn)
-    collector.begin(after: former)
-    defer { ThreadTurn.giveBack(collector, turn) }
-    return withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
-      // SAFETY: there is room for one.
-      let new = room.baseAddress!
-      compute(into: new, collector, turn)
-      return take(new, collector, after: computed, turn)
+    ThreadTurn.withCollector(turn, after: former) { collector in
+      withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
+        // SAFETY: there is room for one.
+        let new = room.baseAddress!
+        compute(into: new, collector, turn)
+        return take(new, collector, after: computed, turn)
+      }
     }
   }
 

@@ -188,28 +188,29 @@ class DerivedNode: @unchecked Sendable {
     of inputs: ContiguousArray<Input>, _ kept: Kept?, after computed: UInt64,
     in turn: UnsafeMutablePointer<ThreadTurn>
   ) {
-    let collector = ThreadTurn.takeCollector(turn)
-    collector.begin(after: kept)
-    for input in inputs {
-      if input.isNode {
-        input.asNode._withUnsafeGuaranteedRef { $0.note(in: collector) }
-      } else {
-        input.asCell._withUnsafeGuaranteedRef { collector.add($0, version: input.version) }
+    let former = ThreadTurn.withCollector(turn, after: kept) { collector -> Kept? in
+      for input in inputs {
+        if input.isNode {
+          input.asNode._withUnsafeGuaranteedRef { $0.note(in: collector) }
+        } else {
+          input.asCell._withUnsafeGuaranteedRef { collector.add($0, version: input.version) }
+        }
       }
+      return putRoots(collector, after: computed, pass: turn.pointee.pass)
     }
-    let state = self.state.lock()
-    var former: Kept?
-    if state.pointee.computed == computed {
-      if !collector.isSame {
-        former = state.pointee.kept
-        state.pointee.kept = collector.keeping
-      }
-      state.pointee.roots = collector.roots
-      state.pointee.checked = turn.pointee.pass
-    }
-    self.state.unlock()
     withExtendedLifetime(former) {}
-    ThreadTurn.giveBack(collector, turn)
+  }
+
+  /// Gives what is to be released with no lock held.
+  private func putRoots(_ collector: DependencyCollector, after computed: UInt64, pass: UInt64) -> Kept? {
+    let state = self.state.lock()
+    defer { self.state.unlock() }
+    guard state.pointee.computed == computed else { return nil }
+    let former = state.pointee.kept
+    if !collector.isSame { state.pointee.kept = collector.keeping }
+    state.pointee.roots = collector.roots
+    state.pointee.checked = pass
+    return former
   }
 
   /// Adds this node, as it was computed last, to what another is computed from.

@@ -2,8 +2,9 @@
 struct DerivedSource<Value: Sendable>: Sendable {
   private let location: any BindingLocation<Value>
   /// The place itself, where it is a cell or a derived value: then value and version are read as one.
-  private let cell: Cell<Value>?
-  private let computed: ComputedNode<Value>?
+  // SAFETY: `location` keeps them alive.
+  private let cell: Unmanaged<Cell<Value>>?
+  private let computed: Unmanaged<ComputedNode<Value>>?
   /// Counts the changes of a place that tells nobody what it is made of; nil: it does.
   private let changes: Cell<UInt64>?
   private let token: ObserverToken?
@@ -12,8 +13,8 @@ struct DerivedSource<Value: Sendable>: Sendable {
 
   init(erased location: any BindingLocation<Value>) {
     self.location = location
-    cell = location as? Cell<Value>
-    computed = (location as? DerivedLocation<Value>)?.node
+    cell = (location as? Cell<Value>).map { Unmanaged.passUnretained($0) }
+    computed = (location as? DerivedLocation<Value>).map { Unmanaged.passUnretained($0.node) }
     guard cell == nil, computed == nil, Self.isSilent(location) else {
       (changes, token) = (nil, nil)
       return
@@ -33,20 +34,20 @@ struct DerivedSource<Value: Sendable>: Sendable {
   private static func isSilent(_ location: any BindingLocation<Value>) -> Bool {
     let turn = ThreadTurn.current
     let outer = turn.pointee.collector
-    let collector = ThreadTurn.takeCollector(turn)
-    defer { ThreadTurn.giveBack(collector, turn) }
-    collector.isProbing = true
-    turn.pointee.collector = Unmanaged.passUnretained(collector)
-    location.track()
-    turn.pointee.collector = outer
-    return collector.isEmpty
+    return ThreadTurn.withCollector(turn, after: nil) { collector in
+      collector.isProbing = true
+      turn.pointee.collector = Unmanaged.passUnretained(collector)
+      location.track()
+      turn.pointee.collector = outer
+      return collector.isEmpty
+    }
   }
 
-  var node: DerivedNode? { computed }
+  var node: DerivedNode? { computed?.takeUnretainedValue() }
 
   func read(_ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
-    if let cell { return cell.read(for: collector) }
-    if let computed { return computed.read(for: collector, in: turn) }
+    if let cell { return cell._withUnsafeGuaranteedRef { $0.read(for: collector) } }
+    if let computed { return computed._withUnsafeGuaranteedRef { $0.read(for: collector, in: turn) } }
     changes?.track()
     location.track()
     return location.read()

@@ -17,11 +17,13 @@ class AnyObserver: @unchecked Sendable {
   init(owner: AnyObject?, except: Writer = .unnamed, isPlain: Bool) {
     self.owner = owner.map { WeakOwner($0) }
     self.except = except
-    marks = owner == nil && isPlain ? 0 : Self.special
+    marks = owner == nil && isPlain ? 0 : Self.special | (except == .unnamed ? 0 : Self.choosy)
   }
 
   private static let special: UInt8 = 1
   private static let cancelled: UInt8 = 2
+  /// There is a writer of whom it is not told.
+  private static let choosy: UInt8 = 4
 
   /// Calls back with the value that the pointer points at, which is of the cell's type.
   @usableFromInline
@@ -32,7 +34,7 @@ class AnyObserver: @unchecked Sendable {
   /// Calls back unless cancelled. False if the owner is gone, so that the observer can be dropped.
   @usableFromInline
   final func deliver(_ value: UnsafeRawPointer, by writer: Writer) -> Bool {
-    if isCancelled || except == writer && writer != .unnamed { return true }
+    if marks > Self.special, isCancelled || marks & Self.choosy != 0 && except == writer { return true }
     guard let owner else {
       call(with: value, by: writer)
       return true

@@ -126,18 +126,24 @@ struct ThreadTurn {
     turn.pointee.pass = turn.pointee.id << 40 | (turn.pointee.passCount & 0xFF_FFFF_FFFF)
   }
 
-  /// A collector with nothing in it, to be given back before those that were taken before it.
-  static func takeCollector(_ turn: UnsafeMutablePointer<ThreadTurn>) -> DependencyCollector {
+  /// Runs `body` with a collector that has nothing in it.
+  @inline(__always)
+  static func withCollector<Result>(
+    _ turn: UnsafeMutablePointer<ThreadTurn>, after former: DerivedNode.Kept?, _ body: (DependencyCollector) -> Result
+  ) -> Result {
     if turn.pointee.usedCollectors == turn.pointee.collectors.count {
       turn.pointee.collectors.append(DependencyCollector())
     }
+    let place = turn.pointee.usedCollectors
     turn.pointee.usedCollectors += 1
-    return turn.pointee.collectors[turn.pointee.usedCollectors - 1]
-  }
-
-  static func giveBack(_ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>) {
-    collector.end()
-    turn.pointee.usedCollectors -= 1
+    // The thread keeps its collectors.
+    return Unmanaged.passUnretained(turn.pointee.collectors[place])._withUnsafeGuaranteedRef { collector in
+      collector.begin(after: former)
+      let result = body(collector)
+      collector.end()
+      turn.pointee.usedCollectors -= 1
+      return result
+    }
   }
 
   /// Lets go of something that may hold a long chain: link by link, where letting go of the first would go as deep into

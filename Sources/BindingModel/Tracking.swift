@@ -35,10 +35,12 @@ final class TrackingProbe: Sendable {
   private static let shared = TrackingProbe()
 
   @inline(__always)
-  static var isTracking: Bool { shared.isTracking }
+  static var isTracking: Bool { isTracking(ThreadTurn.current) }
 
-  private var isTracking: Bool {
-    let turn = ThreadTurn.current
+  @inline(__always)
+  static func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool { shared.isTracking(turn) }
+
+  private func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
     // A set that was filled before may have been asked again since, by who installs or ends a tracking.
     turn.pointee.isTracking = false
     registrar.access(Subject(), keyPath: keyPath)
@@ -57,10 +59,11 @@ final class TrackingProbe: Sendable {
 extension Cell {
   @usableFromInline
   func track() {
-    if let collector = ThreadTurn.current.pointee.collector {
+    let turn = ThreadTurn.current
+    if let collector = turn.pointee.collector {
       return collector._withUnsafeGuaranteedRef { $0.add(self, version: stamp) }
     }
-    if TrackingProbe.isTracking { tracker().access() }
+    if TrackingProbe.isTracking(turn) { tracker().access() }
   }
 
   /// Reads for what is being computed: the value and its version as one.

@@ -31,7 +31,9 @@ struct ModelBench: ParsableCommand {
   }
 
   private static var groups: [any Group.Type] {
-    [Observers.self, Locking.self, Bindings.self, OtherLibraries.self, MoreLibraries.self]
+    [
+      Observers.self, Locking.self, Bindings.self, Graph.self, LettingGo.self, OtherLibraries.self, MoreLibraries.self,
+    ]
   }
 
   /// A second thread, which does nothing: in a process with only one the C library leaves out the atomic operations of
