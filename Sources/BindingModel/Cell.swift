@@ -186,13 +186,14 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   @inlinable @inline(__always)
   func callBack(_ observers: Traffic.List, _ value: Value, by writer: Writer) {
     observers.withUnsafeBufferPointer { buffer in
-      // SAFETY: a cell makes observations of its own value's type only, a reference is laid out like an unmanaged one,
-      // and the list, of which this round has its own copy, keeps the observations alive.
-      buffer.withMemoryRebound(to: Unmanaged<Observer<Value>>.self) { buffer in
+      // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
+      // keeps the observations alive.
+      buffer.withMemoryRebound(to: Unmanaged<AnyObserver>.self) { buffer in
         for unmanaged in buffer {
           unmanaged._withUnsafeGuaranteedRef { observation in
             if observation.marks == 0 {
-              observation.body(value)
+              // SAFETY: only observations of the cell's own value's type have no mark.
+              Unmanaged<Observer<Value>>.fromOpaque(unmanaged.toOpaque())._withUnsafeGuaranteedRef { $0.body(value) }
             } else if !withUnsafePointer(to: value, { observation.deliver($0, by: writer) }) {
               cancel(observation.number)
             }
