@@ -54,6 +54,9 @@ static const unsigned char form_js[] = {
 static const unsigned char icon_svg[] = {
 #embed "pages/icon.svg"
 };
+static const unsigned char keep_js[] = {
+#embed "pages/keep.js"
+};
 static const unsigned char page_css[] = {
 #embed "pages/page.css"
 };
@@ -83,6 +86,7 @@ static const cpages_file files[] = {
     FILE_OF("form.html", form_html),
     FILE_OF("form.js", form_js),
     FILE_OF("icon.svg", icon_svg),
+    FILE_OF("keep.js", keep_js),
     FILE_OF("page.css", page_css),
     FILE_OF("plot.js", plot_js),
     FILE_OF("words.js", words_js),

@@ -1,0 +1,98 @@
+"""What is not confirmed yet, and what is half typed, outlives a reload."""
+
+from __future__ import annotations
+
+from stand import PAGES, Stand, Tab, expect, same
+
+SHEET = "/pages/kept.html"
+# The page loses its link, so that nothing is sent any more; the address can still be loaded.
+CUT = "() => bind.link().cut()"
+KEPT = """async () => {
+    const opening = indexedDB.open('bindbus', 1)
+    const db = await new Promise((done) => { opening.onsuccess = () => done(opening.result) })
+    const all = db.transaction('unsent').objectStore('unsent').getAll()
+    const found = await new Promise((done) => { all.onsuccess = () => done(all.result) })
+    db.close()
+    return found.map((one) => one.content).join()
+}"""
+
+
+def keeps(tab: Tab, words: str) -> None:
+    tab.until(f"{words} is kept", f"async (words) => (await ({KEPT})()).includes(words)", words)
+
+
+def reload(tab: Tab) -> Tab:
+    tab.page.reload()
+    return tab.live()
+
+
+def test_edits_without_a_link_are_sent_after_a_reload(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.name=old", "lamp.count=1")
+    tab = stand.tab(SHEET).live()
+    tab.shows("lamp", "name", "old")
+    tab.eval(CUT)
+    tab.page.locator("#name").fill("typed offline")
+    tab.eval("() => { bind.model('lamp').propose([['add', 'count', 5]]) }")
+    keeps(tab, "typed offline")
+    keeps(tab, "add")
+    reload(tab)
+    stand.committed("lamp", "name", "typed offline")
+    stand.committed("lamp", "count", 6)
+    tab.until("nothing is kept any more", f"async () => (await ({KEPT})()) === ''")
+    same(tab.complaints, [])
+
+
+def test_what_was_carried_out_before_the_reload_is_not_carried_out_again(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.count=1", "lamp.name=old")
+    tab = stand.tab(SHEET).live()
+    tab.shows("lamp", "count", 1)
+    tab.eval("() => { bind.link().socket.onmessage = null }")
+    tab.eval("""() => { bind.model('lamp').propose([['add', 'count', 5]]); bind.model('lamp').set('name', 'new') }""")
+    stand.committed("lamp", "count", 6)
+    stand.committed("lamp", "name", "new")
+    keeps(tab, "add")
+    reload(tab)
+    tab.until("that its outcome is not known",
+              "() => document.getElementById('why').textContent.includes('outcome')")
+    tab.state("#name", None)
+    same(stand.get("lamp")["values"]["count"], 6)
+    same(stand.get("lamp")["meta"]["name"]["version"], 3, "the version of what was set once")
+
+
+def test_a_text_that_is_half_typed_is_back_after_a_reload(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.settings:={\"a\":1}")
+    tab = stand.tab(SHEET).live()
+    tab.shows("lamp", "settings", {"a": 1})
+    box = tab.page.locator("#settings")
+    box.fill('{"a":1, "b":')
+    keeps(tab, 'b\\":')
+    reload(tab)
+    tab.until("what was typed", "() => document.getElementById('settings').value === '{\"a\":1, \"b\":'")
+    same(stand.get("lamp")["version"], 1)
+    box.press("End")
+    box.press_sequentially("2}")
+    box.press("Tab")
+    stand.committed("lamp", "settings", {"a": 1, "b": 2})
+
+
+def test_what_was_meant_for_another_log_is_not_sent(stand: Stand) -> None:
+    stand.serve(PAGES, "--store", f"{stand.folder}/one.db")
+    stand.set("lamp.name=old")
+    tab = stand.tab(SHEET).live()
+    tab.shows("lamp", "name", "old")
+    tab.eval(CUT)
+    tab.page.locator("#name").fill("for the former hub")
+    keeps(tab, "for the former hub")
+    assert stand.hub
+    stand.hub.process.kill()
+    stand.hub.process.wait()
+    stand.serve(PAGES, "--web", stand.origin.removeprefix("http://"), "--store", f"{stand.folder}/two.db")
+    tab.context.request.get(stand.entry()["url"])
+    reload(tab)
+    stand.set("lamp.name=new")
+    tab.shows("lamp", "name", "new")
+    expect("former" in tab.eval(KEPT), "what is of the other log is gone")
+    same(stand.get("lamp")["version"], 1)
