@@ -44,23 +44,28 @@ struct TrackedFieldsTests {
 
   @Test("a tracked field tells once of the next change, made here or elsewhere, and finds the new value")
   func fields() async throws {
-    let (mine, theirs) = (try await share(peer), try await share(other))
-    let reads: [() -> Double] = [
+    // On the lane: what is assigned there is told before the assignment returns.
+    let queue = DispatchQueue(label: "tracked")
+    let (mine, theirs) = (try await share(peer, on: .queue(queue)), try await share(other))
+    let reads: [@Sendable () -> Double] = [
       { mine.level }, { mine.$level.value }, { mine.$level.binding.value },
       { mine.$level.binding.map(Inverted()).value },
     ]
     for (place, read) in reads.enumerated() {
       let found = Protected<[Double]>([])
-      withObservationTracking {
-        _ = read()
-      } onChange: {
-        found.withLock { $0.append(mine.level) }
-      }
       let level = 0.5 + Double(place) / 10
-      mine.level = level
-      mine.level = 0.1
+      queue.sync {
+        withObservationTracking {
+          _ = read()
+        } onChange: {
+          found.withLock { $0.append(mine.level) }
+        }
+        mine.level = level
+        mine.level = 0.1
+      }
       #expect(found.withLock { $0 } == [level])
     }
+    #expect(await eventually { peer.unconfirmed == 0 && theirs.level == 0.1 })
     let told = track { mine.level }
     theirs.level = 0.9
     #expect(await eventually { told.withLock { $0 } == 1 })
@@ -125,16 +130,20 @@ struct TrackedFieldsTests {
     let (mine, theirs) = (try await share(peer, on: .main), try await share(other))
     guard #available(macOS 26, *) else { return }
     let levels = Observations { mine.level }
-    let collected = Task { @MainActor in
-      var found: [Double] = []
-      for await level in levels {
-        found.append(level)
-        if level == 1 { break }
-        if found.count == 1 { mine.level = 0.5 } else if level == 0.5 { theirs.level = 1 }
+    var found: [Double] = []
+    var write: PendingWrite?
+    for await level in levels {
+      found.append(level)
+      switch level {
+      case 0.3: write = try mine.$level.write(0.5)
+      case 0.5:
+        _ = await write?.outcome
+        theirs.level = 1
+      default: break
       }
-      return found
+      if level == 1 { break }
     }
-    #expect(await collected.value == [0.3, 0.5, 1])
+    #expect(found == [0.3, 0.5, 1])
   }
 
   @Test("a derived value follows the fields that it reads, at once where they show")
@@ -153,6 +162,7 @@ struct TrackedFieldsTests {
     queue.resume()
     let told = Protected<[Double]>([])
     let token = queue.sync { sum.observe { value in told.withLock { $0.append(value) } } }
+    #expect(await eventually { peer.unconfirmed == 0 })
     try theirs.change {
       $0.level = 0.75
       $0.on = true
@@ -180,8 +190,8 @@ struct TrackedFieldsTests {
     let token = mine.$level.observe { _ in }
     theirs.level = 0.9
     #expect(await eventually { mine.level == 0.9 })
+    #expect(await eventually { mine.$level.cell.news.value == 0.9 })
     #expect(!mine.$level.cell.isTracked)
-    #expect(mine.$level.cell.news.value == 0.9)
     _ = track { mine.level }
     #expect(mine.$level.cell.isTracked)
     #expect(!mine.$on.cell.isTracked)
@@ -208,8 +218,8 @@ struct TrackedFieldsTests {
     // Who has told is looked at once more, and then no more.
     lamp.level = 0.7
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
-    #expect(model.staged.withLock { $0.tellers.isEmpty })
-    #expect(peer.runtime.state.withLock { $0.watchedModels.isEmpty && !$0.isPeerWatched })
+    #expect(await eventually { model.staged.withLock { $0.tellers.isEmpty } })
+    #expect(await eventually { peer.runtime.state.withLock { $0.watchedModels.isEmpty && !$0.isPeerWatched } })
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
   }
 

@@ -92,8 +92,10 @@ extension HubMachine {
   mutating func raiseMarks(_ index: Int, _ time: HubTime) {
     let model = models[index]
     for id in model.waitingJoins {
-      guard let session = sessions[id], let join = session.joins[model.topic]?.open else { continue }
-      raiseMark(join, session.identity, index, time)
+      guard let join = sessions.join(of: id, in: model.topic)?.open,
+        let identity = sessions.with(id, { $0.identity })
+      else { continue }
+      raiseMark(join, identity, index, time)
     }
   }
 

@@ -120,7 +120,7 @@ public struct HubMachine {
       }
       if let judging = models[index].judging { deadline = min(deadline, judging.answerBy) }
       for session in models[index].waitingJoins {
-        if let join = sessions[session]?.joins[models[index].topic] { deadline = min(deadline, join.subscribeBy) }
+        if let join = sessions.join(of: session, in: models[index].topic) { deadline = min(deadline, join.subscribeBy) }
       }
     }
     return deadline

@@ -127,6 +127,12 @@ struct Sessions {
     return body(&records.values[place])
   }
 
+  /// How a session stands in a model that it has joined. By its place: a record that is asked for is copied whole.
+  func join(of id: SessionID, in topic: Topic) -> JoinRecord? {
+    guard let place = records.index(forKey: id) else { return nil }
+    return records.values[place].joins[topic]
+  }
+
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {
     #if MUTANTS
       if Mutant.isOn(.answerUnsubscribed) { return true }
