@@ -157,6 +157,16 @@ public final class SharedModel: Sendable {
     try write(proposal, whenLaidOver: { _ in })
   }
 
+  /// Writes one text that was edited elsewhere, from what it was before that: what others wrote since is merged with
+  /// it, as by `ConflictPolicy.text`.
+  /// - Throws: as `write`.
+  @discardableResult
+  public func write(_ text: String, to field: String, editedFrom base: String) throws(WriteError) -> PendingWrite {
+    let operation = FieldOperation(.set, field, FieldValue(json: .string(text)))
+    let policy = WritePolicy(ruled: RuledWrite(.text, base: FieldValue(json: .string(base))))
+    return try write(Proposal(operations: [operation]), policies: [field: policy], whenLaidOver: { _ in })
+  }
+
   /// `observer` hears, on the model's lane and in order, what is there (as one snapshot, if there is anything) and then
   /// each reveal. A lane far behind is told how many it missed.
   public func observe(

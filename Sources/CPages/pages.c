@@ -63,6 +63,12 @@ static const unsigned char page_css[] = {
 static const unsigned char plot_js[] = {
 #embed "pages/plot.js"
 };
+static const unsigned char sha256_js[] = {
+#embed "pages/sha256.js"
+};
+static const unsigned char values_js[] = {
+#embed "pages/values.js"
+};
 static const unsigned char words_js[] = {
 #embed "pages/words.js"
 };
@@ -89,6 +95,8 @@ static const cpages_file files[] = {
     FILE_OF("keep.js", keep_js),
     FILE_OF("page.css", page_css),
     FILE_OF("plot.js", plot_js),
+    FILE_OF("sha256.js", sha256_js),
+    FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
 };
 

@@ -8,7 +8,7 @@ import Foundation
 struct BindLab: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bindlab", abstract: "Work on a hub and write down what happens; check what was written down.",
-    subcommands: [Work.self, Check.self, Leave.self])
+    subcommands: [Work.self, Check.self, Leave.self, Typing.self])
 }
 
 /// Reads the histories of one run and says what in them must not be.

@@ -77,7 +77,7 @@ struct Work: AsyncParsableCommand {
   }
 
   /// The lines of standard input.
-  private static var commands: AsyncStream<String> {
+  static var commands: AsyncStream<String> {
     AsyncStream { continuation in
       Thread.detachNewThread {
         while let line = readLine() { continuation.yield(line) }

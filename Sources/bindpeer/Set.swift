@@ -19,6 +19,8 @@ struct Set: AsyncParsableCommand {
   var assignments: [String]
   @Option(name: .customLong("if-version"), help: "Write only if the fields are unchanged since this version.")
   var ifVersion: UInt64?
+  @Option(name: .customLong("was"), help: "What the one text was before your edit: what others wrote since is kept.")
+  var was: String?
   @Flag(name: .customLong("default"), help: "Write only fields that never had a value.")
   var asDefault = false
   @Flag(name: .customLong("no-wait"), help: "Return when the write has left, without its outcome.")
@@ -44,13 +46,15 @@ struct Set: AsyncParsableCommand {
     let models = try await ModelReader(peer: peer, timeout: common.timeout).read(
       order.map { id throws(Failure) in try Address(id) }
     ).map(\.1)
+    if was != nil, all.count != 1 { throw Failure(.usage, "--was is for one text") }
     // All are looked at before the first is written.
     var writes: [(model: SharedModel, proposal: Proposal)] = []
     for model in models { writes.append((model, try proposal(all.filter { $0.model == model.id }, to: model))) }
+    if was != nil, writes.first?.proposal.onlyText == nil { throw Failure(.usage, "--was is for one text") }
     var done: [String] = []
     for (index, (model, proposal)) in writes.enumerated() {
       do {
-        try await WriteReport(common: common, model: model).send(proposal, noWait: noWait)
+        try await WriteReport(common: common, model: model).send(proposal, editedFrom: was, noWait: noWait)
         done.append(model.id)
       } catch let failure as Failure where writes.count > 1 {
         let left = writes[(index + 1)...].map(\.model.id)

@@ -7,13 +7,18 @@ struct WriteReport {
   let common: CommonOptions
   let model: SharedModel
 
-  func send(_ proposal: Proposal, noWait: Bool = false) async throws {
+  /// - Parameter base: what the one text that is written was before it was edited.
+  func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
     let before = model.values
     let version = model.version.version
     let begin = DispatchTime.now().uptimeNanoseconds
     let write: PendingWrite
     do {
-      write = try model.write(proposal)
+      if let base, let (field, text) = proposal.onlyText {
+        write = try model.write(text, to: field, editedFrom: base)
+      } else {
+        write = try model.write(proposal)
+      }
     } catch {
       throw Failure(.doesNotFit, "\(error)")
     }
@@ -74,6 +79,15 @@ struct WriteReport {
   private func age(_ milliseconds: UInt64) -> String {
     milliseconds < 1_000
       ? "\(milliseconds) ms" : milliseconds < 120_000 ? "\(milliseconds / 1_000) s" : "\(milliseconds / 60_000) min"
+  }
+}
+
+extension Proposal {
+  /// The field and the text, if one text is all that is written.
+  var onlyText: (field: String, text: String)? {
+    guard operations.count == 1, operations[0].verb == .set, case .string(let text)? = try? operations[0].value?.json
+    else { return nil }
+    return (operations[0].field, text)
   }
 }
 

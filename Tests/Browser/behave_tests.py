@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from stand import ROOT, Stand, expect
 
-SCRIPT = ROOT / "Sources/CPages/pages/bind.js"
+SCRIPTS = ROOT / "Sources/CPages/pages"
 VECTORS = sorted((ROOT / "docs/vectors/behave").glob("*.json"))
 HERE = "http://bindbus.test/"
 
@@ -24,12 +24,14 @@ def blank(stand: Stand, models: dict[str, list[str]]) -> Any:
     context.add_init_script(path=Path(__file__).with_name("behave.js"))
     context.route("**/*", lambda route: route.fulfill(body="", status=404))
     context.route(HERE, lambda route: route.fulfill(body=body, content_type="text/html"))
-    context.route(HERE + "bind.js", lambda route: route.fulfill(
-        body=SCRIPT.read_text(encoding="utf-8"), content_type="text/javascript"))
+    for name in ("bind.js", "values.js", "sha256.js"):
+        context.route(HERE + name, lambda route: route.fulfill(path=SCRIPTS / route.request.url.rpartition("/")[2]))
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(HERE)
+    # What bind.js loads before it opens a link comes in real time, not in the page's.
+    page.evaluate("() => bind.link().begun")
     expect(not wrong, wrong)
     return context, page
 

@@ -5,63 +5,149 @@
 /// Three-way merge of one text: what two writers made of it, each without knowing of the other.
 ///
 /// - Words that either inserted are in the result; words that either deleted are not.
-/// - Where both replaced the same words, both replacements stand, the first one's before the second's.
+/// - Where both only put letters into the same words, or only took some out, the letters of both count.
+/// - Where both replaced the same words in another way, both replacements stand, the first one's before the second's.
 /// - The same words put in at the same place by both count once, also where one of them put in more.
-/// - The result depends on the three texts alone, so every peer comes to the same.
+/// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in values.js).
 ///
 /// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
-/// that none is torn. Blanks belong to the word behind them. What lies between the first and the last difference is
-/// compared word by word up to a limit of work; past it, it counts as one replaced piece.
+/// that none is torn. Blanks belong to the word behind them. Words are the same where a person sees the same.
 enum TextMerge {
-  /// Words of one side times words of the other that are compared at most: some milliseconds.
-  static let workLimit = 1_000_000
-
   /// - Parameters:
   ///   - base: what both began with.
   ///   - first: what came first in the agreed order.
   ///   - second: what came later, and is laid over the first.
   static func merge(base: String, first: String, second: String) -> String {
-    if first == base || first == second { return second }
-    if second == base { return first }
-    let words = Word.words(of: base)
-    let first = Alignment(of: words, with: Word.words(of: first))
-    let second = Alignment(of: words, with: Word.words(of: second))
-    var merged = ""
-    for place in 0...words.count {
-      var (mine, theirs) = (first.inserted(before: place), second.inserted(before: place))
-      // What one side put in and the other has among more words there was put in once, and is older than those.
-      if theirs.isPart(of: mine) { theirs = theirs.prefix(0) } else if mine.isPart(of: theirs) { mine = mine.prefix(0) }
-      #if MUTANTS
-        if Mutant.isOn(.dropWords), !mine.isEmpty { theirs = theirs.prefix(0) }
-      #endif
-      for word in mine { merged += word.written }
-      // Two writers who each put in a word do not mean one long word.
-      let isGlued = !mine.isEmpty && (theirs.first?.isGlued(to: merged) ?? false)
-      merged += isGlued ? " " : ""
-      for word in theirs { merged += word.written }
-      guard place < words.count, let one = first.kept(place), let other = second.kept(place) else { continue }
-      let blank = one.blank == words[place].blank ? other.blank : one.blank
-      merged += Word(blank: blank, text: one.text).isGlued(to: merged) ? " " : blank
-      merged += one.text
-    }
-    return merged
+    if first.isWritten(as: base) || first.isWritten(as: second) { return second }
+    if second.isWritten(as: base) { return first }
+    var weave = Weave(base: Word.words(of: base), Word.words(of: first), Word.words(of: second))
+    if let merged = weave.merged() { return merged }
+    // The same word at several places may have been taken for another of them.
+    let letters = Weave(base: Word.letters(of: base), Word.letters(of: first), Word.letters(of: second))
+    if letters.first.isOnlyIn, letters.second.isOnlyIn, let merged = letters.merged() { return merged }
+    weave.replacesWords = true
+    return weave.merged() ?? second
   }
 }
 
-/// A word with the blanks before it, which do not count when words are compared.
+/// Two edits of one row made one.
+private struct Weave {
+  private let base: [Word]
+  private(set) var first: Edit
+  private(set) var second: Edit
+  /// Both writers' words stand where they replaced the same ones.
+  var replacesWords = false
+
+  init(base: [Word], _ first: [Word], _ second: [Word]) {
+    self.base = base
+    self.first = Edit(of: base, to: first)
+    self.second = Edit(of: base, to: second)
+  }
+
+  /// nil where both changed the same words, and their letters cannot be told apart.
+  func merged() -> String? {
+    var weave = self
+    var text = ""
+    var place = 0
+    var end = 0
+    while place <= base.count {
+      if place >= end {
+        end = place
+        while end < base.count, first.kept[end] == nil || second.kept[end] == nil { end += 1 }
+        if end > place, base[place].isLetter == false, weave.isContested(from: place, to: end) {
+          if let letters = weave.letters(from: place, to: end) {
+            text += letters
+            (weave.first.added[end], weave.second.added[end]) = ([], [])
+            place = end
+          } else if !replacesWords {
+            return nil
+          }
+        }
+      }
+      weave.lay(place, on: &text)
+      place += 1
+    }
+    return text
+  }
+
+  /// What both put in before a word, and the word if both have it.
+  private func lay(_ place: Int, on text: inout String) {
+    var (mine, theirs) = (first.added[place], second.added[place])
+    // What one side put in and the other has among more words there was put in once, and is older than those.
+    if theirs.isPart(of: mine) { theirs = [] } else if mine.isPart(of: theirs) { mine = [] }
+    #if MUTANTS
+      if Mutant.isOn(.dropWords), !mine.isEmpty { theirs = [] }
+    #endif
+    for word in mine + theirs { put(word, on: &text) }
+    guard place < base.count, let one = first.kept[place], let other = second.kept[place] else { return }
+    let blank = one.blank == base[place].blank ? other.blank : one.blank
+    put(Word(blank: blank, text: one.text, isLetter: one.isLetter), on: &text)
+  }
+
+  /// Two writers who each put in a word do not mean one long word.
+  private func put(_ word: Word, on text: inout String) {
+    let isGlued = !word.isLetter && word.blank.isEmpty && word.text.first?.isPartOfWord == true
+    text += isGlued && text.last?.isPartOfWord == true ? " " : word.blank
+    text += word.text
+  }
+
+  /// Whether both writers changed these words, or what stands among them.
+  private func isContested(from start: Int, to end: Int) -> Bool {
+    let old = base[start..<end].written
+    return !first.written(from: start, to: end).isWritten(as: old)
+      && !second.written(from: start, to: end).isWritten(as: old)
+  }
+
+  /// What becomes of words that both have changed, letter by letter; nil where one of them did more than put letters
+  /// in, or take some out.
+  private func letters(from start: Int, to end: Int) -> String? {
+    let (one, other) = (first.written(from: start, to: end), second.written(from: start, to: end))
+    let weave = Weave(base: Word.letters(of: base[start..<end].written), Word.letters(of: one), Word.letters(of: other))
+    return weave.first.isOneWay && weave.second.isOneWay ? weave.merged() : nil
+  }
+}
+
+/// What one writer made of the base.
+private struct Edit {
+  /// By word of the base: as it stands in the other text, if it does.
+  private(set) var kept: [Word?]
+  /// By word of the base, and for the end: what was put in before it, or in its place.
+  var added: [[Word]]
+  /// Nothing was taken out.
+  let isOnlyIn: Bool
+  /// The same, or nothing was put in, and something is left.
+  let isOneWay: Bool
+
+  init(of base: [Word], to other: [Word]) {
+    kept = Array(repeating: nil, count: base.count)
+    added = Array(repeating: [], count: base.count + 1)
+    let changes = RowChange.between(base, other)
+    isOnlyIn = changes.allSatisfy { $0.old.isEmpty }
+    isOneWay = isOnlyIn || !other.isEmpty && changes.allSatisfy { $0.new.isEmpty }
+    var (place, by) = (0, 0)
+    for change in changes {
+      for place in place..<change.old.lowerBound { kept[place] = other[place + by] }
+      added[change.old.lowerBound] = Array(other[change.new])
+      place = change.old.upperBound
+      by = change.new.upperBound - place
+    }
+    for place in place..<base.count { kept[place] = other[place + by] }
+  }
+
+  func written(from start: Int, to end: Int) -> String {
+    (start..<end).reduce("") { $0 + added[$1].written + (kept[$1]?.written ?? "") } + added[end].written
+  }
+}
+
+/// A word with the blanks before it, which do not count when words are compared; or a letter of one.
 private struct Word: Equatable {
   var blank: Substring
   var text: Substring
+  var isLetter = false
 
   static func == (one: Word, other: Word) -> Bool { one.text == other.text }
 
   var written: String { String(blank + text) }
-
-  /// Whether it would become one word with what stands before it.
-  func isGlued(to text: String) -> Bool {
-    guard blank.isEmpty, let last = text.last, let first = self.text.first else { return false }
-    return last.isPartOfWord && first.isPartOfWord
-  }
 
   static func words(of text: String) -> [Word] {
     var words: [Word] = []
@@ -76,90 +162,28 @@ private struct Word: Equatable {
     }
     return words
   }
+
+  static func letters(of text: String) -> [Word] {
+    text.indices.map { Word(blank: "", text: text[$0...$0], isLetter: true) }
+  }
 }
 
-extension ArraySlice where Element == Word {
+extension Collection where Element == Word {
+  fileprivate var written: String { reduce("") { $0 + $1.written } }
+
   /// Whether the other has all these words in this order, with others between them or not.
-  fileprivate func isPart(of other: ArraySlice<Word>) -> Bool {
-    var rest = self
+  fileprivate func isPart(of other: [Word]) -> Bool {
+    var rest = self[...]
     for word in other where rest.first == word { rest.removeFirst() }
     return rest.isEmpty
   }
 }
 
-extension Character {
-  fileprivate var isPartOfWord: Bool { isLetter || isNumber }
+extension String {
+  /// Whether both have the same bytes: `é` can be written in two ways.
+  fileprivate func isWritten(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
-/// Which words of one text another one kept, and what it put in before each of them and after the last.
-private struct Alignment {
-  private let other: [Word]
-  /// By word of the base: its place in the other text.
-  private var places: [Int?]
-  /// By word of the base, and for the end: what was put in before it.
-  private var insertions: [Range<Int>]
-
-  func kept(_ place: Int) -> Word? { places[place].map { other[$0] } }
-  func inserted(before place: Int) -> ArraySlice<Word> { other[insertions[place]] }
-
-  init(of base: [Word], with other: [Word]) {
-    self.other = other
-    places = Array(repeating: nil, count: base.count)
-    insertions = Array(repeating: 0..<0, count: base.count + 1)
-    var head = 0
-    while head < min(base.count, other.count), base[head] == other[head] {
-      places[head] = head
-      head += 1
-    }
-    var (baseEnd, otherEnd) = (base.count, other.count)
-    while baseEnd > head, otherEnd > head, base[baseEnd - 1] == other[otherEnd - 1] {
-      baseEnd -= 1
-      otherEnd -= 1
-      places[baseEnd] = otherEnd
-    }
-    let (rows, columns) = (baseEnd - head, otherEnd - head)
-    if rows > 0, columns > 0, rows <= TextMerge.workLimit / columns {
-      align(base[head..<baseEnd], other[head..<otherEnd])
-    } else if columns > 0 {
-      insertions[head] = head..<otherEnd
-    }
-  }
-
-  /// By the longest common subsequence.
-  private mutating func align(_ base: ArraySlice<Word>, _ other: ArraySlice<Word>) {
-    let columns = other.count + 1
-    // Of the words from here to the end on both sides, how many can be kept.
-    var kept = [Int32](repeating: 0, count: (base.count + 1) * columns)
-    for row in stride(from: base.count - 1, through: 0, by: -1) {
-      for column in stride(from: other.count - 1, through: 0, by: -1) {
-        kept[row * columns + column] =
-          base[base.startIndex + row] == other[other.startIndex + column]
-          ? kept[(row + 1) * columns + column + 1] + 1
-          : max(kept[(row + 1) * columns + column], kept[row * columns + column + 1])
-      }
-    }
-    var (row, column) = (0, 0)
-    // What replaces words stands where the first of them stood.
-    var gap = base.startIndex
-    var start = other.startIndex
-    func close(_ insertions: inout [Range<Int>]) {
-      let end = other.startIndex + column
-      if start < end { insertions[gap] = start..<end }
-    }
-    while row < base.count, column < other.count {
-      if base[base.startIndex + row] == other[other.startIndex + column] {
-        close(&insertions)
-        places[base.startIndex + row] = other.startIndex + column
-        row += 1
-        column += 1
-        (gap, start) = (base.startIndex + row, other.startIndex + column)
-      } else if kept[(row + 1) * columns + column] >= kept[row * columns + column + 1] {
-        row += 1
-      } else {
-        column += 1
-      }
-    }
-    column = other.count
-    close(&insertions)
-  }
+extension Character {
+  fileprivate var isPartOfWord: Bool { isLetter || isNumber }
 }

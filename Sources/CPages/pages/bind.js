@@ -15,34 +15,16 @@ var bind = (() => {
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
   const MOST_BYTES = 98_304
 
+  let prose                              // values.js; no link is opened before it is there
+  const loaded = import('/values.js').then(module => prose = module)
+
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
   const hex = bytes => [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join('')
 
-  const primes = []
-  for (let next = 2; primes.length < 64; next++) if (primes.every(prime => next % prime)) primes.push(next)
-  /** The first 32 bits of the fractions of their roots. */
-  const fractions = root => primes.map(prime => root(prime) % 1 * 2 ** 32 | 0)
-
-  /** The first 8 bytes of SHA-256 (FIPS 180-4) of at most 55 bytes. A page over plain http has no `crypto.subtle`. */
-  const sha256 = bytes => {
-    const turn = (word, bits) => word >>> bits | word << 32 - bits
-    const words = new Int32Array(64), begin = fractions(Math.sqrt), step = fractions(Math.cbrt)
-    for (const [place, byte] of [...bytes, 0x80].entries()) words[place >> 2] |= byte << 24 - place % 4 * 8
-    words[15] = bytes.length * 8
-    let [a, b, c, d, e, f, g, h] = begin
-    for (let t = 0; t < 64; t++) {
-      if (t > 15) {
-        const early = words[t - 15], late = words[t - 2]
-        words[t] = words[t - 16] + (turn(early, 7) ^ turn(early, 18) ^ early >>> 3)
-          + words[t - 7] + (turn(late, 17) ^ turn(late, 19) ^ late >>> 10)
-      }
-      const first = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + (e & f ^ ~e & g) + step[t] + words[t]
-      const second = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + (a & b ^ a & c ^ b & c);
-      [a, b, c, d, e, f, g, h] = [first + second | 0, a, b, c, d + first | 0, e, f, g]
-    }
-    return [a + begin[0], b + begin[1]].flatMap(word => [24, 16, 8, 0].map(bits => word >> bits & 255))
-  }
+  /** SHA-256. A page over plain http has no `crypto.subtle`. */
+  const digest = async bytes => crypto.subtle ? new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+    : (await import('/sha256.js')).sha256(bytes)
 
   const text = value => {
     if (value === undefined || value === null) return ''
@@ -50,35 +32,6 @@ var bind = (() => {
     if ('$int' in value || '$float' in value) return String(value.$int ?? value.$float)
     if ('$bytes' in value) return `${Math.floor(String(value.$bytes).replace(/=/g, '').length * 3 / 4)} bytes`
     return JSON.stringify(value)
-  }
-
-  const IN_WORD = /^[\p{Alphabetic}\p{N}]/u
-  const MOST_CHANGES = 1000
-
-  /** The fewest changes from one row of letters or words to another, as [from, to, start, end]: those from `from` to
-   *  `to` become those of the other row from `start` to `end` (Myers, 1986). Very many count as one. */
-  function changes(old, next) {
-    let head = 0, rows = old.length, columns = next.length
-    while (head < rows && head < columns && old[head] === next[head]) head++
-    while (rows > head && columns > head && old[rows - 1] === next[columns - 1]) rows--, columns--
-    if (rows === head && columns === head) return []
-    const reach = { 1: [head] }          // by diagonal, x - y: how far one gets with so many changes, and the last one
-    for (let count = 0; count <= MOST_CHANGES && rows > head && columns > head; count++) {
-      for (let diagonal = -count; diagonal <= count; diagonal += 2) {
-        const isPutIn = diagonal === -count || diagonal !== count && reach[diagonal - 1][0] < reach[diagonal + 1][0]
-        const [from, last] = reach[diagonal + (isPutIn ? 1 : -1)]
-        let x = isPutIn ? from : from + 1, y = x - diagonal
-        const start = isPutIn ? y - 1 : y, isMore = last && last[1] === from && last[3] === start
-        const hunk = isMore ? [last[0], x, last[2], y, last[4]] : count ? [from, x, start, y, last] : undefined
-        while (x < rows && y < columns && old[x] === next[y]) x++, y++
-        reach[diagonal] = [x, hunk]
-        if (x < rows || y < columns) continue
-        const hunks = []
-        for (let one = hunk; one; one = one[4]) hunks.unshift(one)
-        return hunks
-      }
-    }
-    return [[head, rows, head, columns]]
   }
 
   const age = ms => ms < 90_000 ? `${(ms / 1000).toFixed(ms < 9_500 ? 1 : 0)} s`
@@ -89,11 +42,13 @@ var bind = (() => {
     || (kind !== 'conflict' ? kind : !version ? 'it is not there any more'
     : `${name} ${value === undefined ? 'deleted it' : `set it to ${text(value) || 'nothing'}`}, ${age(ms)} ago`)
 
-  const laidOver = (value, [verb, , operand]) => verb === 'set' ? operand : verb === 'delete' ? undefined
-    : verb === 'default' ? value ?? operand : verb === 'add' && Number.isFinite(value) ? value + operand : value
+  /** What an operation makes of a value, as the hub would (protocol.md, section 6.3). */
+  const laidOver = (value, [verb, , operand]) => verb === 'set' || verb === 'delete' || value === undefined || !prose
+    ? operand : verb === 'default' ? value : prose.merged(verb, value, operand)
 
   const fieldsOf = write => write.operations.map(([, name]) => name)
   const touches = (write, field) => fieldsOf(write).includes(field)
+  const isText = value => value === undefined || typeof value === 'string'
 
   /** An object that is made when somebody looks into it: of ten thousand fields most observers look at none. */
   const lazily = make => {
@@ -122,12 +77,20 @@ var bind = (() => {
 
     /** The value that shows: ours until its commit is here, else the committed, else the described default. */
     get(field) {
+      const value = this.undescribed(field)
+      return value === undefined && field[0] !== '@' ? this.describe(field)?.default : value
+    }
+
+    undescribed(field) {
       let value = this.fields.get(field)?.value
       for (const write of this.writes) {
         if (write.isHidden) continue
-        for (const operation of write.operations) if (operation[1] === field) value = laidOver(value, operation)
+        for (const operation of write.operations) {
+          if (operation[1] !== field) continue
+          value = write.rules[field] === 'text' ? this.rebased(write, operation, value) : laidOver(value, operation)
+        }
       }
-      return value === undefined && field[0] !== '@' ? this.describe(field)?.default : value
+      return value
     }
 
     describe(field) { return this.get('@description')?.fields?.[field] }
@@ -195,38 +158,100 @@ var bind = (() => {
       return fields
     }
 
-    set(field, value) {
-      if (!same(value, this.get(field))) return this.change({ [field]: value })
+    /** `seen`: what its writer had in sight, if that may be older than what shows. */
+    set(field, value, seen) {
+      const shown = this.get(field)
+      if (this.policy(field) === 'text' && [seen, value].every(one => typeof one === 'string') && isText(shown)) {
+        value = prose.merge(seen, shown ?? '', value)
+      }
+      if (!same(value, shown)) return this.change({ [field]: value })
       if (this.refusals.delete(field)) this.touch(field)
       return Promise.resolve({ kind: 'kept' })
     }
 
-    /** One commit; undefined deletes. */
+    policy(field) { return this.describe(field)?.policy }
+
+    /** One commit; undefined deletes. Each field goes as its policy says. */
     change(values) {
-      return this.propose(Object.entries(values).map(([field, value]) =>
-        value === undefined ? ['delete', field] : ['set', field, value]))
+      const rules = {}, operations = Object.entries(values).map(([field, value]) => {
+        const policy = this.policy(field), shown = this.get(field)
+        const isBoth = is => is(value) && (shown === undefined || is(shown))
+        if (value === undefined) return ['delete', field]
+        const there = this.undescribed(field)
+        if (policy === 'add' && isBoth(prose.isNumber)) return ['add', field, prose.sum(value, there ?? 0, -1)]
+        if (/^(max|min)$/.test(policy) && prose.isNumber(value)) return [policy, field, value]
+        if (policy === 'union' && isBoth(Array.isArray)) return ['union', field, prose.newIn(value, there ?? [])]
+        if (policy === 'compareAndSet' || policy === 'text' && isBoth(isText)) rules[field] = policy
+        return ['set', field, value]
+      })
+      return this.propose(operations, [], rules)
     }
 
-    /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome. */
-    propose(operations, conditions = []) {
+    /** Operations are [verb, field, value], conditions [field, epoch, version]. A promise of the outcome.
+     *  `rules`: how a set stands to what others write, by field: `text` or `compareAndSet`. */
+    propose(operations, conditions = [], rules = {}) {
       const isPlain = !conditions.length && operations.every(([verb]) => verb === 'set')
-      const write = { operations, conditions, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
+      const write = { operations, conditions, rules, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
-      if (isPlain) this.writes.filter((earlier, place) => place > last && !earlier.number
-        && fieldsOf(earlier).every(name => touches(write, name)
+      const replaced = this.writes.filter((earlier, place) => isPlain && place > last && !earlier.number
+        && same(earlier.rules, rules) && fieldsOf(earlier).every(name => touches(write, name)
           && this.writes.findLast(other => touches(other, name)) === earlier))
-        .forEach(earlier => this.end(earlier, { kind: 'superseded' }))
-      for (const field of fieldsOf(write)) {
-        const { value, version = 0 } = this.fields.get(field) ?? {}
-        write.seen.push({ field, value, version, epoch: this.epoch })
+      for (const operation of operations) {
+        const [, field, mine] = operation, { value, version = 0 } = this.fields.get(field) ?? {}
+        const former = rules[field] && replaced.find(earlier => touches(earlier, field))
+        const isOwn = this.writes.some(earlier => !earlier.isHidden && touches(earlier, field))
+        const shown = rules[field] ? this.get(field) : value
+        write.seen.push(former?.seen.find(seen => seen.field === field)
+          ?? { field, value: shown, version, epoch: this.epoch, isOwn })
+        // It stands on what that stood on: a text is that one's with the later edit made to it.
+        if (former && rules[field] === 'text') {
+          operation[2] = prose.merge(shown ?? '', former.operations.find(([, name]) => name === field)[2], mine)
+        }
         this.refusals.delete(field)
       }
+      for (const earlier of replaced) this.end(earlier, { kind: 'superseded' })
       this.hops = Math.max(this.hops, write.hops)
       this.writes.push(write)
       if (this.state === 'left') this.join()
       this.touch(...fieldsOf(write))
       return new Promise(resolve => write.resolve = resolve)
+    }
+
+    /** A text that was written while others wrote, over what they made of it. */
+    rebased(write, [, field, mine], value) {
+      const seen = write.seen.find(seen => seen.field === field)
+      if (same(value, seen.value) || this.isUntouched(seen, value) || ![value, seen.value].every(isText)) return mine
+      // It is asked for often.
+      if (seen.over !== value || seen.mine !== mine) {
+        Object.assign(seen, { over: value, mine, merged: prose.merge(seen.value ?? '', value ?? '', mine) })
+      }
+      return seen.merged
+    }
+
+    /** Nobody ever wrote there: its writer saw what is described. */
+    isUntouched({ field, isOwn }, value) { return value === undefined && !this.fields.get(field)?.version && !isOwn }
+
+    /** Brings a write with rules up to what is committed now; it goes on condition of that. False if it may not. */
+    isReady(write) {
+      const { waitsFor } = write
+      if (waitsFor?.epoch === this.epoch && waitsFor.version > this.version) return false
+      write.conditions = []
+      for (const operation of write.operations) {
+        const field = operation[1], rule = write.rules[field], seen = write.seen.find(seen => seen.field === field)
+        if (!rule) continue
+        const { value, version = 0, tag, writer: name, time } = this.fields.get(field) ?? {}
+        const isUntouched = this.isUntouched(seen, value)
+        if (rule === 'compareAndSet' && !isUntouched && !same(value, seen.value)) {
+          const age = Math.max(0, Date.now() - time)
+          this.end(write, { kind: 'conflict', field, version, tag, name, age, value })
+          return false
+        }
+        if (rule === 'text') operation[2] = this.rebased(write, operation, value)
+        if (!isUntouched) seen.value = value
+        write.conditions.push([field, this.epoch, version])
+      }
+      return true
     }
 
     /** One write a field is in flight. It gets its number when it is first sent, and keeps it. */
@@ -236,9 +261,11 @@ var bind = (() => {
       for (const write of [...this.writes]) {
         if (write.isDecided || write.number && !write.isDue) continue
         if (!write.number) {
-          const earlier = this.writes.slice(0, this.writes.indexOf(write))
-          if (earlier.some(other => !other.isDecided && fieldsOf(other).some(name => touches(write, name)))) continue
-          this.yieldToOthers(write)
+          const earlier = this.writes.slice(0, this.writes.indexOf(write)), isRuled = Object.keys(write.rules).length
+          // With a rule, it waits also until the commit of ours that it stands on is here.
+          if (earlier.some(other => (isRuled || !other.isDecided) && fieldsOf(other).some(name => touches(write, name)))
+            || isRuled && !this.isReady(write)) continue
+          if (!isRuled) this.yieldToOthers(write)
         }
         const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
         const message = JSON.stringify({
@@ -283,8 +310,16 @@ var bind = (() => {
         if (this.undecided() > next) this.join()
       } else if (kind === 'committed') {
         for (let i = 0; i < count; i++) this.acknowledge(number + i, version + i, epoch)
+      } else if (write && kind === 'conflict' && write.rules[outcome.field] === 'text') {
+        // Its number is used up; once it has been made one with what the others wrote, it gets another.
+        Object.assign(write, { number: 0, isHidden: false, waitsFor: { epoch, version } })
       } else if (write) {
-        this.end(write, outcome)
+        // Where a merge would still change what is here, the hub looked at newer values: it shows until those come.
+        const lacks = ([verb, field, value]) => kind === 'kept' && !/set|de/.test(verb)
+          && !same(this.fields.get(field)?.value, laidOver(this.fields.get(field)?.value, [verb, field, value]))
+        const isOver = !write.operations.some(lacks)
+        this.end(write, outcome, isOver)
+        if (!isOver) write.reachedAt = this.version + 1
       }
       this.touch(...write ? fieldsOf(write) : [])
     }
@@ -298,7 +333,7 @@ var bind = (() => {
 
     /** An own commit is its write's outcome, and holds what is older of ours. */
     noteOwn(number, version) {
-      const write = this.writes.find(write => write.number === number)
+      const write = number && this.writes.find(write => write.number === number)
       if (write) this.end(write, { kind: 'committed', version })
       this.hide(number)
     }
@@ -454,15 +489,20 @@ var bind = (() => {
   /** A connection, under an identity of its own. */
   class Link {
     constructor(name) {
-      // The tag proves itself by the secret; nobody has to remember it.
       const secret = crypto.getRandomValues(new Uint8Array(16))
-      const tag = hex(sha256([...new TextEncoder().encode('bindbus tag 1\0'), ...secret]))
       Object.assign(this, {
-        tag, secret: hex(secret), name: `${name || 'page'}-${tag.slice(0, 4)}`, models: new Map(), prefixes: new Map(),
-        observers: new Set(), dirty: new Set(), pings: new Map(), isLive: false, isCut: false, tries: 0, beat: 1000,
-        since: now(), checked: now(), problem: '', welcome: null,
+        secret: hex(secret), models: new Map(), prefixes: new Map(), observers: new Set(), dirty: new Set(),
+        pings: new Map(), isLive: false, isCut: false, tries: 0, beat: 1000, since: now(), checked: now(),
+        problem: '', welcome: null,
       })
-      this.open()
+      // The tag proves itself by the secret.
+      const bytes = new Uint8Array([...new TextEncoder().encode('bindbus tag 1\0'), ...secret])
+      this.begun = Promise.all([digest(bytes), loaded])
+        .then(([digits]) => {
+          this.tag = hex(digits.slice(0, 8))
+          this.name = `${name || 'page'}-${this.tag.slice(0, 4)}`
+          this.retry()
+        }).catch(reportError)
     }
 
     /** @param isForElement - it is followed only as long as an element shows it. */
@@ -522,7 +562,7 @@ var bind = (() => {
 
     open() {
       clearTimeout(this.timer)
-      if (this.isCut || this.stopped) return
+      if (this.isCut || this.stopped || !this.tag) return
       const socket = this.socket = new WebSocket(`${location.origin.replace('http', 'ws')}/bind`)
       this.heard = now()
       socket.onopen = () => {
@@ -795,12 +835,13 @@ var bind = (() => {
 
   function paintControl(binding, value, info) {
     const { element, type, isText } = binding, isFocused = element === document.activeElement
-    // Some types complain about what has not their form.
     const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
     if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
     // What is being typed, was refused, or says the same otherwise is let alone.
     if (isFocused && (binding.isComposing || binding.isDirty)) return
-    if (isFocused && isText && (info.state === 'refused' || same(read(binding).value, value))) return
+    if (isFocused && isText && info.state === 'refused') return
+    binding.seen = value
+    if (isFocused && isText && same(read(binding).value, value)) return
     if (type === 'checkbox') element.checked = value === true
     else if (type === 'radio') element.checked = element.value === words
     else if (type === 'select-multiple') {
@@ -814,28 +855,15 @@ var bind = (() => {
   }
 
   /** Changes only what differs; caret and selection stay on their letters. */
-  function replaceText(element, words) {
-    const { value: old, selectionStart: start, selectionEnd: end, selectionDirection } = element
-    const hunks = changes(old, words), [first] = hunks, last = hunks.at(-1)
+  function replaceText(element, text) {
+    const { value, selectionStart: start, selectionEnd: end, selectionDirection } = element
+    const hunks = prose.changes(value, text), [first] = hunks, last = hunks.at(-1)
     try {
-      element.setRangeText(words.slice(first[2], last[3]), first[0], last[1])
-      const from = moved(start, hunks, old, start < end), to = start < end ? moved(end, hunks, old) : from
+      element.setRangeText(text.slice(first[2], last[3]), first[0], last[1])
+      const from = prose.moved(start, hunks, value, start < end)
+      const to = start < end ? prose.moved(end, hunks, value) : from
       element.setSelectionRange(from, Math.max(from, to), selectionDirection)
-    } catch { element.value = words }
-  }
-
-  /** Where a caret stands after changes. One in what was replaced stays as far from its beginning; one where something
-   *  was put in stays at its word, and the beginning of a selection on its first letter. */
-  function moved(place, hunks, text, isBeginning) {
-    const isIn = at => IN_WORD.test(text[at] ?? '')
-    const staysAhead = !isBeginning && (isIn(place - 1) || !isIn(place))
-    let by = 0
-    for (const [from, to, start, end] of hunks) {
-      if (place < from || place === from && (to > from || staysAhead)) break
-      if (place < to) return Math.min(start + place - from, end)
-      by = end - to
-    }
-    return place + by
+    } catch { element.value = text }
   }
 
   /** What a control says: { value }, { problem }, or {} for what is half typed. */
@@ -878,7 +906,10 @@ var bind = (() => {
     binding.isDirty = value === undefined
     binding.shown = undefined
     if (problem) model.refusals.set(field, { reason: problem })
-    else if (value !== undefined) model.set(field, part ? { ...model.get(field), [part]: value } : value)
+    else if (value !== undefined) {
+      model.set(field, part ? { ...model.get(field), [part]: value } : value, binding.seen ?? '')
+      binding.seen = value
+    }
     if (!binding.isComposing) model.touch(field)
   }
 

@@ -1,0 +1,158 @@
+/** Values, without a document or a hub: what the edits of several people become, where a caret stands then, and what
+ *  operations do. Texts are merged as by RowChange and TextMerge in Swift: docs/vectors/text holds for both. */
+
+const IN_WORD = /^[\p{Alphabetic}\p{N}]/u
+const MOST_CHANGES = 1000
+
+/** The fewest changes from one row of letters or words to another, as [from, to, start, end]: those from `from` to
+ *  `to` become those of the other row from `start` to `end` (Myers, 1986). Very many count as one. */
+export function changes(old, next) {
+  let head = 0, rows = old.length, columns = next.length
+  while (head < rows && head < columns && old[head] === next[head]) head++
+  while (rows > head && columns > head && old[rows - 1] === next[columns - 1]) rows--, columns--
+  if (rows === head && columns === head) return []
+  const reach = { 1: [head] }          // by diagonal, x - y: how far one gets with so many changes, and the last one
+  for (let count = 0; count <= MOST_CHANGES && rows > head && columns > head; count++) {
+    for (let diagonal = -count; diagonal <= count; diagonal += 2) {
+      const isPutIn = diagonal === -count || diagonal !== count && reach[diagonal - 1][0] < reach[diagonal + 1][0]
+      const [from, last] = reach[diagonal + (isPutIn ? 1 : -1)]
+      let x = isPutIn ? from : from + 1, y = x - diagonal
+      const start = isPutIn ? y - 1 : y, isMore = last && last[1] === from && last[3] === start
+      const hunk = isMore ? [last[0], x, last[2], y, last[4]] : count ? [from, x, start, y, last] : undefined
+      while (x < rows && y < columns && old[x] === next[y]) x++, y++
+      reach[diagonal] = [x, hunk]
+      if (x < rows || y < columns) continue
+      const hunks = []
+      for (let one = hunk; one; one = one[4]) hunks.unshift(one)
+      return hunks
+    }
+  }
+  return [[head, rows, head, columns]]
+}
+
+const segmenter = new Intl.Segmenter()
+/** What a person sees as one letter may be several characters. */
+export const letters = text => Array.from(segmenter.segment(text), ({ segment }) => segment)
+
+/** Runs of letters and digits, and every other letter by itself, with the blanks before them. */
+function wordsOf(text) {
+  const words = []
+  for (const letter of letters(text)) {
+    const last = words.at(-1)
+    if (letter === ' ') last?.text === '' ? last.blank += ' ' : words.push({ blank: ' ', text: '' })
+    else if (last && (!last.text || IN_WORD.test(letter) && IN_WORD.test(last.text))) last.text += letter
+    else words.push({ blank: '', text: letter })
+  }
+  return words
+}
+
+const keyOf = ({ text }) => text.normalize()
+const isPart = (some, all) => some.length === all.reduce((place, word) =>
+  place + (place < some.length && keyOf(some[place]) === keyOf(word)), 0)
+
+/** What one edit kept of each word, and put in before it. */
+function editOf(base, row) {
+  const hunks = [...changes(base.map(keyOf), row.map(keyOf)), []], kept = [], added = base.map(() => [])
+  let place = 0, by = 0
+  for (const [from = base.length, to, start, end] of hunks) {
+    for (; place < from; place++) kept[place] = row[place + by]
+    added[from] ??= []
+    added[from].push(...row.slice(start ?? row.length, end))
+    place = to
+    by = end - to
+  }
+  hunks.pop()
+  const isOnlyIn = hunks.every(([from, to]) => from === to)
+  return { kept, added, isOnlyIn, isOneWay: isOnlyIn || row.length && hunks.every(([,, start, end]) => start === end) }
+}
+
+/** Two edits of one text made one, as TextMerge does in Swift: the words of both stand, and where both only put
+ *  letters into the same words, or only took some out (`condition`), the letters of both. */
+function weave(texts, condition) {
+  const isWords = !condition, rowOf = text => isWords ? wordsOf(text) : letters(text).map(text => ({ blank: '', text }))
+  const [base, ...rows] = texts.map(rowOf)
+  const edits = rows.map(row => editOf(base, row)), isKept = place => edits.every(({ kept }) => kept[place])
+  if (!isWords && !edits.every(edit => edit[condition])) return
+  let result = '', tail = ''
+  const put = ({ blank, text }) => {
+    const isGlued = isWords && !blank && IN_WORD.test(text) && IN_WORD.test(letters(tail).at(-1) ?? '')
+    result += tail = (isGlued ? ' ' : blank) + text
+  }
+  for (let place = 0, end = 0; place <= base.length; place++) {
+    if (isWords && place >= end) {
+      for (end = place; end < base.length && !isKept(end);) end++
+      const [old, ...both] = [{ kept: base, added: [] }, ...edits].map(({ kept, added }) => {
+        let text = ''
+        for (let at = place; at <= end; at++) {
+          for (const word of [...added[at] ?? [], at < end && kept[at]]) if (word) text += word.blank + word.text
+        }
+        return text
+      })
+      if (end > place && !both.includes(old)) {
+        const woven = weave([old, ...both], 'isOneWay')
+        if (woven === undefined) {
+          // The same word at several places may have been taken for another of them.
+          const whole = weave(texts, 'isOnlyIn')
+          if (whole !== undefined) return whole
+        } else {
+          result += tail = woven
+          for (const { added } of edits) added[end] = []
+          place = end
+        }
+      }
+    }
+    let [mine, theirs] = edits.map(({ added }) => added[place])
+    // What one has among more words there was put in once, and is older than those.
+    if (isPart(theirs, mine)) theirs = []
+    else if (isPart(mine, theirs)) mine = []
+    for (const word of [...mine, ...theirs]) put(word)
+    const [one, other] = edits.map(({ kept }) => kept[place])
+    if (one && other) put({ text: one.text, blank: one.blank === base[place].blank ? other.blank : one.blank })
+  }
+  return result
+}
+
+/** What two edits of one text become, the first one's words before the second's. */
+export const merge = (base, first, second) => first === base || first === second ? second : second === base ? first
+  : weave([base, first, second])
+
+/** Where a caret stands after changes. One in what was replaced stays as far from its beginning; one where something
+ *  was put in stays at its word, and the beginning of a selection on its first letter. */
+export function moved(place, hunks, text, isBeginning) {
+  const isIn = at => IN_WORD.test(text[at] ?? '')
+  const staysAhead = !isBeginning && (isIn(place - 1) || !isIn(place))
+  let by = 0
+  for (const [from, to, start, end] of hunks) {
+    if (place < from || place === from && (to > from || staysAhead)) break
+    if (place < to) return Math.min(start + place - from, end)
+    by = end - to
+  }
+  return place + by
+}
+
+// Numbers that a double does not hold are { $int: '…' }.
+const exact = value => Number.isSafeInteger(value) || value?.$int ? BigInt(value.$int ?? value) : NaN
+const numberOf = value => typeof value === 'number' ? value : value?.$int ? Number(value.$int) : NaN
+export const isNumber = value => Number.isFinite(numberOf(value))
+
+/** A sum of numbers, or with -1 a difference: exact where both are integers of 64 bits. */
+export function sum(one, other, sign = 1) {
+  if ([one, other].some(value => typeof exact(value) === 'number')) return numberOf(one) + sign * numberOf(other)
+  const total = exact(one) + BigInt(sign) * exact(other)
+  const isDouble = Number.isSafeInteger(Number(total)) || BigInt.asIntN(64, total) !== total
+  return isDouble ? Number(total) : { $int: `${total}` }
+}
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
+
+/** What is in a list, and neither known nor earlier in it. */
+export const newIn = (list, known) =>
+  list.filter((value, place) => ![...known, ...list.slice(0, place)].some(one => same(one, value)))
+
+/** What `add`, `max`, `min` and `union` make of a value. */
+export function merged(verb, value, operand) {
+  if (verb === 'union') return Array.isArray(value) ? [...value, ...newIn(operand, value)] : value
+  if (!isNumber(value)) return value
+  if (verb === 'add') return sum(value, operand)
+  return (verb === 'max' ? numberOf(operand) > numberOf(value) : numberOf(operand) < numberOf(value)) ? operand : value
+}
