@@ -20,6 +20,8 @@ struct ThreadTurn {
   @usableFromInline var queue = Fifo<AnyCell>()
   /// Set by `TrackingProbe` alone.
   var isTracking = false
+  /// The one of the process, at hand: on Linux fetching a global costs as much as the rest of a read.
+  let probe = Unmanaged.passUnretained(TrackingProbe.shared)
   /// Notes what is read on this thread, while a derived value is being computed.
   var collector: Unmanaged<DependencyCollector>?
   /// Looks for values that answer each other without end; made when a turn gets long.

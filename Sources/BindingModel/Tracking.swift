@@ -32,13 +32,15 @@ final class TrackingProbe: Sendable {
   private let keyPath: any KeyPath<Subject, Void> & Sendable = \Subject[Sensor()]
   private let registrar = ObservationRegistrar()
 
-  private static let shared = TrackingProbe()
+  static let shared = TrackingProbe()
 
   @inline(__always)
   static var isTracking: Bool { isTracking(ThreadTurn.current) }
 
   @inline(__always)
-  static func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool { shared.isTracking(turn) }
+  static func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
+    turn.pointee.probe._withUnsafeGuaranteedRef { $0.isTracking(turn) }
+  }
 
   private func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
     // A set that was filled before may have been asked again since, by who installs or ends a tracking.
