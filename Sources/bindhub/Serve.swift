@@ -97,7 +97,7 @@ struct Serve: ParsableCommand {
     let ending = Ending()
     signals.forward(to: ending, log)
     do throws(HubFailure) {
-      Serve.allowManyConnections()
+      OpenFiles.raise()
       let hub = try Hub(options: options, log: log)
       try hub.start()
       let gateway = Serve.serve(hub, web, log)
@@ -120,19 +120,6 @@ struct Serve: ParsableCommand {
   private func addresses() throws(HubAddressError) -> [HubAddress] {
     guard listen.isEmpty else { return try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
     return Array(try HubAddress.fromEnvironment().prefix(1))
-  }
-
-  /// Raises the limit of open files as far as this user may: the hub allows connections up to half of what is free.
-  private static func allowManyConnections() {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
-    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
-    _ = setrlimit(resource, &limit)
   }
 
   /// Serves pages; a hub whose pages cannot be served does not run either.
