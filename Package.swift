@@ -120,7 +120,11 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
     .testTarget(
-      name: "BindingHubTests", dependencies: ["BindingHub", "BindingStore", "BindingWire"], swiftSettings: strict),
+      name: "BindingHubTests",
+      dependencies: [
+        "BindingHub", "BindingStore", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "BindingStoreTests",
       dependencies: [

@@ -247,7 +247,7 @@ final class HubLoop {
           case .taken: break
           case .kept: machine.crowd(connection)
           case .leftOut: machine.leftOut(frame, for: connection)
-          case .gone: gone.append(connection)
+          case .gone: if gone.last != connection { gone.append(connection) }
           }
         }
       }
@@ -268,8 +268,8 @@ final class HubLoop {
     for connection in roomy { machine.hasRoom(connection, into: &output) }
   }
 
+  /// The gate keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.
   private func close(_ connection: ConnectionID, time: HubTime) {
-    gate.drop(connection)
     machine.closed(connection, time: time, into: &output)
   }
 

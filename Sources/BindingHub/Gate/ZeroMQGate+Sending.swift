@@ -35,6 +35,7 @@ extension ZeroMQGate {
     guard waiting == 0 || waiting + frame.count <= room else {
       guard isNews else {
         counters.slowConnections += 1
+        drop(connection)
         return .gone
       }
       counters.behindConnections += 1
@@ -59,20 +60,20 @@ extension ZeroMQGate {
         backlogs[connection] = nil
         continue
       }
-      var sent = 0
-      for frame in backlog.frames {
+      var isGone = false
+      let rest = backlog.frames.drop { frame in
         let outcome = (try? router.send(frame, to: route)) ?? .hostUnreachable
-        if outcome == .hostUnreachable { gone.append(connection) }
-        guard outcome == .sent else { break }
-        sent += 1
+        isGone = outcome == .hostUnreachable
+        return outcome == .sent
       }
-      if sent == backlog.frames.count {
-        backlogs[connection] = nil
+      if isGone || rest.isEmpty { backlogs[connection] = nil }
+      if isGone {
+        gone.append(connection)
+      } else if rest.isEmpty {
         roomy.append(connection)
-      } else if sent > 0 {
-        let rest = Array(backlog.frames.dropFirst(sent))
+      } else if rest.count < backlog.frames.count {
         backlogs[connection] = Backlog(
-          frames: rest, bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
+          frames: Array(rest), bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
       }
     }
     return (gone, roomy)

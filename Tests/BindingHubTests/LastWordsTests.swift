@@ -1,0 +1,123 @@
+import BindingWire
+import Dispatch
+import Foundation
+import Logging
+import Testing
+import ZeroMQ
+
+@testable import BindingHub
+
+/// Has a hub stand still, and go on.
+private struct Halt: Sendable {
+  let reached = DispatchSemaphore(value: 0)
+  let end = DispatchSemaphore(value: 0)
+}
+
+/// A store on the hub's own thread, which stands still with the first batch that it is given.
+private final class HaltingStore: Store {
+  private let store = MemoryStore(logID: 3, epoch: 1 << 32 | 1)
+  private var halt: Halt?
+  var logID: LogID { store.logID }
+  var epoch: Epoch { store.epoch }
+  var durability: Durability { store.durability }
+  var isImmediate: Bool { true }
+
+  init(_ halt: Halt) { self.halt = halt }
+
+  func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+    if let halt {
+      self.halt = nil
+      halt.reached.signal()
+      _ = halt.end.wait(timeout: .now() + 30)
+    }
+    return try store.append(batches)
+  }
+
+  func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {}
+  func load(_ model: String) throws(StoreError) -> StoredModel? { nil }
+  func start(_ epoch: Epoch) throws(StoreError) { try store.start(epoch) }
+}
+
+/// A peer's request connection, which is there once it is made.
+private final class Talker {
+  private let dealer: Socket
+  private let session = SessionID.random(in: 1 ... .max)
+  private var start: StartNumber = 0
+  private var message = Message()
+
+  init(to hub: HubAddress) throws {
+    dealer = try Socket(.dealer, in: try Context())
+    try dealer.set([.immediate(true), .linger(milliseconds: 10_000), .sendHighWaterMark(messages: 0)])
+    try dealer.connect(hub.description)
+    try #require(try dealer.wait(for: .writable, timeoutMilliseconds: 20_000))
+  }
+
+  func say(_ message: PeerMessage) throws {
+    try #require(try dealer.send(message.encode(session: session, start: start)) == .sent)
+  }
+
+  func hear<Found>(_ find: (HubMessage) -> Found?) throws -> Found {
+    while try dealer.wait(for: .readable, timeoutMilliseconds: 20_000) {
+      guard try dealer.receive(into: &message) else { continue }
+      let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
+      start = header.start
+      if let found = find(content) { return found }
+    }
+    throw Silence()
+  }
+
+  func hello(_ name: String) throws {
+    try say(.hello(Hello(identity: Identity(secret: .random(), name: name))))
+    try hear { if case .welcome = $0 { () } else { nil } }
+  }
+
+  struct Silence: Error {}
+}
+
+@Suite("What a peer says last, over real sockets")
+struct LastWordsTests {
+  @Test("a good-bye is heard although the hub has much to say to its peer, whose connection is gone by then")
+  func goodBye() throws {
+    let halt = Halt()
+    let folder = "/tmp/bindbus-\(UInt32.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var options = HubOptions()
+    options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
+    // So long is a peer listed that goes without a word.
+    options.leaseMilliseconds = 60_000
+    options.store = { () throws(StoreError) in HaltingStore(halt) }
+    let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try hub.start()
+    defer { hub.stop() }
+    let address = try #require(hub.addresses.first)
+    func present() -> [String] {
+      guard case .array(let sessions)? = HubStatus.ask(address, timeoutMilliseconds: 10_000)?["sessions"] else {
+        return []
+      }
+      return sessions.compactMap { if case .string(let name)? = $0["name"] { name } else { nil } }
+    }
+
+    var leaving: Talker? = try Talker(to: address)
+    try leaving?.hello("leaving")
+    let writer = try Talker(to: address)
+    try writer.hello("writer")
+    try writer.say(.join([Join(request: 1, model: "halt")]))
+    let topic = try writer.hear { if case .topic(let assigned) = $0 { assigned.topic } else { nil } }
+    #expect(present().sorted() == ["leaving", "writer"])
+    try writer.say(.propose([.of(1, [.set("on", "true")], topic: topic)]))
+    try #require(halt.reached.wait(timeout: .now() + 20) == .success)
+
+    // More than the hub reads before it answers.
+    for token in 0..<UInt64(ZeroMQGate.drainMessages) { try leaving?.say(.ping(Ping(token: token))) }
+    try leaving?.say(.leave(Leave()))
+    leaving = nil
+    // What came before those connections, its end too, the hub's sockets have had.
+    for _ in 0..<5 { _ = try Talker(to: address) }
+    halt.end.signal()
+    let deadline = ContinuousClock.now + .seconds(20)
+    while present() != ["writer"], ContinuousClock.now < deadline { usleep(20_000) }
+    #expect(present() == ["writer"])
+  }
+}
