@@ -67,6 +67,8 @@ public struct Climate: Sendable {
   /// Peers change the model's description.
   public var describes = false
   public var joinsPrefix = false
+  /// The hub remembers hardly anybody who has no session.
+  public var forgetsSoon = false
   /// In a thousand writes: it puts one word or number into a field that gathers them, so many in a history at most.
   public var gatherings = 0
   public var mostGathered = 40
@@ -129,5 +131,7 @@ public struct Climate: Sendable {
     if chance.perMille(300) { visits = [20, 80][chance.below(2)] }
     if chance.perMille(500) { gatherings = [80, 300][chance.below(2)] }
     if chance.perMille(250) { maxDeletedNames = 1 + chance.below(2) }
+    forgetsSoon = chance.perMille(150)
+    if forgetsSoon { leaseMilliseconds = 1_500 }
   }
 }

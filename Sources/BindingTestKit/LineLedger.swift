@@ -56,6 +56,9 @@ struct LineLedger {
     lives[life] = Life()
   }
 
+  /// The hub has forgotten an identity, with its marks.
+  mutating func forget(_ tag: Tag) { lives[life]?.marks[tag] = nil }
+
   /// Enters what is published.
   /// - Returns: what it changes, in order.
   mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {

@@ -49,7 +49,8 @@ extension World {
 
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   private func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
-    if peer.glimpse.laidOver.isEmpty { return }
+    // A hub that has forgotten a peer has no mark of it to tell.
+    if peer.glimpse.laidOver.isEmpty || climate.forgetsSoon && peer.wasForgotten { return }
     // The last of its own writes that the committed values hold.
     var base = WriteID?.none
     for field in 0..<SimulatedField.count
@@ -156,7 +157,8 @@ extension World {
     case .kept: counts[.kept] += 1
     case .unknown:
       counts[.unknown] += 1
-      if losses == 0, !peer.wasForgotten {
+      // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
+      if losses == 0, !peer.wasForgotten || !climate.forgetsSoon && peer.heir == nil {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return

@@ -108,6 +108,7 @@ extension World {
     var configuration = HubConfiguration()
     configuration.name = "simulated"
     configuration.leaseMilliseconds = climate.leaseMilliseconds
+    if climate.forgetsSoon { configuration.maxIdentities = 1 }
     configuration.limits.maxUndecided = climate.maxUndecided
     configuration.limits.chunkBytes = climate.chunkBytes
     configuration.maxDeletedNames = climate.maxDeletedNames

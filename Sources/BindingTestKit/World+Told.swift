@@ -26,7 +26,7 @@ extension World {
       var reader = WireReader(frame)
       guard let header = try? HubHeader(from: &reader), let cursor = try? CommitCursor(reader) else { return }
       return try check(header.topic, cursor.epoch, cursor.lastVersion, "commits")
-    case .catchup, .head, .joined, .outcomes: break
+    case .catchup, .head, .joined, .outcomes, .welcome: break
     case .topic:
       if case (_, .topic(let assigned))? = try? HubMessage.decode(frame) { topicNames[assigned.topic] = assigned.model }
       return
@@ -49,6 +49,9 @@ extension World {
         peers[peer].answered[joined.request] = joined.version
         try check(joined, to: peer)
       }
+    case .welcome(let welcome):
+      // Whose marks the hub has forgotten begins anew in an ephemeral line.
+      if let peer, !welcome.knewIdentity { line?.forget(peers[peer].session.identity.tag) }
     case .outcomes(let outcomes):
       guard let peer else { return }
       for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }

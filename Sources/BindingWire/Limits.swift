@@ -20,6 +20,8 @@ public struct Limits: Sendable, Hashable {
   public var maxTopics = 1_000
   /// Bytes that may wait for one session.
   public var routedQueueBytes = 4_194_304
+  /// How long back a hub remembers every identity that had a session, milliseconds; 0: it does not say.
+  public var identityMilliseconds = 0
 
   public init() {}
 
@@ -28,7 +30,7 @@ public struct Limits: Sendable, Hashable {
     (1, \.maxValueBytes), (2, \.maxProposalBytes), (3, \.maxProposalFields), (4, \.maxModelFields),
     (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUndecided),
     (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
-    (15, \.routedQueueBytes),
+    (15, \.routedQueueBytes), (16, \.identityMilliseconds),
   ]
 }
 

@@ -32,6 +32,9 @@
     case confirmTooFar
     case forgetWriters
     case forgetMarkEarly
+    case trustForgetful
+    case forgottenOnce
+    case secondTryBelieved
     case answerUnsubscribed
     case applyRepeats
     case applyPastGap
@@ -96,6 +99,9 @@
       case .confirmTooFar: "R11 a peer confirms an outcome that it has not seen"
       case .forgetWriters: "R11 a hub that starts again says it knows nobody"
       case .forgetMarkEarly: "R11 a model that was deleted goes although its writers may still ask about their numbers"
+      case .trustForgetful: "R11 what a hub may have decided and forgotten is sent to it again"
+      case .forgottenOnce: "R11 that an identity was forgotten is told once, though nobody may have heard it"
+      case .secondTryBelieved: "R11 what was sent again after it was forgotten ends as if it had been sent once"
       case .answerUnsubscribed: "R13 a join is answered before its subscription is there"
       case .applyRepeats: "R14 commits at or below the own version are applied"
       case .applyPastGap: "R14 commits beyond a gap are applied"

@@ -87,6 +87,47 @@ import Testing
     #expect(bench.hello(ann).welcome(ann)?.knewIdentity == false)
   }
 
+  @Test("a welcome says how long back all are remembered: a week, or less once somebody with a mark was too many")
+  mutating func remembered() {
+    bench = HubBench { $0.maxIdentities = 1 }
+    #expect(bench.hello(.ann).welcome(.ann)?.limits.identityMilliseconds == 604_800_000)
+    bench.say(.ann, .leave(Leave()))
+    #expect(bench.live(.ben).welcome(.ben)?.limits.identityMilliseconds == 604_800_000, "ann had no mark")
+    bench.write(.ben, 1, .set("a", "1"))
+    bench.say(.ben, .leave(Leave()))
+    bench.now += 70
+    #expect(bench.hello(.cat).welcome(.cat)?.limits.identityMilliseconds == 70)
+    #expect(bench.machine.forgotten == [Speaker.ann.identity.tag], "the store keeps the marks of who did not leave")
+    let ben = Speaker.ben.again(22)
+    bench.now += 5
+    #expect(bench.hello(ben).welcome(ben)?.knewIdentity == false)
+  }
+
+  @Test("who was forgotten is told so again until it has heard it: a welcome may be lost with its connection")
+  mutating func toldUntilHeard() {
+    bench = HubBench { $0.maxIdentities = 1 }
+    bench.live(.ann)
+    bench.write(.ann, 1, .set("a", "1"))
+    bench.say(.ann, .leave(Leave()))
+    bench.live(.cat)
+    for session in 21...23 as ClosedRange<UInt64> {
+      let ann = Speaker.ann.again(session)
+      #expect(bench.hello(ann).welcome(ann)?.knewIdentity == false, "nothing was heard of the welcome before it")
+    }
+    let ann = Speaker.ann.again(23)
+    bench.say(ann, .join([Join(request: 1, model: "m")]))
+    let later = Speaker.ann.again(24)
+    #expect(bench.hello(later).welcome(later)?.knewIdentity == true)
+  }
+
+  @Test("who says what is malformed and comes back is known")
+  mutating func malformedIsRemembered() {
+    bench.live(.ann)
+    bench.deliver([Array(Speaker.ann.frame(.ping(Ping(token: 1))).dropLast())], on: 1)
+    let again = Speaker.ann.again(21)
+    #expect(bench.hello(again).welcome(again)?.knewIdentity == true)
+  }
+
   @Test("an identity without a session is forgotten after its time")
   mutating func oldIdentities() {
     bench = HubBench { $0.identityMilliseconds = 3_600_000 }

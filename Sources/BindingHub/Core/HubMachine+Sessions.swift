@@ -63,13 +63,26 @@ extension HubMachine {
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
+    #if MUTANTS
+      let wasKnown = known?.hasHeard ?? false || known != nil && Mutant.isOn(.forgottenOnce)
+    #else
+      let wasKnown = known?.hasHeard ?? false
+    #endif
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
-      knewIdentity: known != nil || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
+      knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
       durability: configuration.durability, beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease,
-      now: time.wall, hub: configuration.name, limits: configuration.limits, ways: configuration.ways,
+      now: time.wall, hub: configuration.name, limits: limits(now: time.monotonic), ways: configuration.ways,
       capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
+  }
+
+  /// The limits as they are told now.
+  private func limits(now: UInt64) -> Limits {
+    var limits = configuration.limits
+    let since = sessions.crowdedOut.map { now - min($0, now) } ?? .max
+    limits.identityMilliseconds = Int(clamping: min(configuration.identityMilliseconds, since))
+    return limits
   }
 
   private func isProven(_ identity: Identity) -> Bool {
@@ -116,14 +129,16 @@ extension HubMachine {
         models[index].withWriter(writer) { $0.isConfirmed }
       } ?? true
     }
-    if isSettled { forget(tag) }
+    guard isSettled else { return }
+    // Who left does not come back; of all others the store keeps the marks, and ages them itself.
+    forgotten.insert(tag)
+    forget(tag)
   }
 
   /// Its marks go with an identity: nobody can speak for it again without being told that it is unknown.
   private mutating func forget(_ tag: Tag) {
     guard let identity = sessions.identities.removeValue(forKey: tag) else { return }
     writersBefore.remove(tag)
-    forgotten.insert(tag)
     sequencer.counters.forgottenIdentities += 1
     for index in identity.models {
       models[index].forget([tag])
@@ -135,7 +150,13 @@ extension HubMachine {
   private mutating func forgetIdentities(now: UInt64) {
     guard sessions.identities.count > configuration.maxIdentities else { return }
     let idle = sessions.identities.filter { $0.value.session == nil }.sorted { $0.value.lastSeen < $1.value.lastSeen }
-    for (tag, _) in idle.prefix(sessions.identities.count - configuration.maxIdentities) { forget(tag) }
+    for (tag, identity) in idle.prefix(sessions.identities.count - configuration.maxIdentities) {
+      // Nothing can have been decided of who has no mark.
+      if !identity.models.isEmpty || writersBefore.contains(tag) {
+        sessions.crowdedOut = max(sessions.crowdedOut ?? 0, identity.lastSeen)
+      }
+      forget(tag)
+    }
   }
 
   mutating func forgetOldIdentities(now: UInt64) {

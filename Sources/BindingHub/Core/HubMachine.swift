@@ -230,7 +230,8 @@ public struct HubMachine {
     sequencer.counters.malformedFrames += 1
     let owns = sessions[session]?.connection == connection
     error(problem.code, problem.description, session, connection, &output)
-    if owns { end(session, time: time) }
+    // It may come back: what it was told is not forgotten.
+    if owns { end(session, time: time, forgetting: false) }
   }
 
   // MARK: Output

@@ -65,6 +65,9 @@ struct JoinRecord {
 struct IdentityRecord {
   var session: SessionID?
   var lastSeen: UInt64
+  /// Whether it has heard from a welcome whether it was known. That welcome may be lost: until it joins something it is
+  /// told again that it was not.
+  var hasHeard = false
   /// The models in which it has a mark.
   var models: Set<Int> = []
   /// How many models are there that its joins have made.
@@ -83,6 +86,8 @@ struct SubscriberRecord {
 struct Sessions {
   private(set) var records: [SessionID: SessionRecord] = [:]
   var identities: [Tag: IdentityRecord] = [:]
+  /// When the last of those was seen that had a mark and was forgotten because there were too many.
+  var crowdedOut: UInt64?
   var subscribers: [SubscriberID: SubscriberRecord] = [:]
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]

@@ -113,10 +113,11 @@ extension Session {
     endDisowned()
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
-    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity {
+    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now) {
       forgetNumbers(&output)
     }
     epoch = welcome.epoch
+    hubNow = welcome.now
     wasWelcomed = true
     for place in models.indices {
       models[at: place].replica.forgetIDs()
@@ -144,6 +145,23 @@ extension Session {
     }
   }
 
+  /// R11: whether a hub that does not know us may have forgotten what it decided of ours. It has the marks of everybody
+  /// who had a session as long back as it says; so of one whose first number left later it has never decided anything,
+  /// or only in models that are gone, whose outcomes were all confirmed. What waits has never arrived, and goes again
+  /// as it is.
+  ///
+  /// The time is the longer of what this clock tells, which may have slept, and of what the hub's own tells; half of
+  /// what the hub remembers is left for clocks that do not run alike. How long an earlier life waited no clock tells.
+  private func mayBeForgotten(by welcome: Welcome, now: UInt64) -> Bool {
+    #if MUTANTS
+      if Mutant.isOn(.trustForgetful) { return false }
+    #endif
+    guard !isResumed else { return true }
+    guard let first = firstNumbered else { return false }
+    let byHub = max(first.hub, welcome.now) - min(first.hub, welcome.now)
+    return max(now - min(first.now, now), byHub) >= UInt64(max(welcome.limits.identityMilliseconds, 0)) / 2
+  }
+
   /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what
   /// their writer saw; of the rest nobody can say what became of it.
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
@@ -154,13 +172,22 @@ extension Session {
         guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
           continue
         }
-        if pending.isRepeatable {
+        if pending.isVoid {
+          // It is not to be carried out again, and `expired` would say that it never was.
+          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+        } else if pending.isRepeatable {
           models[at: place].outbox.unnumber(write)
-          models[at: place].outbox.update(write) { $0.proposal.conditions = [] }
+          models[at: place].outbox.update(write) {
+            $0.proposal.conditions = []
+            $0.isSecondTry = true
+          }
           noteUnnumbered(write, at: place, &output)
         } else if pending.proposal.isPlainSet {
           models[at: place].outbox.unnumber(write)
-          models[at: place].outbox.update(write) { $0.proposal.conditions = Session.conditions(on: $0) }
+          models[at: place].outbox.update(write) {
+            $0.proposal.conditions = Session.conditions(on: $0)
+            $0.isSecondTry = true
+          }
           noteNumber(of: write, at: place, &output)
         } else {
           end(write, as: .unknown("the hub has forgotten this peer"), at: place)

@@ -273,6 +273,7 @@ extension Session {
     guard beat.number > lastBeat else { return }
     lastBeat = beat.number
     lastBeatAt = now
+    hubNow = beat.now
     beatsSeen += 1
     // Each of a change's three heads may be lost and no beat with them: now and then the heads are asked for anyway.
     if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }

@@ -88,6 +88,7 @@ extension Session {
     let preparation = prepare(write, now: now, at: place, &output)
     guard preparation == .ready else { return preparation }
     inFlight += 1
+    if firstNumbered == nil, !models[at: place].isEphemeral { firstNumbered = (now, hubNow) }
     _ = number(write, at: place, &output)
     return .ready
   }

@@ -47,6 +47,10 @@ public struct Session: Sendable {
   var earlierTags: Swift.Set<Tag> = []
   /// Whether it speaks for an earlier life.
   var isResumed = false
+  /// When this identity gave its first number in a stored line: here, and what the hub's clock had told by then.
+  var firstNumbered: (now: UInt64, hub: UInt64)?
+  /// The hub's clock as it was told last.
+  var hubNow: UInt64 = 0
   /// Whether that life's tag is not that of its secret, as before tags were proven: no hub lets anybody speak for it.
   var isDisowned = false
 

@@ -100,6 +100,7 @@ extension PageText {
       ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),
       ("maxProposalFields", limits.maxProposalFields), ("maxModelFields", limits.maxModelFields),
       ("maxUndecided", limits.maxUndecided), ("maxHops", limits.maxHops),
+      ("identityMs", limits.identityMilliseconds),
     ]
     text.member("limits", JSON.object(named.map { JSON.Member($0.0, .integer(Int64($0.1))) }))
     return text.end()

@@ -14,6 +14,8 @@ struct PeerBench {
   var start: StartNumber = 7
   var epoch: Epoch = 100
   var log: LogID = 1
+  /// What the hub's clock tells.
+  var hubClock: UInt64 = 0
   /// What the hub names in its welcome.
   var capabilities: [String] = []
   /// The session number of the last hello.
@@ -78,7 +80,7 @@ struct PeerBench {
       .welcome(
         Welcome(
           session: sessionID, logID: log, epoch: epoch, knewIdentity: knew, mayAskOffers: true, durability: .memory,
-          beatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: 0, hub: "hub", limits: limits,
+          beatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: hubClock, hub: "hub", limits: limits,
           ways: [Way(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 

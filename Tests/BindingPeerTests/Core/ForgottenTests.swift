@@ -1,0 +1,150 @@
+import BindingPeer
+import BindingWire
+import Testing
+
+@Suite("A hub that does not know a peer, in the log and epoch in which it was welcomed")
+struct ForgottenTests {
+  private let lit = [Entry(name: "n", value: "1", version: 5)]
+
+  private func limits(remembering milliseconds: Int) -> Limits {
+    var limits = Limits()
+    limits.identityMilliseconds = milliseconds
+    return limits
+  }
+
+  /// A peer whose first write, an addition, was sent and has no outcome when its hub is killed.
+  private func cut(_ write: Proposal = .one(.add, "n", "1")) throws -> (bench: PeerBench, id: WriteID) {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    let (id, drain) = try bench.write(write)
+    #expect(drain.numbers == [1])
+    bench.lose()
+    bench.start += 1
+    bench.open()
+    return (bench, id)
+  }
+
+  @Test(
+    "what no hub ever decided anything of goes again under its number, as it was",
+    arguments: [Proposal.one(.add, "n", "1"), .set(["n": "7"]), .one(.delete, "n")])
+  func neverDecided(_ write: Proposal) throws {
+    var (bench, id) = try cut(write)
+    let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.undecided == 1)
+    let sent = bench.catchUp(drain.request, version: 5, lit).proposals
+    #expect(sent.map(\.number) == [1] && sent.first?.conditions.isEmpty == true)
+    let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
+    #expect(end.settled.map(\.id) == [id])
+  }
+
+  @Test("after half of what the hub remembers nobody knows: it ends as unknown, by this clock and by the hub's")
+  func tooLong() throws {
+    for (mine, hubs) in [(30_000, 0), (0, 30_000)] as [(UInt64, UInt64)] {
+      var (bench, id) = try cut()
+      bench.now += mine
+      bench.hubClock += hubs
+      let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+      #expect(drain.notices == [.unknownIdentity] && drain.settled.map(\.id) == [id])
+    }
+    var (bench, _) = try cut()
+    (bench.now, bench.hubClock) = (bench.now + 29_999, bench.hubClock + 29_999)
+    #expect(bench.welcome(knew: false, limits: limits(remembering: 60_000)).settled.isEmpty)
+  }
+
+  @Test("a hub's clock that was set back says nothing")
+  func setBack() throws {
+    var bench = PeerBench()
+    bench.hubClock = 1_000_000
+    bench.live(version: 5, lit)
+    try bench.write(.one(.add, "n", "1"))
+    bench.lose()
+    bench.open()
+    bench.hubClock = 0
+    #expect(bench.welcome(knew: false, limits: limits(remembering: 60_000)).settled.count == 1)
+  }
+
+  @Test("a hub that does not say how long it remembers is taken to have forgotten")
+  func doesNotSay() throws {
+    var (bench, id) = try cut()
+    #expect(bench.welcome(knew: false).settled.map(\.id) == [id])
+  }
+
+  @Test("who knows of decisions goes on, too: they were in models that are gone, and confirmed")
+  func wasDecided() throws {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    try bench.write(.one(.add, "n", "1"))
+    bench.hub(bench.outcomes((1, .kept)))
+    try bench.write(.one(.add, "n", "2"))
+    bench.lose()
+    bench.open()
+    let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.undecided == 2)
+    #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [2])
+  }
+
+  @Test("a write that was taken back is not sent to a hub that may have carried it out and forgotten it")
+  func takenBack() throws {
+    var (bench, id) = try cut(.set(["n": "7"]))
+    _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
+    bench.now += 30_000
+    let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+    guard drain.settled.map(\.id) == [id], case .unknown? = drain.outcomes.first else {
+      Issue.record("\(drain.settled)")
+      return
+    }
+    #expect(bench.catchUp(drain.request, version: 5, lit).proposals.isEmpty)
+  }
+
+  @Test("what goes again because it was forgotten is never told to have failed: it may have been carried out")
+  func goesAgain() throws {
+    let refusal = Refusal(.ownerSilent, "no answer")
+    for failure in [.refused(refusal), .expired] as [WireOutcome.Rest] {
+      var (bench, id) = try cut(.set(["n": "7"]))
+      bench.now += 30_000
+      let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+      let sent = bench.catchUp(drain.request, version: 5, lit).proposals
+      #expect(sent.map(\.number) == [2] && sent.first?.conditions.isEmpty == false)
+      let end = bench.hub(bench.outcomes((2, failure)))
+      guard end.settled.map(\.id) == [id], case .unknown? = end.outcomes.first else {
+        Issue.record("\(end.settled)")
+        return
+      }
+    }
+  }
+
+  @Test("who has sent nothing is not told that it was forgotten, and goes on")
+  func nothingSent() throws {
+    var bench = PeerBench()
+    bench.live(version: 5, lit)
+    bench.lose()
+    bench.open()
+    #expect(bench.welcome(knew: false, limits: limits(remembering: 60_000)).notices.isEmpty)
+  }
+}
+
+@Suite("A peer that its hub has stopped")
+struct StoppedTests {
+  @Test(
+    "every write without an outcome has one: sent, not sent, or being asked about",
+    arguments: [ErrorCode.notYours, .fenced, .otherProtocol])
+  func ends(_ code: ErrorCode) throws {
+    var bench = PeerBench()
+    bench.live(version: 5, [Entry(name: "n", value: "1", version: 5)])
+    var ids = [try bench.write(.one(.add, "n", "1")).id]
+    bench.lose()
+    ids.append(try bench.write(.set(["level": "0.8"])).id)
+    ids.append(try bench.write(.one(.add, "n", "2")).id)
+    bench.open()
+    let drain = bench.hub(bench.error(code))
+    #expect(drain.settled.map(\.id).sorted() == ids && bench.session.unconfirmed == 0)
+    for outcome in drain.outcomes {
+      guard case .unknown = outcome else {
+        Issue.record("\(outcome)")
+        return
+      }
+    }
+    #expect(bench.shown("level") == nil && bench.shown("n") == "1")
+    #expect(throws: WriteError.self) { try bench.set(["level": "1"]) }
+  }
+}
