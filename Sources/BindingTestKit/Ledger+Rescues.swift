@@ -26,7 +26,10 @@ extension Ledger {
       sums[place.model].bring(
         Ledger.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
     }
-    if let earlier = note(value, in: field, name, place), earlier.number > 0 {
+    // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
+    if let earlier = note(value, in: field, name, place), earlier.number > 0,
+      !claims.isRescued(field, of: place.model)
+    {
       throw Broken(
         .exactlyOnce,
         "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and then brought back")
@@ -70,6 +73,7 @@ struct OfferedClaims {
   }
   private var numbers: [Key: ProposalNumber] = [:]
   private var epochs: [Key: Epoch] = [:]
+  private var rescued: Swift.Set<Place> = []
   var liars: Swift.Set<Tag> = []
   /// Where a lie stood once: whoever saw it there may bring it back.
   var forgeries: Swift.Set<Place> = []
@@ -86,6 +90,20 @@ struct OfferedClaims {
         one.number, numbers[Key(model: model, offerer: offerer, writer: one.tag)] ?? 0)
     }
   }
+
+  /// What the fields have is looked at anew.
+  mutating func forgetFields() { rescued.removeAll() }
+
+  mutating func note(isRescued: Bool, _ field: Int, of model: Int) {
+    if isRescued {
+      rescued.insert(Place(model: model, field: field))
+    } else {
+      rescued.remove(Place(model: model, field: field))
+    }
+  }
+
+  /// Whether what a field has, or that it has nothing, was brought back.
+  func isRescued(_ field: Int, of model: Int) -> Bool { rescued.contains(Place(model: model, field: field)) }
 
   func hasSeen(_ name: Ledger.Name, offerer: Tag) -> Bool {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false

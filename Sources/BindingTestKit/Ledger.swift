@@ -103,6 +103,7 @@ struct Ledger {
   mutating func begin(_ epoch: Epoch, with log: [Batch]) {
     fates.forgetDecisions()
     written.removeAll(keepingCapacity: true)
+    claims.forgetFields()
     floor = .none
     for batch in log where batch.form == .removal { floor.raise(over: batch) }
     for model in modelNames.indices {
@@ -130,7 +131,10 @@ struct Ledger {
           if entry.epoch != epoch { setEntry(entry, at: place) }
           let name = Name(model: model, tag: entry.tag, number: entry.number)
           fates.raise(entry.tag, to: entry.number, in: model)
-          for (field, value) in entry.changes { note(value, in: field, name, place) }
+          for (field, value) in entry.changes {
+            note(value, in: field, name, place)
+            claims.note(isRescued: entry.isRescued, field, of: model)
+          }
         }
       }
       if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
@@ -224,6 +228,7 @@ struct Ledger {
         try enterOnce(change.value, in: field, name, place)
         try check(change.value, in: field, after: before[field], at: place)
       }
+      claims.note(isRescued: isRescued, field, of: place.model)
       if field == SimulatedField.list { listsWritten[place.model] += 1 }
     }
     setEntry(
