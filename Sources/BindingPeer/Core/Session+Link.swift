@@ -182,10 +182,10 @@ extension Session {
             $0.isSecondTry = true
           }
           noteUnnumbered(write, at: place, &output)
-        } else if pending.proposal.isPlainSet {
+        } else if pending.proposal.isPlainSet, let conditions = conditions(on: pending, at: place) {
           models[at: place].outbox.unnumber(write)
           models[at: place].outbox.update(write) {
-            $0.proposal.conditions = Session.conditions(on: $0)
+            $0.proposal.conditions = conditions
             $0.isSecondTry = true
           }
           noteNumber(of: write, at: place, &output)
@@ -194,6 +194,21 @@ extension Session {
         }
       }
     }
+  }
+
+  /// What a write is compared with that the hub may have carried out and forgotten. That a field was never written says
+  /// too little: it may have been, and deleted, and its model removed. It is compared with the version at which it is
+  /// known to have nothing; nil: none is known.
+  private func conditions(on write: Pending, at place: Int) -> [Condition]? {
+    let replica = models[at: place].replica
+    var conditions = Session.conditions(on: write)
+    guard conditions.count == write.proposal.operations.count else { return nil }
+    for index in conditions.indices where conditions[index].version == 0 {
+      guard replica.version > 0 else { return nil }
+      conditions[index].epoch = replica.epoch
+      conditions[index].version = replica.version
+    }
+    return conditions
   }
 
   static func conditions(on write: Pending) -> [Condition] {
