@@ -47,6 +47,13 @@ struct Ownership {
     }
   }
 
+  /// Whether this is what an owner was asked about that said nothing, and lost the model for that.
+  func wasSilence(about fields: [String: FieldValue?], of writer: Tag) -> Bool {
+    // What is only deleted may be written again as it is; each string is written once.
+    guard fields.values.contains(where: { $0?.bytes.first == UInt8(ascii: "\"") }) else { return false }
+    return questions.contains { $0.isSpent && !$0.isUsed && $0.writer == writer && $0.fields == fields }
+  }
+
   mutating func voidOpen() {
     guard open != nil else { return }
     questions[questions.count - 1].isVoid = true

@@ -99,9 +99,19 @@ extension World {
       guard case .refused(let refusal)? = decision.outcome else { continue }
       try checkRefusal(refusal, decision)
     }
-    guard let owner = line?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil,
-      !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body)
-    else { return }
+    guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
+    // A refusal that the store did not take, or one whose number was not the next any more, was never made, and the
+    // model has no owner by then.
+    let takesAll = climate.fullAppends + climate.movedAppends + climate.unknownAppends == 0
+    for commit in group.commits where commit.number > 0 && takesAll {
+      let writer = group.origins[Int(commit.origin)].tag
+      guard ownership.wasSilence(about: fields(of: commit, in: group), of: writer) else { continue }
+      throw broken(
+        .leave, "proposal \(commit.number) of \(writer.short) is carried out, about which the owner said nothing")
+    }
+    guard let owner = line?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil else {
+      return
+    }
     for commit in group.commits {
       let writer = group.origins[Int(commit.origin)].tag
       // What is brought back from a lost life has no number, and nobody is asked.

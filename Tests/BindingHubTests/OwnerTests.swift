@@ -98,6 +98,22 @@ struct OwnerTests {
     #expect(room.write(.ben, 1, .set("@owner", #""ben""#)).map { !isRefused($0, .notOwner) } == true)
   }
 
+  @Test("what an owner was silent about is refused, also when its peer has come back meanwhile and sent it again")
+  mutating func silentAboutGone() throws {
+    room.hub.write(.ben, 1, .set("on", "true"))
+    let ben = Speaker.ben.again(22)
+    room.hub.hello(ben)
+    room.hub.say(ben, .join([Join(request: 1, model: "lamp")]))
+    room.hub.write(ben, 1, .set("on", "true"))
+    room.hub.wait(2_000)
+    let again = room.hub.say(ben, .propose([.of(1, [.set("on", "true")])]))
+    guard case .refused(let refusal)? = again.outcomes(ben)[1] else {
+      Issue.record("\(again.outcomes(ben))")
+      return
+    }
+    #expect(refusal.code == .ownerSilent && room.hub.read().values.isEmpty)
+  }
+
   @Test("an answer that comes too late, or from somebody else, changes nothing")
   mutating func lateAnswer() throws {
     let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))

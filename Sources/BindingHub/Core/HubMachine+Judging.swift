@@ -6,6 +6,8 @@ struct Judging {
   /// The session that was asked.
   let asked: SessionID
   let owner: Tag
+  /// Whose proposal it is.
+  let origin: Origin
   let proposal: ModelLog.Waiting
   let fields: [JudgedField]
   /// From then on the owner is silent, on the monotonic clock.
@@ -35,7 +37,7 @@ extension HubMachine {
     guard let owner = model.owner, let asked = session(ofOwner: owner, of: model) else { return }
     lastToken &+= 1
     model.judging = Judging(
-      token: lastToken, asked: asked, owner: owner, proposal: proposal, fields: fields,
+      token: lastToken, asked: asked, owner: owner, origin: origin, proposal: proposal, fields: fields,
       answerBy: time.monotonic + configuration.judgingMilliseconds)
     sequencer.counters.judged += 1
     touch(index)
@@ -64,6 +66,8 @@ extension HubMachine {
   /// The owner is another one now, or there is none: what the old one was asked is decided afresh.
   mutating func judgeAgain(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     guard let judging = models[index].judging, judging.owner != models[index].owner else { return }
+    // What was refused is only waiting for the store.
+    if case .denied? = judging.leave { return }
     models[index].judging = nil
     models[index].waiting.insert(judging.proposal, at: 0)
     goOn(index, time, &output)
@@ -81,14 +85,9 @@ extension HubMachine {
       let limit = configuration.judgingMilliseconds
       models[index].judging?.leave = .denied(
         Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
+      disown(index, judging.owner, time)
       #if MUTANTS
-        if Mutant.isOn(.silenceIsLeave) {
-          models[index].judging?.leave = .givenFor(judging.fields)
-        } else {
-          disown(index, judging.owner, time)
-        }
-      #else
-        disown(index, judging.owner, time)
+        if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }
       #endif
       goOn(index, time, &output)
     }

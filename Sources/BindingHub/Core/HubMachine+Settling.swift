@@ -122,7 +122,7 @@ extension HubMachine {
     if let judging = models[index].judging {
       guard let leave = judging.leave else { return }
       models[index].judging = nil
-      decideWaiting(judging.proposal, leave, index, time, &output)
+      decideWaiting(judging.proposal, leave, of: mayRefuse(judging, leave), index, time, &output)
     }
     while models[index].judging == nil, let next = waiting.popFirst() {
       decideWaiting(next, nil, index, time, &output)
@@ -130,10 +130,18 @@ extension HubMachine {
     models[index].waiting = Array(waiting)
   }
 
+  /// Whose proposal is refused also when its session is gone: its peer may have sent it again in a later one, and a
+  /// silent owner owns the model no longer.
+  private func mayRefuse(_ judging: Judging, _ leave: Sequencer.Leave) -> Origin? {
+    guard case .denied = leave, sessions.identities[judging.origin.tag] != nil else { return nil }
+    return judging.origin
+  }
+
   private mutating func decideWaiting(
-    _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, _ index: Int, _ time: HubTime, _ output: inout HubOutput
+    _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, of gone: Origin? = nil, _ index: Int, _ time: HubTime,
+    _ output: inout HubOutput
   ) {
-    guard let origin = sessions[proposal.session]?.identity else { return }
+    guard let origin = sessions[proposal.session]?.identity ?? gone else { return }
     let writer = writer(origin, in: index)
     let decided = proposal.frame.withUnsafeBytes { bytes -> Decided in
       // The frame was read once already, whole.
