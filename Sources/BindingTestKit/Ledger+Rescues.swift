@@ -22,6 +22,11 @@ extension Ledger {
       claims.forgeries.insert(.init(model: place.model, field: field))
       return
     }
+    if let value, !claims.hasStood(value, in: field, of: place.model), !claims.liars.contains(name.tag) {
+      throw Broken(
+        .noPhantom,
+        "\(name.tag.short) brought \(describe(value)) back to \(SimulatedField.names[field]), which never stood there")
+    }
     if field == SimulatedField.sum {
       sums[place.model].bring(
         Ledger.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
@@ -42,7 +47,11 @@ extension Ledger {
     _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
   ) throws(Broken) {
     if value == Ledger.forged {
-      throw Broken(.noPhantom, "what a liar offered stands in \(title(place)) as proposal \(name.number)")
+      guard claims.liars.contains(name.tag) else {
+        throw Broken(.noPhantom, "what a liar wrote stands in \(title(place)) as written by \(name.tag.short)")
+      }
+      claims.forgeries.insert(.init(model: place.model, field: field))
+      return
     }
     if field == SimulatedField.sum, let offerer = sums[place.model].add(name, in: place.epoch) {
       guard let offerer, !claims.hasSeen(name, offerer: offerer) else {
@@ -74,6 +83,8 @@ struct OfferedClaims {
   private var numbers: [Key: ProposalNumber] = [:]
   private var epochs: [Key: Epoch] = [:]
   private var rescued: Swift.Set<Place> = []
+  /// All that fields ever had.
+  private var stood: [Place: Swift.Set<FieldValue>] = [:]
   var liars: Swift.Set<Tag> = []
   /// Where a lie stood once: whoever saw it there may bring it back.
   var forgeries: Swift.Set<Place> = []
@@ -94,7 +105,12 @@ struct OfferedClaims {
   /// What the fields have is looked at anew.
   mutating func forgetFields() { rescued.removeAll() }
 
-  mutating func note(isRescued: Bool, _ field: Int, of model: Int) {
+  func hasStood(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
+    stood[Place(model: model, field: field)]?.contains(value) ?? false
+  }
+
+  mutating func note(_ value: FieldValue?, isRescued: Bool, _ field: Int, of model: Int) {
+    if let value { stood[Place(model: model, field: field), default: []].insert(value) }
     if isRescued {
       rescued.insert(Place(model: model, field: field))
     } else {

@@ -133,7 +133,7 @@ struct Ledger {
           fates.raise(entry.tag, to: entry.number, in: model)
           for (field, value) in entry.changes {
             note(value, in: field, name, place)
-            claims.note(isRescued: entry.isRescued, field, of: model)
+            claims.note(value, isRescued: entry.isRescued, field, of: model)
           }
         }
       }
@@ -221,14 +221,14 @@ struct Ledger {
       if isRescued {
         try enterRescued(change.value, in: field, name, place)
       } else {
-        guard fates[name].change(field, in: place.epoch) else {
+        guard claims.liars.contains(tag) || fates[name].change(field, in: place.epoch) else {
           throw Broken(
             .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
         }
         try enterOnce(change.value, in: field, name, place)
         try check(change.value, in: field, after: before[field], at: place)
       }
-      claims.note(isRescued: isRescued, field, of: place.model)
+      claims.note(change.value, isRescued: isRescued, field, of: place.model)
       if field == SimulatedField.list { listsWritten[place.model] += 1 }
     }
     setEntry(
@@ -249,7 +249,7 @@ struct Ledger {
   private mutating func note(_ new: [Decision], of model: Int, life: Int) {
     for decision in new where !decision.isSeen {
       fates.raise(decision.origin.tag, to: decision.number, in: model)
-      guard let rest = decision.outcome else { continue }
+      guard let rest = decision.outcome, !claims.liars.contains(decision.origin.tag) else { continue }
       let name = Name(model: model, tag: decision.origin.tag, number: decision.number)
       fates[name].decision = WireOutcome(topic: Topics.firstModel, number: decision.number, rest).kind
       fates[name].life = life

@@ -67,6 +67,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case stranger = "stranger refused"
   case strangerFirst = "stranger refused that came first after a hub restart"
   case imposed = "replica offered that never was"
+  case lied = "lie told to the hub"
   case toldUnknown = "outcome that no life of the log knows"
   case saidInLine = "write in an ephemeral line"
   case notOwner = "write of another's ephemeral field refused"

@@ -47,41 +47,6 @@ extension World {
     try checkOverlay(reveal, model, of: peer)
   }
 
-  /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
-  private func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
-    // A hub that has forgotten a peer has no mark of it to tell.
-    if peer.glimpse.laidOver.isEmpty || climate.forgetsSoon && peer.wasForgotten { return }
-    // The last of its own writes that the committed values hold.
-    var base = WriteID?.none
-    for field in 0..<SimulatedField.count
-    where field < SimulatedField.plain || field == SimulatedField.description && losses == 0 {
-      // What was brought back says nothing of what its writer's numbers became.
-      guard let value = peer.glimpse.committed[field], let id = peer.writers[value],
-        !ledger.isRescued(value, in: field, of: model)
-      else { continue }
-      base = max(base ?? id, id)
-    }
-    for id in peer.glimpse.laidOver {
-      guard let write = peer.undecided[id] else { continue }
-      for (field, value) in write.fields {
-        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
-          place.version <= reveal.version, !ledger.isRescued(value, in: field, of: model)
-        else { continue }
-        throw broken(
-          .readYourWrites,
-          "write \(id.rawValue) of p\(peer.index) lies over version \(reveal.version) of \(reveal.model), "
-            + "which holds it"
-        )
-      }
-      // A write that was merged goes under a later number than those that were written after it.
-      if let base, id < base, !peer.wasForgotten, !peer.wasToldUnknown, write.original == nil {
-        throw broken(
-          .readYourWrites,
-          "write \(id.rawValue) of p\(peer.index) lies over its own later write \(base.rawValue) in \(reveal.model)")
-      }
-    }
-  }
-
   /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
   /// put in.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {

@@ -12,6 +12,7 @@ extension World {
     case judge(peer: Int, life: Int, Judge, refuses: Bool)
     case breakOff(peer: Int, life: Int, crashes: Bool)
     case impose(hubLife: Int)
+    case lie
   }
 
   /// What the hub has heard of whom, by tag, as seen from outside.
@@ -52,6 +53,7 @@ extension World {
     case .breakOff(let peer, let life, let crashes):
       if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
     case .impose(let life): if hubLife == life { try impose() }
+    case .lie: try lie()
     }
   }
 

@@ -200,6 +200,8 @@ extension World {
     hubOutput.newEpoch = nil
     note("the hub believes that commits are missing: epoch \(new >> 32)")
     counts[.provenLoss] += 1
+    // It may have been a lie: then nothing is lost, and all goes as if something were.
+    losses = max(losses, 1)
     epoch = new
     ledger.begin(epoch, with: log)
   }

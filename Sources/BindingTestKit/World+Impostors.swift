@@ -58,7 +58,8 @@ extension World {
     ledger.claims.liars.insert(identity.tag)
     let session = impostures.next() | 1
     let model = impostures.below(modelNames.count)
-    let lives: [Epoch] = [epoch - 1 << 32, epoch, epoch + 1 << 32, .max]
+    // Of the present life a hub believes it once; that is a lie of its own.
+    let lives: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
     let life = lives[impostures.perMille(600) ? 0 : impostures.below(lives.count)]
     let version = versions[impostures.below(versions.count)]

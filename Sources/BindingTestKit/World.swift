@@ -85,6 +85,7 @@ public final class World {
   @exclusivity(unchecked) var company: Chance
   /// Chance for all that liars do.
   @exclusivity(unchecked) var impostures: Chance
+  let lies: [Lie]
   @exclusivity(unchecked) var heard = Heard()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
   @exclusivity(unchecked) var line: LineLedger?
@@ -106,6 +107,7 @@ public final class World {
     }
     self.climate = drawn
     self.company = company
+    lies = drawn.impostors > 0 ? World.drawLies(from: &impostures) : []
     self.impostures = impostures
     modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
     ledger = Ledger(modelNames: modelNames)
@@ -126,6 +128,7 @@ public final class World {
       agenda.add(.act(peer: index), at: now + chance.within(20...400))
     }
     beginCompany()
+    awaitLie()
     let chaosEnds = now + climate.chaosMilliseconds
     try run(until: chaosEnds)
     isChaos = false

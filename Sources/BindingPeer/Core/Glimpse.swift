@@ -9,6 +9,8 @@ package struct Glimpse {
   package var shown: [FieldValue?] = []
   /// Writes that still lie over the committed values, oldest first.
   package var laidOver: [WriteID] = []
+  /// The number of each of them; nil: it has none.
+  package var numbers: [ProposalNumber?] = []
   /// By the replica's fields: which of those asked for each was the last time; it is looked there first.
   fileprivate var guesses: [Int] = []
 
@@ -39,6 +41,7 @@ extension Glimpse {
       shown.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
     }
     laidOver.removeAll(keepingCapacity: true)
+    numbers.removeAll(keepingCapacity: true)
   }
 
   /// Which of the fields a name is, the one at that place of a replica.
@@ -60,7 +63,10 @@ extension PeerModel {
       glimpse.shown[field] = replica.fields[place].value
     }
     guard !outbox.isEmpty else { return }
-    glimpse.laidOver.append(contentsOf: outbox.laidOver)
+    for write in outbox.laidOver {
+      glimpse.laidOver.append(write)
+      glimpse.numbers.append(outbox[write]?.number)
+    }
     for field in outbox.fields {
       guard let place = fields.firstIndex(of: field), meant[place] else { continue }
       glimpse.shown[place] = outbox.shown(field, over: glimpse.committed[place])
