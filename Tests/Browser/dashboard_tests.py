@@ -169,3 +169,19 @@ def test_revert_takes_nothing_back_that_somebody_has_written_since(stand: Stand)
     tab.page.get_by_role("button", name="Yes", exact=True).click()
     logged(tab, "not set back: it was written again since")
     same(stand.get("kiosk")["values"]["greeting"], "later")
+
+
+def test_a_number_typed_into_the_dashboard_is_written_once(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("oven", setpoint={"type": "number", "min": -20, "max": 180})
+    stand.set("oven.setpoint=20")
+    before = stand.get("oven")["version"]
+    tab = opened(stand, "oven")
+    tab.page.get_by_label("Edit").first.click()
+    box = tab.page.get_by_role("spinbutton")
+    box.focus()
+    tab.page.keyboard.press("ControlOrMeta+a")
+    tab.page.keyboard.type("150", delay=30)
+    tab.page.keyboard.press("Enter")
+    stand.committed("oven", "setpoint", 150)
+    same(stand.get("oven")["version"], before + 1, "the version after one edit")

@@ -52,6 +52,7 @@ def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_nu
     tab.link.hold_down()
     tab.page.fill("#name", "two")
     tab.page.fill("#count", "2")
+    tab.page.press("#count", "Enter")
     there = stand.committed("lamp", "count", 2)
     lose(tab)
     tab.state("#name", "offline")

@@ -41,6 +41,7 @@ def test_two_tabs_a_terminal_and_a_python_peer_converge_under_a_link_that_is_cut
     lose(left)
     left.page.fill("#name", "left, without a link")
     left.page.fill("#count", "1")
+    left.page.press("#count", "Enter")
     left.eval("() => { bind.model('lamp').set('left', 'here') }")
     right.page.fill("#note", "right")
     right.page.fill("#name", "right, meanwhile")

@@ -162,6 +162,7 @@ def test_every_kind_of_control_is_bound_both_ways(stand: Stand) -> None:
     page.fill("#note", "two\nlines")
     page.fill("#level", "40")
     page.fill("#count", "7")
+    page.press("#count", "Enter")
     page.check("#on")
     page.select_option("#colour", "green")
     page.select_option("#tags", ["new", "odd"])
@@ -198,6 +199,59 @@ def test_half_typed_numbers_are_not_written(stand: Stand) -> None:
     tab.eval("() => { bind.model('lamp').set('name', 'mark') }")
     stand.committed("lamp", "name", "mark")
     same(tab.proposals("count"), [], "proposals of a minus sign alone")
+    tab.page.keyboard.press("Enter")
+    tab.eval("() => { bind.model('lamp').set('name', 'another') }")
+    stand.committed("lamp", "name", "another")
+    same(tab.proposals("count"), [], "proposals of a minus sign alone, with Enter")
     tab.page.keyboard.type("12")
+    tab.page.keyboard.press("Enter")
     stand.committed("lamp", "count", -12)
     same(tab.eval("() => document.getElementById('count').value"), "-12")
+
+
+def test_a_number_that_is_typed_slowly_is_one_commit(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.count=20")
+    tab = stand.tab().live()
+    for ends in ("Enter", "Tab"):
+        tab.page.focus("#count")
+        tab.page.keyboard.press("ControlOrMeta+a")
+        before = stand.get("lamp")["version"]
+        tab.page.keyboard.type("15", delay=30)
+        tab.state("#count", "draft")
+        stand.set(f"lamp.count={before}", "lamp.name=another")
+        tab.until("the other's commit", "(count) => bind.model('lamp').get('count') === count", before)
+        tab.page.keyboard.type("0", delay=30)
+        same(tab.eval("() => document.getElementById('count').value"), "150", "what is typed while another writes")
+        same(tab.proposals("count")[{"Enter": 0, "Tab": 1}[ends]:], [], f"proposals before {ends}")
+        tab.page.keyboard.press(ends)
+        there = stand.committed("lamp", "count", 150)
+        same(there["version"], before + 2, "the version after the other's commit and one of the page")
+        tab.state("#count", None)
+
+
+def test_escape_takes_back_a_number_and_the_next_key_writes_nothing(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.count=20")
+    tab = stand.tab().live()
+    tab.page.focus("#count")
+    tab.page.keyboard.type("99")
+    tab.state("#count", "draft")
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("Tab")
+    tab.state("#count", None)
+    same(tab.eval("() => document.getElementById('count').value"), "20")
+    tab.page.fill("#name", "after")
+    stand.committed("lamp", "name", "after")
+    same(tab.proposals("count"), [])
+
+
+def test_arrows_and_sliders_write_at_each_step(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.count=20", "lamp.level=50")
+    tab = stand.tab().live()
+    for field, value in (("count", 21), ("level", 51)):
+        tab.page.focus(f"#{field}")
+        tab.page.keyboard.press("ArrowUp")
+        stand.committed("lamp", field, value)
+        same(tab.eval("() => document.activeElement.id"), field, "where the focus is")

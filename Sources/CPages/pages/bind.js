@@ -739,7 +739,8 @@ var bind = (() => {
     element.closest('[data-model]')?.dataset.model, ...[...WAYS, 'bindAttr'].map(name => element.dataset[name])])
 
   function attach(element, what, place) {
-    const { bindAttr: attribute, bindOn: on = 'input' } = element.dataset, { type, tagName } = element
+    const { type, tagName } = element
+    const { bindAttr: attribute, bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
     const model = linkOf(element).model(element.closest('[data-model]').dataset.model, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
@@ -794,7 +795,7 @@ var bind = (() => {
 
   function write(element, words) { if (element.textContent !== words) element.textContent = words }
 
-  function mark({ element, title, isControl }, { state, reason }) {
+  function mark({ element, title, isControl, isDirty }, { state = isDirty ? 'draft' : undefined, reason }) {
     if ((element.dataset.state ?? '') === (state ?? '') && (element.title || '') === (reason ?? title ?? '')) return
     state ? element.dataset.state = state : delete element.dataset.state
     if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
@@ -870,35 +871,18 @@ var bind = (() => {
   function read(binding) {
     const { element, type } = binding, rule = ruleOf(binding), old = valueOf(binding)
     if (type === 'checkbox') return { value: element.checked }
-    if (type === 'radio') return element.checked ? typed(element.value, rule, old) : {}
+    if (type === 'radio' && !element.checked) return {}
     if (type === 'select-multiple') return { value: [...element.selectedOptions].map(option => option.value) }
     const { validity, value } = element
-    if (validity.badInput) return {}
-    const isNumber = type === 'number' || type === 'range'
-    const result = value === '' && rule.default === null ? { value: null }
-      : typed(value, isNumber ? { choices: rule.choices, type: 'number' } : rule, old)
+    if (validity.badInput || !prose) return {}
+    const choice = rule.choices?.find(choice => text(choice) === value)
+    const result = choice !== undefined ? { value: choice } : value === '' && rule.default === null ? { value: null }
+      : prose.typed(value, /number|range/.test(type) ? 'number' : rule.type, old)
     if ('value' in result && !validity.valid) return { problem: element.validationMessage }
     return rule.pattern && !fits(rule.pattern, value) ? { problem: `it has to look like ${rule.pattern}` } : result
   }
 
   function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
-
-  function typed(words, { type, choices }, shown) {
-    if (type === 'any') type = undefined
-    const choice = choices?.find(choice => text(choice) === words)
-    if (choice !== undefined) return { value: choice }
-    if (type === 'string') return { value: words }
-    const isNumber = type === 'number' || type === 'integer' || !type && typeof shown === 'number'
-    if (isNumber || !type && shown?.$int) {
-      if (/^-?\d+$/.test(words) && !Number.isSafeInteger(+words)) return { value: { $int: `${BigInt(words)}` } }
-      return /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(words) ? { value: Number(words) } : {}
-    }
-    if (type === 'boolean' || !type && typeof shown === 'boolean') return { value: words === 'true' }
-    if (type === 'array' || type === 'object' || shown && typeof shown === 'object') {
-      try { return { value: JSON.parse(words) } } catch (error) { return { problem: error.message } }
-    }
-    return { value: words }
-  }
 
   /** What is whole, fits and differs is written. */
   function edited(binding) {
@@ -913,6 +897,12 @@ var bind = (() => {
     if (!binding.isComposing) model.touch(field)
   }
 
+  /** What is written later is a draft until then. */
+  function drafted(binding) {
+    binding.isDirty = true
+    binding.model.touch(binding.field)
+  }
+
   function dropEdit(binding, forgets) {
     Object.assign(binding, { isDirty: false, isComposing: false, shown: undefined })
     if (forgets) binding.model.refusals.delete(binding.field)
@@ -920,11 +910,16 @@ var bind = (() => {
   }
 
   const listeners = {
-    input: binding => binding.on === 'input' ? edited(binding) : binding.isDirty = true,
+    input: binding => binding.on === 'input' ? edited(binding) : drafted(binding),
     change: binding => binding.on === 'change' && edited(binding),
     keydown: (binding, { key, isComposing }) => {
-      if (key === 'Enter' && binding.on === 'enter' && !isComposing) edited(binding)
-      if (key === 'Escape' && binding.isText && !isComposing) dropEdit(binding, true)
+      // A browser tells no change where the words are those of the change before.
+      const isEnd = binding.on === 'enter' || binding.on === 'change' && binding.isDirty && binding.type !== 'textarea'
+      if (key === 'Enter' && isEnd && !isComposing) edited(binding)
+      if (key === 'Escape' && binding.isText && !isComposing) {
+        dropEdit(binding, true)
+        paint(binding)                     // what is left at once has nothing to write
+      }
     },
     compositionstart: binding => binding.isComposing = true,
     compositionend: binding => {
@@ -937,7 +932,7 @@ var bind = (() => {
     },
     focusout: binding => {
       if (binding.element === document.activeElement) return       // the whole window lost it
-      if (binding.on === 'blur' && binding.isDirty) edited(binding)
+      if (/blur|change/.test(binding.on) && binding.isDirty) edited(binding)
       binding.hasFocus = false
       dropEdit(binding)
     },

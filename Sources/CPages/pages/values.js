@@ -156,3 +156,20 @@ export function merged(verb, value, operand) {
   if (verb === 'add') return sum(value, operand)
   return (verb === 'max' ? numberOf(operand) > numberOf(value) : numberOf(operand) < numberOf(value)) ? operand : value
 }
+
+/** What was typed, as a value of a type, or of that of what shows: { value }, { problem }, or {} for half a number. */
+export function typed(words, type, shown) {
+  if (type === 'any') type = undefined
+  if (type === 'string') return { value: words }
+  const isNumber = type === 'number' || type === 'integer' || !type && typeof shown === 'number'
+  if (isNumber || !type && shown?.$int) {
+    if (/^-?\d+$/.test(words) && !Number.isSafeInteger(+words)) return { value: { $int: `${BigInt(words)}` } }
+    return /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(words) ? { value: Number(words) } : {}
+  }
+  if (type === 'boolean' || !type && typeof shown === 'boolean') return { value: words === 'true' }
+  return type === 'array' || type === 'object' || shown && typeof shown === 'object' ? parsed(words) : { value: words }
+}
+
+function parsed(words) {
+  try { return { value: JSON.parse(words) } } catch (error) { return { problem: error.message } }
+}
