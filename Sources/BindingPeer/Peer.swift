@@ -184,19 +184,39 @@ public final class Peer: Sendable {
   /// - Returns: the fields of writes that had none by then, as `model.field`.
   @discardableResult
   public func close(flush: Duration = .seconds(2)) async -> [String] {
-    _ = await runtime.wait(atMost: flush) { $0.unconfirmed == 0 || $0.session.phase.isStopped }
-    let left = runtime.end()
+    let begin = PeerRuntime.now
+    let limit = UInt64(clamping: flush.wholeMilliseconds)
+    var left: [String]?
+    while left == nil {
+      let passed = PeerRuntime.now - begin
+      let rest = Duration.milliseconds(Int64(clamping: limit - min(passed, limit)))
+      let isSettled = await runtime.wait(atMost: rest) { $0.isSettled }
+      // Between the last outcome and this somebody may have written again: an observer, or the task that describes the
+      // model. That is waited for as well, as long as there is time.
+      left = isSettled && passed < limit ? runtime.endIfSettled() : runtime.end()
+    }
     await runtime.link.whenEnded(within: .milliseconds(500))
-    return left
+    return left ?? []
   }
+}
+
+extension PeerRuntime.State {
+  /// Whether nothing waits for an outcome, or nothing will have one any more.
+  fileprivate var isSettled: Bool { unconfirmed == 0 || session.phase.isStopped }
 }
 
 extension PeerRuntime {
   /// Says good-bye, ends every write without an outcome as unknown, and lets the link and the outbox go. Harmless when
   /// repeated.
   @discardableResult
-  func end() -> [String] {
-    let (left, restored, earlier) = perform { state, now in
+  func end() -> [String] { end(unless: { _ in false }) ?? [] }
+
+  /// Ends, unless something has been written that waits for its outcome: then nil.
+  fileprivate func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
+
+  private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
+    let parts = perform { state, now -> ([UndecidedWrite], [Restored], EarlierLives?)? in
+      guard !isAwaited(state) else { return nil }
       let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
       let wasStopped = state.session.phase.isStopped
       if !wasStopped {
@@ -211,6 +231,7 @@ extension PeerRuntime {
       state.leavesOutbox = isSettled && !wasStopped
       return (left, restored, state.earlier.take())
     }
+    guard let (left, restored, earlier) = parts else { return nil }
     earlier?.end()
     let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
     outbox?.file.close()

@@ -237,6 +237,23 @@ struct SharingTests {
     #expect(await eventually { theirs.level == 1 })
   }
 
+  @Test("closing waits for what is written once all else has its outcome")
+  func closingWaitsForMore() async throws {
+    let (mine, theirs) = try await lamps()
+    #expect(await eventually { mine.shared?.record("level")?.committed != nil && left.unconfirmed == 0 })
+    let isOver = Protected(false)
+    let token = left.statuses.derived(\.unconfirmed).observe { count in
+      guard count == 0, mine.level == 0.8, !isOver.withLock({ $0 }) else { return }
+      isOver.withLock { $0 = true }
+      for level in 1...100 { mine.level = Double(level) / 100 }
+    }
+    mine.level = 0.8
+    #expect(await left.close(flush: .seconds(20)) == [])
+    #expect(isOver.withLock { $0 })
+    #expect(await eventually { theirs.level == 1 })
+    token.cancel()
+  }
+
   @Test("a model nobody holds any more is left")
   func leavesWhatNobodyHolds() async throws {
     var model: SharedModel? = try left.model("passing")
