@@ -21,8 +21,9 @@ protocol AnyFieldCell: AnyObject, Sendable {
   /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
   /// what is here changes nothing.
   func accept(_ news: SharedModel.News)
-  /// Tells the observers, if the value is another one than they were told last.
-  func publish()
+  /// Tells the observers, if the value is another one than they were told last, or a write that they were not told of
+  /// was between.
+  func publish(after overwritten: SharedModel.Overwritten?)
 }
 
 /// What goes with a cell's shown value. It is no part of the cell: what lies in a generic type is generic too, and is
@@ -242,8 +243,9 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     mark?.note()
   }
 
-  func publish() {
+  func publish(after overwritten: SharedModel.Overwritten?) {
     let (value, mark) = standing.withLock { (shown, $0.mark) }
+    if let overwritten { forgetTelling(value, after: overwritten) }
     news.value = value
     // Made for this field by `trackedReads`.
     if let mark { (mark as? TrackedReads<Value>)?.tell(value) }

@@ -81,8 +81,8 @@ extension SharedModel {
     // What is written here may be an answer to an answer: a delivery inside another one counts on.
     Delivery.answering(turn.hops) {
       Turn.run {
-        for (cells, _) in turn.news {
-          for weak in cells { weak.cell?.publish() }
+        for (cells, news) in turn.news {
+          for weak in cells { weak.cell?.publish(after: news.overwritten) }
         }
         if let tellers = turn.tellers { tell(tellers) }
       }
@@ -108,9 +108,27 @@ extension SharedModel {
 extension SharedModel.StagedField {
   /// What it is to hear next; values that it has not heard yet are replaced.
   mutating func take(_ change: ShownChange, stamp: UInt64) {
+    var overwritten = news?.overwritten
+    if let news, news.isOurs, !change.isOurs { overwritten = .init(value: news.value) }
     news = .init(
-      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && news?.keepsShown ?? true)
+      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && news?.keepsShown ?? true,
+      overwritten: overwritten)
     isOurs = change.isOurs
+  }
+}
+
+extension AnyFieldCell {
+  func publish() { publish(after: nil) }
+}
+
+extension FieldCell {
+  /// Has observers told what they were told last, because this peer has written something else in between, perhaps one
+  /// of them, and others have put back what was there before anybody heard of it. Who wrote it would take it for what
+  /// stands.
+  func forgetTelling(_ value: Value, after overwritten: SharedModel.Overwritten) {
+    guard news.binding.location.read() == value else { return }
+    guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }
+    news.setSilently(between)
   }
 }
 

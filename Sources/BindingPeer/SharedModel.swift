@@ -70,6 +70,11 @@ public final class SharedModel: Sendable {
     var isOurs = false
     /// If it cannot be decoded: whether what shows until then was committed, and not such a write that has ended.
     var keepsShown = true
+    /// A write of this peer that nobody was told of before others overwrote it.
+    var overwritten: Overwritten?
+  }
+  struct Overwritten: Sendable {
+    var value: FieldValue?
   }
   struct Observer: Sendable {
     /// Reveals with a later stamp are for it; what came before is in its beginning.

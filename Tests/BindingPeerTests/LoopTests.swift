@@ -1,6 +1,7 @@
 import BindingHub
 import BindingModel
 import BindingPeer
+import Dispatch
 import Testing
 
 private struct Dial: Model {
@@ -32,5 +33,26 @@ struct LoopTests {
     while low.level != high.level, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(2)) }
     #expect(low.level == high.level)
     withExtendedLifetime(tokens) {}
+  }
+
+  @Test("a value is told again if others put it back before a write of this peer's was told")
+  func toldAgain() async throws {
+    let hub = try Hub.embedded()
+    let (mine, theirs) = (Peer(name: "mine", hub: hub), Peer(name: "theirs", hub: hub))
+    let queue = DispatchQueue(label: "loop-test")
+    let dial = try await mine.share(Dial.self, id: "dial", on: .queue(queue), patience: .seconds(20))
+    let other = try await theirs.share(Dial.self, id: "dial", on: .direct, patience: .seconds(20))
+    #expect(await eventually { dial.shared?.record("level")?.committed != nil && mine.unconfirmed == 0 })
+    let heard = Protected<[Int]>([])
+    let token = queue.sync { dial.$level.observe { level in heard.withLock { $0.append(level) } } }
+    queue.suspend()
+    dial.level = 20
+    #expect(await eventually { other.level == 20 })
+    other.level = 15
+    #expect(await eventually { dial.shared?["level"]?.description == "15" && mine.unconfirmed == 0 })
+    queue.resume()
+    queue.sync {}
+    #expect(heard.withLock { $0 } == [15, 15])
+    token.cancel()
   }
 }
