@@ -185,3 +185,26 @@ def test_a_number_typed_into_the_dashboard_is_written_once(stand: Stand) -> None
     tab.page.keyboard.press("Enter")
     stand.committed("oven", "setpoint", 150)
     same(stand.get("oven")["version"], before + 1, "the version after one edit")
+
+
+def test_another_model_is_not_shown_over_a_draft_without_a_question(stand: Stand) -> None:
+    stand.serve()
+    stand.set("a.settings:={\"x\":1}", "b.name=other")
+    tab = opened(stand, "a")
+    tab.page.get_by_label("Edit").first.click()
+    box = tab.page.get_by_role("textbox", name="settings")
+    box.fill('{"x":')
+    tab.accepts = False
+    tab.page.locator("[data-id='b']").click()
+    same(tab.dialogs, ["confirm"])
+    tab.page.get_by_label("Edit").first.click()
+    same(tab.dialogs, ["confirm", "confirm"], "without Edit there are no controls")
+    same(box.input_value(), '{"x":')
+    expect(tab.page.url.endswith("#a"), tab.page.url)
+    tab.accepts = True
+    tab.page.locator("[data-id='b']").click()
+    tab.until("the other model", "() => document.getElementById('model-title').textContent === 'b'")
+    tab.page.locator("[data-id='a']").click()
+    tab.until("what is committed", "() => document.querySelector('#rows textarea')?.value === '{\"x\":1}'")
+    same(tab.dialogs, ["confirm", "confirm", "confirm"])
+    same(box.get_attribute("data-state"), None)

@@ -55,6 +55,7 @@ class Tab:
         self.link = Link()
         self.complaints: list[str] = []
         self.dialogs: list[str] = []
+        self.accepts = True  # what dialogs ask
         self.headers: dict[str, dict[str, str]] = {}
         self.requests: list[str] = []
         proxy = {"server": self.link.proxy, "bypass": "<-loopback>"}
@@ -81,7 +82,7 @@ class Tab:
 
     def _answer(self, dialog: Any) -> None:
         self.dialogs.append(dialog.type)
-        dialog.accept()
+        dialog.accept() if self.accepts else dialog.dismiss()
 
     def live(self) -> Tab:
         """Waits for the welcome, and until every model of the page has been caught up with."""

@@ -83,7 +83,7 @@ def refused(stand: Stand) -> Tab:
     return tab
 
 
-def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text_while_focused(stand: Stand) -> None:
+def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text(stand: Stand) -> None:
     tab = refused(stand)
     tab.state("#code", "refused")
     same(tab.eval("() => document.getElementById('code').getAttribute('aria-invalid')"), "true", "aria-invalid")
@@ -91,13 +91,89 @@ def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text_while_focu
     told = tab.eval(TOLD, "code")
     expect("purple" in told or "green" in told, f"what the control tells is {told!r}")
     same(tab.get("lamp", "code"), "blue", "what the model has")
-    tab.page.click("#name")
-    tab.until("the committed text once the control is left", "() => document.getElementById('code').value === 'blue'")
+    tab.page.fill("#name", "elsewhere")
+    stand.committed("lamp", "name", "elsewhere")
+    same(tab.eval("() => document.getElementById('code').value"), "purple", "the text of the control that was left")
+    tab.state("#code", "refused")
 
     tab.page.fill("#code", "green")
     stand.committed("lamp", "code", "green")
     tab.state("#code", None)
     tab.until("no mark any more", "() => document.getElementById('code').getAttribute('aria-invalid') !== 'true'")
+
+
+def test_rule_5_what_was_refused_is_written_after_all_or_given_up(stand: Stand) -> None:
+    tab = refused(stand)
+    tab.state("#code", "refused")
+    tab.page.focus("#name")
+    stand.describe("lamp", code={"type": "string", "choices": ["blue", "green", "purple"]})
+    tab.until("the new description", "() => bind.model('lamp').describe('code').choices.length === 3")
+    tab.page.locator("#why").get_by_role("button", name="Write mine").click()
+    stand.committed("lamp", "code", "purple")
+    tab.state("#code", None)
+    same(tab.eval("() => document.getElementById('why').textContent"), "")
+
+    tab.page.fill("#code", "red")
+    tab.state("#code", "refused")
+    tab.page.focus("#name")
+    stand.set("lamp.code=blue", "lamp.count=3")
+    tab.shows("lamp", "count", 3)
+    same(tab.eval("() => document.getElementById('code').value"), "red", "what is typed while another writes")
+    tab.page.locator("#why").get_by_role("button", name="Take theirs").click()
+    tab.state("#code", None)
+    tab.until("the committed text", "() => document.getElementById('code').value === 'blue'")
+    same(stand.get("lamp")["values"]["code"], "blue")
+
+
+def test_rule_5_unfinished_text_stays_when_its_control_is_left(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("lamp", count={"type": "integer"})
+    stand.set("lamp.settings:={\"a\":1}", "lamp.mail=a@b.c", "lamp.count=2")
+    tab = stand.tab().live()
+    tab.shows("lamp", "settings", {"a": 1})
+    tab.until("the step", "() => document.getElementById('count').step === '1'")
+    halves = {"settings": '{"grid":1,}', "mail": "nope", "count": "2.5"}
+    for field, half in halves.items():
+        tab.page.fill(f"#{field}", half)
+        tab.page.keyboard.press("Tab")
+        tab.state(f"#{field}", "refused")
+    stand.set("lamp.settings:={\"a\":2}", "lamp.mail=b@b.c", "lamp.count=3")
+    tab.shows("lamp", "count", 3)
+    for field, half in halves.items():
+        same(tab.eval("(id) => document.getElementById(id).value", field), half, "what was typed")
+        expect(len(tab.eval(TOLD, field).strip()) > 0, f"{field} does not say why")
+        same(tab.proposals(field), [], f"proposals of {field}")
+    # Emptied, it is nothing to keep.
+    tab.page.fill("#count", "")
+    tab.page.keyboard.press("Tab")
+    tab.state("#count", None)
+    tab.until("the other's number", "() => document.getElementById('count').value === '3'")
+    same(tab.eval("() => document.getElementById('count').title"), "", "what it says then")
+    tab.page.locator("#whySettings").get_by_role("button", name="Take theirs").click()
+    tab.until("the other's object", "() => document.getElementById('settings').value === '{\"a\":2}'")
+    tab.page.focus("#mail")
+    tab.page.keyboard.press("Escape")
+    tab.until("the other's address", "() => document.getElementById('mail').value === 'b@b.c'")
+    same(tab.eval("() => bind.drafts().length"), 0)
+
+
+def test_rule_8_json_is_checked_at_each_key_and_written_once(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.settings:={\"a\":1}")
+    tab = stand.tab().live()
+    tab.shows("lamp", "settings", {"a": 1})
+    tab.page.focus("#settings")
+    tab.page.keyboard.press("ControlOrMeta+a")
+    tab.page.keyboard.type('{"b":')
+    tab.state("#settings", "refused")
+    expect("JSON" in tab.eval("() => document.getElementById('whySettings').textContent"), "it does not say why")
+    tab.page.keyboard.type("2}")
+    tab.state("#settings", "draft")
+    same(tab.proposals("settings"), [], "proposals while it is typed")
+    tab.page.keyboard.press("Tab")
+    stand.committed("lamp", "settings", {"b": 2})
+    tab.state("#settings", None)
+    same(len(tab.proposals("settings")), 1)
 
 
 def test_rule_5_a_refused_change_of_several_fields_falls_back_together(stand: Stand) -> None:

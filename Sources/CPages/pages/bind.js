@@ -175,14 +175,9 @@ var bind = (() => {
     change(values) {
       const rules = {}, operations = Object.entries(values).map(([field, value]) => {
         const policy = this.policy(field), shown = this.get(field)
-        const isBoth = is => is(value) && (shown === undefined || is(shown))
         if (value === undefined) return ['delete', field]
-        const there = this.undescribed(field)
-        if (policy === 'add' && isBoth(prose.isNumber)) return ['add', field, prose.sum(value, there ?? 0, -1)]
-        if (/^(max|min)$/.test(policy) && prose.isNumber(value)) return [policy, field, value]
-        if (policy === 'union' && isBoth(Array.isArray)) return ['union', field, prose.newIn(value, there ?? [])]
-        if (policy === 'compareAndSet' || policy === 'text' && isBoth(isText)) rules[field] = policy
-        return ['set', field, value]
+        if (policy === 'compareAndSet' || policy === 'text' && isText(value) && isText(shown)) rules[field] = policy
+        return policy && prose.merging(policy, field, value, shown, this.undescribed(field)) || ['set', field, value]
       })
       return this.propose(operations, [], rules)
     }
@@ -343,9 +338,9 @@ var bind = (() => {
         write.isDecided = true
         write.resolve(outcome)
         const why = reason(outcome), isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
-        for (const [, field, value] of isRefused ? write.operations : []) {
+        for (const [verb, field, value] of isRefused ? write.operations : []) {
           const words = outcome.kind === 'conflict' ? `${text(value).slice(0, 60)} was not written: ${why}` : why
-          if (!this.pending(field)) this.refusals.set(field, { reason: words, value, outcome })
+          if (!this.pending(field)) this.refusals.set(field, { reason: words, outcome, ...verb === 'set' && { value } })
         }
         this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
@@ -748,14 +743,17 @@ var bind = (() => {
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
-    if (what === 'reason') element.role = 'status'
+    if (what === 'reason') {
+      element.role = 'status'
+      import('/fields.js').then(module => remedies = module)
+    }
     if (what === 'plot') import('/plot.js').then(({ follow }) => binding.stop = follow(element, model, field))
     bindings.add(binding)
     dirty.add(binding)
   }
 
   const dirty = new Set()
-  let isWaiting, soon
+  let isWaiting, soon, remedies          // fields.js, where a page says reasons
 
   /** Once a frame, and not at all where nobody looks. */
   function paintLater() {
@@ -784,7 +782,9 @@ var bind = (() => {
   function paint(binding) {
     const { element, model, field, what, not, wanted, attribute } = binding
     const value = valueOf(binding), info = model.info(field)
-    if (what === 'reason') return write(element, info.reason ?? '')
+    if (what === 'reason') {
+      return remedies ? remedies.paintReason(binding, info, edits) : write(element, info.reason ?? '')
+    }
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     mark(binding, info)
     if (attribute) return paintAttribute(element, attribute.toLowerCase(), not ? !value : value)
@@ -839,8 +839,8 @@ var bind = (() => {
     const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
     if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
     // What is being typed, was refused, or says the same otherwise is let alone.
-    if (isFocused && (binding.isComposing || binding.isDirty)) return
-    if (isFocused && isText && info.state === 'refused') return
+    if (isDraft(binding) || isFocused && binding.isComposing) return
+    if (!info.state) binding.isMine = false
     binding.seen = value
     if (isFocused && isText && same(read(binding).value, value)) return
     if (type === 'checkbox') element.checked = value === true
@@ -879,35 +879,44 @@ var bind = (() => {
     const result = choice !== undefined ? { value: choice } : value === '' && rule.default === null ? { value: null }
       : prose.typed(value, /number|range/.test(type) ? 'number' : rule.type, old)
     if ('value' in result && !validity.valid) return { problem: element.validationMessage }
-    return rule.pattern && !fits(rule.pattern, value) ? { problem: `it has to look like ${rule.pattern}` } : result
+    return prose.checked(result, value, rule)
   }
 
-  function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
+  const refuse = ({ model, field }, reason, isWhole) => model.refusals.set(field, { reason, isWhole })
 
-  /** What is whole, fits and differs is written. */
+  /** What is typed and is not written yet, or was refused: it stays in its control. */
+  const isDraft = ({ isDirty, isMine, model, field }) => isDirty || isMine && model.info(field).state === 'refused'
+
+  /** What is whole, fits and differs is written; all else stays in the control. */
   function edited(binding) {
     const { model, field, part } = binding, { value, problem } = binding.isComposing ? {} : read(binding)
     binding.isDirty = value === undefined
     binding.shown = undefined
-    if (problem) model.refusals.set(field, { reason: problem })
+    if (problem) refuse(binding, problem)
     else if (value !== undefined) {
+      binding.isMine = binding.isText
       model.set(field, part ? { ...model.get(field), [part]: value } : value, binding.seen ?? '')
       binding.seen = value
     }
     if (!binding.isComposing) model.touch(field)
   }
 
-  /** What is written later is a draft until then. */
+  /** What is written later is a draft until then. Of JSON it is told at each key whether it is some. */
   function drafted(binding) {
+    const { model, field, element, type } = binding, rule = type === 'number' ? type : ruleOf(binding).type
+    const { problem } = prose?.typed(element.value, rule, valueOf(binding)) ?? {}
     binding.isDirty = true
-    binding.model.touch(binding.field)
+    problem ? refuse(binding, problem) : model.refusals.delete(field)
+    model.touch(field)
   }
 
   function dropEdit(binding, forgets) {
-    Object.assign(binding, { isDirty: false, isComposing: false, shown: undefined })
+    Object.assign(binding, { isDirty: false, isMine: false, isComposing: false, shown: undefined })
     if (forgets) binding.model.refusals.delete(binding.field)
     binding.model.touch(binding.field)
   }
+
+  const edits = { isDraft, edited, dropEdit, all: () => [...controls.values()] }
 
   const listeners = {
     input: binding => binding.on === 'input' ? edited(binding) : drafted(binding),
@@ -926,15 +935,19 @@ var bind = (() => {
       binding.isComposing = false
       if (binding.on === 'input') edited(binding)
     },
-    focusin: binding => {
-      if (!binding.hasFocus && binding.model.refusals.has(binding.field)) dropEdit(binding, true)
-      binding.hasFocus = true
-    },
     focusout: binding => {
-      if (binding.element === document.activeElement) return       // the whole window lost it
+      const { element, model, field } = binding
+      if (element === document.activeElement) return       // the whole window lost it
+      binding.isComposing = false
       if (/blur|change/.test(binding.on) && binding.isDirty) edited(binding)
-      binding.hasFocus = false
-      dropEdit(binding)
+      const isWhole = read(binding).value !== undefined
+      // Nothing typed is nothing lost.
+      if (binding.isDirty && !element.value && !element.validity.badInput) dropEdit(binding, true)
+      else if (binding.isDirty && !model.refusals.has(field)) {
+        refuse(binding, isWhole ? 'it is not written yet' : element.validationMessage || 'it is not whole', isWhole)
+      }
+      binding.shown = undefined
+      model.touch(field)
     },
   }
   for (const [name, call] of Object.entries(listeners)) {
@@ -959,6 +972,9 @@ var bind = (() => {
       if (count && link.isLive) soon = setTimeout(paintLater, 160)
     }
   }
+
+  /** Controls that hold what was typed and is not written. */
+  const drafts = () => [...controls].filter(([, binding]) => isDraft(binding)).map(([element]) => element)
 
   const retry = () => { if (!document.hidden) for (const link of links.values()) link.retry() }
   addEventListener('online', retry)
@@ -988,5 +1004,5 @@ var bind = (() => {
   }
   document.readyState === 'loading' ? document.addEventListener('DOMContentLoaded', begin) : begin()
 
-  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age }
+  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, drafts }
 })()

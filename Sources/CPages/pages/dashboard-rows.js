@@ -7,6 +7,8 @@ import { plot } from '/plot.js'
 const ALL = 300, MARGIN = 15, FEW = 12
 
 const at = id => document.getElementById(id)
+/** A control that somebody is in, or has left something in that is not written, stays wherever it is. */
+const isHeld = element => element.contains(document.activeElement) || bind.drafts().some(one => element.contains(one))
 const put = (cell, words) => { if (cell.textContent !== words) cell.textContent = words }
 
 export class Rows {
@@ -79,8 +81,7 @@ export class Rows {
     if (this.#isStale) this.#look()
     const names = this.#names, [first, last] = this.#inView(), wanted = names.slice(first, last), keep = new Set(wanted)
     for (const [name, row] of this.#rows) {
-      // A control that somebody is in stays, wherever it is.
-      if (keep.has(name) || this.#known.has(name) && row.element.contains(document.activeElement)) continue
+      if (keep.has(name) || this.#known.has(name) && isHeld(row.element)) continue
       row.element.remove()
       row.history?.remove()
       this.#rows.delete(name)
@@ -164,8 +165,7 @@ export class Rows {
     let row = this.#rows.get(name)
     if (row && !this.#dirty.delete(name) && row.isEdited === isEdited) return row
     const key = JSON.stringify([isEdited, kindOf(rule, value), rule ?? null])
-    // A control that somebody is in is not taken away.
-    if (row?.key !== key && !(row && isEdited && row.element.contains(document.activeElement))) {
+    if (row?.key !== key && !(row && isEdited && isHeld(row.element))) {
       const made = this.#row(name, rule, value, isEdited)
       row?.element.replaceWith(made.element)
       this.#rows.set(name, row = { ...made, key, isEdited, history: row?.history })

@@ -15,7 +15,7 @@ export class Tree {
   #tell
 
   /**
-   * @param choose - is told the id of the model that somebody chooses.
+   * @param choose - is told the id of the model that somebody chooses; false: that one stays where it is.
    * @param tell - is told how many models there are, are found, and are left out.
    */
   constructor(root, choose, tell) {
@@ -49,11 +49,11 @@ export class Tree {
   }
 
   choose(id) {
+    if (this.#choose(id) === false) return
     this.#chosen = id
     const parts = id.split('/')
     parts.forEach((_, place) => this.#closed.delete(parts.slice(0, place).join('/')))
     this.#drawLater()
-    this.#choose(id)
   }
 
   /** Shows only what has these words in its id. */

@@ -46,7 +46,22 @@ function wanted() {
 
 let isChosen = false                     // whether a person has, or the address: else the first model is shown
 
+/** Whether what is typed and not written may go. */
+function mayDrop() {
+  const drafts = bind.drafts(), fields = drafts.length === 1 ? 'a field' : `${drafts.length} fields`
+  const question = `What you typed into ${fields} of ${view.id} is not written. Throw it away?`
+  if (drafts.length && !confirm(question)) return false
+  for (const draft of drafts) draft.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
+  return true
+}
+
+at('edit').addEventListener('click', event => { if (!event.target.checked && !mayDrop()) event.preventDefault() })
+
 const tree = new Tree(at('tree'), id => {
+  if (id !== view.id && !mayDrop()) {
+    history.replaceState(null, '', `#${view.id}`)
+    return false
+  }
   follow(id)
   view.show(id)
   log.viewChanged()

@@ -88,3 +88,32 @@ export function markOtherwise(mark, hub, model, field) {
 }
 
 export const otherwiseMark = () => make('span', { class: 'otherwise', role: 'img', hidden: '' }, '≠')
+
+function remedy(words, call) {
+  const button = document.createElement('button')
+  return Object.assign(button, { type: 'button', textContent: words, onclick: call })
+}
+
+/**
+ * Says why something is not written, and what may be done about it: it is written after all, or given up.
+ * @param edits - of bind.js: `all` bound controls, which of them hold a draft, and what ends one.
+ */
+export function paintReason({ element, model, field }, { reason = '', refusal }, { all, isDraft, edited, dropEdit }) {
+  const drafts = () => all().filter(one => one.model === model && one.field === field && isDraft(one))
+  const offers = refusal && reason === refusal.reason, isWhole = offers && (refusal.isWhole || 'value' in refusal)
+  const words = `${offers} ${isWhole} ${reason}`
+  // A button that somebody is on stays.
+  if (element.bindReason === words) return
+  element.bindReason = words
+  element.replaceChildren(reason)
+  if (isWhole) element.append(' ', remedy('Write mine', () => {
+    const [draft] = drafts()
+    if (draft) edited(draft)
+    else if (model.refusals.has(field)) model.set(field, model.refusals.get(field).value)
+  }))
+  if (offers) element.append(' ', remedy('Take theirs', () => {
+    model.refusals.delete(field)
+    for (const draft of drafts()) dropEdit(draft)
+    model.touch(field)
+  }))
+}

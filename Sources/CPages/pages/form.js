@@ -25,7 +25,9 @@ function draw() {
     const rule = model.describe(name), value = model.get(name)
     const key = JSON.stringify([kindOf(rule, value), rule ?? null])
     let row = rows.get(name)
-    if (row?.key !== key && !row?.element.contains(document.activeElement)) {
+    const isHeld = row?.element.contains(document.activeElement)
+      || row && bind.drafts().some(one => row.element.contains(one))
+    if (row?.key !== key && !isHeld) {
       const { element, mark } = field(name, rule, value)
       row?.element.replaceWith(element)
       rows.set(name, row = { key, element, mark })

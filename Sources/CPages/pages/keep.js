@@ -56,7 +56,9 @@ function drafts() {
   return [...typed].flatMap(control => {
     const { model: of, field, part, path } = place(control), model = link.models.get(of)
     const value = model?.get(field), words = bind.text(part ? value?.[part] : value)
-    if (control.isConnected && model && control.value !== words && !model.pending(field)) {
+    // What came to nothing at the hub is not typed again: that would write it.
+    const isOver = model?.refusals.get(field)?.outcome
+    if (control.isConnected && model && control.value !== words && !model.pending(field) && !isOver) {
       return [{ path, model: of, bind: control.dataset.bind, words: control.value }]
     }
     if (!control.isConnected || control !== document.activeElement) typed.delete(control)
@@ -104,7 +106,9 @@ async function current(model) { while (model.state !== 'current') await wait(50)
 /** What is over, and may have been carried out or not. */
 function tellUnknown(model, write) {
   const outcome = { kind: 'unknown' }, reason = 'the page was loaded anew before its outcome was known'
-  for (const [, field, value] of write.operations) model.refusals.set(field, { reason, value, outcome })
+  for (const [verb, field, value] of write.operations) {
+    model.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
+  }
   link.tell('outcome', { model, write, outcome, isRefused: true, reason })
   model.touch(...write.operations.map(([, field]) => field))
 }

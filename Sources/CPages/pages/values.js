@@ -157,6 +157,14 @@ export function merged(verb, value, operand) {
   return (verb === 'max' ? numberOf(operand) > numberOf(value) : numberOf(operand) < numberOf(value)) ? operand : value
 }
 
+/** What a set becomes by the policy of its field, if not itself: `there` is what shows without what is described. */
+export function merging(policy, field, value, shown, there) {
+  const areBoth = is => is(value) && (shown === undefined || is(shown))
+  if (policy === 'add' && areBoth(isNumber)) return ['add', field, sum(value, there ?? 0, -1)]
+  if (/^(max|min)$/.test(policy) && isNumber(value)) return [policy, field, value]
+  if (policy === 'union' && areBoth(Array.isArray)) return ['union', field, newIn(value, there ?? [])]
+}
+
 /** What was typed, as a value of a type, or of that of what shows: { value }, { problem }, or {} for half a number. */
 export function typed(words, type, shown) {
   if (type === 'any') type = undefined
@@ -173,3 +181,10 @@ export function typed(words, type, shown) {
 function parsed(words) {
   try { return { value: JSON.parse(words) } } catch (error) { return { problem: error.message } }
 }
+
+/** What was typed, held against the rule of its field. */
+export function checked(result, words, { pattern }) {
+  return pattern && 'value' in result && !fits(pattern, words) ? { problem: `it has to look like ${pattern}` } : result
+}
+
+function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
