@@ -44,7 +44,14 @@ enum SimulatedField {
     FieldValue(bytes: Array("[\(elements.map(String.init).joined(separator: ","))]".utf8))
   }
 
+  /// All words are of one length: none becomes another by letters that are put in, for those of two writers would stand
+  /// in it.
+  private static func word(_ number: Int) -> String {
+    let digits = String(number)
+    return "w" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+  }
+
   static func text(of words: [Int]) -> FieldValue {
-    FieldValue(bytes: Array("\"\(words.map { "w\($0)" }.joined(separator: " "))\"".utf8))
+    FieldValue(bytes: Array("\"\(words.map(word).joined(separator: " "))\"".utf8))
   }
 }

@@ -73,8 +73,13 @@ private struct Weave {
   /// What both put in before a word, and the word if both have it.
   private func lay(_ place: Int, on text: inout String) {
     var (mine, theirs) = (first.added[place], second.added[place])
-    // What one side put in and the other has among more words there was put in once, and is older than those.
-    if theirs.isPart(of: mine) { theirs = [] } else if mine.isPart(of: theirs) { mine = [] }
+    // What one side put in and the other has among more words there was put in once, and is older than those. Letters
+    // are too few for that: those of the later writer count once only where they are the same.
+    if theirs.isLetters ? mine == theirs : theirs.isPart(of: mine) {
+      theirs = []
+    } else if mine.isPart(of: theirs) {
+      mine = []
+    }
     #if MUTANTS
       if Mutant.isOn(.dropWords), !mine.isEmpty { theirs = [] }
     #endif
@@ -170,6 +175,8 @@ private struct Word: Equatable {
 
 extension Collection where Element == Word {
   fileprivate var written: String { reduce("") { $0 + $1.written } }
+
+  fileprivate var isLetters: Bool { first?.isLetter == true }
 
   /// Whether the other has all these words in this order, with others between them or not.
   fileprivate func isPart(of other: [Word]) -> Bool {

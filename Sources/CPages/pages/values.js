@@ -50,6 +50,8 @@ const keyOf = ({ text }) => text.normalize()
 const isPart = (some, all) => some.length === all.reduce((place, word) =>
   place + (place < some.length && keyOf(some[place]) === keyOf(word)), 0)
 
+const written = row => row.map(keyOf).join('')
+
 /** What one edit kept of each word, and put in before it. */
 function editOf(base, row) {
   const hunks = [...changes(base.map(keyOf), row.map(keyOf)), []], kept = [], added = base.map(() => [])
@@ -102,8 +104,9 @@ function weave(texts, condition) {
       }
     }
     let [mine, theirs] = edits.map(({ added }) => added[place])
-    // What one has among more words there was put in once, and is older than those.
-    if (isPart(theirs, mine)) theirs = []
+    // What one has among more words there was put in once, and is older than those. Letters are too few for that: those
+    // of the later writer count once only where they are the same.
+    if (isWords ? isPart(theirs, mine) : written(mine) === written(theirs)) theirs = []
     else if (isPart(mine, theirs)) mine = []
     for (const word of [...mine, ...theirs]) put(word)
     const [one, other] = edits.map(({ kept }) => kept[place])

@@ -30,6 +30,8 @@ struct TextMergeTests {
       ("a hello b", "a helo b", "a helloY b", "a heloY b"), ("hello", "hllo", "helo", "hlo"),
       ("one two", "onetwo", "oneX two", "oneXtwo"), ("hello", "helXlo", "helXYlo", "helXYlo"),
       ("hello", "", "helloY", "helloY"), ("cat", "car", "cats", "car cats"),
+      ("hello", "heb1a2llo", "he12llo", "heb1a212llo"), ("hello", "hebananallo", "heanllo", "hebananaanllo"),
+      ("hello", "hebllo", "hebllo!", "hebllo!"),
     ])
   func letters(base: String, first: String, second: String, merged: String) {
     #expect(TextMerge.merge(base: base, first: first, second: second) == merged)
