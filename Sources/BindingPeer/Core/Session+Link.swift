@@ -113,7 +113,12 @@ extension Session {
     endDisowned()
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
-    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now) {
+    }
+    // Also in a new life of the log: most of it, with what this peer wrote, may be the same. What an earlier life of
+    // this program left goes again there, for how long it waited nobody knows.
+    if let epoch, wasWelcomed, !welcome.knewIdentity, epoch == welcome.epoch || !isResumed,
+      mayBeForgotten(by: welcome, now: now)
+    {
       forgetNumbers(&output)
     }
     epoch = welcome.epoch
@@ -172,8 +177,9 @@ extension Session {
         guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
           continue
         }
-        if pending.isVoid {
-          // It is not to be carried out again, and `expired` would say that it never was.
+        if pending.isVoid || pending.isHidden {
+          // What was taken back is not to be carried out again, and `expired` would say that it never was. What a mark
+          // has told to be decided stands in the values that are here, or was refused.
           end(write, as: .unknown("the hub has forgotten this peer"), at: place)
         } else if pending.isRepeatable {
           models[at: place].outbox.unnumber(write)

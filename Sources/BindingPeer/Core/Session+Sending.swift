@@ -87,8 +87,8 @@ extension Session {
     guard inFlight < limits.maxUndecided else { return .waits }
     let preparation = prepare(write, now: now, at: place, &output)
     guard preparation == .ready else { return preparation }
+    if inFlight == 0 || firstNumbered == nil { firstNumbered = (now, hubNow) }
     inFlight += 1
-    if firstNumbered == nil, !models[at: place].isEphemeral { firstNumbered = (now, hubNow) }
     _ = number(write, at: place, &output)
     return .ready
   }

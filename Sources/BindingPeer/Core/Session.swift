@@ -47,7 +47,7 @@ public struct Session: Sendable {
   var earlierTags: Swift.Set<Tag> = []
   /// Whether it speaks for an earlier life.
   var isResumed = false
-  /// When this identity gave its first number in a stored line: here, and what the hub's clock had told by then.
+  /// When it gave the first of the numbers that wait, or one before it: here, and what the hub's clock had told then.
   var firstNumbered: (now: UInt64, hub: UInt64)?
   /// The hub's clock as it was told last.
   var hubNow: UInt64 = 0
