@@ -5,7 +5,7 @@
 /// Three-way merge of one text: what two writers made of it, each without knowing of the other.
 ///
 /// - Words that either inserted are in the result; words that either deleted are not.
-/// - Where both only put letters into the same words, or only took some out, the letters of both count.
+/// - Where both only put letters into the same word, or took some out of it, the letters of both count.
 /// - Where both replaced the same words in another way, both replacements stand, the first one's before the second's.
 /// - The same words put in at the same place by both count once, also where one of them put in more.
 /// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in values.js).
@@ -22,9 +22,6 @@ enum TextMerge {
     if second.isWritten(as: base) { return first }
     var weave = Weave(base: Word.words(of: base), Word.words(of: first), Word.words(of: second))
     if let merged = weave.merged() { return merged }
-    // The same word at several places may have been taken for another of them.
-    let letters = Weave(base: Word.letters(of: base), Word.letters(of: first), Word.letters(of: second))
-    if letters.first.isOnlyIn, letters.second.isOnlyIn, let merged = letters.merged() { return merged }
     weave.replacesWords = true
     return weave.merged() ?? second
   }
@@ -103,10 +100,12 @@ private struct Weave {
       && !second.written(from: start, to: end).isWritten(as: old)
   }
 
-  /// What becomes of words that both have changed, letter by letter; nil where one of them did more than put letters
-  /// in, or take some out.
+  /// What becomes of one word that both have changed, letter by letter; nil where one of them did more than put letters
+  /// in, or take some out. Of one word alone: letters of several may be taken for those of another one, and a word that
+  /// was put in would lose those.
   private func letters(from start: Int, to end: Int) -> String? {
     let (one, other) = (first.written(from: start, to: end), second.written(from: start, to: end))
+    guard end - start == 1, Word.words(of: one).count == 1, Word.words(of: other).count == 1 else { return nil }
     let weave = Weave(base: Word.letters(of: base[start..<end].written), Word.letters(of: one), Word.letters(of: other))
     return weave.first.isOneWay && weave.second.isOneWay ? weave.merged() : nil
   }
@@ -118,17 +117,14 @@ private struct Edit {
   private(set) var kept: [Word?]
   /// By word of the base, and for the end: what was put in before it, or in its place.
   var added: [[Word]]
-  /// Nothing was taken out.
-  let isOnlyIn: Bool
-  /// The same, or nothing was put in, and something is left.
+  /// Nothing was taken out; or nothing was put in, and something is left.
   let isOneWay: Bool
 
   init(of base: [Word], to other: [Word]) {
     kept = Array(repeating: nil, count: base.count)
     added = Array(repeating: [], count: base.count + 1)
     let changes = RowChange.between(base, other)
-    isOnlyIn = changes.allSatisfy { $0.old.isEmpty }
-    isOneWay = isOnlyIn || !other.isEmpty && changes.allSatisfy { $0.new.isEmpty }
+    isOneWay = changes.allSatisfy { $0.old.isEmpty } || !other.isEmpty && changes.allSatisfy { $0.new.isEmpty }
     var (place, by) = (0, 0)
     for change in changes {
       for place in place..<change.old.lowerBound { kept[place] = other[place + by] }

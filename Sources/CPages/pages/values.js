@@ -69,7 +69,7 @@ function editOf(base, row) {
 }
 
 /** Two edits of one text made one, as TextMerge does in Swift: the words of both stand, and where both only put
- *  letters into the same words, or only took some out (`condition`), the letters of both. */
+ *  letters into the same word, or took some out of it (`condition`), the letters of both. */
 function weave(texts, condition) {
   const isWords = !condition, rowOf = text => isWords ? wordsOf(text) : letters(text).map(text => ({ blank: '', text }))
   const [base, ...rows] = texts.map(rowOf)
@@ -91,12 +91,10 @@ function weave(texts, condition) {
         return text
       })
       if (end > place && !both.includes(old)) {
-        const woven = weave([old, ...both], 'isOneWay')
-        if (woven === undefined) {
-          // The same word at several places may have been taken for another of them.
-          const whole = weave(texts, 'isOnlyIn')
-          if (whole !== undefined) return whole
-        } else {
+        // Letters of several words may be taken for those of another one.
+        const isOne = end - place === 1 && both.every(text => wordsOf(text).length === 1)
+        const woven = isOne ? weave([old, ...both], 'isOneWay') : undefined
+        if (woven !== undefined) {
           result += tail = woven
           for (const { added } of edits) added[end] = []
           place = end
