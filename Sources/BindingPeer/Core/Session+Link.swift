@@ -113,12 +113,7 @@ extension Session {
     endDisowned()
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
-    }
-    // Also in a new life of the log: most of it, with what this peer wrote, may be the same. What an earlier life of
-    // this program left goes again there, for how long it waited nobody knows.
-    if let epoch, wasWelcomed, !welcome.knewIdentity, epoch == welcome.epoch || !isResumed,
-      mayBeForgotten(by: welcome, now: now)
-    {
+    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now) {
       forgetNumbers(&output)
     }
     epoch = welcome.epoch
