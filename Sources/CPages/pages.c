@@ -9,6 +9,9 @@
 static const unsigned char bind_js[] = {
 #embed "pages/bind.js"
 };
+static const unsigned char bind_mjs[] = {
+#embed "pages/bind.mjs"
+};
 static const unsigned char dashboard_history_js[] = {
 #embed "pages/dashboard-history.js"
 };
@@ -77,6 +80,7 @@ static const unsigned char words_js[] = {
 
 static const cpages_file files[] = {
     FILE_OF("bind.js", bind_js),
+    FILE_OF("bind.mjs", bind_mjs),
     FILE_OF("dashboard-history.js", dashboard_history_js),
     FILE_OF("dashboard-hub.js", dashboard_hub_js),
     FILE_OF("dashboard-log.js", dashboard_log_js),

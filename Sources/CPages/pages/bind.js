@@ -7,13 +7,12 @@
  *   bind.model('lamp').on('level', (value, info) => …)    now, and at each change; returns its end
  *   bind.link('left').cut()                               one of several connections (data-link="left")
  */
-var bind = (() => {
+var bind = globalThis.bind ??= (() => {
   'use strict'
 
   // ---- Links and models know no document ----
 
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
-  const MOST_BYTES = 98_304
 
   let prose                              // values.js; no link is opened before it is there
   const loaded = import('/values.js').then(module => prose = module)
@@ -216,12 +215,7 @@ var bind = (() => {
     /** A text that was written while others wrote, over what they made of it. */
     rebased(write, [, field, mine], value) {
       const seen = write.seen.find(seen => seen.field === field)
-      if (same(value, seen.value) || this.isUntouched(seen, value) || ![value, seen.value].every(isText)) return mine
-      // It is asked for often.
-      if (seen.over !== value || seen.mine !== mine) {
-        Object.assign(seen, { over: value, mine, merged: prose.merge(seen.value ?? '', value ?? '', mine) })
-      }
-      return seen.merged
+      return same(value, seen.value) || this.isUntouched(seen, value) ? mine : prose.rebased(seen, value, mine)
     }
 
     /** Nobody ever wrote there: its writer saw what is described. */
@@ -266,8 +260,9 @@ var bind = (() => {
         const message = JSON.stringify({
           kind: 'propose', model: this.id, number, confirmed: this.undecided() - 1, hops, conditions, operations,
         })
-        if (new TextEncoder().encode(message).length > MOST_BYTES) {
-          this.end(write, { kind: 'refused', code: 'proposalTooLarge', text: 'it is too long' })
+        const fault = prose.fault(operations, conditions, message)
+        if (fault) {
+          this.end(write, fault)
           continue
         }
         this.lastNumber = Math.max(this.lastNumber, write.number = number)
@@ -815,7 +810,7 @@ var bind = (() => {
 
   /** The description becomes the control's rules, where the page gave none. */
   function describe(binding) {
-    const { element, type } = binding, { type: kind, min, max, step, maxLength, choices } = ruleOf(binding)
+    const { element, type } = binding, { type: kind, min, max, step, choices } = ruleOf(binding)
     const give = (name, value) => {
       if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
       value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
@@ -831,12 +826,14 @@ var bind = (() => {
         element.bindChoices = choices
         binding.shown = undefined
       }
-    } else give('maxlength', maxLength)
+    }
   }
 
   function paintControl(binding, value, info) {
     const { element, type, isText } = binding, isFocused = element === document.activeElement
-    const words = /number|range/.test(type) && !isFinite(text(value)) ? '' : text(value)
+    const isAny = isText && prose && ruleOf(binding).type === 'any'
+    const words = /number|range/.test(type) ? isFinite(text(value)) ? text(value) : ''
+      : isAny ? prose.shown(value, text) : text(value)
     if (type === 'color' && !/^#\w{6}$/.test(words) || type === 'range' && !words) return
     // What is being typed, was refused, or says the same otherwise is let alone.
     if (isDraft(binding) || isFocused && binding.isComposing) return

@@ -15,10 +15,11 @@ export function make(name, attributes = {}, ...content) {
 export function kindOf(rule = {}, value) {
   if (value?.$bytes !== undefined) return 'fixed'
   if (rule.choices?.length) return 'choice'
+  if (rule.type === 'any') return 'json'
   if (rule.type === 'boolean' || !rule.type && typeof value === 'boolean') return 'switch'
   const sample = value ?? rule.default
   const isNumber = typeof sample === 'number' || (sample?.$int ?? sample?.$float) !== undefined
-  if (['number', 'integer'].includes(rule.type) || isNumber && (rule.type ?? 'any') === 'any') {
+  if (['number', 'integer'].includes(rule.type) || isNumber && !rule.type) {
     return Number.isFinite(rule.min) && Number.isFinite(rule.max) ? 'range' : 'number'
   }
   if (['array', 'object'].includes(rule.type) || sample !== null && typeof sample === 'object') return 'json'

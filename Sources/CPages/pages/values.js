@@ -168,11 +168,12 @@ export function merging(policy, field, value, shown, there) {
 
 /** What was typed, as a value of a type, or of that of what shows: { value }, { problem }, or {} for half a number. */
 export function typed(words, type, shown) {
-  if (type === 'any') type = undefined
   if (type === 'string') return { value: words }
   const isNumber = type === 'number' || type === 'integer' || !type && typeof shown === 'number'
-  if (isNumber || !type && shown?.$int) {
-    if (/^-?\d+$/.test(words) && !Number.isSafeInteger(+words)) return { value: { $int: `${BigInt(words)}` } }
+  const isBig = /^-?\d+$/.test(words) && !Number.isSafeInteger(+words)
+  if (type === 'any' && !isBig) return OPENS.test(words) || isJSON(words) ? parsed(words) : { value: words }
+  if (isNumber || type === 'any' || !type && shown?.$int) {
+    if (isBig) return { value: { $int: `${BigInt(words)}` } }
     return /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(words) ? { value: Number(words) } : {}
   }
   if (type === 'boolean' || !type && typeof shown === 'boolean') return { value: words === 'true' }
@@ -182,10 +183,89 @@ export function typed(words, type, shown) {
 function parsed(words) {
   try { return { value: JSON.parse(words) } } catch (error) { return { problem: error.message } }
 }
+const OPENS = /^\s*[[{"]/
+const isJSON = words => 'value' in parsed(words)
 
-/** What was typed, held against the rule of its field. */
-export function checked(result, words, { pattern }) {
-  return pattern && 'value' in result && !fits(pattern, words) ? { problem: `it has to look like ${pattern}` } : result
+/** A value of any type as it is typed: a text that one would take for something else is in quotes. */
+export function shown(value, text) {
+  const isMistakable = value === null || typeof value === 'string' && (isJSON(value) || OPENS.test(value))
+  return isMistakable ? JSON.stringify(value) : text(value)
+}
+
+/** What was typed, held against the rule of its field. A person's letters count, as at the hub. */
+export function checked(result, words, { maxLength, pattern }) {
+  if (!('value' in result)) return result
+  if (typeof result.value === 'string' && result.value.length > maxLength) {
+    const count = letters(result.value).length
+    if (count > maxLength) return { problem: `${count} of ${maxLength} characters` }
+  }
+  return pattern && isQuick(pattern, words.length) && !fits(pattern, words)
+    ? { problem: `it has to look like ${pattern}` } : result
 }
 
 function fits(pattern, value) { try { return RegExp(`^(?:${pattern})$`, 'u').test(value) } catch { return true } }
+
+const MOST_WAYS = 1e6, GROUP = '\u0001'
+
+/** Whether a pattern, which comes from whoever wrote the description, cannot keep the page busy: nothing that can go
+ *  several ways is repeated, and the ways to divide a text are few enough to try all. Others are not asked. */
+export function isQuick(pattern, length) {
+  if (pattern.length > 500 || pattern.includes(GROUP)) return false
+  let plain = pattern.replace(/\\[^1-9k]|\[(\\.|[^\]\\])*\]/gs, 'x').replace(/\(\?<?[:=!]/g, '('), before
+  const repeats = plain.match(/[*+]|\{\d+,/g)?.length ?? 0, choices = plain.match(/[|?]/g)?.length ?? 0
+  do {
+    before = plain
+    plain = plain.replace(/\(([^()]*)\)/g, (_, inner) => /[|*+?{\u0001]/.test(inner) ? GROUP : 'x')
+  } while (plain !== before)
+  return !/\u0001[*+{]|\\/.test(plain) && Math.max(2, length) ** repeats * 2 ** choices <= MOST_WAYS
+}
+
+// A hub reads 128 levels, some of them around the value; and so many bytes.
+const MOST_DEPTH = 120, MOST_BYTES = 98_304
+
+const isName = name => /^@?[\w-]{1,64}$/.test(name)
+/** Whether an operation takes a value. */
+const VERBS = new Map([...['set', 'default', 'add', 'max', 'min', 'union'].map(verb => [verb, true]),
+  ['delete', false], ['clear', false]])
+
+/** What becomes of a proposal that no hub could read: the page would lose its link, and all other writes on it. */
+export function fault(operations, conditions, message) {
+  if (!operations.length) return { kind: 'kept' }
+  const refused = (code, text) => ({ kind: 'refused', code, text })
+  if (new TextEncoder().encode(message).length > MOST_BYTES) return refused('proposalTooLarge', 'it is too long')
+  if (conditions.length > 255) return refused('proposalTooLarge', 'it has more than 255 conditions')
+  for (const operation of operations) {
+    const [verb, name, value] = operation, takesValue = VERBS.get(verb)
+    if (takesValue === undefined) return refused('malformedValue', `'${verb}' is no verb`)
+    if (verb !== 'clear' && !isName(name)) return refused('badName', `'${name}' is no field's name`)
+    if (takesValue ? value === undefined : operation.length > 2) {
+      return refused('malformedValue', `${verb} takes ${takesValue ? 'a' : 'no'} value`)
+    }
+    const why = unreadable(value)
+    if (why) return refused('malformedValue', why)
+  }
+  const wrong = conditions.find(([name]) => !isName(name))
+  if (wrong) return refused('badName', `'${wrong[0]}' is no field's name`)
+}
+
+function unreadable(value, depth = 0) {
+  if (typeof value === 'string') return value.isWellFormed?.() === false ? 'half of a character is missing' : ''
+  if (typeof value === 'number' && !isFinite(value)) return `JSON has no ${value}: write { $float: '${value}' }`
+  if (value instanceof Map || value instanceof Set) return 'JSON has no Map and no Set'
+  if (!value || typeof value !== 'object') return ''
+  if (depth === MOST_DEPTH) return `it has more than ${MOST_DEPTH} lists and objects in each other`
+  for (const [key, one] of Object.entries(value)) {
+    const why = unreadable(key) || unreadable(one, depth + 1)
+    if (why) return why
+  }
+  return ''
+}
+
+/** A text over what others made of it since it was seen so. It is kept, for it is asked for often. */
+export function rebased(seen, value, mine) {
+  if (![value, seen.value].every(one => one === undefined || typeof one === 'string')) return mine
+  if (seen.over !== value || seen.mine !== mine) {
+    Object.assign(seen, { over: value, mine, merged: merge(seen.value ?? '', value ?? '', mine) })
+  }
+  return seen.merged
+}

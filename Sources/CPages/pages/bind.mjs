@@ -1,0 +1,4 @@
+/** For modules: import { bind } from '/bind.mjs'. It is the same one as that of the script. */
+import '/bind.js'
+
+export const bind = globalThis.bind

@@ -1,0 +1,4 @@
+import { bind } from '/bind.mjs'
+
+await bind.ready
+bind.model('lamp').set('name', bind === globalThis.bind ? 'from a module' : 'another one')
