@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
-from stand import Stand, Tab, eventually, expect, same
+from stand import PAGES, Stand, Tab, eventually, expect, same
 
 ROWS = "() => [...document.querySelectorAll('#log li')].map((one) => one.textContent)"
 
@@ -208,3 +209,50 @@ def test_another_model_is_not_shown_over_a_draft_without_a_question(stand: Stand
     tab.until("what is committed", "() => document.querySelector('#rows textarea')?.value === '{\"x\":1}'")
     same(tab.dialogs, ["confirm", "confirm", "confirm"])
     same(box.get_attribute("data-state"), None)
+
+
+# Peers.
+
+# Which peers were told to be behind, and the greatest lag that was told.
+LAGS = """() => {
+    window.lags = { behind: {}, most: 0 }
+    new MutationObserver(() => {
+        for (const row of document.querySelectorAll('#peers tr')) {
+            window.lags.most = Math.max(window.lags.most, Number(row.querySelector('.lag').textContent) || 0)
+            if (row.querySelector('.lamp').dataset.state === 'behind') window.lags.behind[row.textContent] = true
+        }
+    }).observe(document.getElementById('peers'), { subtree: true, childList: true, characterData: true,
+        attributeFilter: ['data-state'] })
+}"""
+
+
+def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Stand) -> None:
+    stand.serve(PAGES, "--beat", "500")
+    stand.set("robot.x=0")
+    writer, reader = stand.start("writer", "bindpeer", "pipe", "robot"), stand.start("reader", "bindpeer", "watch", "robot")
+    tab = opened(stand, "robot")
+    tab.until("both peers", "() => document.querySelectorAll('#peers tr').length >= 3")
+    state = {"count": 0}
+
+    def beats(count: int) -> Any:
+        """Whether so many reports of the hub have come, with a commit between any two looks."""
+        state["count"] += 1
+        writer.write({"x": state["count"]})
+        return tab.eval("""(count) => ear.heard.filter((one) => one.kind === 'commits' && one.model === '@hub').length
+            >= window.from + count""", count)
+
+    start = "() => { window.from = ear.heard.filter((one) => one.kind === 'commits' && one.model === '@hub').length }"
+    tab.eval(start)
+    eventually("three reports", lambda: beats(3), stand.breathe)
+    tab.eval(LAGS)
+    tab.eval(start)
+    eventually("six more reports", lambda: beats(6), stand.breathe)
+    lags = tab.eval("() => window.lags")
+    expect(lags["most"] > 3, f"the greatest lag that was told is {lags['most']}")
+    same(lags["behind"], {}, "peers that are told to be behind")
+    reader.process.send_signal(signal.SIGSTOP)
+    try:
+        eventually("that one behind", lambda: beats(0) and tab.eval("() => Object.keys(window.lags.behind)[0]"),
+                   stand.breathe)
+    finally:
+        reader.process.send_signal(signal.SIGCONT)

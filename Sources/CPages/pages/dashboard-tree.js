@@ -4,10 +4,18 @@ import { make } from '/fields.js'
 // Beyond so many rows a list is for finding in, not for looking at.
 const MOST_ROWS = 400
 
+function tellVersion({ element, version }) {
+  const place = element?.querySelector('.version')
+  if (!place || place.textContent === String(version)) return
+  place.textContent = version
+  place.title = `version ${version}`
+}
+
 export class Tree {
   #root
   #choose
   #models = new Map()                    // id → { version, element }
+  #rows = new Map()                      // path → { key, element } of what was drawn last
   #closed = new Set()                    // folders
   #words = ''
   #chosen
@@ -42,10 +50,7 @@ export class Tree {
     const model = this.#models.get(id)
     if (!model || model.version === version) return
     model.version = version
-    const place = model.element?.querySelector('.version')
-    if (!place || document.hidden) return
-    place.textContent = version
-    place.title = `version ${version}`
+    if (!document.hidden) tellVersion(model)
   }
 
   choose(id) {
@@ -88,7 +93,13 @@ export class Tree {
   /** One flat list of rows: the level says how deep. Only rows that changed are made anew. */
   #draw() {
     const focused = document.activeElement?.dataset?.path, rows = [], seen = new Set()
-    const found = this.#found()
+    const found = this.#found(), drawn = this.#rows
+    this.#rows = new Map()
+    const row = (path, ...how) => {
+      const one = this.#row(drawn.get(path), path, ...how)
+      this.#rows.set(path, one)
+      rows.push(one.element)
+    }
     let left = found.length
     for (const id of found) {
       if (rows.length >= MOST_ROWS) break
@@ -97,30 +108,33 @@ export class Tree {
       let isHidden = false
       for (let depth = 1; depth < parts.length; depth++) {
         const folder = parts.slice(0, depth).join('/'), isClosed = this.#closed.has(folder) && !this.#words
-        if (!seen.has(folder) && !isHidden) rows.push(this.#row(folder, parts[depth - 1], depth, { isClosed }))
+        if (!seen.has(folder) && !isHidden) row(folder, parts[depth - 1], depth, { isClosed })
         seen.add(folder)
         isHidden ||= isClosed
       }
-      if (!isHidden) rows.push(this.#row(`${id}.`, parts.at(-1), parts.length, { id }))
+      if (!isHidden) row(`${id}.`, parts.at(-1), parts.length, { id })
     }
     const current = rows.find(row => row.dataset.id === this.#chosen) ?? rows[0]
     for (const row of rows) row.tabIndex = row === current ? 0 : -1
-    this.#root.replaceChildren(...rows)
-    if (focused) rows.find(row => row.dataset.path === focused)?.focus()
+    const { children } = this.#root, isAsDrawn = rows.length === children.length
+    if (!isAsDrawn || rows.some((row, place) => row !== children[place])) this.#root.replaceChildren(...rows)
+    if (focused && document.activeElement?.dataset?.path !== focused) rows.find(row => row.dataset.path === focused)?.focus()
     this.#tell(this.#models.size, found.length, left)
   }
 
-  #row(path, name, level, { id, isClosed }) {
-    const model = this.#models.get(id)
-    const row = make('div', {
+  /** As it was drawn, if it is the same but for what is chosen and its version. */
+  #row(drawn, path, name, level, { id, isClosed }) {
+    const model = this.#models.get(id), key = `${level} ${isClosed}`, isSame = drawn?.key === key
+    const element = isSame ? drawn.element : make('div', {
       role: 'treeitem', 'aria-level': level, 'aria-expanded': id ? null : String(!isClosed),
-      'aria-selected': id ? String(id === this.#chosen) : null, 'data-path': path, 'data-id': id, title: id,
-      class: `depth-${Math.min(level, 6)}`,
-    }, make('span', { class: 'name' }, name), id && make('span', {
-      class: 'version soft mono', title: `version ${model.version}`,
-    }, String(model.version)))
-    if (model) model.element = row
-    return row
+      'data-path': path, 'data-id': id, title: id, class: `depth-${Math.min(level, 6)}`,
+    }, make('span', { class: 'name' }, name), id && make('span', { class: 'version soft mono' }))
+    if (model) {
+      model.element = element
+      tellVersion(model)
+      element.ariaSelected = String(id === this.#chosen)
+    }
+    return { key, element }
   }
 
   #open(row, isToggled) {
