@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dashboard_tests import opened
 from stand import PAGES, Stand, Tab, expect, same
 
 SHEET = "/pages/kept.html"
@@ -61,21 +62,76 @@ def test_what_was_carried_out_before_the_reload_is_not_carried_out_again(stand: 
     same(stand.get("lamp")["meta"]["name"]["version"], 3, "the version of what was set once")
 
 
-def test_a_text_that_is_half_typed_is_back_after_a_reload(stand: Stand) -> None:
+def test_drafts_are_back_in_their_boxes_with_their_words_after_a_reload(stand: Stand) -> None:
     stand.serve()
-    stand.set("lamp.settings:={\"a\":1}")
+    stand.describe("lamp", note={"type": "string", "maxLength": 4})
+    stand.set("lamp.settings:={\"a\":1}", "lamp.level=5", "lamp.note=old")
     tab = stand.tab(SHEET).live()
     tab.shows("lamp", "settings", {"a": 1})
-    box = tab.page.locator("#settings")
-    box.fill('{"a":1, "b":')
-    keeps(tab, 'b\\":')
+    tab.shows("lamp", "level", 5)
+    tab.page.fill("#settings", '{"a":1, "b":')
+    tab.page.fill("#note", "too long")
+    tab.page.fill("#level", "150")
+    tab.state("#settings", "refused")
+    said = tab.eval("() => document.getElementById('settings').title")
+    keeps(tab, "150")
     reload(tab)
-    tab.until("what was typed", "() => document.getElementById('settings').value === '{\"a\":1, \"b\":'")
-    same(stand.get("lamp")["version"], 1)
+    tab.until("what was typed", """() => ['settings', 'note', 'level'].every((id, place) =>
+        document.getElementById(id).value === ['{"a":1, "b":', 'too long', '150'][place])""")
+    for name, words in {"settings": said, "note": "8 of 4 characters", "level": "it is not written yet"}.items():
+        tab.state(f"#{name}", "refused")
+        same(tab.eval("(id) => document.getElementById(id).title", name), words, name)
+    same(stand.get("lamp")["version"], 2, "what is written by that")
+    same(tab.dialogs, [], "questions of a page that keeps what is typed")
+    # Others' writes leave them where they are; each is written or given up as before.
+    stand.set("lamp.note=new", "lamp.level=7")
+    tab.shows("lamp", "level", 7)
+    why = tab.page.locator("#whyLevel")
+    why.get_by_role("button", name="Write mine").click()
+    stand.committed("lamp", "level", 150)
+    tab.page.locator("#whyNote").get_by_role("button", name="Take theirs").click()
+    tab.until("theirs", "() => document.getElementById('note').value === 'new'")
+    box = tab.page.locator("#settings")
     box.press("End")
     box.press_sequentially("2}")
     box.press("Tab")
     stand.committed("lamp", "settings", {"a": 1, "b": 2})
+    tab.until("nothing is kept any more", f"async () => (await ({KEPT})()) === ''")
+    same(tab.complaints, [])
+
+
+def test_a_draft_waits_for_the_page_it_was_typed_into(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.level=5")
+    tab = stand.tab(SHEET).live()
+    tab.page.fill("#level", "150")
+    keeps(tab, "150")
+    for path in ("/form/lamp", "/form/other"):
+        tab.page.goto(stand.origin + path)
+        tab.live()
+        tab.page.wait_for_function("() => bind.isKept")
+    keeps(tab, "150")
+    tab.page.goto(stand.origin + SHEET)
+    tab.live()
+    tab.until("what was typed", "() => document.getElementById('level').value === '150'")
+    same(stand.get("lamp")["version"], 1)
+
+
+def test_a_draft_of_the_dashboard_is_back_after_a_reload(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.level=5", "lamp.name=desk")
+    stand.set("other.x=1")
+    tab = opened(stand, "lamp")
+    tab.page.get_by_label("Edit").first.click()
+    box = tab.page.get_by_role("spinbutton", name="level")
+    box.fill("150")
+    keeps(tab, "150")
+    reload(tab)
+    tab.until("the draft", "() => document.querySelector('#rows input[type=number]')?.value === '150'")
+    tab.page.get_by_text("it is not written yet").wait_for()
+    tab.page.get_by_role("button", name="Write mine").click()
+    stand.committed("lamp", "level", 150)
+    same(tab.complaints, [])
 
 
 def test_what_was_meant_for_another_log_is_not_sent(stand: Stand) -> None:

@@ -138,6 +138,22 @@ def test_rule_11_the_page_asks_before_it_goes_only_with_unconfirmed_writes(stand
     same(busy.dialogs, ["beforeunload"])
 
 
+def test_rule_11_the_page_asks_before_what_is_typed_goes_with_it(stand: Stand) -> None:
+    tab = stand.tab().live()
+    stand.set("lamp.count=5")
+    tab.shows("lamp", "count", 5)
+    tab.page.fill("#count", "150")
+    tab.accepts = False
+    tab.page.close(run_before_unload=True)
+    eventually("the question", lambda: tab.dialogs, lambda: tab.context.cookies())
+    same(tab.dialogs, ["beforeunload"])
+    tab.page.keyboard.press("Escape")
+    tab.state("#count", None)
+    tab.page.close(run_before_unload=True)
+    eventually("the end of the page", tab.page.is_closed, lambda: tab.context.cookies())
+    same(tab.dialogs, ["beforeunload"], "questions")
+
+
 def test_rule_7_a_hub_that_is_gone_leaves_the_page_with_what_it_shows(stand: Stand) -> None:
     tab = stand.tab().live()
     stand.set("lamp.note=first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from stand import Stand, Tab, expect, same
@@ -203,6 +204,23 @@ def test_rule_8_the_description_sets_the_native_limits(stand: Stand) -> None:
         return at("count").min === "2" && at("count").max === "9" && at("dim").min === "10"
           && at("dim").max === "20" && at("dim").step === "0.5";
     }""")
+
+
+def test_rule_8_a_slider_of_what_shows_as_a_percent_goes_from_0_to_1(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.share=0.8", "lamp.dim=30")
+    tab = stand.tab().live()
+    tab.until("its value", "() => document.getElementById('slider').value === '0.8'")
+    box = tab.page.locator("#slider").bounding_box()
+    assert box
+    tab.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + box["height"] / 2)
+    written = tab.until("a write", "() => bind.model('lamp').info('share').own && bind.model('lamp').get('share')")
+    expect(0.7 < written < 0.8, written)
+    expect(re.fullmatch("7[0-9] %", tab.page.locator("#percent").inner_text()), tab.page.locator("#percent").inner_text())
+    same(tab.eval("() => [document.getElementById('dim').max, document.getElementById('dim').value]"), ["", "30"])
+    # Whoever describes it has the last word.
+    stand.describe("lamp", share={"type": "number", "min": 0, "max": 2})
+    tab.until("the limit", "() => document.getElementById('slider').max === '2'")
 
 
 def test_rule_8_what_the_control_finds_invalid_is_not_sent(stand: Stand) -> None:

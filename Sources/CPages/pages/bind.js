@@ -36,11 +36,6 @@ var bind = globalThis.bind ??= (() => {
   const age = ms => ms < 90_000 ? `${(ms / 1000).toFixed(ms < 9_500 ? 1 : 0)} s`
     : ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
 
-  /** Why there was no commit, in words. */
-  const reason = ({ kind, text: words, code, version, name, value, age: ms }) => words || code
-    || (kind !== 'conflict' ? kind : !version ? 'it is not there any more'
-    : `${name} ${value === undefined ? 'deleted it' : `set it to ${text(value) || 'nothing'}`}, ${age(ms)} ago`)
-
   /** What an operation makes of a value, as the hub would (protocol.md, section 6.3). */
   const laidOver = (value, [verb, , operand]) => verb === 'set' || verb === 'delete' || value === undefined || !prose
     ? operand : verb === 'default' ? value : prose.merged(verb, value, operand)
@@ -332,10 +327,12 @@ var bind = globalThis.bind ??= (() => {
       if (!write.isDecided) {
         write.isDecided = true
         write.resolve(outcome)
-        const why = reason(outcome), isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
+        const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
+        const why = isRefused ? prose.reason(outcome, text, age) : outcome.kind
         for (const [verb, field, value] of isRefused ? write.operations : []) {
-          const words = outcome.kind === 'conflict' ? `${text(value).slice(0, 60)} was not written: ${why}` : why
-          if (!this.pending(field)) this.refusals.set(field, { reason: words, outcome, ...verb === 'set' && { value } })
+          if (this.pending(field)) continue
+          const reason = prose.reasonFor(value, outcome, why, text)
+          this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
         }
         this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
@@ -810,7 +807,11 @@ var bind = globalThis.bind ??= (() => {
 
   /** The description becomes the control's rules, where the page gave none. */
   function describe(binding) {
-    const { element, type } = binding, { type: kind, min, max, step, choices } = ruleOf(binding)
+    const { element, type, model, field } = binding, rule = ruleOf(binding), { type: kind, step, choices } = rule
+    // The slider of what shows as a percent goes from 0 to 1, where nobody says otherwise.
+    const isShare = type === 'range' && [...bindings].some(other =>
+      other.model === model && other.field === field && /^percent/.test(other.element.dataset.format))
+    const { min = isShare ? 0 : undefined, max = isShare ? 1 : undefined } = rule
     const give = (name, value) => {
       if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
       value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
@@ -913,7 +914,7 @@ var bind = globalThis.bind ??= (() => {
     binding.model.touch(binding.field)
   }
 
-  const edits = { isDraft, edited, dropEdit, all: () => [...controls.values()] }
+  const edits = { controls, isDraft, edited, dropEdit, read, refuse }
 
   const listeners = {
     input: binding => binding.on === 'input' ? edited(binding) : drafted(binding),
@@ -978,7 +979,8 @@ var bind = globalThis.bind ??= (() => {
   addEventListener('pageshow', retry)
   document.addEventListener('visibilitychange', () => { retry(); paintLater() })
   addEventListener('beforeunload', event => {
-    for (const link of links.values()) if (link.unconfirmed().count) event.preventDefault()
+    const isUnsent = [...links.values()].some(link => link.unconfirmed().count)
+    if (isUnsent || drafts().length && !bind.isKept) event.preventDefault()
   })
   addEventListener('pagehide', event => {
     if (!event.persisted) for (const link of links.values()) if (!link.unconfirmed().count) link.say({ kind: 'leave' })
@@ -1001,5 +1003,5 @@ var bind = globalThis.bind ??= (() => {
   }
   document.readyState === 'loading' ? document.addEventListener('DOMContentLoaded', begin) : begin()
 
-  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, drafts }
+  return { model: (id, name) => link(name).model(id), link, ready, formats, text, age, drafts, edits }
 })()

@@ -4,6 +4,7 @@ import { Tree } from '/dashboard-tree.js'
 import { ModelView } from '/dashboard-model.js'
 import { Log } from '/dashboard-log.js'
 import { HubView } from '/dashboard-hub.js'
+import { waiting, whenWaiting } from '/keep.js'
 
 // So many models are followed: those that were looked at last. What is committed in all of them the feed tells.
 const FOLLOWED = 48
@@ -57,6 +58,12 @@ function mayDrop() {
 
 at('edit').addEventListener('click', event => { if (!event.target.checked && !mayDrop()) event.preventDefault() })
 
+/** What was typed here before the page was loaded anew shows again in its control. */
+function showDrafts() {
+  if (!at('edit').checked && [...waiting].some(({ model }) => model === view.id)) at('edit').click()
+}
+whenWaiting(showDrafts)
+
 const tree = new Tree(at('tree'), id => {
   if (id !== view.id && !mayDrop()) {
     history.replaceState(null, '', `#${view.id}`)
@@ -65,6 +72,7 @@ const tree = new Tree(at('tree'), id => {
   follow(id)
   view.show(id)
   log.viewChanged()
+  showDrafts()
   if (wanted() === id) return
   // Back leads to the model before; the first one was nobody's choice.
   history[isChosen ? 'pushState' : 'replaceState'](null, '', `#${id}`)

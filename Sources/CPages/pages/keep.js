@@ -7,7 +7,6 @@
 // between two looks at what there is to keep.
 const OLDEST = 30 * 86_400_000, OLD = 10_000, PAUSE = 250
 const STORE = 'unsent'
-const TYPED = /^(text|search|url|email|tel|number|textarea)$/
 
 const link = bind.link()
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
@@ -36,69 +35,94 @@ else sessionStorage.bindbus = id
 let log                                  // whose writes are kept
 let kept = ''
 
+/** Of pages that are no more: writes whose model is not here yet, and drafts whose control is not. */
+const returning = new Set()
+export const waiting = new Set()
+let tellWaiting = () => {}
+
+/** Calls back when drafts of a page that is no more have come, which wait for their control. */
+export function whenWaiting(call) {
+  tellWaiting = call
+  if (waiting.size) call()
+}
+
 function unsent() {
-  return [...link.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided).map(write => {
+  const here = [...link.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided).map(write => {
     const { operations, conditions, rules, seen, number, at } = write
     // Times are of the page's own clock, which ends with it.
     const made = Math.round(performance.timeOrigin + at)
     return { model: model.id, operations, conditions, rules, seen, wasSent: number > 0, at: made }
   }))
+  return [...here, ...returning]
 }
 
-const typed = new Set()                  // controls that somebody has typed into
-const place = control => {
-  const [field, part] = control.dataset.bind.split('.')
-  return { path: location.pathname, model: control.closest('[data-model]')?.dataset.model, field, part }
-}
+/** The controls of this page for a field that may hold a draft of it. */
+const alike = (model, field) => [...document.querySelectorAll(`[data-bind="${CSS.escape(field)}"]`)].filter(one => {
+  const binding = bind.edits.controls.get(one)
+  return binding?.isText && one.type !== 'password' && binding.model.link === link && binding.model.id === model
+})
 
-/** What stands in a control, differs from what the model shows, and is not on its way. */
+/** What is typed and not written, in its control or on its way into one. */
 function drafts() {
-  return [...typed].flatMap(control => {
-    const { model: of, field, part, path } = place(control), model = link.models.get(of)
-    const value = model?.get(field), words = bind.text(part ? value?.[part] : value)
-    // What came to nothing at the hub is not typed again: that would write it.
-    const isOver = model?.refusals.get(field)?.outcome
-    if (control.isConnected && model && control.value !== words && !model.pending(field) && !isOver) {
-      return [{ path, model: of, bind: control.dataset.bind, words: control.value }]
-    }
-    if (!control.isConnected || control !== document.activeElement) typed.delete(control)
-    return []
+  const here = bind.drafts().flatMap(control => {
+    const { model, field, seen } = bind.edits.controls.get(control), bound = control.dataset.bind
+    const nth = alike(model.id, bound).indexOf(control)
+    return nth < 0 || !control.value ? [] : [{ path: location.pathname, model: model.id, bind: bound, nth, seen,
+      words: control.value, reason: model.refusals.get(field)?.reason }]
   })
+  return [...here, ...waiting]
 }
 
 async function keep() {
   if (!log) return
-  const writes = unsent(), half = drafts(), now = JSON.stringify([writes, half])
+  const now = JSON.stringify([unsent(), drafts()])
   if (now === kept) return
   kept = now
-  const store = await records('readwrite'), key = [log, id]
-  await asked(writes.length || half.length ? store.put({ at: Date.now(), content: now }, key) : store.delete(key))
+  await asked(put(await records('readwrite'), now))
 }
 
-function keepSoon() { setTimeout(() => keep().catch(reportError)) }
+const put = (store, content) => content === '[[],[]]' ? store.delete([log, id])
+  : store.put({ at: Date.now(), content }, [log, id])
 
-document.addEventListener('input', ({ target }) => {
-  if (target.dataset?.bind && TYPED.test(target.type)) typed.add(target)
-  keepSoon()
-}, true)
-addEventListener('pagehide', () => { keep().catch(reportError) })
-setInterval(keepSoon, PAUSE)
+/** bind.js asks before what is typed goes with the page, unless it is kept. */
+function keepNow() {
+  keep().catch(error => {
+    bind.isKept = false
+    reportError(error)
+  })
+}
+
+document.addEventListener('input', () => setTimeout(keepNow), true)
+addEventListener('pagehide', keepNow)
+setInterval(() => {
+  putBack()
+  keepNow()
+}, PAUSE)
 
 // Taking over.
 
-/** Takes the records of pages that are no more, each once, whoever asks at the same time. */
+/** Takes the records of pages that are no more, each once, whoever asks at the same time: drafts only of this place. */
 async function takeOver() {
   const held = new Set(locks ? (await locks.query()).held.map(({ name }) => name) : [])
   const isFree = of => locks ? of !== id && !held.has(`bindbus-${of}`) : of === id
-  const store = await records('readwrite'), found = []
+  const store = await records('readwrite'), writes = [], taken = []
   for (const key of await asked(store.getAllKeys())) {
     const [of, page] = key
     if (!isFree(page)) continue
-    const record = await asked(store.get(key)), isOld = record.at < Date.now() - OLDEST
-    if (of === log && !isOld) found.push(JSON.parse(record.content))
-    if (of === log || isOld) store.delete(key)
+    const { at, content } = await asked(store.get(key)), isOld = at < Date.now() - OLDEST
+    if (isOld) store.delete(key)
+    if (isOld || of !== log) continue
+    const [found, typed] = JSON.parse(content), isHere = ({ path }) => path === location.pathname
+    writes.push(...found)
+    taken.push(...typed.filter(isHere))
+    const left = typed.filter(draft => !isHere(draft))
+    left.length ? store.put({ at, content: JSON.stringify([[], left]) }, key) : store.delete(key)
   }
-  return found
+  for (const write of writes) returning.add(write)
+  for (const draft of taken) waiting.add(draft)
+  // It changes hands in one step.
+  if (writes.length || taken.length) await asked(put(store, kept = JSON.stringify([unsent(), drafts()])))
+  return writes
 }
 
 async function current(model) { while (model.state !== 'current') await wait(50) }
@@ -116,6 +140,8 @@ function tellUnknown(model, write) {
 async function sendAgain(write) {
   const { operations, conditions, rules = {}, seen, wasSent, at } = write, model = link.model(write.model)
   await current(model)
+  // From here on it is a write of this page.
+  if (!returning.delete(write)) return
   const isSet = operations.every(([verb]) => verb === 'set')
   // A description's default is proposed again by who wants it; what adds up must not be added twice.
   if (operations.every(([verb]) => verb === 'default')) return
@@ -131,17 +157,20 @@ async function sendAgain(write) {
   for (const [, field] of operations) if (model.refusals.delete(field)) model.touch(field)
 }
 
-/** Puts what was half typed back, as soon as there is such a control and nobody types elsewhere. */
-async function typeAgain({ path, model, bind: field, words }) {
-  if (path !== location.pathname) return
-  const find = () => [...document.querySelectorAll(`[data-bind="${CSS.escape(field)}"]`)]
-    .find(one => TYPED.test(one.type) && one.closest('[data-model]')?.dataset.model === model)
-  const isBusy = () => document.activeElement?.matches('input:not([type=checkbox]), textarea, select')
-  while (!find() || isBusy()) await wait(PAUSE)
-  const control = find()
-  control.focus()
-  control.value = words
-  control.dispatchEvent(new InputEvent('input', { bubbles: true }))
+/** Puts drafts back into their controls, with what was said of them. Nothing is written by that. */
+function putBack() {
+  const { controls, isDraft, read, refuse } = bind.edits
+  for (const draft of waiting) {
+    const control = alike(draft.model, draft.bind)[draft.nth], binding = controls.get(control)
+    // Where somebody types, it waits.
+    if (binding?.model.state !== 'current' || isDraft(binding) || control === document.activeElement) continue
+    waiting.delete(draft)
+    if (control.value === draft.words) continue
+    control.value = draft.words
+    Object.assign(binding, { isDirty: true, shown: undefined, seen: draft.seen })
+    refuse(binding, draft.reason ?? 'it is not written yet', 'value' in read(binding))
+    binding.model.touch(binding.field)
+  }
 }
 
 async function begin() {
@@ -149,10 +178,11 @@ async function begin() {
   // The page before this one may take a moment to end.
   for (const pause of [0, 300, 1000, 3000]) {
     await wait(pause)
-    for (const [writes, half] of await takeOver()) {
-      for (const write of writes) sendAgain(write).catch(reportError)
-      for (const draft of half) typeAgain(draft).catch(reportError)
-    }
+    const writes = await takeOver()
+    bind.isKept = true
+    for (const write of writes) sendAgain(write).catch(reportError)
+    putBack()
+    if (waiting.size) tellWaiting()
   }
 }
 
@@ -162,5 +192,7 @@ link.on(what => {
   if (what === 'state' && link.isLive && log && log !== link.welcome.log) {
     log = link.welcome.log
     kept = ''
+    returning.clear()
+    waiting.clear()
   }
 })

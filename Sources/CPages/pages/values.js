@@ -261,6 +261,22 @@ function unreadable(value, depth = 0) {
   return ''
 }
 
+/** Why there was no commit, in words. `text` and `age` are those of bind.js. */
+export function reason({ kind, text: words, code, version, name, value, age: ms }, text, age) {
+  if (words || code || kind !== 'conflict') return words || code || kind
+  if (!version) return 'it is not there any more'
+  return `${name} ${value === undefined ? 'deleted it' : `set it to ${quoted(value, text)}`}, ${age(ms)} ago`
+}
+
+/** The same of one value, which in a conflict is told too. */
+export const reasonFor = (value, { kind }, why, text) =>
+  kind === 'conflict' && value !== undefined ? `${quoted(value, text)} was not written: ${why}` : why
+
+const quoted = (value, text) => {
+  const words = typeof value === 'string' ? JSON.stringify(value) : value === null ? 'null' : text(value)
+  return words.length > 60 ? `${words.slice(0, 59)}…` : words
+}
+
 /** A text over what others made of it since it was seen so. It is kept, for it is asked for often. */
 export function rebased(seen, value, mine) {
   if (![value, seen.value].every(one => one === undefined || typeof one === 'string')) return mine
