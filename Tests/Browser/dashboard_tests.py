@@ -229,7 +229,8 @@ LAGS = """() => {
 def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Stand) -> None:
     stand.serve(PAGES, "--beat", "500")
     stand.set("robot.x=0")
-    writer, reader = stand.start("writer", "bindpeer", "pipe", "robot"), stand.start("reader", "bindpeer", "watch", "robot")
+    writer = stand.start("writer", "bindpeer", "pipe", "robot")
+    reader = stand.start("reader", "bindpeer", "watch", "robot")
     tab = opened(stand, "robot")
     tab.until("both peers", "() => document.querySelectorAll('#peers tr').length >= 3")
     state = {"count": 0}

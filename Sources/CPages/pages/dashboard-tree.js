@@ -118,7 +118,9 @@ export class Tree {
     for (const row of rows) row.tabIndex = row === current ? 0 : -1
     const { children } = this.#root, isAsDrawn = rows.length === children.length
     if (!isAsDrawn || rows.some((row, place) => row !== children[place])) this.#root.replaceChildren(...rows)
-    if (focused && document.activeElement?.dataset?.path !== focused) rows.find(row => row.dataset.path === focused)?.focus()
+    if (focused && document.activeElement?.dataset?.path !== focused) {
+      rows.find(row => row.dataset.path === focused)?.focus()
+    }
     this.#tell(this.#models.size, found.length, left)
   }
 

@@ -99,7 +99,8 @@ function remedy(words, call) {
  * Says why something is not written, and what may be done about it: it is written after all, or given up.
  * @param edits - of bind.js: the bound `controls`, which of them hold a draft, and what ends one.
  */
-export function paintReason({ element, model, field }, { reason = '', refusal }, { controls, isDraft, edited, dropEdit }) {
+export function paintReason({ element, model, field }, { reason = '', refusal }, edits) {
+  const { controls, isDraft, edited, dropEdit } = edits
   const drafts = () => [...controls.values()].filter(one => one.model === model && one.field === field && isDraft(one))
   const offers = refusal && reason === refusal.reason, isWhole = offers && (refusal.isWhole || 'value' in refusal)
   const words = `${offers} ${isWhole} ${reason}`
