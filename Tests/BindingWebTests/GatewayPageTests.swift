@@ -1,6 +1,7 @@
-import BindingWeb
 import BindingWire
 import Testing
+
+@testable import BindingWeb
 
 @Suite("A gateway speaks for pages")
 struct GatewayPageTests {
@@ -28,6 +29,23 @@ struct GatewayPageTests {
     #expect(stage.ended[page] == 4000)
     #expect(stage.gateway.counters.malformedTexts == 1)
     #expect(stage.gateway.pageCount == 0)
+  }
+
+  @Test("a page says of a proposal that it was first sent in an earlier epoch, if its hello says that it does so")
+  func earlier() throws {
+    func read(_ text: String) throws -> PageSaying {
+      var text = text
+      return try text.withUTF8 { try PageSaying(UnsafeRawBufferPointer($0)) }
+    }
+    var hello = GatewayStage.hello(GatewayStage.identity(1))
+    hello = hello.dropLast() + #","capabilities":["applied","rescue","ephemeral","other"]}"#
+    guard case .hello(let said) = try read(hello) else { return #expect(Bool(false)) }
+    #expect(said.capabilities == [Capability.rescue])
+    for (more, isEarlier) in ["": false, #","earlier":false"#: false, #","earlier":true"#: true] {
+      let text = #"{"kind":"propose","model":"lamp","number":1,"operations":[["set","a",1]]\#(more)}"#
+      guard case .propose(let proposal) = try read(text) else { return #expect(Bool(false)) }
+      #expect(proposal.proposal.isEarlier == isEarlier)
+    }
   }
 
   @Test("a page that speaks before its hello, or a second hello, is ended")

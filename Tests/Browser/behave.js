@@ -99,9 +99,9 @@
   // Patterns: a string that begins with @ is a place, filled the first time.
   const places = new Map();
   const leftOut = {
-    hello: { lowest: 0, highest: 0, resuming: false },
+    hello: { lowest: 0, highest: 0, resuming: false, capabilities: [] },
     join: { epoch: "0", version: 0, undecided: 1 },
-    propose: { confirmed: 0, void: false, hops: 0, conditions: [] },
+    propose: { confirmed: 0, void: false, earlier: false, hops: 0, conditions: [] },
     alive: { models: [] },
   };
   const isPlace = (value) => typeof value === "string" && value.startsWith("@");

@@ -63,9 +63,11 @@ enum PageSaying {
     let name = try body.text("name")
     do { try Names.checkPeer(name) } catch { throw body.fault("name", error.problem) }
     let identity = Identity(tag: tag, secret: Secret(high: halves[0], low: halves[1]), name: name)
+    // The others are about messages that a page does not have.
+    let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter { $0 == Capability.rescue }
     return Hello(
       lowest: UInt8(lowest), highest: UInt8(highest), identity: identity,
-      isResuming: try body.flagIfAny("resuming") ?? false)
+      isResuming: try body.flagIfAny("resuming") ?? false, capabilities: capabilities)
   }
 }
 
@@ -111,7 +113,8 @@ struct PageProposal {
     proposal = NumberedProposal(
       topic: Topics.firstModel, number: ProposalNumber(try body.number("number", 1...UInt64(UInt32.max))),
       confirmed: ProposalNumber(try body.numberIfAny("confirmed", 0...UInt64(UInt32.max)) ?? 0),
-      isVoid: try body.flagIfAny("void") ?? false, hops: UInt8(try body.numberIfAny("hops", 0...255) ?? 0),
+      isVoid: try body.flagIfAny("void") ?? false, isEarlier: try body.flagIfAny("earlier") ?? false,
+      hops: UInt8(try body.numberIfAny("hops", 0...255) ?? 0),
       conditions: conditions, operations: operations)
   }
 

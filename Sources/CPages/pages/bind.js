@@ -250,10 +250,12 @@ var bind = globalThis.bind ??= (() => {
           if (earlier.some(other => (isRuled || !other.isDecided) && fieldsOf(other).some(name => touches(write, name)))
             || isRuled && !this.isReady(write)) continue
           if (!isRuled) this.yieldToOthers(write)
+          write.numberedIn = this.epoch
         }
         const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
         const message = JSON.stringify({
           kind: 'propose', model: this.id, number, confirmed: this.undecided() - 1, hops, conditions, operations,
+          earlier: write.numberedIn !== this.epoch || undefined,
         })
         const fault = prose.fault(operations, conditions, message)
         if (fault) {
@@ -555,7 +557,7 @@ var bind = globalThis.bind ??= (() => {
       socket.onopen = () => {
         this.isOpen = true
         const { tag, secret, name } = this
-        this.say({ kind: 'hello', lowest: 0, highest: 0, tag, secret, name, resuming: !!this.welcome })
+        this.say({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities: ['rescue'] })
       }
       socket.onmessage = ({ data }) => socket === this.socket && this.hear(JSON.parse(data))
       socket.onclose = ({ code, reason }) => socket === this.socket && this.lost(code, reason)
@@ -811,7 +813,7 @@ var bind = globalThis.bind ??= (() => {
     // The slider of what shows as a percent goes from 0 to 1, where nobody says otherwise.
     const isShare = type === 'range' && [...bindings].some(other =>
       other.model === model && other.field === field && /^percent/.test(other.element.dataset.format))
-    const { min = isShare ? 0 : undefined, max = isShare ? 1 : undefined } = rule
+    const { min, max } = isShare ? { min: 0, max: 1, ...rule } : rule
     const give = (name, value) => {
       if (element.bindGiven.includes(name) || (element.getAttribute(name) ?? '') === text(value)) return
       value === undefined ? element.removeAttribute(name) : element.setAttribute(name, text(value))
@@ -979,8 +981,8 @@ var bind = globalThis.bind ??= (() => {
   addEventListener('pageshow', retry)
   document.addEventListener('visibilitychange', () => { retry(); paintLater() })
   addEventListener('beforeunload', event => {
-    const isUnsent = [...links.values()].some(link => link.unconfirmed().count)
-    if (isUnsent || drafts().length && !bind.isKept) event.preventDefault()
+    if (drafts().length && !bind.isKept) event.preventDefault()
+    for (const link of links.values()) if (link.unconfirmed().count) event.preventDefault()
   })
   addEventListener('pagehide', event => {
     if (!event.persisted) for (const link of links.values()) if (!link.unconfirmed().count) link.say({ kind: 'leave' })
