@@ -14,6 +14,10 @@ struct Web: ParsableCommand {
       started again. Only the user who runs the hub can make one: the token behind it lies beside the store, in a file
       whose name ends in '.web', which only that user can read. Programs send that token as 'Authorization: Bearer
       TOKEN'. To make all of it void, remove the file and start the hub again.
+
+      Browsers give cookies to every port of a host. If other accounts of this machine serve pages too, --own-name
+      prints the address under a name below 'localhost' that only this hub has; Chromium, Edge and Firefox know that
+      such names are this machine.
       """)
 
   @OptionGroup var choice: HubChoice
@@ -21,13 +25,20 @@ struct Web: ParsableCommand {
   @Flag(name: .long, help: "Open it in this user's browser as well.")
   var open = false
 
+  @Flag(name: .long, help: "Under a name of its own below 'localhost'.")
+  var ownName = false
+
   @Flag(name: .long, help: "Print one JSON object: url, address and the token for programs.")
   var json = false
 
   func run() throws {
     let address = choice.address()
     let entry = entry(of: address)
-    let url = entry.url()
+    guard let url = ownName ? entry.ownNameURL() : entry.url() else {
+      fail(
+        "Pages at \(entry.address) have no name of their own: that is for a hub that listens at 127.0.0.1 or"
+          + " everywhere, and asks who comes. Leave --own-name out", 1)
+    }
     if json {
       let token = entry.token.map { JSON.string($0) } ?? .null
       print(

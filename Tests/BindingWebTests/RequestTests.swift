@@ -83,9 +83,20 @@ struct RequestTests {
     ] {
       #expect(try site.ask("GET", target).status == 404, "\(target)")
     }
-    #expect(try site.ask("GET", "/nothing").text.contains("the dashboard is at /"))
+    #expect(try site.ask("GET", "/nothing").text.contains("The dashboard is at /"))
     #expect(try site.ask("GET", "/pages/x.html").text.contains("--pages"))
     #expect(try site.refusals("notFound") == 10)
+  }
+
+  @Test("a browser is shown a page for what is not there, which holds nothing of what it asked for")
+  func nothingPage() throws {
+    for target in ["/no<b>thing", "/pages/x.html"] {
+      let reply = try site.ask("GET", target, [site.bearer, "Accept: text/html,*/*"])
+      #expect(reply.status == 404)
+      #expect(reply["content-type"] == "text/html; charset=utf-8")
+      #expect(reply.text.contains("There is nothing here") && reply.text.contains("href=\"/\""))
+      #expect(!reply.text.contains("<b>"))
+    }
   }
 
   @Test("a path that is none is refused")

@@ -93,6 +93,24 @@ struct WebEntryTests {
     #expect(try site.ask("GET", "/?code=\(code)", []).status == 401)
   }
 
+  @Test("a name of its own below localhost is the gateway's, with a session of its own; other such names are not")
+  func ownName() throws {
+    defer { unlink(path) }
+    let site = try Site { $0.keyPath = path }
+    let entry = try #require(try WebEntry.read(path))
+    let url = try #require(entry.ownNameURL())
+    let host = try #require(url.dropFirst("http://".count).split(separator: "/").first.map(String.init))
+    #expect(host.hasPrefix("bindbus-") && host.hasSuffix(".localhost:\(site.port)") && host != site.host)
+    let target = String(url.dropFirst("http://\(host)".count))
+    let reply = try site.ask("GET", target, [], host: host)
+    #expect(reply.status == 303)
+    let cookie = "Cookie: \(reply["set-cookie"]?.prefix { $0 != ";" } ?? "")"
+    #expect(try site.ask("GET", "/", [cookie], host: host).status == 200)
+    #expect(try site.ask("GET", "/", [cookie]).status == 401)
+    #expect(try site.ask("GET", "/", [cookie], host: "bindbus-0.localhost:\(site.port)").status == 421)
+    #expect(try site.client().upgrade([cookie, "Origin: http://\(host)"], host: host).status == 101)
+  }
+
   @Test("a session with less than half of its time left is told anew, by pages and sockets")
   func renewed() throws {
     defer { unlink(path) }
@@ -132,7 +150,7 @@ struct WebEntryTests {
         $0.isTokenAsked = false
       }
       let entry = try #require(try WebEntry.read(path))
-      #expect(entry.url() == "http://\(site.host)/" && entry.token == nil)
+      #expect(entry.url() == "http://\(site.host)/" && entry.token == nil && entry.ownNameURL() == nil)
     }
     #expect(try Site { $0.keyPath = path }.gateway.token == token)
   }

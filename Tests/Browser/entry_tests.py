@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
+import re
+import subprocess
+import threading
+
 from stand import PAGES, Stand, Tab, expect, same
 
 
@@ -56,3 +61,47 @@ def test_a_code_is_good_once_and_is_kept_nowhere(stand: Stand) -> None:
     same([one["httpOnly"] for one in cookies], [True])
     expect(all(token not in one["value"] for one in cookies), "the cookie is the token")
     expect(cookies[0]["expires"] > 0, "the cookie ends with the browser")
+
+
+class Other(http.server.BaseHTTPRequestHandler):
+    """Another program's pages at another port of this machine."""
+
+    cookies: list[str | None] = []
+
+    def do_GET(self) -> None:
+        Other.cookies.append(self.headers["Cookie"])
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Other</title>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_under_a_name_of_its_own_no_other_program_of_the_machine_is_given_the_cookie(stand: Stand) -> None:
+    stand.serve()
+    done = subprocess.run([stand.bin / "bindhub", "web", "--own-name"], env=stand.environment, capture_output=True,
+                          text=True, timeout=20, check=True, stdin=subprocess.DEVNULL)
+    url = done.stdout.strip()
+    tab = Tab(stand, None)
+    stand.tabs.append(tab)
+    tab.page.goto(url)
+    tab.live()
+    expect(re.match(r"http://bindbus-[0-9a-f]{16}\.localhost:\d+/", tab.page.url), tab.page.url)
+    tab.eval("() => bind.model('lamp').set('on', true)")
+    stand.committed("lamp", "on", True)
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        Other.cookies.clear()
+        for host in ("127.0.0.1", "localhost"):
+            tab.page.goto(f"http://{host}:{other.server_port}/")
+        same(set(Other.cookies), {None}, "cookies that another program was given")
+        # And under the usual name it is given them, as by every server of a host.
+        tab.page.goto(stand.entry()["url"])
+        tab.page.goto(f"http://127.0.0.1:{other.server_port}/")
+        expect(any(one and "bindbus-session-" in one for one in Other.cookies), Other.cookies)
+    finally:
+        other.shutdown()
+        other.server_close()

@@ -112,6 +112,8 @@ class Link:
             host = self._read(tab, self._read(tab, 1)[0]).decode("ascii", "replace")
         (port,) = struct.unpack(">H", self._read(tab, 2))
         self.asked.append(f"{host}:{port}")
+        if host.endswith(".localhost"):  # Browsers take such a name for this machine.
+            host = "127.0.0.1"
         if command != 1 or host not in ("127.0.0.1", "localhost", "::1"):
             tab.sendall(b"\x05\x02\x00\x01" + bytes(6))
             raise OSError(f"{host} is not this machine")

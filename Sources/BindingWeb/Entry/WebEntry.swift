@@ -46,6 +46,14 @@ public struct WebEntry: Sendable {
   /// An address to open in a browser, with a code that is good once, for five minutes.
   public func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
 
+  /// The same under a name that browsers of this machine take for it, and that nobody else knows: a browser gives
+  /// cookies to every port of a name. Nil if no token is asked, or the gateway listens elsewhere.
+  public func ownNameURL() -> String? {
+    let everywhere = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
+    guard !isOpen, let address = try? WebAddress(address), everywhere.contains(address.host) else { return nil }
+    return WebEntry.url("\(key.hostName):\(address.port)", key)
+  }
+
   static func url(_ address: String, _ key: WebKey?) -> String {
     "http://\(address)/" + (key.map { "?code=\($0.code(now: WebEntry.now))" } ?? "")
   }

@@ -58,6 +58,12 @@ struct WebKey: Sendable, Hashable {
     return end
   }
 
+  // MARK: A name of its own
+
+  /// A name of this machine under which no other program has pages, for who knows the token alone can tell it. Browsers
+  /// take every name below `localhost` for this machine.
+  var hostName: String { "bindbus-\(proof("host").prefix(16)).localhost" }
+
   // MARK: Proofs
 
   /// Looks at every byte whatever differs, so that the time taken tells nothing of what was wanted.

@@ -1,3 +1,30 @@
+/// The page for a browser that asks for what is not there.
+enum NothingPage {
+  /// - Parameter why: a sentence of this program, without anything of the request.
+  static func html(_ why: String) -> String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <title>Nothing here · Bindbus</title>
+      <link rel="icon" href="/icon.svg" type="image/svg+xml">
+      <link rel="stylesheet" href="/page.css">
+    </head>
+    <body>
+      <main class="sheet">
+        <h1>There is nothing here</h1>
+        <p>\(why)</p>
+        <p><a href="/">Dashboard</a></p>
+      </main>
+    </body>
+    </html>
+
+    """
+  }
+}
+
 /// The page for a browser that shows neither a code nor a session: what to do, and where to put a code.
 enum EntryPage {
   /// - Parameter why: a sentence of this program.

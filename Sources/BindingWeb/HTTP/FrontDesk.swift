@@ -19,7 +19,7 @@ struct FrontDesk {
     switch look(at: head, local) {
     case .failure(let refused): respond(refused.answer)
     case .success(.page(let name)):
-      respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? FrontDesk.nothing(at: head.uri))
+      respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? FrontDesk.nothing(for: head))
     case .success(.userPage(let parts)): answer(userPage: parts, head, respond)
     case .success(.userPages):
       var answer = Answer.says(.movedPermanently, "It is at /pages/.")
@@ -71,7 +71,7 @@ struct FrontDesk {
     if let route, route.isOpen { return .success(route) }
     if let key = door.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
     guard door.isKnown(head.headers, now: WebEntry.now) else { return refuse(FrontDesk.unknown(head.headers)) }
-    guard let route else { return refuse(FrontDesk.nothing(at: head.uri)) }
+    guard let route else { return refuse(FrontDesk.nothing(for: head)) }
     return .success(route)
   }
 
@@ -109,8 +109,12 @@ struct FrontDesk {
   }
 
   private static func unknown(_ headers: HTTPHeaders) -> Answer {
-    let isPage = headers[canonicalForm: "accept"].contains { $0.hasPrefix("text/html") }
-    return refusal("This browser is not known here, or was for 30 days.", isPage: isPage)
+    refusal("This browser is not known here, or was for 30 days.", isPage: isRead(headers))
+  }
+
+  /// Whether a person reads the answer, in a browser.
+  private static func isRead(_ headers: HTTPHeaders) -> Bool {
+    headers[canonicalForm: "accept"].contains { $0.hasPrefix("text/html") }
   }
 
   /// To who is not let in: what to do.
@@ -130,10 +134,14 @@ struct FrontDesk {
     return answer
   }
 
-  private static func nothing(at uri: String) -> Answer {
-    .says(
-      .notFound, "There is nothing at \(uri.prefix(200)): the dashboard is at /, a model's form at /form/MODEL.",
-      .notFound)
+  private static func nothing(for head: HTTPRequestHead, _ why: String? = nil) -> Answer {
+    let places = "The dashboard is at /, a model's form at /form/MODEL."
+    guard isRead(head.headers) else {
+      return .says(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(places)", .notFound)
+    }
+    return Answer(
+      status: .notFound, type: "text/html; charset=utf-8", body: ByteBuffer(string: NothingPage.html(why ?? places)),
+      headers: [Answer.notKept], refusal: .notFound)
   }
 
   // MARK: Sockets
@@ -162,9 +170,8 @@ struct FrontDesk {
 
   private func answer(userPage parts: [String], _ head: HTTPRequestHead, _ respond: @escaping (Answer) -> Void) {
     guard let userPages else {
-      return respond(
-        .says(.notFound, "No folder of pages is served here: start with  bindhub serve --web --pages FOLDER", .notFound)
-      )
+      let why = "No folder of pages is served here: start with  bindhub serve --web --pages FOLDER"
+      return respond(FrontDesk.nothing(for: head, why))
     }
     let reply = NIOLoopBound(respond, eventLoop: loop.loop)
     let limit = loop.options.limits.fileBytes
@@ -177,12 +184,12 @@ struct FrontDesk {
   private static func answer(_ found: UserPages.Found, _ head: HTTPRequestHead, _ limit: Int) -> Answer {
     switch found {
     case .file(let file): file.answer(to: head.headers)
-    case .nothing: nothing(at: head.uri)
+    case .nothing: nothing(for: head)
     case .otherKind:
-      .says(
-        .notFound,
+      nothing(
+        for: head,
         "Only these are served from there: html, js, mjs, map, wasm, css, svg, png, jpg, gif, webp, avif, ico, mp3, "
-          + "woff2, json, webmanifest and txt.", .notFound)
+          + "woff2, json, webmanifest and txt.")
     case .tooLong: .says(.internalServerError, "A file of pages has at most \(limit) bytes.", .fileTooLong)
     }
   }

@@ -17,7 +17,7 @@ struct FrontDoor: Sendable {
     self.address = "\(address.host):\(port)"
     self.port = port
     self.key = key
-    let names = [address.host, "127.0.0.1", "localhost", "[::1]"]
+    let names = [address.host, "127.0.0.1", "localhost", "[::1]"] + (key.map { [$0.hostName] } ?? [])
     hosts = Set(names.map { "\($0):\(port)" } + (port == 80 ? names : []))
   }
 
