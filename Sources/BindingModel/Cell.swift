@@ -248,10 +248,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return queue
   }
 
-  override var outline: String {
-    let value = String(describing: read())
-    return "\(Value.self) \(value.count > 40 ? value.prefix(40) + "…" : value)"
-  }
+  override var outline: String { BindingModel.outline(of: read()) }
 
   override func takeLastOverwritten() -> AnyObject? {
     guard let traffic else { return nil }

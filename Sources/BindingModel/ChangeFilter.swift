@@ -61,6 +61,10 @@ func isRepetition<Value: FloatingPoint>(_ left: Value, _ right: Value) -> Bool {
 ///
 /// Only for these: of two structs that are both unequal to themselves, another member may have changed.
 func repetition<Value: Equatable & SendableMetatype>(of type: Value.Type) -> @Sendable (Value, Value) -> Bool {
+  if type == Double.self {
+    // The commonest, without a look at what the type can do. SAFETY: cast to the type that it is.
+    return { isRepetition(unsafeBitCast($0, to: Double.self), unsafeBitCast($1, to: Double.self)) }
+  }
   guard type is any FloatingPoint.Type || type is any OptionalNumber.Type else { return { $0 == $1 } }
   return { $0 == $1 || ($0 != $0 && $1 != $1) }
 }

@@ -1,83 +1,69 @@
-/// One computation under way.
-struct Reading<Value> {
-  let collector: DependencyCollector
-  let turn: UnsafeMutablePointer<ThreadTurn>
-  /// Sources are taken as they are, whether or not they belong together.
-  let isLast: Bool
-  fileprivate let result: UnsafeMutablePointer<Value>
-
-  /// Whether the sources that were read belong together.
-  var isWhole: Bool { isLast || collector.isWhole }
-
-  func give(_ value: consuming Value) { result.initialize(to: value) }
-}
-
 /// A derived value's node: how it is computed, its result, and its observers.
-// SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `told`; `evaluate`
-// and `declaredNodes` are changed by `deinit` alone.
+// SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `told`;
+// `evaluation` and `declaredNodes` change when nobody uses the node any more.
 final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
-  /// Reads the sources, and gives what it computes from them; false if they do not belong together. What it reads
-  /// besides is a source too.
-  typealias Evaluation = @Sendable (Reading<Value>) -> Bool
-
-  @exclusivity(unchecked) private var evaluate: Evaluation?
-  private var declaredNodes: [DerivedNode]
+  @exclusivity(unchecked) private var evaluation: Unmanaged<EvaluationBox<Value>>?
+  @exclusivity(unchecked) private var declaredNodes: [DerivedNode]
   private let isSame: @Sendable (Value, Value) -> Bool
-  /// Room for the result; there is one as soon as `computed` is not 0. In memory of its own: where the compiler does
-  /// not know the type, it looks up that of an optional at every access.
-  private let result = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-  /// Where the observers are, with what they were told last; made for the first of them.
-  @exclusivity(unchecked) private var cell: Cell<Value>?
+  /// Room for the result; there is one as soon as `computed` is not 0, and until the node has retired. In memory of its
+  /// own: where the compiler does not know the type, it looks up that of an optional at every access.
+  @exclusivity(unchecked) private var result = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+  /// Room for the next, which then takes its place; nil while somebody computes into it.
+  @exclusivity(unchecked) private var spare: UnsafeMutablePointer<Value>? = .allocate(capacity: 1)
+  /// Where the observers are, with what they were told last; made for the first of them, and retained.
+  @exclusivity(unchecked) private var cell: Unmanaged<Cell<Value>>?
   /// The version of that.
   private let told = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
 
-  init(sources: [DerivedNode?], evaluate: @escaping Evaluation) where Value: Equatable & SendableMetatype {
-    self.evaluate = evaluate
+  init(sources: [DerivedNode?], evaluate: @escaping @Sendable (Reading<Value>) -> Bool)
+  where Value: Equatable & SendableMetatype {
+    evaluation = Unmanaged.passRetained(EvaluationBox(evaluate))
     declaredNodes = sources.compactMap(\.self)
     isSame = repetition(of: Value.self)
     told.initialize(to: 0)
   }
 
   deinit {
-    let remains = Remains([evaluate as Any, declaredNodes, takeState()])
-    evaluate = nil
-    declaredNodes = []
+    cell?.release()
     result.deallocate()
+    spare?.deallocate()
     told.deallocate()
-    ThreadTurn.release(remains)
   }
 
-  /// Leaves nothing in the state, so that what it held can be let go of in good order.
-  private func takeState() -> State {
+  override func moveContents(to remains: Remains, _ state: UnsafeMutablePointer<State>) {
+    if let evaluation { remains.add(evaluation.takeRetainedValue()) }
+    evaluation = nil
+    declaredNodes = []
+    if state.pointee.computed > 0 { remains.add(result.move()) }
+    state.pointee.computed = 0
+  }
+
+  override var declared: [DerivedNode] {
+    // Only of a node that somebody owns.
+    declaredNodes
+  }
+
+  override var outline: String {
     let state = self.state.lock()
-    defer { self.state.unlock() }
-    if state.pointee.computed > 0 { result.deinitialize(count: 1) }
-    for (cell, number) in state.pointee.followed.values { cell.cancel(number) }
-    defer { state.pointee = State() }
-    return state.pointee
+    let value = state.pointee.computed > 0 ? result.pointee : nil
+    self.state.unlock()
+    return value.map { BindingModel.outline(of: $0) } ?? "\(Value.self)"
   }
-
-  override var declared: [DerivedNode] { declaredNodes }
 
   /// The result of the sources as they are now.
   func present() -> Value {
     let turn = ThreadTurn.current
-    ThreadTurn.inPass(turn) { refresh(in: turn) }
-    defer { state.unlock() }
-    _ = state.lock()
-    return result.pointee
+    return ThreadTurn.inPass(turn) {
+      _ = lockFresh(in: turn)
+      defer { state.unlock() }
+      return result.pointee
+    }
   }
 
   /// The same, within a pass, noted as an input of what is being computed.
-  func read(for collector: DependencyCollector, in turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
-    var state = self.state.lock()
-    if state.pointee.checked != turn.pointee.pass {
-      self.state.unlock()
-      refresh(in: turn)
-      state = self.state.lock()
-    }
-    defer { self.state.unlock() }
-    note(in: collector, state)
+  func read(for collector: Unmanaged<DependencyCollector>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
+    collector._withUnsafeGuaranteedRef { note(in: $0, lockFresh(in: turn), turn) }
+    defer { state.unlock() }
     return result.pointee
   }
 
@@ -87,16 +73,24 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   /// computed from them is computed again.
   private static var attempts: Int { 1_000 }
 
-  override func recompute(
-    after computed: UInt64, _ former: Kept?, in turn: UnsafeMutablePointer<ThreadTurn>
-  ) -> UInt64? {
-    ThreadTurn.withCollector(turn, after: former) { collector in
-      withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
-        // SAFETY: there is room for one.
-        let new = room.baseAddress!
-        compute(into: new, collector, turn)
-        return take(new, collector, after: computed, turn)
-      }
+  override func recompute(_ state: UnsafeMutablePointer<State>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
+    let computed = state.pointee.computed
+    var former = DependencyCollector.Former(kept: state.pointee.kept)
+    if computed > 0, state.pointee.isNamed {
+      let inputs = state.pointee.inputs
+      former.named = inputs.count
+      former.node = Unmanaged.passUnretained(self)
+      if inputs.count > 0 { former.versions.0 = inputs[0].version }
+      if inputs.count > 1 { former.versions.1 = inputs[1].version }
+    }
+    state.pointee.computer = turn.pointee.id
+    let new = spare ?? .allocate(capacity: 1)
+    spare = nil
+    self.state.unlock()
+    return ThreadTurn.withCollector(turn, after: former) { collector in
+      compute(into: new, collector, turn)
+      return collector.isUnchanged
+        ? confirm(new, collector, after: computed, state, turn) : take(new, collector, after: computed, state, turn)
     }
   }
 
@@ -104,11 +98,15 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     into new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
     let outer = turn.pointee.collector
-    turn.pointee.collector = Unmanaged.passUnretained(collector)
+    let unmanaged = Unmanaged.passUnretained(collector)
+    turn.pointee.collector = unmanaged
     defer { turn.pointee.collector = outer }
     var attempt = 1
-    // SAFETY: only `deinit` takes it away.
-    while !evaluate!(Reading(collector: collector, turn: turn, isLast: attempt > Self.attempts, result: new)) {
+    // SAFETY: it is there for as long as the node is in use.
+    let evaluation = evaluation.unsafelyUnwrapped
+    while !evaluation._withUnsafeGuaranteedRef({ box in
+      box.evaluate(Reading(collector: unmanaged, turn: turn, isLast: attempt > Self.attempts, result: new))
+    }) {
       // Another thread wrote while the sources were read: all are looked at anew.
       attempt += 1
       collector.clear()
@@ -116,34 +114,56 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
   }
 
-  /// Puts a result in force and gives its version; nil if another computation was quicker.
+  /// The sources are what they were. False if another computation was quicker. Takes the lock.
+  private func confirm(
+    _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
+    _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
+  ) -> Bool {
+    _ = self.state.lock()
+    if state.pointee.computer == turn.pointee.id { state.pointee.computer = 0 }
+    giveBack(new)
+    guard state.pointee.computed == computed else { return false }
+    keep(collector, pass: turn.pointee.pass, state)
+    return true
+  }
+
+  /// Puts a result in force; false if another computation was quicker. Takes the lock.
   private func take(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
-    _ turn: UnsafeMutablePointer<ThreadTurn>
-  ) -> UInt64? {
+    _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
+  ) -> Bool {
     // Compared with no lock held, unless it is plain bits.
     var isNew = _isPOD(Value.self) || !isPresent(new.pointee)
-    let state = self.state.lock()
-    guard state.pointee.computed == computed else {
-      self.state.unlock()
-      new.deinitialize(count: 1)
-      return nil
+    _ = self.state.lock()
+    if state.pointee.computer == turn.pointee.id { state.pointee.computer = 0 }
+    let isQuickest = state.pointee.computed == computed
+    var old: UnsafeMutablePointer<Value>? = new
+    if isQuickest {
+      if _isPOD(Value.self), computed > 0 { isNew = !isSame(result.pointee, new.pointee) }
+      if isNew || computed == 0 {
+        old = computed == 0 ? nil : result
+        if computed == 0 { giveBack(result) }
+        result = new
+        state.pointee.version += 1
+      }
+      state.pointee.computed += 1
+      keep(collector, pass: turn.pointee.pass, state)
     }
-    if computed == 0 {
-      isNew = true
-      result.moveInitialize(from: new, count: 1)
-    } else {
-      if _isPOD(Value.self) { isNew = !isSame(result.pointee, new.pointee) }
-      if isNew { swap(&result.pointee, &new.pointee) }
+    if let old {
+      if !_isPOD(Value.self) {
+        // What was there before is released with no lock held: its deinit may be anybody's code.
+        self.state.unlock()
+        old.deinitialize(count: 1)
+        _ = self.state.lock()
+      }
+      giveBack(old)
     }
-    let (former, isMore) = keep(collector, pass: turn.pointee.pass, isNew: isNew, state)
-    let version = state.pointee.version
-    self.state.unlock()
-    // What was there before is released with no lock held: its deinit may be anybody's code.
-    if computed > 0 { new.deinitialize(count: 1) }
-    withExtendedLifetime(former) {}
-    if isMore { followRoots() }
-    return version
+    return isQuickest
+  }
+
+  /// Called with the lock held.
+  private func giveBack(_ room: UnsafeMutablePointer<Value>) {
+    if spare == nil { spare = room } else { room.deallocate() }
   }
 
   private func isPresent(_ value: Value) -> Bool {
@@ -159,41 +179,75 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Tells that this is being read: to the derived value that is being computed, or to Observation.
+  /// Reads, and tells that this is being read: the derived value that is being computed, or Observation.
+  func trackedRead() -> Value {
+    let turn = ThreadTurn.current
+    if let collector = turn.pointee.collector {
+      return ThreadTurn.inPass(turn) { read(for: collector, in: turn) }
+    }
+    if TrackingProbe.isTracking(turn) { beTracked() }
+    return present()
+  }
+
+  /// Tells that this is being read.
   func track() {
     let turn = ThreadTurn.current
     if let collector = turn.pointee.collector {
       collector._withUnsafeGuaranteedRef { collector in
         ThreadTurn.inPass(turn) { collector.add(self, in: turn) }
       }
-    } else if TrackingProbe.isTracking {
-      observedCell().track()
+    } else if TrackingProbe.isTracking(turn) {
+      beTracked()
     }
   }
 
-  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    let token = observedCell().observe(owner: owner, body)
+  func observe(_ observer: Observer<Value>, cancelsWhenReleased: Bool = true) -> ObserverToken {
+    let token = observedCell().add(observer, cancelsWhenReleased: cancelsWhenReleased)
+    lookForObservers()
     // A root may have been written when nobody observed yet.
     if isStale { ThreadTurn.schedule(self) }
-    return token
+    return ObserverToken(cancelsWhenReleased: cancelsWhenReleased) {
+      token.cancel()
+      self.lookForObservers()
+    }
   }
 
-  func remove(observer owner: AnyObject) { knownCell?.removeObservers(of: owner) }
+  /// Notes whether there are observers, so that each round needs not ask.
+  private func lookForObservers() {
+    let state = self.state.lock()
+    state.pointee.isWatched = cell?._withUnsafeGuaranteedRef { $0.isObserved } ?? false
+    self.state.unlock()
+  }
 
-  private var knownCell: Cell<Value>? {
-    defer { state.unlock() }
+  func remove(observer owner: AnyObject) {
     _ = state.lock()
-    return cell
+    let known = cell
+    state.unlock()
+    known?.takeUnretainedValue().removeObservers(of: owner)
+    lookForObservers()
   }
 
   override func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {
-    guard let cell = knownCell, cell.isObserved else { return }
-    // That a root was written is why this is asked; whether that matters is found out from the inputs.
-    ThreadTurn.inPass(turn) { refreshAlone(in: turn) }
     let state = self.state.lock()
+    // SAFETY: a node has the same cell for life, once it has one.
+    guard !state.pointee.isRetired, state.pointee.isWatched, let cell else { return self.state.unlock() }
+    let outer = turn.pointee.pass
+    ThreadTurn.renewPass(turn)
+    // Which root was written is not known; whether that matters is found out from the inputs.
+    refresh(state, in: turn, isWritten: true)
+    turn.pointee.pass = outer
+    guard !state.pointee.isRetired else { return self.state.unlock() }
     let (value, version) = (result.pointee, state.pointee.version)
     self.state.unlock()
-    cell.tell(value, version: version, over: told, cause: cause, in: turn)
+    let isSure = cell._withUnsafeGuaranteedRef {
+      $0.tell(value, version: version, over: told, cause: cause, in: turn)
+    }
+    if !isSure { lookForObservers() }
+  }
+
+  private func beTracked() {
+    observedCell().track()
+    lookForObservers()
   }
 
   /// The cell with the present value in it.
@@ -202,7 +256,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     beObserved(in: turn)
     let state = self.state.lock()
     let (value, version) = (result.pointee, state.pointee.version)
-    if let cell {
+    if let cell = cell?.takeUnretainedValue() {
       self.state.unlock()
       // Those who observe already are told what it is now, at the end of a turn under way; a first one finds it there.
       cell.renew(value, version: version, over: told)
@@ -211,63 +265,22 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     let cell = Cell(value, filter: ChangeFilter(rule: .repeated(isSame)))
     cell.markFollower()
     told.pointee = version
-    self.cell = cell
+    self.cell = Unmanaged.passRetained(cell)
     self.state.unlock()
     return cell
   }
 
   private func beObserved(in turn: UnsafeMutablePointer<ThreadTurn>) {
-    ThreadTurn.inPass(turn) { refresh(in: turn) }
+    refresh(in: turn)
     beObserved()
     // What was written before the roots were followed has told nobody.
-    ThreadTurn.inPass(turn) { refresh(in: turn) }
-  }
-}
-
-extension Cell {
-  /// Tells what a derived value is now, unless a newer result has been told or it is the same again. Called in the
-  /// round of derived values, where no observer is running.
-  fileprivate func tell(
-    _ new: Value, version: UInt64, over told: UnsafeMutablePointer<UInt64>, cause: UInt64,
-    in turn: UnsafeMutablePointer<ThreadTurn>
-  ) {
-    guard _isPOD(Value.self) || !isRepeated(read(), new, isRepeat) else { return }
-    lock()
-    let traffic = openTraffic()
-    guard told.pointee < version, !_isPOD(Value.self) || !isRepeated(value, new, isRepeat) else { return unlock() }
-    told.pointee = version
-    let old = Self.exchange(&value, for: new)
-    defer { withExtendedLifetime(old) {} }
-    traffic.pointee.version &+= 1
-    guard traffic.pointee.hasObservers else { return unlock() }
-    guard traffic.pointee.isClear else { return deliverLater(over: old, by: .unnamed, traffic, turn) }
-    traffic.pointee.deliverer = turn.pointee.id
-    traffic.pointee.soleWriter = .unnamed
-    let observers = traffic.pointee.observers
-    unlock()
-    turn.pointee.watch?.begin(self, cause: cause)
-    withUnsafePointer(to: new) { callBack(observers, with: $0, by: .unnamed) }
-    finishRound(traffic, turn)
+    refresh(in: turn)
   }
 
-  /// Puts a newer result in place, where nobody has been told the former.
-  fileprivate func renew(_ new: Value, version: UInt64, over told: UnsafeMutablePointer<UInt64>) {
-    lock()
-    let traffic = openTraffic()
-    guard !traffic.pointee.hasObservers, told.pointee < version else { return unlock() }
-    told.pointee = version
-    let old = Self.exchange(&value, for: new)
-    traffic.pointee.version &+= 1
-    unlock()
-    withExtendedLifetime(old) {}
+  private func refresh(in turn: UnsafeMutablePointer<ThreadTurn>) {
+    ThreadTurn.inPass(turn) {
+      _ = lockFresh(in: turn)
+      state.unlock()
+    }
   }
-}
-
-/// What an object that is gone held.
-final class Remains {
-  private var contents: [Any]
-
-  init(_ contents: [Any]) { self.contents = contents }
-
-  func release() { contents = [] }
 }

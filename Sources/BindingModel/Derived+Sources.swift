@@ -11,9 +11,7 @@ extension Derived {
     self.init(
       ComputedNode(sources: nodes) { reading in
         let values = (repeat (each named).read(reading.collector, reading.turn))
-        guard reading.isWhole else { return false }
-        reading.give(compute(repeat each values))
-        return true
+        return reading.giveFromNamed { compute(repeat each values) }
       })
   }
 }

@@ -15,6 +15,7 @@
 /// it do nothing but compute.
 public final class Derived<Value: Sendable>: ValueSource, Sendable {
   private let node: ComputedNode<Value>
+  private let handle: NodeHandle
 
   /// Computes from whatever the closure reads by `value`, found out anew each time: `Derived { a.value + b.value }`.
   ///
@@ -35,9 +36,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
     self.init(
       ComputedNode(sources: [source.node]) { reading in
         let value = source.read(reading.collector, reading.turn)
-        guard reading.isWhole else { return false }
-        reading.give(compute(value))
-        return true
+        return reading.giveFromNamed { compute(value) }
       })
   }
 
@@ -50,9 +49,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
       ComputedNode(sources: [first.node, second.node]) { reading in
         let first = first.read(reading.collector, reading.turn)
         let second = second.read(reading.collector, reading.turn)
-        guard reading.isWhole else { return false }
-        reading.give(compute(first, second))
-        return true
+        return reading.giveFromNamed { compute(first, second) }
       })
   }
 
@@ -67,9 +64,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
         let first = first.read(reading.collector, reading.turn)
         let second = second.read(reading.collector, reading.turn)
         let third = third.read(reading.collector, reading.turn)
-        guard reading.isWhole else { return false }
-        reading.give(compute(first, second, third))
-        return true
+        return reading.giveFromNamed { compute(first, second, third) }
       })
   }
 
@@ -81,20 +76,18 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
     self.init(
       ComputedNode(sources: sources.map(\.node)) { reading in
         let values = sources.map { $0.read(reading.collector, reading.turn) }
-        guard reading.isWhole else { return false }
-        reading.give(compute(values))
-        return true
+        return reading.giveFromNamed { compute(values) }
       })
   }
 
-  init(_ node: ComputedNode<Value>) { self.node = node }
+  init(_ node: ComputedNode<Value>) {
+    self.node = node
+    handle = NodeHandle(node)
+  }
 
   /// The present result. Read inside another `Derived`, it is one of its sources; inside `withObservationTracking`, or
   /// in a SwiftUI view, it is tracked.
-  public var value: Value {
-    node.track()
-    return node.present()
-  }
+  public var value: Value { node.trackedRead() }
 
   /// The place of the result: it takes no writes. Whoever holds it keeps this alive, as the end of a chain its
   /// beginning.
@@ -102,7 +95,8 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
 
   /// Observes until the token is cancelled or released: the present result now, later ones as they come.
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
-    location.observe(owner: nil) { value, _ in body(value) }
+    let kept: any AnyObject & Sendable = self
+    return node.observe(Observer(owner: nil) { value in withExtendedLifetime(kept) { body(value) } })
   }
 
   /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
@@ -147,8 +141,12 @@ struct DerivedLocation<Value: Sendable>: BindingLocation {
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    let derived = derived
-    return node.observe(owner: owner) { value, writer in withExtendedLifetime(derived) { body(value, writer) } }
+    // Where its type is not looked up at each call.
+    let derived: any AnyObject & Sendable = derived
+    let observer = Observer<Value>(owner: owner) { value, writer in
+      withExtendedLifetime(derived) { body(value, writer) }
+    }
+    return node.observe(observer, cancelsWhenReleased: owner == nil)
   }
 
   func remove(observer owner: AnyObject) { node.remove(observer: owner) }

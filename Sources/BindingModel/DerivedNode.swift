@@ -7,11 +7,14 @@
 /// Push and pull as in the signals libraries: writes only tell the nodes that are observed that they may be stale; what
 /// they are is computed when it is read, or once at the end of the turn. So a read is right wherever it happens, inside
 /// a turn and in an observer too, and a node that nobody reads or observes costs nothing.
-// SAFETY: `state` guards all that changes.
+///
+/// Whoever owns a node holds its `NodeHandle`. The roots of an observed one hold the node itself, which has nothing
+/// left once its handle is gone: so nobody needs a weak reference, which would make each counting of references slow.
+// SAFETY: `state` guards all that changes but `handle`, which is set before anybody else has the node.
 class DerivedNode: @unchecked Sendable {
   /// A cell, with its version before it was read.
   // SAFETY: a node's roots and inputs are kept alive by its `kept`, which changes with them.
-  struct Root {
+  struct Root: BitwiseCopyable {
     let cell: Unmanaged<AnyCell>
     var version: UInt64
 
@@ -19,19 +22,19 @@ class DerivedNode: @unchecked Sendable {
   }
 
   /// A cell or a node that another node was computed from, with its version before it was read.
-  struct Input {
-    let source: Unmanaged<AnyObject>
+  struct Input: BitwiseCopyable {
+    let source: UnsafeRawPointer
     let isNode: Bool
     var version: UInt64
 
     // SAFETY: those who add inputs say what they are.
-    var asCell: Unmanaged<AnyCell> { Unmanaged.fromOpaque(source.toOpaque()) }
-    var asNode: Unmanaged<DerivedNode> { Unmanaged.fromOpaque(source.toOpaque()) }
+    var asCell: Unmanaged<AnyCell> { Unmanaged.fromOpaque(source) }
+    var asNode: Unmanaged<DerivedNode> { Unmanaged.fromOpaque(source) }
 
     var isPresentCell: Bool { asCell._withUnsafeGuaranteedRef { $0.stamp } == version }
   }
 
-  /// What a node was computed from, in the order of its inputs and roots.
+  /// What a node was computed from, in the order of its inputs and roots: cells, and the handles of nodes.
   final class Kept {
     let inputs: ContiguousArray<AnyObject>
     let roots: ContiguousArray<AnyCell>
@@ -41,22 +44,24 @@ class DerivedNode: @unchecked Sendable {
       self.roots = roots
     }
 
-    func hasInput(_ source: Unmanaged<AnyObject>, at place: Int) -> Bool {
-      place < inputs.count && ObjectIdentifier(inputs[place]) == ObjectIdentifier(source.takeUnretainedValue())
+    func hasInput(_ object: UnsafeRawPointer, at place: Int) -> Bool {
+      place < inputs.count && UnsafeRawPointer(Unmanaged.passUnretained(inputs[place]).toOpaque()) == object
     }
 
-    func hasRoot(_ cell: Unmanaged<AnyCell>, at place: Int) -> Bool {
-      place < roots.count && ObjectIdentifier(roots[place]) == ObjectIdentifier(cell.takeUnretainedValue())
+    func hasRoot(_ cell: UnsafeRawPointer, at place: Int) -> Bool {
+      place < roots.count && UnsafeRawPointer(Unmanaged.passUnretained(roots[place]).toOpaque()) == cell
     }
   }
 
   struct State {
     /// In the order of the first reads: whether a later one is read at all may depend on an earlier one.
-    var inputs: ContiguousArray<Input> = []
+    var inputs = PlainList<Input>()
     /// The roots of nodes that are computed from nodes; others have cells alone as inputs.
-    var roots: ContiguousArray<Root> = []
-    /// Keeps all of these alive.
-    var kept: Kept?
+    var roots = PlainList<Root>()
+    /// Keeps all of these alive. Retained.
+    var kept: Unmanaged<Kept>?
+    /// All inputs were named, so that to read them is to find out whether they are the same.
+    var isNamed = false
     /// 1 more than the highest of the nodes that this one was computed from.
     var height = 0
     /// Counts computations; 0: none yet.
@@ -65,77 +70,52 @@ class DerivedNode: @unchecked Sendable {
     var version: UInt64 = 0
     /// The pass that last found this fresh.
     var checked: UInt64 = 0
+    /// The thread that began to compute it last, by the id of its turn; 0 once it has done so.
+    var computer: UInt64 = 0
+    /// Computations and looks at inputs under way, on all threads. What they need is not let go of meanwhile.
+    var users = 0
+    var spent: [Unmanaged<Kept>] = []
     /// The roots that tell this node of writes, while it is observed.
     var followed: [ObjectIdentifier: (cell: AnyCell, number: UInt64)] = [:]
     var isObserved = false
+    /// Its cell has observers.
+    var isWatched = false
+    /// The last computation read other roots than those that are followed.
+    var isToFollow = false
+    /// Its handle is gone.
+    var isRetired = false
   }
 
   let state = LockedStorage<State>.holding(State())
+  @exclusivity(unchecked) fileprivate(set) var handle: Unmanaged<NodeHandle>?
+
+  deinit {
+    let state = self.state.lock()
+    state.pointee.inputs.free()
+    state.pointee.roots.free()
+    self.state.unlock()
+  }
+
+  /// The object that keeps it alive.
+  final var keeper: UnsafeRawPointer {
+    UnsafeRawPointer(handle?.toOpaque() ?? Unmanaged.passUnretained(self).toOpaque())
+  }
 
   /// Nodes that are known to be sources before anything was computed.
   var declared: [DerivedNode] { [] }
 
-  /// Computes, after so many computations, and gives the version; nil if another thread has computed meanwhile.
-  func recompute(
-    after computed: UInt64, _ former: Kept?, in turn: UnsafeMutablePointer<ThreadTurn>
-  ) -> UInt64? { nil }
+  /// Computes, and puts the result in force; false if another thread has computed meanwhile. Called with the lock held,
+  /// returns with it held.
+  func recompute(_ state: UnsafeMutablePointer<State>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Bool { true }
 
   /// Tells the observers, if the present result is not the one that they were told.
   func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {}
 
-  // MARK: Freshness
+  /// What there is to let go of once nobody owns it, and nobody uses it.
+  func moveContents(to remains: Remains, _ state: UnsafeMutablePointer<State>) {}
 
-  /// Where chains are longer, sources are refreshed one after the other instead of by recursion.
-  private static let shallow = 32
-
-  /// Makes the result that of the sources as they are now, within a pass. Gives its version.
-  @discardableResult
-  final func refresh(in turn: UnsafeMutablePointer<ThreadTurn>) -> UInt64 {
-    let pass = turn.pointee.pass
-    let state = self.state.lock()
-    let (version, height, computed) = (state.pointee.version, state.pointee.height, state.pointee.computed)
-    // Locks are nested from nodes to nodes below them and to cells, never the other way.
-    if state.pointee.checked == pass || computed > 0 && height != 2 && Self.isFresh(state) {
-      state.pointee.checked = pass
-      self.state.unlock()
-      return version
-    }
-    let kept = state.pointee.kept
-    self.state.unlock()
-    if height > Self.shallow || computed == 0 {
-      for node in staleSources() { node.refreshAlone(in: turn) }
-    } else if height == 1, let version = recompute(after: computed, kept, in: turn) {
-      // Its inputs are cells alone, and one of them was written.
-      return version
-    }
-    return refreshAlone(in: turn)
-  }
-
-  /// Whether no root was written since. Called with the lock held.
-  private static func isFresh(_ state: UnsafeMutablePointer<State>) -> Bool {
-    guard state.pointee.height > 1 else {
-      for place in state.pointee.inputs.indices where !state.pointee.inputs[place].isPresentCell { return false }
-      return true
-    }
-    for place in state.pointee.roots.indices where !state.pointee.roots[place].isPresent { return false }
-    return true
-  }
-
-  /// The nodes below this one that are not fresh, by their height.
-  private func staleSources() -> [DerivedNode] {
-    var found: [DerivedNode] = []
-    var known: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-    var pending = sources
-    while let node = pending.popLast() {
-      guard known.insert(ObjectIdentifier(node)).inserted, node.isStale else { continue }
-      found.append(node)
-      pending += node.sources
-    }
-    // What was declared after its sources stands behind them; sorting keeps no order of its own.
-    return found.reversed().enumerated().sorted {
-      ($0.element.height, $0.offset) < ($1.element.height, $1.offset)
-    }.map(\.element)
-  }
+  /// The value's type and the value, for people.
+  var outline: String { "" }
 
   final var isStale: Bool {
     let state = self.state.lock()
@@ -143,85 +123,106 @@ class DerivedNode: @unchecked Sendable {
     return state.pointee.computed == 0 || !Self.isFresh(state)
   }
 
-  private var sources: [DerivedNode] {
-    let state = self.state.lock()
-    let kept = state.pointee.computed == 0 ? nil : state.pointee.kept
-    self.state.unlock()
-    return kept.map { $0.inputs.compactMap { $0 as? DerivedNode } } ?? declared
-  }
-
   final var height: Int {
     defer { state.unlock() }
     return state.lock().pointee.height
   }
 
-  /// Computes if an input is another; what is behind the inputs is seen to first.
-  @discardableResult
-  final func refreshAlone(in turn: UnsafeMutablePointer<ThreadTurn>) -> UInt64 {
-    while true {
-      let state = self.state.lock()
-      let (computed, version, height) = (state.pointee.computed, state.pointee.version, state.pointee.height)
-      let kept = state.pointee.kept
-      let inputs = state.pointee.inputs
-      self.state.unlock()
-      if computed > 0, isPresent(inputs, in: turn) {
-        if height > 1 { keepRoots(of: inputs, kept, after: computed, in: turn) }
-        return version
-      }
-      if let version = recompute(after: computed, kept, in: turn) { return version }
-    }
-  }
-
-  private func isPresent(_ inputs: ContiguousArray<Input>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
-    for place in inputs.indices {
-      let input = inputs[place]
-      let isPresent =
-        input.isNode
-        ? input.asNode._withUnsafeGuaranteedRef { $0.refresh(in: turn) } == input.version : input.isPresentCell
-      if !isPresent { return false }
-    }
-    return true
-  }
-
-  /// The inputs are what they were, though roots have been written: notes these as they are now.
-  private func keepRoots(
-    of inputs: ContiguousArray<Input>, _ kept: Kept?, after computed: UInt64,
-    in turn: UnsafeMutablePointer<ThreadTurn>
-  ) {
-    let former = ThreadTurn.withCollector(turn, after: kept) { collector -> Kept? in
-      for input in inputs {
-        if input.isNode {
-          input.asNode._withUnsafeGuaranteedRef { $0.note(in: collector) }
-        } else {
-          input.asCell._withUnsafeGuaranteedRef { collector.add($0, version: input.version) }
-        }
-      }
-      return putRoots(collector, after: computed, pass: turn.pointee.pass)
-    }
-    withExtendedLifetime(former) {}
-  }
-
-  /// Gives what is to be released with no lock held.
-  private func putRoots(_ collector: DependencyCollector, after computed: UInt64, pass: UInt64) -> Kept? {
+  /// Whether these are its inputs, in their versions.
+  final func hasInputs(_ inputs: PlainList<Input>) -> Bool {
     let state = self.state.lock()
     defer { self.state.unlock() }
-    guard state.pointee.computed == computed else { return nil }
-    let former = state.pointee.kept
-    if !collector.isSame { state.pointee.kept = collector.keeping }
-    state.pointee.roots = collector.roots
-    state.pointee.checked = pass
-    return former
+    let own = state.pointee.inputs
+    return own.count == inputs.count
+      && own.indices.allSatisfy { own[$0].source == inputs[$0].source && own[$0].version == inputs[$0].version }
   }
 
-  /// Adds this node, as it was computed last, to what another is computed from.
-  final func note(in collector: DependencyCollector) {
+  /// Whether no root was written since. Called with the lock held.
+  static func isFresh(_ state: UnsafeMutablePointer<State>) -> Bool {
+    guard state.pointee.height > 1 else {
+      for place in state.pointee.inputs.indices where !state.pointee.inputs[place].isPresentCell { return false }
+      return true
+    }
+    for place in state.pointee.roots.indices where !state.pointee.roots[place].isPresent { return false }
+    return true
+  }
+}
+
+/// What owns a node: it lives as long as this does.
+final class NodeHandle: Sendable {
+  let node: DerivedNode
+
+  init(_ node: DerivedNode) {
+    self.node = node
+    node.handle = Unmanaged.passUnretained(self)
+  }
+
+  deinit { node.retire() }
+}
+
+// MARK: - Use
+
+extension DerivedNode {
+  /// Nobody owns it any more.
+  fileprivate func retire() {
     let state = self.state.lock()
-    note(in: collector, state)
-    self.state.unlock()
+    state.pointee.isRetired = true
+    state.pointee.users += 1
+    endUse(state)
   }
 
-  /// As above, with the lock held.
-  final func note(in collector: DependencyCollector, _ state: UnsafeMutablePointer<State>) {
+  /// What the state holds stays until `endUse`. Called with the lock held.
+  final func beginUse(_ state: UnsafeMutablePointer<State>) { state.pointee.users += 1 }
+
+  /// Called with the lock held; unlocks, and lets go of what nobody uses.
+  final func endUse(_ state: UnsafeMutablePointer<State>) {
+    state.pointee.users -= 1
+    guard state.pointee.users == 0, state.pointee.isRetired || !state.pointee.spent.isEmpty else {
+      return self.state.unlock()
+    }
+    let remains = Remains()
+    for kept in state.pointee.spent { remains.add(kept.takeRetainedValue()) }
+    state.pointee.spent = []
+    var followed: [(cell: AnyCell, number: UInt64)] = []
+    if state.pointee.isRetired {
+      moveContents(to: remains, state)
+      if let kept = state.pointee.kept { remains.add(kept.takeRetainedValue()) }
+      followed = Array(state.pointee.followed.values)
+      state.pointee.kept = nil
+      state.pointee.followed = [:]
+      state.pointee.inputs.removeAll()
+      state.pointee.roots.removeAll()
+    }
+    self.state.unlock()
+    for (cell, number) in followed { cell.cancel(number) }
+    ThreadTurn.release(remains)
+  }
+
+  /// Puts what a computation read in force, with or without another result. Called with the lock held.
+  final func keep(_ collector: DependencyCollector, pass: UInt64, _ state: UnsafeMutablePointer<State>) {
+    // What was read from a mixture is no result of its sources as they are: it is looked at again.
+    state.pointee.checked = collector.isMixed ? 0 : pass
+    let isSame = collector.isSame
+    state.pointee.isNamed = collector.named == collector.inputs.count
+    state.pointee.height = collector.height + 1
+    if !isSame { keepAlive(collector, state) }
+    collector.exchange(&state.pointee.inputs, &state.pointee.roots)
+    guard !isSame else { return }
+    if state.pointee.isObserved { state.pointee.isToFollow = true }
+  }
+
+  /// Keeps alive what was read, in place of what was read the time before. Called with the lock held.
+  final func keepAlive(_ collector: DependencyCollector, _ state: UnsafeMutablePointer<State>) {
+    if let former = state.pointee.kept { state.pointee.spent.append(former) }
+    state.pointee.kept = Unmanaged.passRetained(collector.keeping)
+  }
+
+  /// Adds this node, as it was computed last, to what another is computed from. Called with the lock held.
+  final func note(
+    in collector: DependencyCollector, _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
+  ) {
+    // A value that reads itself does not depend on itself.
+    guard state.pointee.computer != turn.pointee.id else { return }
     guard collector.addNode(self, version: state.pointee.version, height: state.pointee.height) else { return }
     if state.pointee.height > 1 {
       for place in state.pointee.roots.indices {
@@ -233,31 +234,11 @@ class DerivedNode: @unchecked Sendable {
       }
     }
   }
+}
 
-  /// Puts what a computation read in force. Called with the lock held. Gives what is to be released after unlocking,
-  /// and whether other roots are to be followed.
-  final func keep(
-    _ collector: DependencyCollector, pass: UInt64, isNew: Bool, _ state: UnsafeMutablePointer<State>
-  ) -> (former: Kept?, isMore: Bool) {
-    state.pointee.computed += 1
-    if isNew { state.pointee.version += 1 }
-    // What was read from a mixture is no result of its sources as they are: it is looked at again.
-    state.pointee.checked = collector.isMixed ? 0 : pass
-    if collector.isSame {
-      for place in collector.inputs.indices { state.pointee.inputs[place] = collector.inputs[place] }
-      for place in collector.roots.indices { state.pointee.roots[place] = collector.roots[place] }
-      state.pointee.height = collector.height + 1
-      return (nil, false)
-    }
-    let former = state.pointee.kept
-    (state.pointee.inputs, state.pointee.roots) = (collector.inputs, collector.roots)
-    state.pointee.kept = collector.keeping
-    state.pointee.height = collector.height + 1
-    return (former, state.pointee.isObserved)
-  }
+// MARK: - Observing
 
-  // MARK: Observing
-
+extension DerivedNode {
   /// From now on writes of the roots lead to `publish`.
   final func beObserved() {
     let state = self.state.lock()
@@ -269,10 +250,11 @@ class DerivedNode: @unchecked Sendable {
 
   final func followRoots() {
     let state = self.state.lock()
+    guard !state.pointee.isRetired else { return self.state.unlock() }
     let roots: [AnyCell] =
       state.pointee.height > 1
-      ? state.pointee.roots.map { $0.cell.takeUnretainedValue() }
-      : state.pointee.inputs.map { $0.asCell.takeUnretainedValue() }
+      ? state.pointee.roots.elements.map { $0.cell.takeUnretainedValue() }
+      : state.pointee.inputs.elements.map { $0.asCell.takeUnretainedValue() }
     let present = Set(roots.map { ObjectIdentifier($0) })
     let left = state.pointee.followed.filter { !present.contains($0.key) }
     for id in left.keys { state.pointee.followed[id] = nil }

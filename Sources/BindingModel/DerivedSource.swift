@@ -1,5 +1,5 @@
 /// One source that was named, of whatever kind.
-struct DerivedSource<Value: Sendable>: Sendable {
+final class DerivedSource<Value: Sendable>: Sendable {
   private let location: any BindingLocation<Value>
   /// The place itself, where it is a cell or a derived value: then value and version are read as one.
   // SAFETY: `location` keeps them alive.
@@ -9,7 +9,7 @@ struct DerivedSource<Value: Sendable>: Sendable {
   private let changes: Cell<UInt64>?
   private let token: ObserverToken?
 
-  init(_ source: some ValueSource<Value>) { self.init(erased: source.location) }
+  convenience init(_ source: some ValueSource<Value>) { self.init(erased: source.location) }
 
   init(erased location: any BindingLocation<Value>) {
     self.location = location
@@ -22,7 +22,7 @@ struct DerivedSource<Value: Sendable>: Sendable {
     let changes = Cell<UInt64>(0, filter: .everyWrite)
     changes.markFollower()
     self.changes = changes
-    token = location.observe(owner: nil) { _, _ in
+    token = location.observe(owner: nil) { [changes] _, _ in
       _ = changes.change(by: .unnamed) { count in
         count += 1
         return true
@@ -34,7 +34,7 @@ struct DerivedSource<Value: Sendable>: Sendable {
   private static func isSilent(_ location: any BindingLocation<Value>) -> Bool {
     let turn = ThreadTurn.current
     let outer = turn.pointee.collector
-    return ThreadTurn.withCollector(turn, after: nil) { collector in
+    return ThreadTurn.withCollector(turn, after: DependencyCollector.Former()) { collector in
       collector.isProbing = true
       turn.pointee.collector = Unmanaged.passUnretained(collector)
       location.track()
@@ -45,7 +45,7 @@ struct DerivedSource<Value: Sendable>: Sendable {
 
   var node: DerivedNode? { computed?.takeUnretainedValue() }
 
-  func read(_ collector: DependencyCollector, _ turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
+  func read(_ collector: Unmanaged<DependencyCollector>, _ turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
     if let cell { return cell._withUnsafeGuaranteedRef { $0.read(for: collector) } }
     if let computed { return computed._withUnsafeGuaranteedRef { $0.read(for: collector, in: turn) } }
     changes?.track()

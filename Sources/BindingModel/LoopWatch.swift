@@ -14,8 +14,18 @@ extension Turn {
   public struct Loop: Sendable, CustomStringConvertible {
     /// The values that answer each other, in this order: of each its type, and what it was left as.
     public let values: [String]
+    /// A derived value was computed from itself.
+    let isComputed: Bool
+
+    init(values: [String], isComputed: Bool = false) {
+      self.values = values
+      self.isComputed = isComputed
+    }
 
     public var description: String {
+      if isComputed {
+        return "this derived value reads itself, so it was given its former result: \(values.joined(separator: ", "))"
+      }
       let circle = values.count == 1 ? "this value answers itself" : "these values answer each other"
       return "\(circle) without end, so the turn was cut: \(values.joined(separator: " -> "))"
     }
@@ -148,4 +158,10 @@ final class LoopWatch {
     }
     return [cell] + lap.reversed()
   }
+}
+
+/// A value's type and the value, shortened, for people.
+func outline<Value>(of value: Value) -> String {
+  let text = String(describing: value)
+  return "\(Value.self) \(text.count > 40 ? text.prefix(40) + "…" : text)"
 }

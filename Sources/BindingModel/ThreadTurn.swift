@@ -17,7 +17,8 @@ struct ThreadTurn {
   @usableFromInline var isDelivering = false
   /// Names the outermost `Turn.run` under way; 0 outside.
   @usableFromInline var hold: UInt64 = 0
-  @usableFromInline var queue = Fifo<AnyCell>()
+  /// Retained, but for `staleRound`.
+  @usableFromInline var queue = Fifo<Unmanaged<AnyCell>>()
   /// Set by `TrackingProbe` alone.
   var isTracking = false
   /// The one of the process, at hand: on Linux fetching a global costs as much as the rest of a read.
@@ -29,14 +30,15 @@ struct ThreadTurn {
   /// Names the drain under way.
   private(set) var drain: UInt64 = 0
   /// Names the pass under way, in which each derived value is refreshed once; 0 outside.
-  private(set) var pass: UInt64 = 0
+  var pass: UInt64 = 0
   private var passCount: UInt64 = 0
-  private var collectors: ContiguousArray<DependencyCollector> = []
-  private var usedCollectors = 0
-  /// Derived values that are observed and whose roots were written, each with the cause, to be looked at in a round.
-  private var stale: [(node: DerivedNode, cause: UInt64)] = []
-  private var spareStale: [(node: DerivedNode, cause: UInt64)] = []
-  private var staleRound: StaleRound?
+  /// At hand for the next computation; each names the next.
+  private var collectors: Unmanaged<DependencyCollector>?
+  /// Derived values that are observed and whose roots were written, to be looked at in a round.
+  private var stale = PlainList<StaleNode>()
+  private var spareStale = PlainList<StaleNode>()
+  /// Stands in the queue for the derived values of a round.
+  private let staleRound = Unmanaged.passRetained(AnyCell())
   /// What is being let go of, one after the other.
   private var released: [Remains]?
   private var held = Fifo<AnyCell>()
@@ -82,44 +84,41 @@ struct ThreadTurn {
   /// Queues an observable for its round, in order of arrival.
   @usableFromInline
   static func schedule(_ member: AnyCell, in turn: UnsafeMutablePointer<ThreadTurn>) {
-    turn.pointee.queue.append(member)
+    turn.pointee.queue.append(Unmanaged.passRetained(member))
   }
 
   /// Queues an observed derived value: those of one round are looked at together, once, lowest first.
   static func schedule(_ node: DerivedNode) {
     let turn = current
-    turn.pointee.stale.append((node, turn.pointee.watch?.cause ?? 0))
+    turn.pointee.stale.append(StaleNode(node: Unmanaged.passRetained(node), cause: turn.pointee.watch?.cause ?? 0))
     guard turn.pointee.stale.count == 1 else { return }
-    let round = turn.pointee.staleRound ?? StaleRound()
-    turn.pointee.staleRound = round
-    turn.pointee.queue.append(round)
+    turn.pointee.queue.append(turn.pointee.staleRound)
     drainIfIdle(turn)
   }
 
   /// Has the derived values whose roots were written tell what they are now.
-  fileprivate static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
+  private static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
     var nodes = turn.pointee.stale
     turn.pointee.stale = turn.pointee.spareStale
-    turn.pointee.spareStale = []
-    if nodes.count > 1 {
-      var known: Set<ObjectIdentifier> = []
-      nodes = nodes.filter { known.insert(ObjectIdentifier($0.node)).inserted }
-      nodes.sort { $0.node.height < $1.node.height }
+    turn.pointee.spareStale = PlainList()
+    if nodes.count > 1 { StaleNode.order(&nodes) }
+    for stale in nodes.elements {
+      turn.pointee.watch?.passOn(stale.cause)
+      stale.node._withUnsafeGuaranteedRef { $0.publish(in: turn, cause: stale.cause) }
+      stale.node.release()
     }
-    for (node, cause) in nodes {
-      turn.pointee.watch?.passOn(cause)
-      node.publish(in: turn, cause: cause)
-    }
-    nodes.removeAll(keepingCapacity: true)
+    nodes.removeAll()
+    turn.pointee.spareStale.free()
     turn.pointee.spareStale = nodes
   }
 
   /// Runs `body` in the pass under way, or in one of its own.
-  static func inPass(_ turn: UnsafeMutablePointer<ThreadTurn>, _ body: () -> Void) {
+  @inline(__always)
+  static func inPass<Result>(_ turn: UnsafeMutablePointer<ThreadTurn>, _ body: () -> Result) -> Result {
     guard turn.pointee.pass == 0 else { return body() }
     renewPass(turn)
-    body()
-    turn.pointee.pass = 0
+    defer { turn.pointee.pass = 0 }
+    return body()
   }
 
   /// From here on everything is looked at anew.
@@ -131,19 +130,17 @@ struct ThreadTurn {
   /// Runs `body` with a collector that has nothing in it.
   @inline(__always)
   static func withCollector<Result>(
-    _ turn: UnsafeMutablePointer<ThreadTurn>, after former: DerivedNode.Kept?, _ body: (DependencyCollector) -> Result
+    _ turn: UnsafeMutablePointer<ThreadTurn>, after former: DependencyCollector.Former,
+    _ body: (DependencyCollector) -> Result
   ) -> Result {
-    if turn.pointee.usedCollectors == turn.pointee.collectors.count {
-      turn.pointee.collectors.append(DependencyCollector())
-    }
-    let place = turn.pointee.usedCollectors
-    turn.pointee.usedCollectors += 1
-    // The thread keeps its collectors.
-    return Unmanaged.passUnretained(turn.pointee.collectors[place])._withUnsafeGuaranteedRef { collector in
+    let unmanaged = turn.pointee.collectors ?? Unmanaged.passRetained(DependencyCollector())
+    return unmanaged._withUnsafeGuaranteedRef { collector in
+      turn.pointee.collectors = collector.next
       collector.begin(after: former)
       let result = body(collector)
-      collector.end()
-      turn.pointee.usedCollectors -= 1
+      collector.clear()
+      collector.next = turn.pointee.collectors
+      turn.pointee.collectors = unmanaged
       return result
     }
   }
@@ -171,7 +168,12 @@ struct ThreadTurn {
     while let member = turn.pointee.queue.popFirst() {
       rounds += 1
       if rounds == LoopWatch.start { turn.pointee.watch = LoopWatch() }
-      member.deliverNext(in: turn)
+      if member.toOpaque() == turn.pointee.staleRound.toOpaque() {
+        publishStale(in: turn)
+      } else {
+        member._withUnsafeGuaranteedRef { $0.deliverNext(in: turn) }
+        member.release()
+      }
     }
     let watch = turn.pointee.watch
     if watch != nil { turn.pointee.watch = nil }
@@ -191,6 +193,16 @@ struct ThreadTurn {
     drainIfIdle(turn)
   }
 
+  fileprivate mutating func freeLists() {
+    staleRound.release()
+    stale.free()
+    spareStale.free()
+    while let collector = collectors {
+      collectors = collector.takeUnretainedValue().next
+      collector.release()
+    }
+  }
+
   @usableFromInline @inline(never)
   static func makeCurrent() -> UnsafeMutablePointer<ThreadTurn> {
     let turn = UnsafeMutablePointer<ThreadTurn>.allocate(capacity: 1)
@@ -206,10 +218,29 @@ struct ThreadTurn {
   private static let count = Protected<UInt64>(0)
 }
 
-/// Stands in the queue for the derived values of a round.
-// SAFETY: it has nothing of its own, and is used by one thread.
-private final class StaleRound: AnyCell, @unchecked Sendable {
-  override func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) { ThreadTurn.publishStale(in: turn) }
+/// An observed derived value whose root was written, retained, with what caused that.
+private struct StaleNode: BitwiseCopyable {
+  let node: Unmanaged<DerivedNode>
+  let cause: UInt64
+  var height = 0
+
+  /// Lowest first, and each once.
+  static func order(_ nodes: inout PlainList<StaleNode>) {
+    var known: Set<UnsafeMutableRawPointer> = []
+    var ordered = PlainList<StaleNode>()
+    for var stale in nodes.elements {
+      guard known.insert(stale.node.toOpaque()).inserted else {
+        stale.node.release()
+        continue
+      }
+      stale.height = stale.node._withUnsafeGuaranteedRef { $0.height }
+      ordered.append(stale)
+    }
+    var elements = ordered.elements
+    elements.sort { $0.height < $1.height }
+    nodes.free()
+    nodes = ordered
+  }
 }
 
 @usableFromInline
@@ -222,6 +253,7 @@ let threadTurnKey: pthread_key_t = {
 /// Called by the thread library, on the thread that ends, with what `makeCurrent` stored.
 private func freeThreadTurn(_ turn: UnsafeMutableRawPointer?) {
   guard let turn = turn?.assumingMemoryBound(to: ThreadTurn.self) else { return }
+  turn.pointee.freeLists()
   turn.deinitialize(count: 1)
   turn.deallocate()
 }

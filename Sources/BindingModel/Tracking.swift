@@ -69,12 +69,12 @@ extension Cell {
   }
 
   /// Reads for what is being computed: the value and its version as one.
-  func read(for collector: DependencyCollector) -> Value {
+  func read(for collector: Unmanaged<DependencyCollector>) -> Value {
     lock()
     let version = openTraffic().pointee.version
     let value = self.value
     unlock()
-    collector.add(self, version: version)
+    collector._withUnsafeGuaranteedRef { $0.add(self, version: version) }
     return value
   }
 

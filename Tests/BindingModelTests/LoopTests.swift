@@ -180,4 +180,44 @@ struct LoopTests {
     }
     #expect(!found.isEmpty)
   }
+
+  private struct Selfish: Equatable, Sendable { var number = 0 }
+
+  @Test("a derived value that reads itself, or by way of another, is given its former result, and that is reported")
+  func readsItself() {
+    let number = Observable(0)
+    let itself = Protected<(first: Derived<Selfish>, second: Derived<Selfish>)?>(nil)
+    let first = Derived {
+      let former = number.value > 0 ? itself.withLock { $0 }?.second.value.number ?? 0 : 0
+      return Selfish(number: number.value + former)
+    }
+    let second = Derived { first.value }
+    #expect(second.value.number == 0)
+    itself.withLock { $0 = (first, second) }
+    let seen = Recorder<Int>()
+    let found = loops(of: "Selfish") {
+      let token = second.observe { seen.note($0.number) }
+      number.value = 1
+      number.value = 10
+      token.cancel()
+    }
+    #expect(seen.all == [0, 1, 11])
+    #expect(!found.isEmpty)
+    #expect(found.allSatisfy { $0.description.contains("reads itself") && $0.values.count == 1 })
+    itself.withLock { $0 = nil }
+  }
+
+  #if !os(iOS)
+    @Test("a derived value that reads itself from its first computation on ends the program with a sentence")
+    func readsItselfAtFirst() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let itself = Protected<Derived<Int>?>(nil)
+        let derived = Derived { (itself.withLock { $0 }?.value ?? 0) + 1 }
+        itself.withLock { $0 = derived }
+        _ = derived.value
+      }
+      let said = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+      #expect(said.contains("a Derived reads itself while it is computed for the first time"))
+    }
+  #endif
 }

@@ -1,0 +1,132 @@
+extension DerivedNode {
+  typealias Turn = UnsafeMutablePointer<ThreadTurn>
+
+  /// Where chains are longer, sources are refreshed one after the other instead of by recursion.
+  private static let shallow = 32
+
+  /// Makes the result that of the sources as they are now, within a pass. Returns with the lock held.
+  ///
+  /// Locks are nested from nodes to nodes below them and to cells, never the other way.
+  ///
+  /// - Parameter isWritten: whether a root is known to have been written.
+  final func lockFresh(in turn: Turn, isWritten: Bool = false) -> UnsafeMutablePointer<State> {
+    let state = self.state.lock()
+    if state.pointee.checked != turn.pointee.pass { refresh(state, in: turn, isWritten: isWritten) }
+    return state
+  }
+
+  /// Called with the lock held, returns with it held.
+  final func refresh(_ state: UnsafeMutablePointer<State>, in turn: Turn, isWritten: Bool) {
+    guard !state.pointee.isRetired else { return }
+    guard state.pointee.computer != turn.pointee.id else { return reportCircle(state) }
+    // To read the few inputs of a low node is as quick as to look at its roots.
+    let isLow = state.pointee.isNamed && state.pointee.height <= 2
+    if state.pointee.computed > 0, !isLow, !isWritten, Self.isFresh(state) {
+      state.pointee.checked = turn.pointee.pass
+      return
+    }
+    if state.pointee.computed == 0 || state.pointee.height > Self.shallow {
+      self.state.unlock()
+      for node in staleSources() {
+        let state = node.state.lock()
+        if state.pointee.checked != turn.pointee.pass { node.refreshAlone(state, in: turn) }
+        node.state.unlock()
+      }
+      _ = self.state.lock()
+    }
+    refreshAlone(state, in: turn)
+  }
+
+  /// Computes if an input is another; what is behind the inputs is seen to first. Called with the lock held, returns
+  /// with it held.
+  private func refreshAlone(_ state: UnsafeMutablePointer<State>, in turn: Turn) {
+    guard !state.pointee.isRetired else { return }
+    beginUse(state)
+    while true {
+      // Of inputs that were named computing itself finds out whether they are another.
+      let isKnown = state.pointee.computed > 0 && !state.pointee.isNamed
+      if isKnown, hasPresentInputs(state, in: turn) { break }
+      if recompute(state, in: turn) { break }
+    }
+    let isToFollow = state.pointee.isToFollow
+    if state.pointee.users == 1, !isToFollow, !state.pointee.isRetired, state.pointee.spent.isEmpty {
+      state.pointee.users = 0
+      return
+    }
+    state.pointee.isToFollow = false
+    endUse(state)
+    if isToFollow { followRoots() }
+    _ = self.state.lock()
+  }
+
+  /// Whether the inputs are what they were; then notes their roots as these are now. Called with the lock held, returns
+  /// with it held; in use.
+  private func hasPresentInputs(_ state: UnsafeMutablePointer<State>, in turn: Turn) -> Bool {
+    let (count, computed) = (state.pointee.inputs.count, state.pointee.computed)
+    let former = DependencyCollector.Former(kept: state.pointee.kept)
+    return withUnsafeTemporaryAllocation(of: Input.self, capacity: max(count, 1)) { inputs in
+      for place in 0..<count { inputs[place] = state.pointee.inputs[place] }
+      self.state.unlock()
+      return ThreadTurn.withCollector(turn, after: former) { collector in
+        let isPresent = inputs[..<count].allSatisfy { Self.isPresent($0, notedIn: collector, turn) }
+        _ = self.state.lock()
+        guard isPresent, state.pointee.computed == computed else { return false }
+        if !collector.isSame { keepAlive(collector, state) }
+        state.pointee.roots.assign(collector.roots)
+        state.pointee.checked = turn.pointee.pass
+        return true
+      }
+    }
+  }
+
+  private static func isPresent(_ input: Input, notedIn collector: DependencyCollector, _ turn: Turn) -> Bool {
+    guard input.isNode else {
+      return input.asCell._withUnsafeGuaranteedRef { cell in
+        collector.add(cell, version: input.version)
+        return cell.stamp == input.version
+      }
+    }
+    return input.asNode._withUnsafeGuaranteedRef { node in
+      let state = node.lockFresh(in: turn)
+      defer { node.state.unlock() }
+      node.note(in: collector, state, turn)
+      return state.pointee.version == input.version
+    }
+  }
+
+  /// The nodes below this one that are not fresh, by their height.
+  private func staleSources() -> [DerivedNode] {
+    var found: [DerivedNode] = []
+    var known: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    var pending = sources
+    while let node = pending.popLast() {
+      guard known.insert(ObjectIdentifier(node)).inserted, node.isStale else { continue }
+      found.append(node)
+      pending += node.sources
+    }
+    // What was declared after its sources stands behind them; sorting keeps no order of its own.
+    return found.reversed().enumerated().sorted {
+      ($0.element.height, $0.offset) < ($1.element.height, $1.offset)
+    }.map(\.element)
+  }
+
+  private var sources: [DerivedNode] {
+    let state = self.state.lock()
+    let kept = state.pointee.computed == 0 ? nil : state.pointee.kept?.takeUnretainedValue()
+    self.state.unlock()
+    return kept.map { $0.inputs.compactMap { ($0 as? NodeHandle)?.node } } ?? declared
+  }
+
+  /// This is being computed on this thread, and what it is computed from has come back to it. Called with the lock
+  /// held, returns with it held.
+  private func reportCircle(_ state: UnsafeMutablePointer<State>) {
+    let isFirst = state.pointee.computed == 0
+    self.state.unlock()
+    guard !isFirst else {
+      // SAFETY: there is no value to give, and to compute one would never end. Only a program's own closures can do it.
+      fatalError("a Derived reads itself while it is computed for the first time: \(outline)")
+    }
+    BindingModel.Turn.onLoop(BindingModel.Turn.Loop(values: [outline], isComputed: true))
+    _ = self.state.lock()
+  }
+}

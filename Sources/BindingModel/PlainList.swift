@@ -1,0 +1,50 @@
+/// A list of plain bits whose memory is used again and again, without the checks and the counting of references that an
+/// array does at each access. Whoever has it frees it.
+struct PlainList<Element: BitwiseCopyable> {
+  private(set) var count = 0
+  private var capacity = 0
+  private var first: UnsafeMutablePointer<Element>?
+
+  init() {}
+
+  var isEmpty: Bool { count == 0 }
+  var indices: Range<Int> { 0..<count }
+
+  /// The elements, for as long as nothing is added.
+  var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: first, count: count) }
+
+  /// - Parameter place: one of `indices`.
+  subscript(place: Int) -> Element {
+    // SAFETY: there is memory where there are elements.
+    get { first.unsafelyUnwrapped[place] }
+    nonmutating set { first.unsafelyUnwrapped[place] = newValue }
+  }
+
+  mutating func append(_ element: Element) {
+    if count == capacity { grow(to: max(4, count * 2)) }
+    first.unsafelyUnwrapped[count] = element
+    count += 1
+  }
+
+  mutating func removeAll() { count = 0 }
+
+  mutating func assign(_ other: PlainList) {
+    if capacity < other.count { grow(to: other.count) }
+    count = other.count
+    guard count > 0 else { return }
+    // SAFETY: as above.
+    first.unsafelyUnwrapped.update(from: other.first.unsafelyUnwrapped, count: count)
+  }
+
+  mutating func free() {
+    first?.deallocate()
+    self = PlainList()
+  }
+
+  private mutating func grow(to size: Int) {
+    let larger = UnsafeMutablePointer<Element>.allocate(capacity: size)
+    if let first { larger.update(from: first, count: count) }
+    first?.deallocate()
+    (first, capacity) = (larger, size)
+  }
+}
