@@ -15,6 +15,7 @@ struct RequestTests {
       "/form/shop/kiosk-3": "text/html; charset=utf-8",
       "/bind.js": "text/javascript; charset=utf-8", "/page.css": "text/css; charset=utf-8",
       "/icon.svg": "image/svg+xml",
+      "/favicon.ico": "image/svg+xml",
     ]
     for (target, type) in types {
       let reply = try site.ask("GET", target)

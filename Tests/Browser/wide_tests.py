@@ -171,3 +171,13 @@ def test_a_model_called_model_is_no_type_of_its_own_name_in_swift(stand: Stand) 
                   f"struct {name}: Model {{")
         tab.page.get_by_role("button", name="Close what was copied").click()
         expect(not tab.page.locator("#copied").is_visible(), "what was copied cannot be closed")
+
+
+def test_a_model_as_a_command_holds_what_was_written_and_not_what_is_described(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("lamp", level={"type": "number", "default": 0.3}, name={"type": "string", "default": "desk"})
+    stand.set("lamp.level=0.5", "lamp.extra=1")
+    tab = opened(stand, "lamp")
+    tab.page.get_by_role("button", name="Copy as CLI", exact=True).click()
+    tab.until("the command", "() => document.getElementById('copied-words').textContent")
+    same(tab.page.locator("#copied-words").inner_text(), "bindpeer set lamp.level=0.5 lamp.extra=1")

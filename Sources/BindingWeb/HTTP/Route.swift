@@ -18,6 +18,8 @@ enum Route: Equatable {
     switch (parts.first ?? "", parts.count) {
     case ("", 1): self = .page("dashboard.html")
     case ("demo", 1): self = .page("demo.html")
+    // Browsers ask for it by themselves for pages that name no icon.
+    case ("favicon.ico", 1): self = .page("icon.svg")
     case ("form", 2...) where !parts.dropFirst().contains(""): self = .page("form.html")
     case ("pages", 1): self = .userPages
     case ("pages", 2...): self = .userPage(Array(parts.dropFirst()))

@@ -22,7 +22,7 @@ export class ModelView {
     this.#aloud = aloud
     this.#histories = new Histories(link)
     this.#rows = new Rows(link, this.#histories, words => this.#copy(words))
-    at('cli').addEventListener('click', () => this.#copy(commandLine(this.id, this.#names(true), ...this.#reading())))
+    at('cli').addEventListener('click', () => this.#copy(commandLine(this.id, this.#written(), ...this.#reading())))
     at('swift').addEventListener('click', () => this.#copy(swiftModel(this.id, this.#names(), ...this.#reading())))
     at('close-copied').addEventListener('click', () => {
       at('copied').hidden = true
@@ -96,9 +96,12 @@ export class ModelView {
     this.#rows.standingChanged()
   }
 
-  #names(isSettable) {
-    const hasValue = name => !isSettable || this.#model.get(name) !== undefined
-    return this.#model ? namesOf(this.#model).filter(hasValue) : []
+  #names() { return this.#model ? namesOf(this.#model) : [] }
+
+  /** What somebody has written; what is described need not be. Without any, all that has a value. */
+  #written() {
+    const written = this.#names().filter(name => this.#model.undescribed(name) !== undefined)
+    return written.length ? written : this.#names().filter(name => this.#model.get(name) !== undefined)
   }
 
   #reading() { return [name => this.#model.get(name), name => this.#model.describe(name)] }
