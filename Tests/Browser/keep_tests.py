@@ -117,6 +117,23 @@ def test_a_draft_waits_for_the_page_it_was_typed_into(stand: Stand) -> None:
     same(stand.get("lamp")["version"], 1)
 
 
+def test_a_draft_of_a_merged_text_stands_on_what_its_writer_saw_before_the_reload(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("lamp", note={"type": "string", "maxLength": 24, "policy": "text"})
+    stand.set("lamp.note=one two three")
+    tab = stand.tab(SHEET).live()
+    tab.shows("lamp", "note", "one two three")
+    tab.page.fill("#note", "one two three and much more")
+    tab.state("#note", "refused")
+    keeps(tab, "much more")
+    stand.set("lamp.note=ONE two three")
+    tab.shows("lamp", "note", "ONE two three")
+    reload(tab)
+    tab.state("#note", "refused")
+    tab.page.fill("#note", "one two three four")
+    stand.committed("lamp", "note", "ONE two three four")
+
+
 def test_a_draft_of_the_dashboard_is_back_after_a_reload(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.level=5", "lamp.name=desk")
