@@ -117,6 +117,37 @@ def test_a_draft_waits_for_the_page_it_was_typed_into(stand: Stand) -> None:
     same(stand.get("lamp")["version"], 1)
 
 
+def test_without_locks_a_tab_takes_over_its_own_once(stand: Stand) -> None:
+    stand.serve()
+    stand.set("lamp.level=5", "lamp.count=1")
+    tab = stand.tab(SHEET).live()
+    # As over plain http from another machine.
+    tab.context.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
+    reload(tab)
+    tab.shows("lamp", "level", 5)
+    tab.eval(CUT)
+    tab.page.fill("#level", "150")
+    tab.eval("() => { bind.model('lamp').propose([['add', 'count', 5]]) }")
+    keeps(tab, "150")
+    keeps(tab, "add")
+    tab.page.goto(stand.origin + "/form/other")
+    tab.live()
+    stand.committed("lamp", "count", 6)
+    keeps(tab, "150")
+    tab.page.goto(stand.origin + SHEET)
+    tab.live()
+    tab.until("what was typed", "() => document.getElementById('level').value === '150'")
+    # Nothing of it is taken over twice, however long the page is there.
+    tab.link.hold_down()
+    tab.eval("() => { bind.model('lamp').propose([['add', 'count', 7]]) }")
+    keeps(tab, "add")
+    tab.page.wait_for_function("() => performance.now() > 6000")
+    tab.link.release()
+    stand.committed("lamp", "count", 13)
+    tab.until("its outcome", "() => bind.link().unconfirmed().count === 0")
+    same(stand.get("lamp")["values"]["count"], 13)
+
+
 def test_a_draft_of_a_merged_text_stands_on_what_its_writer_saw_before_the_reload(stand: Stand) -> None:
     stand.serve()
     stand.describe("lamp", note={"type": "string", "maxLength": 24, "policy": "text"})

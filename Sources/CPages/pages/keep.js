@@ -33,7 +33,7 @@ if (locks) locks.request(`bindbus-${id}`, () => new Promise(() => {}))
 else sessionStorage.bindbus = id
 
 let log                                  // whose writes are kept
-let kept = ''
+let kept                                 // what is kept of this page; nothing before it has taken over what there was
 
 /** Of pages that are no more: writes whose model is not here yet, and drafts whose control is not. */
 const returning = new Set()
@@ -49,9 +49,9 @@ export function whenWaiting(call) {
 function unsent() {
   const here = [...link.models.values()].flatMap(model => model.writes.filter(write => !write.isDecided).map(write => {
     const { operations, conditions, rules, seen, number, at } = write
-    // Times are of the page's own clock, which ends with it.
-    const made = Math.round(performance.timeOrigin + at)
-    return { model: model.id, operations, conditions, rules, seen, wasSent: number > 0, at: made }
+    // Times are of the page's own clock, which ends with it. With a link it may be sent before this is kept again.
+    const made = Math.round(performance.timeOrigin + at), wasSent = number > 0 || link.isLive
+    return { model: model.id, operations, conditions, rules, seen, wasSent, at: made }
   }))
   return [...here, ...returning]
 }
@@ -74,7 +74,7 @@ function drafts() {
 }
 
 async function keep() {
-  if (!log) return
+  if (kept === undefined) return
   const now = JSON.stringify([unsent(), drafts()])
   if (now === kept) return
   kept = now
@@ -92,7 +92,15 @@ function keepNow() {
   })
 }
 
-document.addEventListener('input', () => setTimeout(keepNow), true)
+let soon
+function keepSoon() {
+  soon ??= setTimeout(() => {
+    soon = undefined
+    keepNow()
+  })
+}
+
+document.addEventListener('input', keepSoon, true)
 addEventListener('pagehide', keepNow)
 setInterval(() => {
   putBack()
@@ -112,7 +120,8 @@ async function takeOver() {
     const { at, content } = await asked(store.get(key)), isOld = at < Date.now() - OLDEST
     if (isOld) store.delete(key)
     if (isOld || of !== log) continue
-    const [found, typed] = JSON.parse(content), isHere = ({ path }) => path === location.pathname
+    // Where there are no locks, those of other pages go along with the tab.
+    const [found, typed] = JSON.parse(content), isHere = ({ path }) => !locks || path === location.pathname
     writes.push(...found)
     taken.push(...typed.filter(isHere))
     const left = typed.filter(draft => !isHere(draft))
@@ -121,7 +130,8 @@ async function takeOver() {
   for (const write of writes) returning.add(write)
   for (const draft of taken) waiting.add(draft)
   // It changes hands in one step.
-  if (writes.length || taken.length) await asked(put(store, kept = JSON.stringify([unsent(), drafts()])))
+  kept = JSON.stringify([unsent(), drafts()])
+  await asked(put(store, kept))
   return writes
 }
 
@@ -140,6 +150,8 @@ function tellUnknown(model, write) {
 async function sendAgain(write) {
   const { operations, conditions, rules = {}, seen, wasSent, at } = write, model = link.model(write.model)
   await current(model)
+  write.wasSent = true
+  await keep().catch(reportError)
   // From here on it is a write of this page.
   if (!returning.delete(write)) return
   const isSet = operations.every(([verb]) => verb === 'set')
@@ -161,7 +173,8 @@ async function sendAgain(write) {
 function putBack() {
   const { controls, isDraft, read, refuse } = bind.edits
   for (const draft of waiting) {
-    const control = alike(draft.model, draft.bind)[draft.nth], binding = controls.get(control)
+    const control = draft.path === location.pathname && alike(draft.model, draft.bind)[draft.nth]
+    const binding = controls.get(control)
     // Where somebody types, it waits.
     if (binding?.model.state !== 'current' || isDraft(binding) || control === document.activeElement) continue
     waiting.delete(draft)
@@ -176,7 +189,7 @@ function putBack() {
 async function begin() {
   log = link.welcome.log
   // The page before this one may take a moment to end.
-  for (const pause of [0, 300, 1000, 3000]) {
+  for (const pause of locks ? [0, 300, 1000, 3000] : [0]) {
     await wait(pause)
     const writes = await takeOver()
     bind.isKept = true
@@ -195,4 +208,7 @@ link.on(what => {
     returning.clear()
     waiting.clear()
   }
+  // A link that is there again sends at once.
+  if (what === 'state') keepNow()
+  if (what === 'outcome') keepSoon()
 })
