@@ -63,21 +63,36 @@ extension Pending {
   }
 
   /// Notes what a field was written on. Where it takes the place of a write that was never sent, it stands on what that
-  /// stood on; a text then is that write's with the later edit made to it.
-  /// - Parameter isOwn: whether what it was written on is a pending write of ours.
-  mutating func stand(_ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending], isOwn: Bool) {
+  /// stood on; a text, which was edited as it showed over what others wrote, on what is there without that write.
+  /// - Parameters:
+  ///   - below: what the field shows without the write in whose place it comes.
+  ///   - isOwn: whether that is a pending write of ours.
+  mutating func stand(
+    _ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending], over below: FieldValue?, isOwn: Bool
+  ) {
+    guard let now = seen[field] else { return }
     guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
-      if let now = seen[field] {
-        seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn)
-      }
+      seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn)
       return
     }
     seen[field] = standing
-    if ruled.rule == .text,
-      let text = FieldValue.mergedText(base: ruled.base, first: former.value(of: field), second: value(of: field))
+    guard ruled.rule == .text, let edited = former.value(of: field) else { return }
+    // Where nobody ever wrote, its writer saw the declared default.
+    let isUntouched = below == nil && now.version == 0 && !standing.isOwn
+    let isSame = isUntouched || standing.value.isSame(as: below)
+    let shown = isSame ? edited : former.laidOver(below, field, edited)
+    if !FieldValue.isSame(ruled.base, shown),
+      let text = FieldValue.mergedText(base: ruled.base, first: shown, second: value(of: field))
     {
       replace(field, by: text)
     }
+    if !isSame { seen[field] = Seen(value: .value(below), epoch: now.epoch, version: now.version, isOwn: isOwn) }
+  }
+
+  /// What a set becomes over what is there by now.
+  func laidOver(_ value: FieldValue?, _ field: String, _ mine: FieldValue?) -> FieldValue? {
+    guard rules[field] == .text, let seen = seen[field], !seen.value.isSame(as: value) else { return mine }
+    return FieldValue.mergedText(base: seen.base, first: value, second: mine) ?? mine
   }
 
   /// Puts another value in the place of what was written: it is what the two became.

@@ -23,15 +23,7 @@ extension Outbox {
       for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
         let operation = pending[at: place].overlay[number]
         switch operation.verb {
-        case .set:
-          if pending[at: place].rules[field] == .text, let seen = pending[at: place].seen[field],
-            !seen.value.isSame(as: value)
-          {
-            value =
-              FieldValue.mergedText(base: seen.base, first: value, second: operation.value) ?? operation.value
-          } else {
-            value = operation.value
-          }
+        case .set: value = pending[at: place].laidOver(value, field, operation.value)
         case .delete, .clear: value = nil
         case .whenUnset: value = value ?? operation.value
         case .add, .max, .min, .union:

@@ -104,6 +104,9 @@ struct PeerModel: Sendable {
     outbox.replaced(by: proposal, rules: rules).compactMap { outbox[$0] }
   }
 
+  /// The value that shows.
+  func shown(_ field: String) -> FieldValue? { outbox.shown(field, over: replica.field(field)?.value) }
+
   /// A write of a proposal, which has yet to be laid over.
   mutating func pending(_ id: WriteID, _ proposal: Proposal, bytes: Int, at now: UInt64) -> Pending {
     let overlay = overlay(of: proposal)

@@ -28,7 +28,9 @@ extension Session {
     pending.rules = plainRules
     pending.offline = offline
     for (field, ruled) in rules {
-      pending.stand(field, on: ruled, inPlaceOf: replaced, isOwn: models[at: place].outbox.isPending(field))
+      pending.stand(
+        field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: place].shown(field),
+        isOwn: models[at: place].outbox.isPending(field))
     }
     #if MUTANTS
       let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)

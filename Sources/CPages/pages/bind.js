@@ -186,20 +186,16 @@ var bind = globalThis.bind ??= (() => {
       const replaced = this.writes.filter((earlier, place) => isPlain && place > last && !earlier.number
         && same(earlier.rules, rules) && fieldsOf(earlier).every(name => touches(write, name)
           && this.writes.findLast(other => touches(other, name)) === earlier))
-      for (const operation of operations) {
-        const [, field, mine] = operation, { value, version = 0 } = this.fields.get(field) ?? {}
-        const former = rules[field] && replaced.find(earlier => touches(earlier, field))
+      for (const earlier of replaced) this.end(earlier, { kind: 'superseded' })
+      for (const [, field] of operations) {
+        const { value, version = 0 } = this.fields.get(field) ?? {}, rule = rules[field]
+        // It stands on what that stood on; a text, which was edited as it showed, on what is there now.
+        const former = rule === 'compareAndSet' && replaced.find(earlier => touches(earlier, field))
         const isOwn = this.writes.some(earlier => !earlier.isHidden && touches(earlier, field))
-        const shown = rules[field] ? this.get(field) : value
-        write.seen.push(former?.seen.find(seen => seen.field === field)
-          ?? { field, value: shown, version, epoch: this.epoch, isOwn })
-        // It stands on what that stood on: a text is that one's with the later edit made to it.
-        if (former && rules[field] === 'text') {
-          operation[2] = prose.merge(shown ?? '', former.operations.find(([, name]) => name === field)[2], mine)
-        }
+        write.seen.push(former ? former.seen.find(seen => seen.field === field)
+          : { field, value: rule ? this.get(field) : value, version, epoch: this.epoch, isOwn })
         this.refusals.delete(field)
       }
-      for (const earlier of replaced) this.end(earlier, { kind: 'superseded' })
       this.hops = Math.max(this.hops, write.hops)
       this.writes.push(write)
       if (this.state === 'left') this.join()

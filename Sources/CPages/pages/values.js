@@ -46,76 +46,140 @@ function wordsOf(text) {
   return words
 }
 
-const keyOf = ({ text }) => text.normalize()
-const isPart = (some, all) => some.length === all.reduce((place, word) =>
-  place + (place < some.length && keyOf(some[place]) === keyOf(word)), 0)
+const keysOf = row => row.map(({ text }) => text.normalize())
+const textOf = row => row.map(({ blank, text }) => blank + text).join('')
+const isPart = (some, all) => some.length === all.reduce((place, one) =>
+  place + (place < some.length && some[place] === one), 0)
 
-const written = row => row.map(keyOf).join('')
+/** Where pieces of a text begin, and its end, in an edit that begins at some place. */
+const placesOf = (pieces, place) => [place, ...pieces.map(piece => place += piece.length)]
 
-/** What one edit kept of each word, and put in before it. */
-function editOf(base, row) {
-  const hunks = [...changes(base.map(keyOf), row.map(keyOf)), []], kept = [], added = base.map(() => [])
+const IS_LOW = /[\udc00-\udfff]/
+
+/** What of two texts differs, out to the blanks before words: its start, and its end in each. */
+function differing(old, next) {
+  let start = 0, end = old.length, stop = next.length
+  while (start < end && start < stop && old[start] === next[start]) start++
+  if (IS_LOW.test(old[start] ?? '')) start--
+  while (end > start && stop > start && old[end - 1] === next[stop - 1]) end--, stop--
+  if (IS_LOW.test(old[end] ?? '')) end++, stop++
+  const isGap = at => old[at] === ' ' && old[at - 1] !== ' '
+  let from = Math.max(start - 1, 0), to = end
+  while (from > 0 && !isGap(from)) from--
+  while (to < old.length && !(to > end && isGap(to))) to++
+  return [from, to, stop + to - end]
+}
+
+/** Of what is put in at one place, letters of the word before it stand first, and those of the word behind it last. */
+const AFTER_WORD = 0, WORDS = 1, BLANKS = 2, BEFORE_WORD = 3
+
+/** What an edit did to words, letter by letter, by what words it did that to; undefined where it did more than put
+ *  letters in, or take some out. */
+function byLetters(old, text, start) {
+  const base = textOf(old), [before, after] = [base, text].map(letters)
+  const hunks = changes(...[before, after].map(row => row.map(letter => letter.normalize())))
+  if (!hunks.every(([from, to]) => from === to) && !hunks.every(([,, begin, end]) => begin === end)) return
+  const at = placesOf(before, start), words = placesOf(old.map(word => word.blank + word.text), start), edits = []
+  let first = 0
+  for (const [from, to, begin, end] of hunks) {
+    const isIn = letter => IN_WORD.test(letter ?? ''), isAfter = isIn(before[from - 1])
+    const rank = isAfter ? AFTER_WORD : BEFORE_WORD
+    const part = { from: at[from], to: at[to], text: after.slice(begin, end).join(''), rank }
+    while (words[first + 1] <= part.from) first++
+    let some = first, others = first
+    if (to > from) {
+      while (words[others] < part.to) others++
+      if (part.from === words[first] && isAfter && isIn(before[to])) some--
+    } else if (part.from > words[first] || isIn(before[from]) && isIn(after[end - 1])) others++
+    else if (isAfter && isIn(after[begin])) some--
+    const last = edits.at(-1)
+    if (last && some < last.others) {
+      last.parts.push(part)
+      last.others = Math.max(last.others, others)
+    } else edits.push({ some, others, parts: [part] })
+  }
+  return edits.map(({ some, others, parts }) => {
+    let text = '', place = words[some]
+    for (const part of parts) {
+      text += base.slice(place - start, part.from - start) + part.text
+      place = part.to
+    }
+    text += base.slice(place - start, words[others] - start)
+    const edit = { from: words[some], to: words[others], text, words: keysOf(wordsOf(text)), rank: WORDS }
+    return others > some && text ? { ...edit, parts } : edit
+  })
+}
+
+/** What an edit did to a text: pieces of it, of whole words, became others. Of words that only got letters, or lost
+ *  some, `parts` says which. */
+function editsOf(base, text) {
+  const [start, end, stop] = differing(base, text)
+  const rows = [base.slice(start, end), text.slice(start, stop)].map(wordsOf), [old, next] = rows
+  const places = placesOf(old.map(({ blank, text }) => blank + text), start), edits = []
   let place = 0, by = 0
-  for (const [from = base.length, to, start, end] of hunks) {
-    for (; place < from; place++) kept[place] = row[place + by]
-    added[from] ??= []
-    added[from].push(...row.slice(start ?? row.length, end))
+  for (const [from, to, begin, end] of [...changes(...rows.map(keysOf)), [old.length]]) {
+    for (; place < from; place++) {
+      const at = places[place], more = next[place + by].blank.length - old[place].blank.length
+      const part = { from: at, to: at - Math.min(0, more), text: ' '.repeat(Math.max(0, more)), rank: BLANKS }
+      if (more) edits.push({ from: at, to: places[place + 1], parts: [part] })
+    }
+    if (to === undefined) break
+    const words = next.slice(begin, end), text = textOf(words)
+    const parts = to > from && end > begin && byLetters(old.slice(from, to), text, places[from])
+    edits.push(...parts || [{ from: places[from], to: places[to], text, words: keysOf(words), rank: WORDS }])
     place = to
     by = end - to
   }
-  hunks.pop()
-  const isOnlyIn = hunks.every(([from, to]) => from === to)
-  return { kept, added, isOnlyIn, isOneWay: isOnlyIn || row.length && hunks.every(([,, start, end]) => start === end) }
+  // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
+  const isTaken = edits.some(({ from, to, parts }) => to > from && !parts)
+  const isWhole = isTaken && isPart(...rows.map(row => letters(textOf(row)).map(letter => letter.normalize())))
+  return isWhole && byLetters(old, textOf(next), start) || edits
 }
 
-/** Two edits of one text made one, as TextMerge does in Swift: the words of both stand, and where both only put
- *  letters into the same word, or took some out of it (`condition`), the letters of both. */
-function weave(texts, condition) {
-  const isWords = !condition, rowOf = text => isWords ? wordsOf(text) : letters(text).map(text => ({ blank: '', text }))
-  const [base, ...rows] = texts.map(rowOf)
-  const edits = rows.map(row => editOf(base, row)), isKept = place => edits.every(({ kept }) => kept[place])
-  if (!isWords && !edits.every(edit => edit[condition])) return
-  let result = '', tail = ''
-  const put = ({ blank, text }) => {
-    const isGlued = isWords && !blank && IN_WORD.test(text) && IN_WORD.test(letters(tail).at(-1) ?? '')
-    result += tail = (isGlued ? ' ' : blank) + text
-  }
-  for (let place = 0, end = 0; place <= base.length; place++) {
-    if (isWords && place >= end) {
-      for (end = place; end < base.length && !isKept(end);) end++
-      const [old, ...both] = [{ kept: base, added: [] }, ...edits].map(({ kept, added }) => {
-        let text = ''
-        for (let at = place; at <= end; at++) {
-          for (const word of [...added[at] ?? [], at < end && kept[at]]) if (word) text += word.blank + word.text
-        }
-        return text
-      })
-      if (end > place && !both.includes(old)) {
-        // Letters of several words may be taken for those of another one.
-        const isOne = end - place === 1 && both.every(text => wordsOf(text).length === 1)
-        const woven = isOne ? weave([old, ...both], 'isOneWay') : undefined
-        if (woven !== undefined) {
-          result += tail = woven
-          for (const { added } of edits) added[end] = []
-          place = end
-        }
-      }
+/** Two edits of one text made one, as TextMerge does in Swift: the words of both stand, and where both only put letters
+ *  into the same words, or took some out of them, the letters of both. */
+function woven(base, texts) {
+  const edits = texts.flatMap((text, who) => editsOf(base, text).map(edit => ({ ...edit, who })))
+  edits.sort((one, other) => one.from - other.from)
+  const laid = []
+  for (let place = 0, next; place < edits.length; place = next) {
+    let { to } = edits[place]
+    for (next = place + 1; next < edits.length && edits[next].from < to; next++) to = Math.max(to, edits[next].to)
+    const some = edits.slice(place, next), [{ from: start }] = some
+    const areLetters = some.every(({ from, to, parts }) => parts || from === to && from === start)
+    for (const { who, parts, ...edit } of some) {
+      if (areLetters && parts) laid.push(...parts.map(part => ({ ...part, who })))
+      else if (edit.words) laid.push({ ...edit, who })
     }
-    let [mine, theirs] = edits.map(({ added }) => added[place])
-    // What one has among more words there was put in once, and is older than those. Letters are too few for that: those
-    // of the later writer count once only where they are the same.
-    if (isWords ? isPart(theirs, mine) : written(mine) === written(theirs)) theirs = []
-    else if (isPart(mine, theirs)) mine = []
-    for (const word of [...mine, ...theirs]) put(word)
-    const [one, other] = edits.map(({ kept }) => kept[place])
-    if (one && other) put({ text: one.text, blank: one.blank === base[place].blank ? other.blank : one.blank })
   }
+  laid.sort((one, other) => one.from - other.from || one.rank - other.rank || one.who - other.who)
+  let result = '', at = 0, isWord = false
+  const put = (text, isNew) => {
+    if (!text) return
+    // Two writers who each put in a word do not mean one long word.
+    const isGlued = (isNew || isWord) && result && IN_WORD.test(text)
+      && IN_WORD.test(segmenter.segment(result).containing(result.length - 1).segment)
+    result += (isGlued ? ' ' : '') + text
+    isWord = isNew
+  }
+  laid.forEach((edit, place) => {
+    const { from, to, text, words, rank, who } = edit
+    const isAt = other => other?.from === from && other.rank === rank && other.who !== who && other
+    const former = isAt(laid[place - 1]), later = isAt(laid[place + 1])
+    if (from > at) put(base.slice(at, from), false)
+    at = Math.max(at, to)
+    // What both put in at one place counts once; words that one has among more are older than those.
+    const isTwice = !words ? former && text.normalize() === former.text.normalize()
+      : former ? isPart(words, former.words) : later && isPart(words, later.words) && !isPart(later.words, words)
+    if (!isTwice) put(text, !!words)
+  })
+  put(base.slice(at), false)
   return result
 }
 
 /** What two edits of one text become, the first one's words before the second's. */
 export const merge = (base, first, second) => first === base || first === second ? second : second === base ? first
-  : weave([base, first, second])
+  : woven(base, [first, second])
 
 /** Where a caret stands after changes. One in what was replaced stays as far from its beginning; one where something
  *  was put in stays at its word, and the beginning of a selection on its first letter. */

@@ -23,32 +23,76 @@ struct TextMergeTests {
   }
 
   @Test(
-    "keeps the letters of both in one word, each once",
+    "keeps the letters of both in the same words, each once",
     arguments: [
       ("hello", "hello!", "Jhello", "Jhello!"), ("hello", "helXlo", "helloY", "helXloY"),
-      ("hello", "helXlo", "helYlo", "helXYlo"), ("hello", "hel lo", "helloY", "hel lo helloY"),
+      ("hello", "helXlo", "helYlo", "helXYlo"), ("hello", "hel lo", "helloY", "hel loY"),
       ("a hello b", "a helo b", "a helloY b", "a heloY b"), ("hello", "hllo", "helo", "hlo"),
-      ("one two", "onetwo", "oneX two", "onetwo oneX"), ("hello", "helXlo", "helXYlo", "helXYlo"),
+      ("one two", "onetwo", "oneX two", "oneXtwo"), ("hello", "helXlo", "helXYlo", "helXXYlo"),
       ("hello", "", "helloY", "helloY"), ("cat", "car", "cats", "car cats"),
       ("hello", "heb1a2llo", "he12llo", "heb1a212llo"), ("hello", "hebananallo", "heanllo", "hebananaanllo"),
-      ("hello", "hebllo", "hebllo!", "hebllo!"),
+      ("hello", "hebllo", "hebllo!", "hebllo!"), ("helo", "hello", "hello", "hello"),
+      ("one two three", "onXe twYo thrZee", "oAne two BthreeC", "oAnXe twYo BthrZeeC"),
+      ("ba a b", "b 1a a b", "bXa a b", "b 1Xa a b"), ("ab a", "a 1b a2", "aXb a", "a 1Xb a2"),
+      ("ab", "ab Y", "abX", "abX Y"), ("(cd)", "(-cd)", "(Xcd)", "(-Xcd)"),
+      ("a  b", "a b", "a   b", "a  b"),
     ])
   func letters(base: String, first: String, second: String, merged: String) {
     #expect(TextMerge.merge(base: base, first: first, second: second) == merged)
   }
 
-  @Test("of what two type into one word, wherever in it, has every letter once and loses none of what was there")
-  func typing() {
+  @Test(
+    "keeps words whole where they meet another's letters",
+    arguments: [
+      ("cat sat", "car sat", "cats saXt", "car cats saXt"), ("one two", "onetwo", "one mid two", "onetwo mid"),
+      ("one two three", "one three", "one twXo three", "one twXo three"),
+      ("w14 w19 w50", "w14 w10", "w14 w19 w43 w50", "w14 w10 w43"),
+      ("w02 w43 w57", "w37", "w02 w12 w43 w57", "w37 w12"),
+    ])
+  func whole(base: String, first: String, second: String, merged: String) {
+    #expect(TextMerge.merge(base: base, first: first, second: second) == merged)
+  }
+
+  @Test(
+    "of what two type at once, wherever they type it, has every letter once and loses none of what was there",
+    arguments: ["ab c", "abc   ", "ab\nc- ", "aab "])
+  func typing(alphabet: String) {
     var random = Numbers(seed: 11)
-    for _ in 0..<2_000 {
-      let base = String((0..<Int.random(in: 0...30, using: &random)).map { _ in "abc".randomElement(using: &random)! })
+    for _ in 0..<1_000 {
+      let length = Int.random(in: 0...30, using: &random)
+      let base = String((0..<length).map { _ in alphabet.randomElement(using: &random)! })
       let (first, second) = (typed("0123456789", into: base, &random), typed("ABCDEFGHIJ", into: base, &random))
       let merged = TextMerge.merge(base: base, first: first, second: second)
       for letter in "0123456789" { #expect(merged.filter { $0 == letter } == first.filter { $0 == letter }) }
       for letter in "ABCDEFGHIJ" { #expect(merged.filter { $0 == letter } == second.filter { $0 == letter }) }
-      let left = merged.filter { "abc".contains($0) }
-      #expect(left == base, "\(base) \(first) \(second) \(merged)")
+      let left = merged.filter { alphabet.contains($0) && $0 != " " }
+      #expect(left == base.filter { $0 != " " }, "\(base) \(first) \(second) \(merged)")
     }
+  }
+
+  @Test("has every word that either put in once and whole, also where the words of the other are gone or are others")
+  func lostWords() {
+    var random = Numbers(seed: 5)
+    for _ in 0..<4_000 {
+      var words = Array(0..<60).shuffled(using: &random)[...]
+      func some(_ most: Int) -> [Int] {
+        let some = words.prefix(Int.random(in: 0...most, using: &random))
+        words = words.dropFirst(some.count)
+        return Array(some)
+      }
+      let base = some(5)
+      var (first, second) = (base.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }, base)
+      for word in some(3) { first.insert(word, at: Int.random(in: 0...first.count, using: &random)) }
+      for word in some(3) { second.insert(word, at: Int.random(in: 0...second.count, using: &random)) }
+      let (texts, wanted) = ([base, first, second].map(text), first + second.filter { !base.contains($0) })
+      let merged = TextMerge.merge(base: texts[0], first: texts[1], second: texts[2])
+      #expect(merged.split(separator: " ").sorted() == text(wanted).split(separator: " ").sorted(), "\(texts)")
+    }
+  }
+
+  /// Words of one length, as 'w000007': of such, letters of one may well be among those of two others.
+  private func text(_ words: [Int]) -> String {
+    words.map { "w" + String(1_000_000 + $0).dropFirst() }.joined(separator: " ")
   }
 
   /// Some of these letters, each at most once, anywhere in the text.
@@ -56,7 +100,9 @@ struct TextMergeTests {
     var text = base
     for letter in letters where Bool.random(using: &random) {
       let place = Int.random(in: 0...text.count, using: &random)
-      text.insert(contentsOf: "\(letter)", at: text.index(text.startIndex, offsetBy: place))
+      text.insert(
+        contentsOf: Bool.random(using: &random) ? "\(letter)" : " \(letter)",
+        at: text.index(text.startIndex, offsetBy: place))
     }
     return text
   }

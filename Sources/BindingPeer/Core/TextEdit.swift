@@ -1,0 +1,200 @@
+/// What one writer did to a text at one place: words of it became others. Places count scalars.
+struct TextEdit {
+  var place: Range<Int>
+  /// What stands there instead; nil where only the blanks before a word became more or fewer.
+  var whole: TextPiece?
+  /// What was done to the letters of these words; nil where more was done than letters put in, or taken out.
+  var parts: [TextPiece]?
+
+  /// The edits that make one text the other, in their order.
+  static func between(_ base: [Unicode.Scalar], _ text: [Unicode.Scalar]) -> [TextEdit] {
+    let (place, end) = differing(base, text)
+    let (old, next) = (Word.words(of: base[place]), Word.words(of: text[place.lowerBound..<end]))
+    let starts = starts(of: old.map(\.written.unicodeScalars.count), from: place.lowerBound)
+    var edits: [TextEdit] = []
+    var (done, by) = (0, 0)
+    func keep(upTo word: Int) {
+      for word in done..<word {
+        let more = next[word + by].blank.count - old[word].blank.count
+        guard more != 0 else { continue }
+        let blanks = starts[word]..<starts[word] + max(0, -more)
+        let part = TextPiece(place: blanks, text: String(repeating: " ", count: max(0, more)), rank: .blanks)
+        edits.append(TextEdit(place: starts[word]..<starts[word + 1], whole: nil, parts: [part]))
+      }
+    }
+    for change in RowChange.between(old, next) {
+      keep(upTo: change.old.lowerBound)
+      let (place, words) = (starts[change.old.lowerBound]..<starts[change.old.upperBound], next[change.new])
+      if !change.old.isEmpty, !words.isEmpty,
+        let some = LetterEdits(of: old[change.old], to: words.written, at: place.lowerBound)
+      {
+        edits += some.byWord
+      } else {
+        edits.append(TextEdit(place: place, whole: TextPiece(words: Array(words), at: place), parts: nil))
+      }
+      done = change.old.upperBound
+      by = change.new.upperBound - done
+    }
+    keep(upTo: old.count)
+    // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
+    let isTaken = edits.contains { !$0.place.isEmpty && $0.parts == nil }
+    if isTaken, Array(old.written).isPart(of: Array(next.written)) {
+      return LetterEdits(of: old[...], to: next.written, at: place.lowerBound)?.byWord ?? edits
+    }
+    return edits
+  }
+
+  /// Where two texts differ, out to the blanks before words, and where that ends in the second.
+  private static func differing(_ old: [Unicode.Scalar], _ next: [Unicode.Scalar]) -> (Range<Int>, end: Int) {
+    var start = 0
+    var (end, stop) = (old.count, next.count)
+    while start < end, start < stop, old[start] == next[start] { start += 1 }
+    while end > start, stop > start, old[end - 1] == next[stop - 1] { (end, stop) = (end - 1, stop - 1) }
+    func isGap(_ place: Int) -> Bool { old[place] == " " && (place == 0 || old[place - 1] != " ") }
+    var (from, to) = (max(start - 1, 0), end)
+    while from > 0, !isGap(from) { from -= 1 }
+    while to < old.count, to == end || !isGap(to) { to += 1 }
+    return (from..<to, stop + to - end)
+  }
+
+  /// Where pieces begin that are so long, and where the last ends.
+  fileprivate static func starts(of lengths: [Int], from start: Int) -> [Int] {
+    lengths.reduce(into: [start]) { $0.append($0[$0.count - 1] + $1) }
+  }
+}
+
+/// Letters that were put into words, or taken out of them.
+private struct LetterEdits {
+  private let before: [Character]
+  /// Where the words begin, and the last ends.
+  private let words: [Int]
+  private var groups: [(words: Range<Int>, parts: [TextPiece])] = []
+
+  /// nil where letters were put in and others taken out.
+  init?(of old: ArraySlice<Word>, to text: String, at start: Int) {
+    before = Array(old.written)
+    words = TextEdit.starts(of: old.map(\.written.unicodeScalars.count), from: start)
+    let after = Array(text)
+    let changes = RowChange.between(before, after)
+    guard changes.allSatisfy(\.old.isEmpty) || changes.allSatisfy(\.new.isEmpty) else { return nil }
+    let places = TextEdit.starts(of: before.map(\.unicodeScalars.count), from: start)
+    for change in changes {
+      let new = after[change.new]
+      let place = places[change.old.lowerBound]..<places[change.old.upperBound]
+      let rank: TextPiece.Rank = isInWord(change.old.lowerBound - 1) ? .afterWord : .beforeWord
+      add(TextPiece(place: place, text: String(new), rank: rank), to: touched(by: change, new, at: place))
+    }
+  }
+
+  private func isInWord(_ letter: Int) -> Bool { before.indices.contains(letter) && before[letter].isPartOfWord }
+
+  /// The words whose letters these are; none where words were put in.
+  private func touched(by change: RowChange, _ new: ArraySlice<Character>, at place: Range<Int>) -> Range<Int> {
+    let word = (words.lastIndex { $0 <= place.lowerBound }) ?? 0
+    let (isFirst, isAfterWord) = (words[word] == place.lowerBound, isInWord(change.old.lowerBound - 1))
+    if !place.isEmpty {
+      // Without what parted them two words are one.
+      let isJoint = isFirst && isAfterWord && isInWord(change.old.upperBound)
+      return (isJoint ? word - 1 : word)..<(words.firstIndex { $0 >= place.upperBound } ?? word + 1)
+    }
+    if !isFirst || isInWord(change.old.upperBound) && new.last?.isPartOfWord == true { return word..<word + 1 }
+    return isAfterWord && new.first?.isPartOfWord == true ? word - 1..<word : word..<word
+  }
+
+  private mutating func add(_ part: TextPiece, to touched: Range<Int>) {
+    if let last = groups.last, touched.lowerBound < last.words.upperBound {
+      let end = max(last.words.upperBound, touched.upperBound)
+      groups[groups.count - 1] = (last.words.lowerBound..<end, last.parts + [part])
+    } else {
+      groups.append((touched, [part]))
+    }
+  }
+
+  /// The same, by what words it was done to.
+  var byWord: [TextEdit] {
+    let scalars = before.flatMap(\.unicodeScalars)
+    return groups.map { group in
+      let place = words[group.words.lowerBound]..<words[group.words.upperBound]
+      var text = ""
+      var done = place.lowerBound
+      for part in group.parts {
+        text += String(scalars[done - words[0]..<part.place.lowerBound - words[0]]) + part.text
+        done = part.place.upperBound
+      }
+      text += String(scalars[done - words[0]..<place.upperBound - words[0]])
+      let whole = TextPiece(words: Word.words(of: text), at: place)
+      return TextEdit(place: place, whole: whole, parts: place.isEmpty || text.isEmpty ? nil : group.parts)
+    }
+  }
+}
+
+/// What is laid in the place of a piece of text.
+struct TextPiece {
+  /// Of what is put in at one place, letters of the word before it stand first, those of the word behind it last.
+  enum Rank: Int { case afterWord, words, blanks, beforeWord }
+
+  let place: Range<Int>
+  let text: String
+  let rank: Rank
+  /// nil for letters.
+  let words: [Word]?
+
+  init(place: Range<Int>, text: String, rank: Rank) {
+    (self.place, self.text, self.rank, words) = (place, text, rank, nil)
+  }
+
+  init(words: [Word], at place: Range<Int>) {
+    (self.place, text, rank, self.words) = (place, words[...].written, .words, words)
+  }
+}
+
+/// A run of letters and digits, or another character by itself, with the blanks before it, which do not count when words
+/// are compared.
+struct Word: Equatable {
+  let blank: Substring
+  let text: Substring
+
+  static func == (one: Word, other: Word) -> Bool { one.text == other.text }
+
+  var written: String { String(blank + text) }
+
+  static func words(of text: String) -> [Word] {
+    var words: [Word] = []
+    var rest = text[...]
+    while !rest.isEmpty {
+      let blank = rest.prefix { $0 == " " }
+      rest = rest.dropFirst(blank.count)
+      var word = rest.prefix { $0.isPartOfWord }
+      if word.isEmpty { word = rest.prefix(1) }
+      rest = rest.dropFirst(word.count)
+      words.append(Word(blank: blank, text: word))
+    }
+    return words
+  }
+
+  fileprivate static func words(of scalars: ArraySlice<Unicode.Scalar>) -> [Word] { words(of: String(scalars)) }
+}
+
+extension Collection where Element == Word {
+  fileprivate var written: String { reduce(into: "") { $0 += $1.blank + $1.text } }
+}
+
+extension Collection where Element: Equatable {
+  /// Whether the other has all of these in this order, with others between them or not.
+  func isPart(of other: some Collection<Element>) -> Bool {
+    var rest = self[...]
+    for one in other where rest.first == one { rest.removeFirst() }
+    return rest.isEmpty
+  }
+}
+
+extension String {
+  init(_ scalars: ArraySlice<Unicode.Scalar>) {
+    self.init()
+    unicodeScalars.append(contentsOf: scalars)
+  }
+}
+
+extension Character {
+  var isPartOfWord: Bool { isLetter || isNumber }
+}
