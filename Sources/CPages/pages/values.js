@@ -31,8 +31,13 @@ export function changes(old, next) {
 }
 
 const segmenter = new Intl.Segmenter()
+// Latin, Cyrillic, kana, Han and Hangul, of which each character is a letter by itself, and written in one way: to ask
+// of each takes long.
+const IS_PLAIN = /^[\n -~\u00c0-\u02af\u0400-\u0482\u3000-\u3002\u3041-\u3096\u30a1-\u30fa\u3400-\ua48c\uac00-\ud7a3]*$/
 /** What a person sees as one letter may be several characters. */
-export const letters = text => Array.from(segmenter.segment(text), ({ segment }) => segment)
+export const letters = text =>
+  IS_PLAIN.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
+const normal = text => IS_PLAIN.test(text) ? text : text.normalize()
 
 /** Runs of letters and digits, and every other letter by itself, with the blanks before them. */
 function wordsOf(text) {
@@ -46,7 +51,7 @@ function wordsOf(text) {
   return words
 }
 
-const keysOf = row => row.map(({ text }) => text.normalize())
+const keysOf = row => row.map(({ text }) => normal(text))
 const textOf = row => row.map(({ blank, text }) => blank + text).join('')
 const isPart = (some, all) => some.length === all.reduce((place, one) =>
   place + (place < some.length && some[place] === one), 0)
@@ -77,7 +82,7 @@ const AFTER_WORD = 0, WORDS = 1, BLANKS = 2, BEFORE_WORD = 3
  *  letters in, or take some out. */
 function byLetters(old, text, start) {
   const base = textOf(old), [before, after] = [base, text].map(letters)
-  const hunks = changes(...[before, after].map(row => row.map(letter => letter.normalize())))
+  const hunks = changes(...[before, after].map(row => row.map(normal)))
   if (!hunks.every(([from, to]) => from === to) && !hunks.every(([,, begin, end]) => begin === end)) return
   const at = placesOf(before, start), words = placesOf(old.map(word => word.blank + word.text), start), edits = []
   let first = 0
@@ -132,7 +137,7 @@ function editsOf(base, text) {
   }
   // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
   const isTaken = edits.some(({ from, to, parts }) => to > from && !parts)
-  const isWhole = isTaken && isPart(...rows.map(row => letters(textOf(row)).map(letter => letter.normalize())))
+  const isWhole = isTaken && isPart(...rows.map(row => letters(textOf(row)).map(normal)))
   return isWhole && byLetters(old, textOf(next), start) || edits
 }
 
@@ -169,7 +174,7 @@ function woven(base, texts) {
     if (from > at) put(base.slice(at, from), false)
     at = Math.max(at, to)
     // What both put in at one place counts once; words that one has among more are older than those.
-    const isTwice = !words ? former && text.normalize() === former.text.normalize()
+    const isTwice = !words ? former && normal(text) === normal(former.text)
       : former ? isPart(words, former.words) : later && isPart(words, later.words) && !isPart(later.words, words)
     if (!isTwice) put(text, !!words)
   })
