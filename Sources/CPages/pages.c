@@ -69,6 +69,9 @@ static const unsigned char plot_js[] = {
 static const unsigned char sha256_js[] = {
 #embed "pages/sha256.js"
 };
+static const unsigned char texts_js[] = {
+#embed "pages/texts.js"
+};
 static const unsigned char values_js[] = {
 #embed "pages/values.js"
 };
@@ -100,6 +103,7 @@ static const cpages_file files[] = {
     FILE_OF("page.css", page_css),
     FILE_OF("plot.js", plot_js),
     FILE_OF("sha256.js", sha256_js),
+    FILE_OF("texts.js", texts_js),
     FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
 };

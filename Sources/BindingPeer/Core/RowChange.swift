@@ -8,7 +8,7 @@ struct RowChange: Equatable, Sendable {
   static let most = 1_000
 
   /// The fewest changes that make one row the other (Myers, 1986), in their order; between two of them something is
-  /// kept. A page finds the same ones (`changes` in values.js), so that both merge a text alike.
+  /// kept. A page finds the same ones (`changes` in texts.js), so that both merge a text alike.
   static func between<Element: Equatable>(_ old: [Element], _ new: [Element]) -> [RowChange] {
     var head = 0
     var (rows, columns) = (old.count, new.count)

@@ -148,8 +148,8 @@ struct TextPiece {
   }
 }
 
-/// A run of letters and digits, or another character by itself, with the blanks before it, which do not count when words
-/// are compared.
+/// A run of letters and digits, or another character by itself, with the blanks before it; those do not count when
+/// words are compared.
 struct Word: Equatable {
   let blank: Substring
   let text: Substring

@@ -8,7 +8,7 @@
 /// - Where both only put letters into the same words, or took some out of them, the letters of both count.
 /// - Where both replaced the same words in another way, both replacements stand, the first one's before the second's.
 /// - The same words put in at the same place by both count once, also where one of them put in more.
-/// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in values.js).
+/// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in texts.js).
 ///
 /// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
 /// that none is torn. Blanks belong to the word behind them. Words are the same where a person sees the same.
