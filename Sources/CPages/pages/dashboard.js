@@ -58,9 +58,13 @@ function mayDrop() {
 
 at('edit').addEventListener('click', event => { if (!event.target.checked && !mayDrop()) event.preventDefault() })
 
+const offered = new WeakSet()            // drafts for which Edit went on: their field may be gone
+
 /** What was typed here before the page was loaded anew shows again in its control. */
 function showDrafts() {
-  if (!at('edit').checked && [...waiting].some(({ model }) => model === view.id)) at('edit').click()
+  const drafts = [...waiting].filter(draft => draft.model === view.id && !offered.has(draft))
+  for (const draft of drafts) offered.add(draft)
+  if (drafts.length && !at('edit').checked) at('edit').click()
 }
 whenWaiting(showDrafts)
 

@@ -62,13 +62,19 @@ const alike = (model, field) => [...document.querySelectorAll(`[data-bind="${CSS
   return binding?.isText && one.type !== 'password' && binding.model.link === link && binding.model.id === model
 })
 
+const since = new WeakMap()              // control → when a draft was first seen in it
+function firstSeen(control) {
+  if (!since.has(control)) since.set(control, Date.now())
+  return since.get(control)
+}
+
 /** What is typed and not written, in its control or on its way into one. */
 function drafts() {
   const here = bind.drafts().flatMap(control => {
     const { model, field, seen } = bind.edits.controls.get(control), bound = control.dataset.bind
     const nth = alike(model.id, bound).indexOf(control)
     return nth < 0 || !control.value ? [] : [{ path: location.pathname, model: model.id, bind: bound, nth, seen,
-      words: control.value, reason: model.refusals.get(field)?.reason }]
+      words: control.value, reason: model.refusals.get(field)?.reason, at: firstSeen(control) }]
   })
   return [...here, ...waiting]
 }
@@ -123,7 +129,7 @@ async function takeOver() {
     // Where there are no locks, those of other pages go along with the tab.
     const [found, typed] = JSON.parse(content), isHere = ({ path }) => !locks || path === location.pathname
     writes.push(...found)
-    taken.push(...typed.filter(isHere))
+    taken.push(...typed.filter(draft => isHere(draft) && !(draft.at < Date.now() - OLDEST)))
     const left = typed.filter(draft => !isHere(draft))
     left.length ? store.put({ at, content: JSON.stringify([[], left]) }, key) : store.delete(key)
   }
@@ -180,6 +186,7 @@ function putBack() {
     waiting.delete(draft)
     if (control.value === draft.words) continue
     control.value = draft.words
+    since.set(control, draft.at)
     Object.assign(binding, { isDirty: true, shown: undefined, seen: draft.seen })
     refuse(binding, draft.reason ?? 'it is not written yet', 'value' in read(binding))
     binding.model.touch(binding.field)
