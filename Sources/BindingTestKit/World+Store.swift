@@ -42,7 +42,8 @@ extension World {
     let all = log.filter { $0.model == model }
     // What was before a removal is nothing.
     let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
-    guard chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
+    // Of a model that is not there a store has no chunk either.
+    guard !batches.isEmpty, chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
     counts[.loadedFolded] += 1
     let count = chance.below(batches.count + 1)
     var chunks: [[UInt8]] = []

@@ -23,6 +23,8 @@ struct PeerModel: Sendable {
   private(set) var aside: [LogID: Replica] = [:]
   var outbox = Outbox()
   var joining = Joining.idle
+  /// What is here does not fit what the hub has: the next join asks for all of it. Until that has come, this is shown.
+  var startsOver = false
   /// Why the hub has not let us join, the last time we asked; nil once it has.
   var refusal: JoinRefusal?
   var topic: Topic?
@@ -71,6 +73,11 @@ struct PeerModel: Sendable {
     }
   }
 
+  /// Whether the committed values that are here are of that version, or a later one.
+  func holds(_ version: Version, _ epoch: Epoch) -> Bool {
+    !startsOver && epoch == replica.epoch && version <= replica.version
+  }
+
   /// Lays the replica of one log aside and takes up what is known of another.
   mutating func turn(from old: LogID, to new: LogID) {
     if replica.version > 0 {
@@ -79,6 +86,7 @@ struct PeerModel: Sendable {
       aside[old] = replica
     }
     replica.become(aside.removeValue(forKey: new) ?? Replica())
+    startsOver = false
   }
 
   /// The weightier cause of two stands for both.

@@ -152,9 +152,7 @@ extension Session {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
     guard let place = models.place(of: id), models[at: place].outbox[write] != nil else { return }
-    if case .committed(let epoch, let version) = outcome,
-      epoch != models[at: place].replica.epoch || version > models[at: place].replica.version
-    {
+    if case .committed(let epoch, let version) = outcome, !models[at: place].holds(version, epoch) {
       models[at: place].outbox.decide(write, at: version)
     } else {
       release(write, at: place)

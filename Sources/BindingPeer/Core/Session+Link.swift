@@ -113,7 +113,12 @@ extension Session {
     endDisowned()
     if let epoch, epoch != welcome.epoch {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
-    } else if epoch != nil, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now) {
+    }
+    if let epoch, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now),
+      // Most of a new life of the log, with what this peer wrote, may be the same. A hub that says how long it remembers
+      // has forgotten nobody before; of one that does not, what was numbered goes again as it is.
+      epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
+    {
       forgetNumbers(&output)
     }
     epoch = welcome.epoch

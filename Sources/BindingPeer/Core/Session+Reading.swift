@@ -102,14 +102,20 @@ extension Session {
       models[at: place].request == joined.request
     else { return }
     if !models[at: place].isEphemeral { epoch = joined.epoch }
+    let startsOver = models[at: place].startsOver
     let isNothingMissing =
-      models[at: place].replica.version == joined.version
+      (startsOver ? 0 : models[at: place].replica.version) == joined.version
       && (joined.version == 0 || models[at: place].replica.epoch == joined.epoch)
     if joined.follows == .nothing, !isNothingMissing {
-      // The hub believes that there is nothing to add to what we do not have: start from nothing.
-      models[at: place].replica.reach(0, epoch: 0)
+      // The hub believes that there is nothing to add to what we do not have.
+      models[at: place].startsOver = true
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
+      if startsOver {
+        models[at: place].startsOver = false
+        models[at: place].replica.removeAll(but: [])
+        models[at: place].note(.snapshot)
+      }
       if models[at: place].replica.epoch != joined.epoch { models[at: place].touch(models[at: place].outbox.unhide()) }
       models[at: place].replica.reach(joined.version, epoch: joined.epoch)
       models[at: place].touch(models[at: place].outbox.hide(upTo: joined.mark))
@@ -135,10 +141,9 @@ extension Session {
     guard chunk.isLast else { return }
     let chunks = models[at: place].chunks
     models[at: place].chunks.removeAll()
-    let isRepair = models[at: place].replica.version > 0
+    let isRepair = models[at: place].replica.version > 0 && !models[at: place].startsOver
     guard apply(chunks, at: place) else {
-      // It does not fit what is here: start from nothing.
-      models[at: place].replica.reach(0, epoch: 0)
+      models[at: place].startsOver = true
       models[at: place].replica.forgetIDs()
       return askToJoin([models.keys[place]], now: now, &output)
     }
@@ -150,13 +155,13 @@ extension Session {
     becomeCurrent(at: place, now: now, &output)
   }
 
-  /// Applies a whole catch-up. False if names are missing or a delta begins beyond what is here.
+  /// Applies a whole catch-up. False if names are missing or a delta does not begin where we are.
   private mutating func apply(_ chunks: [CatchupChunk], at place: Int) -> Bool {
     guard let last = chunks.last else { return false }
     let from = models[at: place].replica.version
     let isOtherLife = last.epoch != models[at: place].replica.epoch
     if last.form == .delta {
-      guard last.epoch == models[at: place].replica.epoch, last.previous <= from else { return false }
+      guard !isOtherLife, last.previous <= from, !models[at: place].startsOver else { return false }
     }
     guard models[at: place].replica.knowsFields(of: chunks) else { return false }
     models[at: place].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
@@ -182,6 +187,7 @@ extension Session {
     }
     if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
     models[at: place].replica.reach(last.version, epoch: last.epoch)
+    models[at: place].startsOver = false
     #if MUTANTS
       let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark
     #else
@@ -245,7 +251,7 @@ extension Session {
       guard mine != digest else { return }
       counters.divergences += 1
       output.add(.notice(.diverged(model: id, version: version)))
-      models[at: index].replica.reach(0, epoch: 0)
+      models[at: index].startsOver = true
       models[at: index].isHealing = true
       rejoin(id, now: now, &output)
     }

@@ -141,7 +141,7 @@ extension Session {
     #if MUTANTS
       if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }
     #endif
-    if epoch == models[at: place].replica.epoch && version <= models[at: place].replica.version {
+    if models[at: place].holds(version, epoch) {
       release(write, at: place)
     } else {
       models[at: place].outbox.decide(write, at: version)
@@ -156,7 +156,8 @@ extension Session {
       models[at: place].lacksMerge(write)
     else { return end(number, as: .kept, at: place) }
     settle(write, as: .kept, at: place)
-    models[at: place].outbox.decide(write, at: models[at: place].replica.version + 1)
+    let version = models[at: place].replica.version
+    models[at: place].outbox.decide(write, at: models[at: place].startsOver ? version : version + 1)
     models[at: place].note(.outcome)
   }
 

@@ -238,10 +238,12 @@ public struct Session: Sendable {
       if models[at: place].isCurrent { models[at: place].staleSince = now }
       models[at: place].joining = .asked(request: lastRequest, at: now)
       models[at: place].chunks.removeAll()
+      let startsOver = models[at: place].startsOver
       joins.append(
         Join(
-          request: lastRequest, model: id, epoch: models[at: place].replica.epoch,
-          version: models[at: place].replica.version, namesKnown: UInt32(models[at: place].replica.namesKnown),
+          request: lastRequest, model: id, epoch: startsOver ? 0 : models[at: place].replica.epoch,
+          version: startsOver ? 0 : models[at: place].replica.version,
+          namesKnown: UInt32(models[at: place].replica.namesKnown),
           undecided: isKeepingBehind ? 1 : models[at: place].outbox.lowestUndecided))
       if joins.count == 500 {
         say(.join(joins), now: now, &output)

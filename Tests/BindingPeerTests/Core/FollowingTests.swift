@@ -149,6 +149,31 @@ struct FollowingTests {
     #expect(healed.changes == ["level 1 5"])
   }
 
+  @Test("what differs from the hub's keeps its version until all of it has come anew")
+  func keepsItsVersion() throws {
+    var bench = followed()
+    let diverged = bench.hub(bench.head(5, digest: 1))
+    #expect(diverged.join.version == 0 && bench.session.version(of: "lamp").version == 5)
+    #expect(try bench.write(.set(["n": "1"])).drain.reveals.map(\.version) == [5])
+    bench.catchUp(diverged.request, version: 5, lit)
+    #expect(bench.hub(bench.head(6, digest: 0)).join.version == 5)
+  }
+
+  @Test("a delta that ends in a new life of the log is asked for again as a whole, and takes nothing back meanwhile")
+  func endsInNewLife() {
+    var bench = followed()
+    let request = bench.hub(bench.head(6, digest: 0)).request
+    bench.hub(
+      bench.joined(request, version: 6, follows: .delta),
+      bench.chunk(request, from: 5, version: 6, [lit[0]], isLast: false))
+    bench.epoch += 1
+    let again = bench.hub(bench.chunk(request, from: 5, version: 6, [], chunk: 1, namesKnown: 2))
+    #expect(again.join.version == 0 && again.join.epoch == 0 && again.reveals.isEmpty)
+    #expect(bench.session.version(of: "lamp") == (100, 5))
+    bench.catchUp(again.request, version: 6, lit)
+    #expect(bench.session.version(of: "lamp") == (101, 6))
+  }
+
   @Test("a beat that did not come leads to the question for the heads; those find what was lost")
   func missedBeat() {
     var bench = followed()

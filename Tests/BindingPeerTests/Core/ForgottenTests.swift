@@ -126,6 +126,25 @@ struct ForgottenTests {
     #expect(bench.catchUp(again.request, version: 7, lit).proposals.isEmpty)
   }
 
+  @Test("who was forgotten and comes to a new life of the log does not send again under its old numbers")
+  func newEpoch() throws {
+    var (bench, id) = try cut()
+    bench.epoch += 100
+    bench.now += 30_000
+    let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
+    #expect(drain.settled.map(\.id) == [id])
+  }
+
+  @Test("in a new life of the log of a hub that forgets nobody, what was numbered goes again as it is")
+  func newEpochOfOlderHub() throws {
+    var (bench, _) = try cut()
+    bench.epoch += 100
+    bench.now += 30_000
+    let drain = bench.welcome(knew: false)
+    #expect(drain.settled.isEmpty)
+    #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [1])
+  }
+
   @Test("who has sent nothing is not told that it was forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()
