@@ -44,6 +44,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case peerCrash = "peer crashed"
   case restored = "write restored from an outbox"
   case peerPause = "peer stopped for a while"
+  case stranded = "peer cut off until it was forgotten"
   case hubPause = "hub stopped for longer than its beats"
   case lostBatch = "stored batch lost with the store's tail"
   case hold = "proposal held"

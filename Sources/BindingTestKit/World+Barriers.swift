@@ -26,7 +26,7 @@ extension World {
   }
 
   /// How late an end may be told: the hub's word is waited for, and a peer looks after its time now and then.
-  private var tolerance: UInt64 { 1_000 + 300 + (climate.pauses > 0 ? 4_100 : 0) }
+  private var tolerance: UInt64 { 1_000 + 300 + (climate.pauses > 0 || climate.forgetsSoon ? 4_100 : 0) }
 
   /// A step of an application: now and then it waits for a version that is there, or will be.
   func awaitSometimes(_ index: Int) throws(Broken) {

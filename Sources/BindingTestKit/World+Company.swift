@@ -11,6 +11,7 @@ extension World {
     case withdrawInLine(peer: Int, life: Int, WriteID)
     case judge(peer: Int, life: Int, Judge, refuses: Bool)
     case breakOff(peer: Int, life: Int, crashes: Bool)
+    case strand(peer: Int, life: Int)
     case impose(hubLife: Int)
     case lie
   }
@@ -52,6 +53,7 @@ extension World {
       if peers[peer].life == life { try answer(judge, refuses: refuses, peer) }
     case .breakOff(let peer, let life, let crashes):
       if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
+    case .strand(let peer, let life): if peers[peer].life == life { try strand(peer) }
     case .impose(let life): if hubLife == life { try impose() }
     case .lie: try lie()
     }

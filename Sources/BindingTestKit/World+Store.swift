@@ -133,10 +133,12 @@ extension World {
     isTailLost = true
   }
 
-  /// The end of the log is gone, and the store does not notice: the same epoch goes on.
+  /// The end of the log is gone, and the store does not notice: the same epoch goes on. Of a model that everybody may
+  /// have left nothing is lost: nobody would come back to prove it.
   func loseUnnoticed() {
     underway.removeAll()
-    let lost = min(log.count, 1 + chance.below(4))
+    let provable = log.reversed().prefix { $0.model != visited }.count
+    let lost = min(provable, 1 + chance.below(4))
     note("the store loses its last \(lost) batches and does not notice")
     counts[.lostBatch] += UInt64(lost)
     losses += 1

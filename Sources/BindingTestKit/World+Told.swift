@@ -51,9 +51,14 @@ extension World {
       }
     case .welcome(let welcome):
       // Whose marks the hub has forgotten begins anew in an ephemeral line.
-      if let peer, !welcome.knewIdentity { line?.forget(peers[peer].session.identity.tag) }
+      if let peer, !welcome.knewIdentity {
+        line?.forget(peers[peer].session.identity.tag)
+        try checkForgotten(peer)
+        cutWelcomeSometimes(peer)
+      }
     case .outcomes(let outcomes):
       guard let peer else { return }
+      strandSometimes(peer)
       for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }
     default: break
     }

@@ -85,6 +85,7 @@ public final class World {
   @exclusivity(unchecked) var company: Chance
   /// Chance for all that liars do.
   @exclusivity(unchecked) var impostures: Chance
+  @exclusivity(unchecked) var forgetting: Chance
   let lies: [Lie]
   @exclusivity(unchecked) var heard = Heard()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
@@ -109,6 +110,7 @@ public final class World {
     self.company = company
     lies = drawn.impostors > 0 ? World.drawLies(from: &impostures) : []
     self.impostures = impostures
+    forgetting = Chance(seed: seed ^ 0x0F06_5EED)
     modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
     ledger = Ledger(modelNames: modelNames)
     self.chance = chance
