@@ -123,7 +123,7 @@ extension World {
     case .unknown:
       counts[.unknown] += 1
       // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
-      if losses == 0, !peer.wasForgotten || !climate.forgetsSoon && peer.heir == nil {
+      if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.heir == nil {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return

@@ -8,9 +8,15 @@ extension World {
   func checkForgotten(_ peer: Int) throws(Broken) {
     guard losses == 0, !climate.forgetsSoon else { return }
     let tag = peers[peer].session.identity.tag
-    for (model, name) in modelNames.enumerated() where lastRecord(of: name) > 0 && ledger.mark(of: tag, in: model) > 0 {
+    for (model, name) in modelNames.prefix(climate.models).enumerated()
+    where lastRecord(of: name) > 0 && ledger.mark(of: tag, in: model) > 0 {
       throw broken(.outcomeKept, "the hub says that it does not know p\(peer), which has a mark in \(name)")
     }
+  }
+
+  /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
+  func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
+    climate.forgetsSoon && (peer.wasForgotten || peer.heir != nil)
   }
 
   /// Who is told an outcome may be gone before it hears it.

@@ -216,6 +216,8 @@ extension World {
         counts[.notOwner] += 1
         member.refused.formUnion(fields)
       }
+    // Decided by a hub that is no more, or has forgotten whose it was.
+    case .unknown where hubLife > 1 || climate.forgetsSoon: return
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
     }
     member.takeBack(id)

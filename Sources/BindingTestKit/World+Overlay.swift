@@ -6,7 +6,7 @@ extension World {
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
     // What a hub has forgotten of a peer it cannot tell it.
-    if peer.glimpse.laidOver.isEmpty || climate.forgetsSoon && peer.wasForgotten { return }
+    if peer.glimpse.laidOver.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(reveal, model, of: peer)
     for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
       guard let write = peer.undecided[id] else { continue }

@@ -130,6 +130,20 @@ import Testing
     #expect(bench.read().values == ["n": "1"])
   }
 
+  @Test("a model whose first commit comes back folded is announced to who has joined its prefix")
+  mutating func foldedFirst() throws {
+    bench.hello(.cat)
+    bench.say(.cat, .join([Join(request: 9, prefix: "")]))
+    bench.settling = .later
+    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    var fold = ModelFold("lamp")
+    for batch in bench.waiting { try fold.apply(batch) }
+    let chunks = Array(sequence(state: fold) { $0.nextChunk(ofBytes: 1_000) })
+    bench.settle(.unknown)
+    let heard = bench.reload(StoredModel(model: "lamp", chunks: chunks, batches: []))
+    #expect(heard.announces(.cat).flatMap(\.models).map(\.model) == ["lamp"])
+  }
+
   @Test("a batch that was not taken is decided afresh after the reload")
   mutating func notTaken() {
     bench.settling = .later

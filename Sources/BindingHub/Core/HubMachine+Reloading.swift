@@ -39,6 +39,7 @@ extension HubMachine {
       try model.restore(stored, recentLimit: configuration.recentCommits)
       model.headsLeft = 3
       recentlyChanged.insert(index)
+      announceFirstCommit(index, &output)
       return
     }
     for batch in stored.batches where batch.record > model.records { takeIn(batch, index, &output) }

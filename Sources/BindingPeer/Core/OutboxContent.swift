@@ -37,12 +37,15 @@ struct OutboxContent: Sendable, Equatable {
       lives[number]?.epoch = epoch
     case .note(.written(let write)):
       guard lives[number] != nil else { return }
-      lives[number]?.writes[write.id] = write
       // A write that was merged with another's is written again.
+      let isSecondTry = lives[number]?.writes[write.id]?.isSecondTry ?? false
+      lives[number]?.writes[write.id] = write
+      lives[number]?.writes[write.id]?.isSecondTry = isSecondTry
       liveBytes += bytes - (lives[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
     case .note(.numbered(let id, let proposal, let conditions)):
       guard let model = lives[number]?.writes[id]?.model else { return }
       lives[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
+      if proposal == 0 { lives[number]?.writes[id]?.isSecondTry = true }
       lives[number]?.writes[id]?.proposal.conditions = conditions
       lives[number]?.used(proposal, in: model)
     case .note(.withdrawn(let id)): lives[number]?.writes[id]?.isWithdrawn = true
@@ -100,6 +103,7 @@ struct OutboxContent: Sendable, Equatable {
       }
       for write in life.writes.values.sorted(by: { $0.id < $1.id }) {
         add(.note(.written(write)))
+        if write.isSecondTry { add(.note(.numbered(write.id, 0, conditions: write.proposal.conditions))) }
         if let number = write.number {
           add(.note(.numbered(write.id, number, conditions: write.proposal.conditions)))
         }

@@ -5,7 +5,8 @@ public enum OutboxNote: Sendable, Equatable {
   /// A hub was seen; its log, and the life that it is in.
   case welcomed(log: LogID, epoch: Epoch)
   case written(KeptWrite)
-  /// The write has its number, and these conditions (R3); number 0: it is as if never sent.
+  /// The write has its number, and these conditions (R3); number 0: it has none any more, and nobody knows what became
+  /// of it under the one that it had.
   case numbered(WriteID, ProposalNumber, conditions: [Condition])
   /// The hub is asked not to carry it out any more.
   case withdrawn(WriteID)
@@ -47,6 +48,8 @@ public struct KeptWrite: Sendable, Equatable {
   public var seen: [KeptSight]
   public var number: ProposalNumber?
   public var isWithdrawn = false
+  /// It goes again without being known what became of it under the number that it had.
+  public var isSecondTry = false
 }
 
 /// The committed value of a field when a write was made over it.
@@ -89,6 +92,7 @@ extension Pending {
       id: id, model: model, proposal: keptProposal, time: 0,
       seen: seen.sorted.map { field, seen in
         KeptSight(field: field, epoch: seen.epoch, version: seen.version, digest: seen.value.digest)
-      }, number: number, isWithdrawn: isVoid)
+      }, number: number, isWithdrawn: isVoid,
+      isSecondTry: isSecondTry)
   }
 }

@@ -18,6 +18,8 @@ struct PeerModel: Sendable {
   /// In an ephemeral line: what this peer still had there from before it joined, to be given up; nil: it has not been
   /// current yet.
   var leftovers: [String]?
+  /// In an ephemeral line: it may have ended, or have forgotten this peer, since it was current last.
+  var mayBeAnew = false
   var replica = Replica()
   /// Replicas of other logs that this peer followed before, unsent; should their hub be back, it goes on from there.
   private(set) var aside: [LogID: Replica] = [:]

@@ -126,7 +126,10 @@ extension Session {
       // A later write of ours may have hidden it, as something that the hub had taken.
       $0.isHidden = false
     }
-    noteUnnumbered(write, at: place, &output)
+    // A later life, which has no rules, sends it only on what its writer saw.
+    if keeps(modelAt: place), let kept = models[at: place].outbox[write]?.kept(in: models[at: place].id) {
+      output.add(.keep(.written(kept)))
+    }
     return true
   }
 

@@ -30,6 +30,18 @@ extension Session {
     }
   }
 
+  /// In a line that is another now, or has forgotten this peer, nobody knows what became of a write of which only that
+  /// it was decided is known: sent again, it would be carried out behind what was written after it. What it said is
+  /// claimed, but for what a later write took back.
+  mutating func endDecided(at place: Int) {
+    for write in models[at: place].outbox.order {
+      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isHidden, pending.isUndecided
+      else { continue }
+      end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+      models[at: place].claims.took(pending, isKept: false)
+    }
+  }
+
   /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
   /// gone: nothing of what it had there was said by who joins now.
   mutating func findLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {

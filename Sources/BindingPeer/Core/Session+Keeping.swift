@@ -39,7 +39,7 @@ extension Session {
     return number
   }
 
-  /// Its number is used up, and it goes again by its rules: a later life, which has none, sends it only on what its
+  /// It has no number any more, and goes again: a later life, which has no rules, sends what has one only on what its
   /// writer saw.
   func noteUnnumbered(_ write: WriteID, at place: Int, _ output: inout PeerOutput) {
     guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
@@ -193,7 +193,7 @@ extension Session {
     }
     return Pending(
       id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
-      seen: ByField(seen), number: number, isVoid: write.isWithdrawn,
-      wasSent: number != nil, isOld: isOld)
+      seen: ByField(seen), number: number, isSecondTry: write.isSecondTry,
+      isVoid: write.isWithdrawn, wasSent: number != nil, isOld: isOld)
   }
 }

@@ -127,6 +127,10 @@ extension Session {
     for place in models.indices {
       models[at: place].replica.forgetIDs()
       models[at: place].outbox.sendAllAgain()
+      guard models[at: place].isEphemeral, !welcome.knewIdentity || models[at: place].replica.epoch != Epoch(start)
+      else { continue }
+      models[at: place].mayBeAnew = true
+      endDecided(at: place)
     }
     claimAgain(now: now, &output)
     move(to: .live, &output)

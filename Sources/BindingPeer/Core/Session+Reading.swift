@@ -213,6 +213,10 @@ extension Session {
         for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
       }
     #endif
+    if models[at: place].mayBeAnew {
+      models[at: place].mayBeAnew = false
+      endDecided(at: place)
+    }
     let buffered = models[at: place].buffered
     models[at: place].buffered.removeAll()
     models[at: place].bufferedBytes = 0

@@ -145,6 +145,36 @@ struct ForgottenTests {
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [1])
   }
 
+  @Test(
+    "in an ephemeral line that has forgotten it, a peer sends nothing again that was decided before what it sees there")
+  func ephemeralLine() throws {
+    let line = "@ephemeral/lamp"
+    var bench = PeerBench()
+    bench.capabilities = [Capability.ephemeral]
+    bench.join(line)
+    bench.open()
+    bench.epoch = Epoch(bench.start)
+    func follow(_ request: UInt32, _ bench: inout PeerBench, _ fields: [Entry]) -> Drain {
+      bench.hub(
+        bench.assigned(request, model: line),
+        bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: line),
+        bench.chunk(request, version: 4, fields))
+    }
+    _ = follow(bench.welcome().request, &bench, [])
+    let set = try bench.write(.set(["x": "1"]), to: line)
+    _ = try bench.write(.one(.delete, "x"), to: line)
+    bench.lose()
+    bench.now += 30_000
+    bench.open()
+    let gone = Entry(name: "x", value: nil, version: 4, origin: PeerBench.me, number: 2)
+    let drain = follow(bench.welcome().request, &bench, [gone])
+    #expect(drain.proposals.isEmpty && bench.session.unconfirmed == 0)
+    guard case .unknown? = drain.settled.first(where: { $0.id == set.id })?.outcome else {
+      Issue.record("\(drain.settled)")
+      return
+    }
+  }
+
   @Test("who has sent nothing is not told that it was forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()
