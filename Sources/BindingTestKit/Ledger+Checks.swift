@@ -65,7 +65,7 @@ extension Ledger {
   ) throws(Broken) {
     let elements = SimulatedField.elements(of: value)
     let known = Swift.Set(elements)
-    if known.count < elements.count {
+    if known.count < elements.count, !claims.mayRepeatWords {
       throw Broken(
         .lossless, "version \(place.version) of \(title(place)) has something twice: \(describe(value))")
     }

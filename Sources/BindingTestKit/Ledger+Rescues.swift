@@ -71,6 +71,9 @@ extension Ledger {
 
 /// What the hub was offered since it lost its memory: by whom, and which numbers that replica had seen.
 struct OfferedClaims {
+  /// A text goes a second time where the hub may have forgotten that it carried it out: its words are told from those
+  /// of the first time only while they stand at the same place.
+  var mayRepeatWords = false
   struct Key: Hashable {
     let model: Int
     let offerer: Tag

@@ -212,6 +212,8 @@ extension World {
         default: false
         }
       if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(line.name) was refused: \(refusal)") }
+      // A description that came between does not take what it took once.
+      if refusal.code == .doesNotFit { member.refused.insert("n") }
       if refusal.code == .notOwner {
         counts[.notOwner] += 1
         member.refused.formUnion(fields)

@@ -113,6 +113,7 @@ public final class World {
     forgetting = Chance(seed: seed ^ 0x0F06_5EED)
     modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
     ledger = Ledger(modelNames: modelNames)
+    ledger.claims.mayRepeatWords = drawn.forgetsSoon
     self.chance = chance
     if drawn.hasLine { line = LineLedger(of: modelNames[0]) }
     for index in 0..<drawn.peers {

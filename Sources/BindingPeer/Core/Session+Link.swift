@@ -115,8 +115,8 @@ extension Session {
       output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
     }
     if let epoch, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now),
-      // Most of a new life of the log, with what this peer wrote, may be the same. A hub that says how long it remembers
-      // has forgotten nobody before; of one that does not, what was numbered goes again as it is.
+      // Most of a new life of the log, with what this peer wrote, may be the same. A hub that says how long it
+      // remembers has forgotten nobody before; of one that does not, what was numbered goes again as it is.
       epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
     {
       forgetNumbers(&output)

@@ -107,40 +107,6 @@ struct EarlierLifeTests {
     #expect(end.notes.count == 2)
   }
 
-  @Test("what was forgotten and goes again is told as unknown if it fails, also by the next life of the program")
-  func goesAgain() throws {
-    var bench = keeping()
-    var notes = try bench.write(.set(["level": "0.8"])).drain.notes
-    bench.lose()
-    bench.open()
-    bench.now += 30_000
-    var limits = Limits()
-    limits.identityMilliseconds = 1_000
-    notes += bench.welcome(limits: limits).notes
-    var content = OutboxContent()
-    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
-    for note in [.welcomed(log: 1, epoch: 100)] + notes {
-      content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
-    }
-    let rewritten = try content.compacted.withUnsafeBytes { try OutboxLog.parse($0) }.content
-    for content in [content, rewritten] {
-      var next = resumed(try #require(content.unfinished.first))
-      next.live(version: 6, [Entry(name: "level", value: "0.8", version: 6), lit[1]], knew: true)
-      let end = next.hub(
-        next.outcomes(
-          (
-            2,
-            .conflict(
-              Conflict(
-                field: "level", version: 6, origin: PeerBench.me, ageMilliseconds: 0, value: json("0.8")))
-          )))
-      guard case .unknown? = end.outcomes.first else {
-        Issue.record("\(end.outcomes) \(end.settled)")
-        return
-      }
-    }
-  }
-
   @Test("an owner that is no more has nothing against what others write")
   func ownsNoLonger() throws {
     var bench = resumed(try sentAndUnsent())

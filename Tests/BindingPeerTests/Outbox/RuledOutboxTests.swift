@@ -101,6 +101,41 @@ struct RuledOutboxTests {
     #expect(kept.proposal.operations.map(\.value) == [json("[2,1]")])
   }
 
+  @Test("what was forgotten and goes again is told as unknown if it fails, also by the next life of the program")
+  func goesAgain() throws {
+    var bench = PeerBench(keepsOutbox: true)
+    bench.live(version: 4, untouched)
+    var notes = try bench.write(.set(["level": "0.8"])).drain.notes
+    bench.lose()
+    bench.open()
+    bench.now += 30_000
+    var limits = Limits()
+    limits.identityMilliseconds = 1_000
+    notes += bench.welcome(limits: limits).notes
+    var content = OutboxContent()
+    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
+    for note in [.welcomed(log: 1, epoch: 100)] + notes {
+      content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
+    }
+    let rewritten = try content.compacted.withUnsafeBytes { try OutboxLog.parse($0) }.content
+    for content in [content, rewritten] {
+      var next = PeerBench(Session(resuming: try #require(content.unfinished.first), seed: 3, now: 1_000, wall: 0))
+      next.live(version: 6, [Entry(name: "level", value: "0.8", version: 6)], knew: true)
+      let end = next.hub(
+        next.outcomes(
+          (
+            2,
+            .conflict(
+              Conflict(
+                field: "level", version: 6, origin: PeerBench.me, ageMilliseconds: 0, value: json("0.8")))
+          )))
+      guard case .unknown? = end.outcomes.first else {
+        Issue.record("\(end.outcomes) \(end.settled)")
+        return
+      }
+    }
+  }
+
   @Test("what an earlier life wrote over a write of its own that was not committed ends as a conflict")
   func writtenOnOwn() throws {
     var own = PeerBench(keepsOutbox: true)
