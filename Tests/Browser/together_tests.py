@@ -105,7 +105,8 @@ class Terminal(threading.Thread):
                 return
             text = json.loads(self.command("get", "sheet", "--json") or "{}").get("values", {}).get("text", "")
             place = number * 7919 % (len(text) + 1)
-            self.command("set", f"sheet.text={text[:place]}{letter}{text[place:]}", "--text", "--was", text)
+            self.command("set", f"sheet.text={text[:place]}{letter}{text[place:]}", "--text", "--was", text,
+                         "--timeout", "20s")
             if not self.wrong:
                 self.typed += letter
 

@@ -68,6 +68,37 @@ struct RuledOutboxTests {
     #expect(again.proposals.flatMap(\.operations).map { $0.value } == [json("\"the big cat sat\"")])
   }
 
+  @Test("a text in the place of one that was never sent, edited amid what others wrote, holds that once")
+  func editedAmidOthers() throws {
+    var bench = PeerBench()
+    bench.live(version: 4, note)
+    _ = try edit(&bench, "\"the cat\"", to: "\"the catX\"")
+    _ = try edit(&bench, "\"the catX\"", to: "\"the catXY\"")
+    bench.hub(bench.commits(after: 4, [[0: "\"the cat sat\""]], names: NamesRun(first: 1)))
+    #expect(bench.shown("note") == "\"the catXY sat\"")
+    _ = try edit(&bench, "\"the catXY sat\"", to: "\"the catXY saZt\"")
+    let back = Conflict(
+      field: "note", version: 5, origin: PeerBench.other, ageMilliseconds: 0, value: json("\"the cat sat\""))
+    let again = bench.hub(bench.outcomes((1, .conflict(back))))
+    #expect(again.proposals.flatMap(\.operations).map { $0.value } == [json("\"the catX sat\"")])
+    let last = bench.hub(
+      bench.commits(after: 5, [[0: "\"the catX sat\""]], own: [0: 2], names: NamesRun(first: 1)))
+    #expect(last.proposals.flatMap(\.operations).map { $0.value } == [json("\"the catXY saZt\"")])
+    #expect(bench.shown("note") == "\"the catXY saZt\"")
+  }
+
+  @Test("a text in the place of one that was never sent, edited from what was there before that, holds both edits")
+  func editedFromBefore() throws {
+    var bench = PeerBench()
+    bench.live(version: 4, note)
+    bench.lose()
+    _ = try edit(&bench, "\"the cat\"", to: "\"the catX\"")
+    _ = try edit(&bench, "\"the cat\"", to: "\"theY cat\"")
+    #expect(bench.shown("note") == "\"theY catX\"")
+    let drain = bench.live(version: 4, note, knew: true)
+    #expect(drain.proposals.flatMap(\.operations).map { $0.value } == [json("\"theY catX\"")])
+  }
+
   @Test("a text that was taken back while it was under way is not merged and sent again after a conflict")
   func withdrawnConflict() throws {
     var bench = PeerBench(keepsOutbox: true)
