@@ -37,7 +37,7 @@ class AnyCell: @unchecked Sendable {
   var outline: String { "" }
 
   /// Gives the present value to observers whose first callback is still running. Called with the lock held.
-  func giveToStarting(by writer: Writer, version: UInt64) {}
+  func giveToStarting(by writer: Writer, version: UInt64, hops: UInt8) {}
 
   /// Takes out the newest overwritten value, so that it can be released after unlocking. Called with the lock held.
   func takeLastOverwritten() -> AnyObject? { nil }
@@ -74,8 +74,10 @@ extension AnyCell {
   /// One round: each of these observers in order.
   ///
   /// - Parameter value: points at a value of the cell's type.
-  @inlinable @inline(__always)
-  final func callBack(_ observers: Traffic.List, with value: UnsafeRawPointer, by writer: Writer) {
+  /// - Returns: whether none was dropped because its owner is gone.
+  @inlinable @inline(__always) @discardableResult
+  final func callBack(_ observers: Traffic.List, with value: UnsafeRawPointer, by writer: Writer) -> Bool {
+    var isWhole = true
     observers.withUnsafeBufferPointer { buffer in
       // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
       // keeps the observations alive.
@@ -86,11 +88,13 @@ extension AnyCell {
               observation.call(with: value)
             } else if !observation.deliver(value, by: writer) {
               cancel(observation.number)
+              isWhole = false
             }
           }
         }
       }
     }
+    return isWhole
   }
 
   /// After a round: goes on to the next undelivered value in a later round of this thread, or lets go of the cell.
@@ -156,6 +160,7 @@ extension AnyCell {
     guard hold == 0 else {
       traffic.pointee.heldWriter = writer
       traffic.pointee.heldVersion = traffic.pointee.version
+      traffic.pointee.heldHops = max(turn.pointee.hops, traffic.pointee.heldBy == hold ? traffic.pointee.heldHops : 0)
       if traffic.pointee.heldBy != hold {
         traffic.pointee.heldBy = hold
         ThreadTurn.keep(self, in: turn)
@@ -164,7 +169,7 @@ extension AnyCell {
     }
     // What another thread's turn kept back is overtaken by this.
     traffic.pointee.heldBy = 0
-    makeDeliverable(by: writer, version: traffic.pointee.version, traffic, turn)
+    makeDeliverable(by: writer, version: traffic.pointee.version, hops: turn.pointee.hops, traffic, turn)
     ThreadTurn.drainIfIdle(turn)
   }
 
@@ -173,17 +178,20 @@ extension AnyCell {
     lock()
     guard let traffic, traffic.pointee.heldBy == hold else { return unlock() }
     traffic.pointee.heldBy = 0
-    makeDeliverable(by: traffic.pointee.heldWriter, version: traffic.pointee.heldVersion, traffic, turn)
+    makeDeliverable(
+      by: traffic.pointee.heldWriter, version: traffic.pointee.heldVersion, hops: traffic.pointee.heldHops, traffic,
+      turn)
   }
 
   /// Puts the present value on its way. Called with the lock held; unlocks.
   private final func makeDeliverable(
-    by writer: Writer, version: UInt64, _ traffic: UnsafeMutablePointer<Traffic>,
+    by writer: Writer, version: UInt64, hops: UInt8, _ traffic: UnsafeMutablePointer<Traffic>,
     _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
-    if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version) }
+    if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version, hops: hops) }
     let wasLastPresent = traffic.pointee.isLastPresent
-    let isFolded = traffic.pointee.add(by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0)
+    let isFolded = traffic.pointee.add(
+      by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0, hops: hops)
     let dropped = isFolded && !wasLastPresent ? takeLastOverwritten() : nil
     takeDelivery(traffic, turn)
     unlock()
@@ -228,68 +236,5 @@ extension AnyCell {
     lock()
     defer { unlock() }
     return traffic?.pointee.isFollower ?? false
-  }
-}
-
-// MARK: - Observers
-
-extension AnyCell {
-  /// Ends one observation; harmless when it is over already.
-  @usableFromInline
-  final func cancel(_ number: UInt64) {
-    lock()
-    let observation = traffic?.pointee.cancel(number, on: ThreadTurn.current.pointee.id)
-    unlock()
-    // What it captured is released here, with no lock held.
-    withExtendedLifetime(observation) {}
-  }
-
-  /// Ends every observation of this owner.
-  @usableFromInline
-  final func removeObservers(of owner: AnyObject) {
-    var removed: Traffic.List = []
-    lock()
-    if let traffic {
-      removed = (traffic.pointee.observers + traffic.pointee.starting).filter { $0.belongs(to: owner) }
-      let thread = ThreadTurn.current.pointee.id
-      for observation in removed { traffic.pointee.cancel(observation.number, on: thread) }
-    }
-    unlock()
-    withExtendedLifetime(removed) {}
-  }
-
-  /// Looks for dead owners each time the number of observers has doubled. Looking may release an owner, so no lock is
-  /// held meanwhile.
-  final func pruneOrphans() {
-    lock()
-    let suspects = traffic?.pointee.observersToPrune() ?? []
-    unlock()
-    guard !suspects.isEmpty else { return }
-    for suspect in suspects where suspect.isOrphaned { cancel(suspect.number) }
-    lock()
-    traffic?.pointee.planPruning()
-    unlock()
-  }
-
-  /// The owner is gone: no more writes, no more callbacks, all observers released. The last value stays readable.
-  @usableFromInline
-  final func end() {
-    lock()
-    let traffic = openTraffic()
-    let released = traffic.pointee.cancelAll(on: ThreadTurn.current.pointee.id)
-    let undelivered = (traffic.pointee.undelivered, traffic.pointee.overwritten)
-    traffic.pointee.undelivered = Fifo()
-    traffic.pointee.overwritten = nil
-    traffic.pointee.isLastPresent = false
-    traffic.pointee.heldBy = 0
-    traffic.pointee.isEnded = true
-    unlock()
-    withExtendedLifetime((released, undelivered)) {}
-  }
-
-  final var foldedWrites: UInt64 {
-    lock()
-    defer { unlock() }
-    return traffic?.pointee.foldedWrites ?? 0
   }
 }

@@ -33,11 +33,9 @@ extension Cell {
     let observers = traffic.pointee.observers
     unlock()
     turn.pointee.watch?.begin(self, cause: cause)
-    withUnsafePointer(to: new) { callBack(observers, with: $0, by: .unnamed) }
-    // An owner may have been found gone. Looked at while this thread still delivers, to whom the marks belong.
-    let isSure = observers.allSatisfy { $0.marks == 0 }
+    let isWhole = withUnsafePointer(to: new) { callBack(observers, with: $0, by: .unnamed) }
     finishRound(traffic, turn)
-    return isSure
+    return isWhole
   }
 
   /// Whether a value is the present one again. Called with the lock held, which is let go of meanwhile unless the

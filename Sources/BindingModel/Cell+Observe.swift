@@ -32,15 +32,18 @@ extension Cell {
     let turn = ThreadTurn.current
     let wasDelivering = turn.pointee.isDelivering
     turn.pointee.isDelivering = true
-    var next: (value: Value, writer: Writer)? = (present, .unnamed)
+    let hops = turn.pointee.hops
+    var next: EarlyValue<Value>? = EarlyValue(value: present, writer: .unnamed, hops: hops)
     var rounds = 0
-    while let (value, writer) = next {
-      let isOwned = withUnsafePointer(to: value) { observation.deliver($0, by: writer) }
+    while let told = next {
+      turn.pointee.hops = told.hops
+      let isOwned = withUnsafePointer(to: told.value) { observation.deliver($0, by: told.writer) }
       rounds += 1
       lock()
       next = nextEarly(of: observation, isOwned: isOwned, isEnough: rounds >= Service.limit, traffic)
       unlock()
     }
+    turn.pointee.hops = hops
     turn.pointee.isDelivering = wasDelivering
     ThreadTurn.drainIfIdle(turn)
   }
@@ -51,7 +54,7 @@ extension Cell {
   ///   that a thread that observes is not kept for as long as others write.
   private func nextEarly(
     of observation: Observer<Value>, isOwned: Bool, isEnough: Bool, _ traffic: UnsafeMutablePointer<Traffic>
-  ) -> (Value, Writer)? {
+  ) -> EarlyValue<Value>? {
     guard let place = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
     if isOwned, !isEnough, let next = observation.early.popFirst() { return next }
     traffic.pointee.starting.remove(at: place)
@@ -67,9 +70,10 @@ extension Cell {
     if traffic.pointee.isLastPresent { keepOverwritten(value, traffic) }
     let turn = ThreadTurn.current
     let cause = turn.pointee.watch?.cause ?? 0
-    while let (value, writer) = observation.early.popFirst() {
-      traffic.pointee.undelivered.append(Traffic.Delivery(writer: writer, observers: [observation], cause: cause))
-      keepOverwritten(value, traffic)
+    while let early = observation.early.popFirst() {
+      traffic.pointee.undelivered.append(
+        Traffic.Delivery(writer: early.writer, observers: [observation], cause: cause, hops: early.hops))
+      keepOverwritten(early.value, traffic)
     }
     traffic.pointee.soleWriter = .unnamed
     takeDelivery(traffic, turn)

@@ -162,7 +162,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     unlock()
     turn.pointee.isDelivering = true
     if isErased {
-      withUnsafePointer(to: new) { callBack(observers, with: $0, by: writer) }
+      _ = withUnsafePointer(to: new) { callBack(observers, with: $0, by: writer) }
     } else {
       callBack(observers, new, by: writer)
     }
@@ -218,7 +218,8 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     unlock()
     withExtendedLifetime(cancelled) {}
     turn.pointee.watch?.begin(self, cause: next.cause)
-    withUnsafePointer(to: value) { callBack(next.observers, with: $0, by: next.writer) }
+    turn.pointee.hops = next.hops
+    _ = withUnsafePointer(to: value) { callBack(next.observers, with: $0, by: next.writer) }
     finishRound(traffic, turn)
   }
 
@@ -257,15 +258,16 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return dropped
   }
 
-  override func giveToStarting(by writer: Writer, version: UInt64) {
+  override func giveToStarting(by writer: Writer, version: UInt64, hops: UInt8) {
     guard let traffic else { return }
     for observation in traffic.pointee.starting where observation.since < version {
       // SAFETY: a cell makes observations of its own value's type only.
       let observation = unsafeDowncast(observation, to: Observer<Value>.self)
       if observation.early.count < Turn.backlogLimit {
-        observation.early.append((value, writer))
+        observation.early.append(EarlyValue(value: value, writer: writer, hops: hops))
       } else {
-        observation.early.last = (value, writer)
+        let former = observation.early.last?.hops ?? 0
+        observation.early.last = EarlyValue(value: value, writer: writer, hops: max(hops, former))
         traffic.pointee.foldedWrites += 1
       }
     }

@@ -95,8 +95,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
 
   /// Observes until the token is cancelled or released: the present result now, later ones as they come.
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
-    let kept: any AnyObject & Sendable = self
-    return node.observe(Observer(owner: nil) { value in withExtendedLifetime(kept) { body(value) } })
+    node.observe(Observer(keeping: self, body: body))
   }
 
   /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.

@@ -4,7 +4,7 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
   private enum Slot {
     case empty
     /// A value, for which the lane has been asked.
-    case waiting(Value)
+    case waiting(Value, hops: UInt8)
     case over
   }
 
@@ -61,14 +61,15 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
       if !isOver { ThreadTurn.runObserver { body(value) } }
       return
     }
+    let hops = Hops.current
     let isToAsk = slot.withLock { slot in
       switch slot {
       case .over: return false
-      case .waiting:
-        slot = .waiting(value)
+      case .waiting(_, let former):
+        slot = .waiting(value, hops: max(hops, former))
         return false
       case .empty:
-        slot = .waiting(value)
+        slot = .waiting(value, hops: hops)
         return true
       }
     }
@@ -76,12 +77,12 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
   }
 
   private func takeWaiting() {
-    let value = slot.withLock { slot -> Value? in
-      guard case .waiting(let value) = slot else { return nil }
+    let waiting = slot.withLock { slot -> (value: Value, hops: UInt8)? in
+      guard case .waiting(let value, let hops) = slot else { return nil }
       slot = .empty
-      return value
+      return (value, hops)
     }
-    if let value { ThreadTurn.runObserver { body(value) } }
+    if let waiting { Hops.answering(waiting.hops) { ThreadTurn.runObserver { body(waiting.value) } } }
   }
 }
 

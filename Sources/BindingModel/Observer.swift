@@ -63,25 +63,37 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
   @usableFromInline let body: @Sendable (Value) -> Void
   /// In place of `body` for who asks who wrote.
   private let namedBody: (@Sendable (Value, Writer) -> Void)?
+  /// What lives as long as the observation.
+  private let kept: AnyObject?
   /// Written while the first callback is still running; its thread delivers them before it goes on.
-  var early = Fifo<(Value, Writer)>()
+  var early = Fifo<EarlyValue<Value>>()
 
   @usableFromInline
   init(owner: AnyObject?, body: @escaping @Sendable (Value) -> Void) {
     self.body = body
     namedBody = nil
+    kept = nil
     super.init(owner: owner, isPlain: true)
+  }
+
+  init(keeping kept: AnyObject, body: @escaping @Sendable (Value) -> Void) {
+    self.body = body
+    namedBody = nil
+    self.kept = kept
+    super.init(owner: nil, isPlain: true)
   }
 
   init(except: Writer, body: @escaping @Sendable (Value) -> Void) {
     self.body = body
     namedBody = nil
+    kept = nil
     super.init(owner: nil, except: except, isPlain: false)
   }
 
   init(owner: AnyObject?, namedBody: @escaping @Sendable (Value, Writer) -> Void) {
     body = { _ in }
     self.namedBody = namedBody
+    kept = nil
     super.init(owner: owner, isPlain: false)
   }
 
@@ -106,6 +118,13 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
     }
     return true
   }
+}
+
+/// A value that was written while an observer's first callback was running.
+struct EarlyValue<Value> {
+  let value: Value
+  let writer: Writer
+  let hops: UInt8
 }
 
 /// An owner that is not kept alive.

@@ -47,11 +47,17 @@ extension ValueSource where Value: Sendable {
     _ pace: Pace<Value>, owner: AnyObject?, _ lane: Lane, clock: PaceClock = .system,
     _ body: @escaping @Sendable (Value, Int) -> Void
   ) -> ObserverToken {
-    let delivery = PacedDelivery<Value, Value>(
-      pace, lane: lane, owner: owner, clock: clock, fold: pace.fold, form: { $0 },
-      body: { _, value, weight in body(value, max(weight - 1, 0)) })
+    let fold = pace.fold
+    let delivery = PacedDelivery<Paced<Value>, Value>(
+      pace, lane: lane, owner: owner, clock: clock,
+      fold: { older, newer in
+        fold(&older.value, newer.value)
+        older.hops = max(older.hops, newer.hops)
+      },
+      form: \.value,
+      body: { raw, value, weight in Hops.answering(raw.hops) { body(value, max(weight - 1, 0)) } })
     let observation = location.observe(owner: owner) { value, _ in
-      delivery.hear(value)
+      delivery.hear(Paced(value: value, hops: Hops.current))
       delivery.schedule()
     }
     return ObserverToken(cancelsWhenReleased: owner == nil) { [weak delivery] in
@@ -59,4 +65,10 @@ extension ValueSource where Value: Sendable {
       delivery?.end()
     }
   }
+}
+
+/// A value that waits for the time to tell it.
+private struct Paced<Value: Sendable>: Sendable {
+  var value: Value
+  var hops: UInt8
 }

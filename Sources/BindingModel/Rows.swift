@@ -1,23 +1,16 @@
 extension ValueSource
-where Value: BidirectionalCollection & Sendable, Value.Element: Equatable & Sendable & SendableMetatype {
+where Value: BidirectionalCollection & Sendable, Value.Element: Identifiable & Sendable & SendableMetatype {
   /// Observes a list on the main actor for a view that shows its rows, as long as `owner` lives: all elements now, then
-  /// each later list with what has to be inserted and removed to come from the one before to it.
+  /// each later list with the rows to insert and remove to come from the one before to it.
   ///
-  /// The differences follow one another without a gap, also where lists that came too quickly are folded. Elements are
-  /// compared by `==`, so that one that is changed goes and comes. Where elements have an identity, say
-  /// `observeRowsOnMain(on:by: \.id)`, as is done by itself for those that are `Identifiable`.
+  /// Rows are told apart by `id`: an element that is changed and keeps its `id` stays. For all else see
+  /// `observeRowsOnMain(on:by:)`.
   @MainActor @discardableResult
   public func observeRowsOnMain<Owner: AnyObject>(
     on owner: Owner,
     _ body: @escaping @MainActor (Owner, _ rows: Value, _ difference: CollectionDifference<Value.Element>) -> Void
   ) -> ObserverToken {
-    var shown: [Value.Element]?
-    return observeOnMain(on: owner) { owner, rows in
-      let difference = rows.difference(from: shown ?? [])
-      guard !difference.isEmpty || shown == nil else { return }
-      shown = Array(rows)
-      body(owner, rows, difference)
-    }
+    observeRowsOnMain(on: owner, by: \.id, body)
   }
 }
 
@@ -34,9 +27,17 @@ extension ValueSource where Value: BidirectionalCollection & Sendable, Value.Ele
     on owner: Owner, by identity: KeyPath<Value.Element, ID>,
     _ body: @escaping @MainActor (Owner, _ rows: Value, _ difference: CollectionDifference<Value.Element>) -> Void
   ) -> ObserverToken {
+    observeRows(on: owner, isSame: { $0[keyPath: identity] == $1[keyPath: identity] }, body)
+  }
+
+  @MainActor
+  fileprivate func observeRows<Owner: AnyObject>(
+    on owner: Owner, isSame: @escaping (Value.Element, Value.Element) -> Bool,
+    _ body: @escaping @MainActor (Owner, _ rows: Value, _ difference: CollectionDifference<Value.Element>) -> Void
+  ) -> ObserverToken {
     var shown: [Value.Element] = []
     return observeOnMain(on: owner) { owner, rows in
-      let difference = rows.difference(from: shown) { $0[keyPath: identity] == $1[keyPath: identity] }
+      let difference = rows.difference(from: shown, by: isSame)
       shown = Array(rows)
       body(owner, rows, difference)
     }
@@ -44,30 +45,19 @@ extension ValueSource where Value: BidirectionalCollection & Sendable, Value.Ele
 }
 
 extension ValueSource
-where Value: BidirectionalCollection & Sendable, Value.Element: Identifiable & Sendable & SendableMetatype {
-  /// Observes a list of elements with an identity on the main actor, as long as `owner` lives: all elements now, then
-  /// each later list with the rows to insert and remove, by `id`. An element that is changed and keeps its `id` stays.
-  @MainActor @discardableResult
+where Value: BidirectionalCollection & Sendable, Value.Element: Equatable & Sendable & SendableMetatype {
+  /// Observes a list of elements that have no identity but their value. They are compared by `==`: one that is changed
+  /// goes and comes, and a list that is equal to the one before calls nobody. All else is as with
+  /// `observeRowsOnMain(on:by:)`.
+  @MainActor @discardableResult @_disfavoredOverload  // An element that has an `id` too is known by that.
   public func observeRowsOnMain<Owner: AnyObject>(
     on owner: Owner,
     _ body: @escaping @MainActor (Owner, _ rows: Value, _ difference: CollectionDifference<Value.Element>) -> Void
   ) -> ObserverToken {
-    observeRowsOnMain(on: owner, by: \.id, body)
-  }
-}
-
-extension ValueSource
-where
-  Value: BidirectionalCollection & Sendable,
-  Value.Element: Identifiable & Equatable & Sendable & SendableMetatype
-{
-  /// Observes a list of elements with an identity on the main actor, as long as `owner` lives: all elements now, then
-  /// each later list with the rows to insert and remove, by `id`. An element that is changed and keeps its `id` stays.
-  @MainActor @discardableResult
-  public func observeRowsOnMain<Owner: AnyObject>(
-    on owner: Owner,
-    _ body: @escaping @MainActor (Owner, _ rows: Value, _ difference: CollectionDifference<Value.Element>) -> Void
-  ) -> ObserverToken {
-    observeRowsOnMain(on: owner, by: \.id, body)
+    var isFirst = true
+    return observeRows(on: owner, isSame: ==) { owner, rows, difference in
+      if isFirst || !difference.isEmpty { body(owner, rows, difference) }
+      isFirst = false
+    }
   }
 }

@@ -17,6 +17,8 @@ struct ThreadTurn {
   @usableFromInline var isDelivering = false
   /// Names the outermost `Turn.run` under way; 0 outside.
   @usableFromInline var hold: UInt64 = 0
+  /// See `Hops`.
+  @usableFromInline var hops: UInt8 = 0
   /// Retained, but for `staleRound`.
   @usableFromInline var queue = Fifo<Unmanaged<AnyCell>>()
   /// Set by `TrackingProbe` alone.
@@ -90,7 +92,9 @@ struct ThreadTurn {
   /// Queues an observed derived value: those of one round are looked at together, once, lowest first.
   static func schedule(_ node: DerivedNode) {
     let turn = current
-    turn.pointee.stale.append(StaleNode(node: Unmanaged.passRetained(node), cause: turn.pointee.watch?.cause ?? 0))
+    turn.pointee.stale.append(
+      StaleNode(
+        node: Unmanaged.passRetained(node), cause: turn.pointee.watch?.cause ?? 0, hops: turn.pointee.hops))
     guard turn.pointee.stale.count == 1 else { return }
     turn.pointee.queue.append(turn.pointee.staleRound)
     drainIfIdle(turn)
@@ -104,6 +108,7 @@ struct ThreadTurn {
     if nodes.count > 1 { StaleNode.order(&nodes) }
     for stale in nodes.elements {
       turn.pointee.watch?.passOn(stale.cause)
+      turn.pointee.hops = stale.hops
       stale.node._withUnsafeGuaranteedRef { $0.publish(in: turn, cause: stale.cause) }
       stale.node.release()
     }
@@ -164,6 +169,7 @@ struct ThreadTurn {
     guard turn.pointee.isIdle, !turn.pointee.queue.isEmpty else { return }
     turn.pointee.isDelivering = true
     turn.pointee.drain &+= 1
+    let hops = turn.pointee.hops
     var rounds = 0
     while let member = turn.pointee.queue.popFirst() {
       rounds += 1
@@ -175,6 +181,7 @@ struct ThreadTurn {
         member.release()
       }
     }
+    turn.pointee.hops = hops
     let watch = turn.pointee.watch
     if watch != nil { turn.pointee.watch = nil }
     turn.pointee.isDelivering = false
@@ -222,19 +229,22 @@ struct ThreadTurn {
 private struct StaleNode: BitwiseCopyable {
   let node: Unmanaged<DerivedNode>
   let cause: UInt64
+  var hops: UInt8
   var height = 0
 
   /// Lowest first, and each once.
   static func order(_ nodes: inout PlainList<StaleNode>) {
-    var known: Set<UnsafeMutableRawPointer> = []
+    var places: [UnsafeMutableRawPointer: Int] = [:]
     var ordered = PlainList<StaleNode>()
     for var stale in nodes.elements {
-      guard known.insert(stale.node.toOpaque()).inserted else {
+      if let place = places[stale.node.toOpaque()] {
+        ordered[place].hops = max(ordered[place].hops, stale.hops)
         stale.node.release()
-        continue
+      } else {
+        places[stale.node.toOpaque()] = ordered.count
+        stale.height = stale.node._withUnsafeGuaranteedRef { $0.height }
+        ordered.append(stale)
       }
-      stale.height = stale.node._withUnsafeGuaranteedRef { $0.height }
-      ordered.append(stale)
     }
     var elements = ordered.elements
     elements.sort { $0.height < $1.height }

@@ -57,6 +57,8 @@ private final class TimedFollower<Value: Sendable>: Sendable {
 
   private struct State {
     var waiting: Value?
+    /// The most hops of what it stands for.
+    var hops: UInt8 = 0
     /// When what waits may be told, by the clock.
     var dueAt: UInt64 = 0
     /// The clock has been asked, or somebody tells: whoever comes meanwhile only leaves what he has.
@@ -67,7 +69,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
   }
 
   private enum Step {
-    case tell(Value)
+    case tell(Value, hops: UInt8)
     case wait(nanoseconds: UInt64)
     case rest
     case end
@@ -100,10 +102,11 @@ private final class TimedFollower<Value: Sendable>: Sendable {
   }
 
   func receive(_ value: Value) {
-    let now = clock.now()
+    let (now, hops) = (clock.now(), Hops.current)
     // What waited goes after the lock is let go of: its end may be anybody's code.
     let (former, isToAsk) = state.withLock { state in
       defer {
+        state.hops = max(hops, state.waiting == nil ? 0 : state.hops)
         state.waiting = value
         if rule == .rest { state.dueAt = now &+ interval }
         state.isAsked = true
@@ -128,7 +131,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
       let step = state.withLock { next(in: &$0, at: now, isFirst: isFirst) }
       isFirst = false
       switch step {
-      case .tell(let value): _ = shown.store(value, by: .unnamed)
+      case .tell(let value, let hops): _ = Hops.answering(hops) { shown.store(value, by: .unnamed) }
       case .wait(let nanoseconds): return clock.after(nanoseconds) { [weak self] in self?.goOn() }
       case .rest: return
       case .end: return shown.end()
@@ -147,7 +150,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
     state.waiting = nil
     state.isTelling = true
     if rule == .pause { state.dueAt = now &+ interval }
-    return .tell(value)
+    return .tell(value, hops: state.hops)
   }
 }
 

@@ -13,6 +13,7 @@ struct Traffic {
     @usableFromInline var observers: List
     /// What a `LoopWatch` knows of the write; 0 where there is none.
     var cause: UInt64 = 0
+    var hops: UInt8 = 0
   }
 
   /// Goes up with every write, silent ones too.
@@ -45,6 +46,7 @@ struct Traffic {
   @usableFromInline var heldBy: UInt64 = 0
   var heldWriter: Writer = .unnamed
   var heldVersion: UInt64 = 0
+  var heldHops: UInt8 = 0
   /// The version that the latest observer started from.
   var latestStart: UInt64 = 0
   /// Cancelled by a thread that is not the delivering one, to be marked by that one before its next round.
@@ -79,18 +81,19 @@ struct Traffic {
   /// Queues the present value for the observers that were there before its write.
   ///
   /// - Returns: true if it takes the place of the one before, whose value is thus to be dropped.
-  mutating func add(by writer: Writer, version: UInt64, cause: UInt64) -> Bool {
+  mutating func add(by writer: Writer, version: UInt64, cause: UInt64, hops: UInt8) -> Bool {
     guard !observers.isEmpty else { return false }
     let list = latestStart < version ? observers : observers.filter { $0.since < version }
     // Nobody is spared its own echo while another's write is still on its way: it would be left showing that one.
     let named = deliverer == 0 || soleWriter == writer ? writer : .unnamed
     soleWriter = named
-    let delivery = Delivery(writer: named, observers: list, cause: cause)
+    var delivery = Delivery(writer: named, observers: list, cause: cause, hops: hops)
     isLastPresent = true
     if undelivered.count < Turn.backlogLimit {
       undelivered.append(delivery)
       return false
     }
+    delivery.hops = max(hops, undelivered.last?.hops ?? 0)
     undelivered.last = delivery
     foldedWrites += 1
     return true

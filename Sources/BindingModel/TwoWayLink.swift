@@ -76,10 +76,13 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   }
 
   private func carryNews() {
-    guard progress.withLock({ $0.begin() }) else { return }
+    let turn = ThreadTurn.current
+    let own = turn.pointee.hops
+    guard progress.withLock({ $0.begin(own) }) else { return }
+    defer { turn.pointee.hops = own }
     var rounds = 0
     repeat {
-      carry()
+      carry(turn)
       rounds += 1
       if rounds.isMultiple(of: Service.limit), !findSuccessor() { return }
     } while progress.withLock({ $0.isToGoOn() })
@@ -89,16 +92,21 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   private func findSuccessor() -> Bool {
     progress.withLock { $0.pause() }
     Platform.pause(microseconds: 50)
-    return progress.withLock { $0.begin() }
+    return progress.withLock { $0.begin(0) }
   }
 
-  private func carry() {
+  private func carry(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     let shownLeft = left.read()
     let shownRight = right.read()
     // Where both were written since, the right one stays: it is the one that was bound to.
-    if !isSettled || shownRight != settled[Side.right.rawValue] {
+    let isRight = !isSettled || shownRight != settled[Side.right.rawValue]
+    guard isRight || shownLeft != settled[Side.left.rawValue] else { return }
+    // What was just read may be the news that waits.
+    let hops = progress.withLock { $0.hops }
+    if hops > turn.pointee.hops { turn.pointee.hops = hops }
+    if isRight {
       transfer(shownRight, from: .right, over: shownLeft)
-    } else if shownLeft != settled[Side.left.rawValue] {
+    } else {
       transfer(shownLeft, from: .left, over: shownRight)
     }
   }
@@ -141,13 +149,16 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 private struct LinkProgress {
   private var isCarrying = false
   private var isNewsWaiting = false
+  /// The most hops of the news since carrying began, and before it what waited.
+  private(set) var hops: UInt8 = 0
   private var isOver = false
   private var tokens: [ObserverToken] = []
 
   /// True if the caller is to carry now; else whoever does will go on with this news.
-  mutating func begin() -> Bool {
+  mutating func begin(_ hops: UInt8) -> Bool {
     if isCarrying {
       isNewsWaiting = true
+      self.hops = max(hops, self.hops)
       return false
     }
     isCarrying = !isOver
@@ -158,14 +169,12 @@ private struct LinkProgress {
   mutating func isToGoOn() -> Bool {
     isCarrying = isNewsWaiting && !isOver
     isNewsWaiting = false
+    if !isCarrying { hops = 0 }
     return isCarrying
   }
 
-  /// Until `begin`, whoever comes first carries.
-  mutating func pause() {
-    isCarrying = false
-    isNewsWaiting = false
-  }
+  /// Until `begin`, whoever comes first carries; what news there is waits for him.
+  mutating func pause() { isCarrying = false }
 
   /// False if the link is over already.
   mutating func keep(_ token: ObserverToken) -> Bool {

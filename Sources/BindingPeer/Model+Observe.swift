@@ -62,7 +62,7 @@ extension SharedModel {
   ) -> ObserverToken {
     let delivery = PacedDelivery<ModelChange, ModelChange>(
       pace, lane: lane, owner: owner, fold: pace.fold, form: { $0 },
-      body: { raw, change, commits in Delivery.answering(raw.hops) { body(change, commits) } })
+      body: { raw, change, commits in Hops.answering(raw.hops) { body(change, commits) } })
     return follow(ModelFeed(delivery), owner: owner)
   }
 }

@@ -61,7 +61,7 @@ extension SharedField {
         guard let decoded = codec.decode(value) else { return nil }
         return telling(decoded)
       },
-      body: { news, telling, changes in Delivery.answering(news.hops) { telling.call(changes) } })
+      body: { news, telling, changes in Hops.answering(news.hops) { telling.call(changes) } })
     return model.follow(FieldFeed(delivery), of: name, owner: owner)
   }
 }

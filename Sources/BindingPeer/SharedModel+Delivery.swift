@@ -78,8 +78,8 @@ extension SharedModel {
     for (cells, news) in turn.news {
       for weak in cells { weak.cell?.accept(news) }
     }
-    // What is written here may be an answer to an answer: a delivery inside another one counts on.
-    Delivery.answering(turn.hops) {
+    // What is written here may be an answer to an answer (R17): a delivery inside another one counts on.
+    Hops.answering(turn.hops) {
       Turn.run {
         for (cells, news) in turn.news {
           for weak in cells { weak.cell?.publish(after: news.overwritten) }
@@ -150,25 +150,5 @@ extension SharedModel.Staged {
     hops = 0
     isStatusDue = false
     return turn
-  }
-}
-
-/// A delivery that runs on this thread: what is written meanwhile is an answer to what it tells (R17).
-final class Delivery: Sendable {
-  private static let slot = ThreadSlot<Delivery>()
-  static var current: Delivery? { slot.occupant }
-
-  let proposalHops: UInt8
-
-  private init(proposalHops: UInt8) { self.proposalHops = proposalHops }
-
-  /// Nothing tells two with the same number apart, and there is one for each turn of each lane.
-  private static let all = (0...UInt8.max).map { Delivery(proposalHops: $0) }
-
-  /// Runs a body as part of a delivery: what it writes answers what was revealed with so many hops. Inside another
-  /// delivery the greater number counts.
-  static func answering(_ hops: UInt8, _ body: () -> Void) {
-    let delivery = all[Int(max(hops, current?.proposalHops ?? 0))]
-    slot.occupy(by: delivery, body)
   }
 }

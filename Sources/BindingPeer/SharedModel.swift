@@ -203,7 +203,7 @@ extension SharedModel {
     _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (LaidOver) -> Void
   ) throws(WriteError) -> PendingWrite {
     let pending = PendingWrite(proposal.operations)
-    let hops = max(proposal.hops, Delivery.current?.proposalHops ?? 0)
+    let hops = max(proposal.hops, Hops.current)
     let stamp = try runtime.perform(as: .writer(of: id)) { state, now throws(WriteError) in
       var proposal = proposal
       proposal.hops = hops
