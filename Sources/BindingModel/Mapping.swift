@@ -22,11 +22,16 @@ extension Mapping {
   public func isSame(_ left: Target, _ right: Target) -> Bool { false }
 }
 
+/// A place whose values have several forms for one meaning.
+protocol FormLocation<Value>: BindingLocation {
+  func isSame(_ left: Value, _ right: Value) -> Bool
+}
+
 /// Another location's value, converted.
 ///
 /// Its type does not contain that of the other location: of a value that is mapped a thousand times, the type would be
 /// a thousand types deep.
-struct MappedLocation<Conversion: Mapping>: BindingLocation {
+struct MappedLocation<Conversion: Mapping>: FormLocation {
   typealias Value = Conversion.Target
 
   let root: any BindingLocation<Conversion.Source>
@@ -36,6 +41,8 @@ struct MappedLocation<Conversion: Mapping>: BindingLocation {
   func read() -> Value { mapping.forward(root.read()) }
 
   func track() { root.track() }
+
+  func isSame(_ left: Value, _ right: Value) -> Bool { mapping.isSame(left, right) }
 
   var target: AnyObject? { root.target }
 

@@ -121,7 +121,8 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
       guard taken != value, value == value else { return settle(value, taken, from: side) }
       try source.write(taken, by: writer)
       settle(source.read(), taken, from: side)
-      report(.corrected(value, to: taken))
+      // Another form of the same is no correction.
+      if (target as? any FormLocation<Value>)?.isSame(value, taken) != true { report(.corrected(value, to: taken)) }
     } catch {
       settle(value, target.read(), from: side)
       report(error)

@@ -43,6 +43,20 @@ struct TwoWayLinkTests {
     withExtendedLifetime((token, link)) {}
   }
 
+  @Test("another form of the same value is taken over, and is no problem")
+  func sameMeaning() {
+    let problems = Recorder<BindingError>()
+    let (typed, number) = (Observable(""), Observable(1.0))
+    let link = typed.binding.bind(to: number.binding.map(NumberText())) { problems.note($0) }
+    typed.value = " 1.50"
+    #expect(number.value == 1.5)
+    #expect(typed.value == "1.5")
+    #expect(problems.all.isEmpty)
+    typed.value = "one"
+    #expect(problems.all.map(\.reason) == [.unmappable])
+    withExtendedLifetime(link) {}
+  }
+
   @Test("a mapping that never comes to rest is stopped after one corrective write")
   func restlessMappingStops() {
     let left = Observable(0)
