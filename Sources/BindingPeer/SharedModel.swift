@@ -85,6 +85,7 @@ public final class SharedModel: Sendable {
   /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
   let judgement: Protected<(@Sendable (Judge) -> String?)?> = Protected(nil)
   let board: Protected<StatusBoard<ModelStatus>?> = Protected(nil)
+  let shownBoards: Protected<ShownBoards> = Protected(ShownBoards())
   /// The description as it was read last, with the text from which.
   private let described: Protected<Described?> = Protected(nil)
 
@@ -100,29 +101,14 @@ public final class SharedModel: Sendable {
 
   deinit { peer.runtime.abandon(model: id) }
 
-  /// The field's shown value; nil if it has none.
-  public subscript(field: String) -> FieldValue? {
-    runtime.state.withLock { $0.session.shown(id, field) }
-  }
-
   /// All that is known of a field; nil if it has never been heard of.
   public func record(_ field: String) -> FieldRecord? {
     runtime.state.withLock { $0.session.fieldRecord(id, field) }
   }
 
-  /// The shown values of all fields, the protocol's own (`@description`) among them.
-  public var values: [String: FieldValue] {
-    runtime.state.withLock { $0.session.shownValues(id) }
-  }
-
   /// The epoch and version of the committed values.
   public var version: (epoch: Epoch, version: Version) {
     runtime.state.withLock { $0.session.version(of: id) }
-  }
-
-  /// Whether the committed values are complete: the link is up and no catch-up is under way.
-  public var isCurrent: Bool {
-    runtime.state.withLock { $0.session.isCurrent(id) }
   }
 
   /// What is declared of the fields, as the hub has it.
@@ -139,7 +125,7 @@ public final class SharedModel: Sendable {
   }
 
   private var presentDescription: Described? {
-    guard let text = self[Names.description] else { return nil }
+    guard let text = shown(Names.description) else { return nil }
     if let known = described.withLock({ $0 }), known.text == text { return known }
     let fresh = Described(text)
     described.withLock { $0 = fresh }

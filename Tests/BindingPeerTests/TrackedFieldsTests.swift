@@ -97,31 +97,21 @@ struct TrackedFieldsTests {
     #expect(await eventually { found.withLock { $0 } == ["0.7 true"] })
   }
 
-  @Test("what was read ahead of the lane and falls back before the lane tells of it is told")
-  func fallsBack() async throws {
+  @Test(
+    "what was read ahead of the lane is told if it falls back before the lane tells of it, and is not if it stays",
+    arguments: [true, false])
+  func readAhead(isFallingBack: Bool) async throws {
     let queue = DispatchQueue(label: "tracked")
     let lamp = try await share(peer, on: .queue(queue))
     queue.suspend()
     lamp.level = 0.8
-    let told = track { lamp.level }
-    let copied = track { lamp.level }
-    lamp.level = 0.3
-    queue.resume()
-    #expect(await eventually { told.withLock { $0 } == 1 && copied.withLock { $0 } == 1 })
-    #expect(lamp.level == 0.3)
-  }
-
-  @Test("what was read ahead of the lane, and stays, is not told again")
-  func readAhead() async throws {
-    let queue = DispatchQueue(label: "tracked")
-    let lamp = try await share(peer, on: .queue(queue))
-    queue.suspend()
-    lamp.level = 0.8
-    let told = track { lamp.level }
+    let told = [track { lamp.level }, track { lamp.level }]
+    if isFallingBack { lamp.level = 0.3 }
     queue.resume()
     #expect(await eventually { lamp.$level.status.isCurrent })
     queue.sync {}
-    #expect(told.withLock { $0 } == 0)
+    #expect(told.map { $0.withLock { $0 } } == (isFallingBack ? [1, 1] : [0, 0]))
+    #expect(lamp.level == (isFallingBack ? 0.3 : 0.8))
   }
 
   @Test("Observations gives the values of a field, to the last")
@@ -221,6 +211,28 @@ struct TrackedFieldsTests {
     #expect(await eventually { model.staged.withLock { $0.tellers.isEmpty } })
     #expect(await eventually { peer.runtime.state.withLock { $0.watchedModels.isEmpty && !$0.isPeerWatched } })
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
+  }
+
+  @Test("what is read without types is tracked, told of what concerns it, and let go of once it told")
+  func untyped() async throws {
+    let (mine, theirs) = (try await share(peer), try await share(other))
+    let model = try #require(mine.shared)
+    let level = Derived { model["level"]?.description ?? "none" }
+    let heard = Protected<[String]>([])
+    let token = level.observe { text in heard.withLock { $0.append(text) } }
+    let (ofLevel, ofOn, ofAll) = (track { model["level"] }, track { model["on"] }, track { model.values.count })
+    let ofBeing = track { model.isCurrent }
+    theirs.level = 0.9
+    #expect(await eventually { heard.withLock { $0 } == ["0.3", "0.9"] })
+    #expect([ofLevel, ofOn, ofAll, ofBeing].map { $0.withLock { $0 } } == [1, 0, 1, 0])
+    mine.level = 0.5
+    #expect(heard.withLock { $0.last } == "0.5", "told before the write returned, on the lane")
+    token.cancel()
+    theirs.on = true
+    #expect(await eventually { ofOn.withLock { $0 } == 1 })
+    await peer.close()
+    #expect(await eventually { ofBeing.withLock { $0 } == 1 })
+    #expect(ofLevel.withLock { $0 } == 1 && ofAll.withLock { $0 } == 1)
   }
 
   @Test("a derived value follows statuses, and is right before it is told")
