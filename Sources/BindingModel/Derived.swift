@@ -125,19 +125,14 @@ extension ValueSource where Value: Sendable {
   }
 }
 
-struct DerivedLocation<Value: Sendable>: BindingLocation {
+struct DerivedLocation<Value: Sendable>: UnwritableLocation {
   let derived: Derived<Value>
   let node: ComputedNode<Value>
 
   func read() -> Value { node.present() }
   func track() { node.track() }
 
-  func write(_ value: Value, by writer: Writer) throws(BindingError) { throw .computed }
-
-  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
-    var value = read()
-    if body(&value) { throw .computed }
-  }
+  var refusal: BindingError { BindingError(.refused, "this value is computed from others: write those") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     // Where its type is not looked up at each call.
@@ -149,10 +144,4 @@ struct DerivedLocation<Value: Sendable>: BindingLocation {
   }
 
   func remove(observer owner: AnyObject) { node.remove(observer: owner) }
-}
-
-extension BindingError {
-  fileprivate static var computed: BindingError {
-    BindingError(.refused, "this value is computed from others: write those")
-  }
 }

@@ -92,7 +92,7 @@ extension ValueSource {
 }
 
 /// A place that can be looked at, whole or in part.
-private struct ReadOnlyLocation<Whole, Value>: BindingLocation {
+private struct ReadOnlyLocation<Whole, Value>: UnwritableLocation {
   let root: any BindingLocation<Whole>
   let form: @Sendable (Whole) -> Value
   let isRepeat: (@Sendable (Value, Value) -> Bool)?
@@ -112,12 +112,7 @@ private struct ReadOnlyLocation<Whole, Value>: BindingLocation {
 
   var target: AnyObject? { root.target }
 
-  func write(_ value: Value, by writer: Writer) throws(BindingError) { throw .readOnly }
-
-  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
-    var value = read()
-    if body(&value) { throw .readOnly }
-  }
+  var refusal: BindingError { BindingError(.refused, "this view of the value takes no writes") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     let distinct = Distinct(isRepeat: isRepeat)
@@ -129,8 +124,4 @@ private struct ReadOnlyLocation<Whole, Value>: BindingLocation {
   }
 
   func remove(observer owner: AnyObject) { root.remove(observer: owner) }
-}
-
-extension BindingError {
-  fileprivate static var readOnly: BindingError { BindingError(.refused, "this view of the value takes no writes") }
 }

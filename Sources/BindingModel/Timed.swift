@@ -177,21 +177,14 @@ private final class Sink<Value: Sendable>: @unchecked Sendable {
 }
 
 /// The place of a value that follows another: it takes no writes. Whoever holds or observes it keeps it following.
-private struct TimedLocation<Value: Sendable>: BindingLocation {
+private struct TimedLocation<Value: Sendable>: UnwritableLocation {
   let follower: TimedFollower<Value>
 
   func read() -> Value { follower.shown.read() }
 
   func track() { follower.shown.track() }
 
-  func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    throw BindingError(.refused, "this value follows another: write that one")
-  }
-
-  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
-    var value = read()
-    if body(&value) { try write(value, by: writer) }
-  }
+  var refusal: BindingError { BindingError(.refused, "this value follows another: write that one") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
     let follower = follower

@@ -121,7 +121,7 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
 }
 
 /// The place of a status: it takes no writes. It keeps nothing alive.
-private struct StatusLocation<Status: Sendable & Equatable>: BindingLocation {
+private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation {
   let told: any BindingLocation<Status>
   weak var board: StatusBoard<Status>?
 
@@ -129,14 +129,7 @@ private struct StatusLocation<Status: Sendable & Equatable>: BindingLocation {
 
   func track() { _ = board?.read() }
 
-  func write(_ value: Status, by writer: Writer) throws(BindingError) {
-    throw BindingError(.refused, "a status is told, not written")
-  }
-
-  func modify(by writer: Writer, _ body: (inout Status) -> Bool) throws(BindingError) {
-    var status = read()
-    if body(&status) { try write(status, by: writer) }
-  }
+  var refusal: BindingError { BindingError(.refused, "a status is told, not written") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
     board?.observe(owner: owner, body) ?? told.observe(owner: owner, body)

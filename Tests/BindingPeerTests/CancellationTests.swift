@@ -221,31 +221,22 @@ struct CancellationTests {
 
   private final class Token: Sendable {}
 
-  @Test("a peer that was closed and let go of is gone, with what it waited for", arguments: [true, false])
-  func closedPeer(hasHub: Bool) async throws {
+  @Test(
+    "a peer that was let go of is gone, with what it waited for, whether or not it was closed",
+    arguments: [true, false], [true, false])
+  func letGo(isClosed: Bool, hasHub: Bool) async throws {
     weak var runtime: PeerRuntime?
     do {
       let door = GuardedDoor(hub)
       if !hasHub { door.shut() }
-      let peer = Peer(name: "short", hub: door)
-      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: .milliseconds(hasHub ? 20_000 : 5))
-      lamp.level = 0.8
-      runtime = peer.runtime
-      await peer.close(flush: .milliseconds(hasHub ? 20_000 : 5))
-    }
-    #expect(await eventually { runtime == nil })
-  }
-
-  @Test("a peer that was let go of without being closed is gone too", arguments: [true, false])
-  func abandonedPeer(hasHub: Bool) async throws {
-    weak var runtime: PeerRuntime?
-    do {
-      let door = GuardedDoor(hub)
-      if !hasHub { door.shut() }
-      let peer = Peer(name: "short", hub: door)
-      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: .milliseconds(hasHub ? 20_000 : 5))
+      let (peer, patience) = (Peer(name: "short", hub: door), Duration.milliseconds(hasHub ? 20_000 : 5))
+      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: patience)
       #expect(lamp.level == 0.3)
       runtime = peer.runtime
+      if isClosed {
+        lamp.level = 0.8
+        await peer.close(flush: patience)
+      }
     }
     #expect(await eventually { runtime == nil })
   }

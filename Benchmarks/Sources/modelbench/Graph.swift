@@ -53,15 +53,6 @@ enum Graph: Group {
       self.rest = rest
     }
   }
-
-  @inline(never)
-  private static func set(_ observable: Observable<Double>, _ count: Int) {
-    var value = 0.0
-    for _ in 0..<count {
-      value += 1
-      observable.value = value
-    }
-  }
 }
 
 /// What it costs to let go of one of very many, against one of a thousand: in proportion to their number, that is the

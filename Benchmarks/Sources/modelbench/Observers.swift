@@ -59,15 +59,6 @@ enum Observers: Group {
   }
 
   @inline(never)
-  private static func set(_ observable: Observable<Double>, _ count: Int) {
-    var value = 0.0
-    for _ in 0..<count {
-      value += 1
-      observable.value = value
-    }
-  }
-
-  @inline(never)
   private static func set(_ closures: Closures, _ count: Int) {
     var value = 0.0
     for _ in 0..<count {

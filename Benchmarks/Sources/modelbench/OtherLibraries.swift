@@ -55,15 +55,6 @@ enum OtherLibraries: Group {
   }
 
   @inline(never)
-  private static func set(_ observable: Observable<Double>, _ count: Int) {
-    var value = 0.0
-    for _ in 0..<count {
-      value += 1
-      observable.value = value
-    }
-  }
-
-  @inline(never)
   private static func set(_ subject: CurrentValueSubject<Double, Never>, _ count: Int) {
     var value = 0.0
     for _ in 0..<count {

@@ -1,7 +1,21 @@
+import BindingModel
+
 /// Cases that belong together.
 protocol Group {
   static var title: String { get }
   static var races: [Race] { get }
+}
+
+extension Group {
+  /// Writes another value each time.
+  @inline(never)
+  static func set(_ observable: Observable<Double>, _ count: Int) {
+    var value = 0.0
+    for _ in 0..<count {
+      value += 1
+      observable.value = value
+    }
+  }
 }
 
 /// Two ways to do one thing, measured in turn.
