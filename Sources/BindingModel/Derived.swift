@@ -10,6 +10,7 @@
 /// - It keeps none of its sources' owners alive; when an owner is gone, it goes on with that source's last value.
 /// - An observation keeps it alive as long as it lasts: until its token is cancelled or released, or its owner is gone
 ///   (which is found out with the next change).
+/// - Where it reads itself it is given its former result, and `Turn.onLoop` is told.
 ///
 /// `compute` runs on the threads that read, or write what is observed, with no lock held, perhaps more than once; let
 /// it do nothing but compute.

@@ -12,7 +12,8 @@ extension Turn {
   /// The turn is cut where one of them was to be written once more than ``loopLimit`` allows: this write and those like
   /// it in the rest of the turn change nothing. Every observer has then been told what is there.
   public struct Loop: Sendable, CustomStringConvertible {
-    /// The values that answer each other, in this order: of each its type, and what it was left as.
+    /// The values that answer each other, in this order: of each its type, and what it was left as. Of a derived value
+    /// that reads itself its type, and the former result.
     public let values: [String]
     /// A derived value was computed from itself.
     let isComputed: Bool
@@ -31,8 +32,9 @@ extension Turn {
     }
   }
 
-  /// Called once for each turn that was cut, at its end, on the thread whose turn it was. Unless another is set, it
-  /// prints the description to standard error.
+  /// Called once for each turn that was cut, at its end, on the thread whose turn it was; and each time that a derived
+  /// value reads itself, on the thread that computes it. Unless another is set, it prints the description to standard
+  /// error.
   public static var onLoop: @Sendable (Loop) -> Void {
     get { loopHandler.withLock { $0 } }
     set { loopHandler.withLock { $0 = newValue } }
