@@ -53,6 +53,8 @@ struct Typing: AsyncParsableCommand {
   @MainActor private func type(into sheet: Sheet) async throws {
     var random = SeededGenerator(seed: seed)
     var last: Character?
+    let (clock, pause) = (ContinuousClock(), Duration.milliseconds(every))
+    var due = clock.now
     for number in 0..<count {
       var text = sheet.text
       // Where the caret stands: behind the last letter, or now and then anywhere.
@@ -64,7 +66,9 @@ struct Typing: AsyncParsableCommand {
       text.insert(contentsOf: random.next() % 5 == 0 ? " \(letter)" : "\(letter)", at: place)
       sheet.text = text
       last = letter
-      try await Task.sleep(for: .milliseconds(every))
+      // Where this is late, several letters come at once.
+      due += pause
+      try await clock.sleep(until: due)
     }
     say("typed")
   }
