@@ -94,42 +94,6 @@ struct HandoverTests {
     link.cancel()
   }
 
-  /// The same on both sides; each look at the source has something written after it, so often.
-  private struct Busy: Mapping {
-    let left: Protected<Int>
-    let write: @Sendable () -> Void
-
-    func forward(_ source: Int) -> Int {
-      let isToWrite = left.withLock { left in
-        left -= 1
-        return left >= 0
-      }
-      if isToWrite { write() }
-      return source
-    }
-
-    func back(_ target: Int) throws(BindingError) -> Int { target }
-  }
-
-  @Test("that carries for a link loses nothing where it looks for another to go on", arguments: 55...75)
-  func linkLosesNothing(count: Int) {
-    let (left, right) = (Observable(0), Observable(0))
-    let writes = Protected(0)
-    let busy = Busy(left: writes) {
-      let done = DispatchSemaphore(value: 0)
-      DispatchQueue.global().async {
-        right.value += 1
-        done.signal()
-      }
-      done.wait()
-    }
-    let link = left.binding.bind(to: right.binding.map(busy))
-    writes.withLock { $0 = count }
-    left.value = 1_000
-    #expect(left.value == right.value)
-    link.cancel()
-  }
-
   @Test("goes on itself where the others fall silent, and ends with what is there")
   func noSuccessor() {
     let level = Observable(0)
