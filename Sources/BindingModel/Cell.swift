@@ -168,7 +168,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     }
     finishRound(traffic, turn)
     turn.pointee.isDelivering = false
-    if !turn.pointee.queue.isEmpty { ThreadTurn.drainIfIdle(turn) }
+    if !turn.pointee.isEmpty { ThreadTurn.drainIfIdle(turn) }
   }
 
   /// The old value in return for a new one. `swap` does the same with three moves and a call where the compiler does

@@ -21,6 +21,8 @@ struct ThreadTurn {
   @usableFromInline var hops: UInt8 = 0
   /// Retained, but for `staleRound`.
   @usableFromInline var queue = Fifo<Unmanaged<AnyCell>>()
+  /// The round of derived values comes before all of that.
+  @usableFromInline var isStaleNext = false
   /// Set by `TrackingProbe` alone.
   var isTracking = false
   /// The one of the process, at hand: on Linux fetching a global costs as much as the rest of a read.
@@ -48,6 +50,9 @@ struct ThreadTurn {
   private var holdCount: UInt64 = 0
 
   private init(id: UInt64) { self.id = id }
+
+  @inlinable
+  var isEmpty: Bool { !isStaleNext && queue.isEmpty }
 
   @inlinable
   var isIdle: Bool { !isDelivering && hold == 0 }
@@ -96,25 +101,37 @@ struct ThreadTurn {
       StaleNode(
         node: Unmanaged.passRetained(node), cause: turn.pointee.watch?.cause ?? 0, hops: turn.pointee.hops))
     guard turn.pointee.stale.count == 1 else { return }
-    turn.pointee.queue.append(turn.pointee.staleRound)
+    if turn.pointee.queue.isEmpty {
+      turn.pointee.isStaleNext = true
+    } else {
+      turn.pointee.queue.append(turn.pointee.staleRound)
+    }
     drainIfIdle(turn)
   }
 
   /// Has the derived values whose roots were written tell what they are now.
   private static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
+    if turn.pointee.stale.count == 1 {
+      let stale = turn.pointee.stale[0]
+      turn.pointee.stale.removeAll()
+      return publish(stale, in: turn)
+    }
     var nodes = turn.pointee.stale
     turn.pointee.stale = turn.pointee.spareStale
     turn.pointee.spareStale = PlainList()
-    if nodes.count > 1 { StaleNode.order(&nodes) }
-    for stale in nodes.elements {
-      turn.pointee.watch?.passOn(stale.cause)
-      turn.pointee.hops = stale.hops
-      stale.node._withUnsafeGuaranteedRef { $0.publish(in: turn, cause: stale.cause) }
-      stale.node.release()
-    }
+    StaleNode.order(&nodes)
+    for stale in nodes.elements { publish(stale, in: turn) }
     nodes.removeAll()
     turn.pointee.spareStale.free()
     turn.pointee.spareStale = nodes
+  }
+
+  @inline(__always)
+  private static func publish(_ stale: StaleNode, in turn: UnsafeMutablePointer<ThreadTurn>) {
+    turn.pointee.watch?.passOn(stale.cause)
+    turn.pointee.hops = stale.hops
+    stale.node._withUnsafeGuaranteedRef { $0.publish(in: turn, cause: stale.cause) }
+    stale.node.release()
   }
 
   /// Runs `body` in the pass under way, or in one of its own.
@@ -166,19 +183,24 @@ struct ThreadTurn {
   /// Delivers, round by round, until nothing is left. Where an observer is running, its drainer does it afterwards.
   @usableFromInline
   static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
-    guard turn.pointee.isIdle, !turn.pointee.queue.isEmpty else { return }
+    guard turn.pointee.isIdle, !turn.pointee.isEmpty else { return }
     turn.pointee.isDelivering = true
     turn.pointee.drain &+= 1
     let hops = turn.pointee.hops
     var rounds = 0
-    while let member = turn.pointee.queue.popFirst() {
+    while !turn.pointee.isEmpty {
       rounds += 1
       if rounds == LoopWatch.start { turn.pointee.watch = LoopWatch() }
-      if member.toOpaque() == turn.pointee.staleRound.toOpaque() {
+      if turn.pointee.isStaleNext {
+        turn.pointee.isStaleNext = false
         publishStale(in: turn)
-      } else {
-        member._withUnsafeGuaranteedRef { $0.deliverNext(in: turn) }
-        member.release()
+      } else if let member = turn.pointee.queue.popFirst() {
+        if member.toOpaque() == turn.pointee.staleRound.toOpaque() {
+          publishStale(in: turn)
+        } else {
+          member._withUnsafeGuaranteedRef { $0.deliverNext(in: turn) }
+          member.release()
+        }
       }
     }
     turn.pointee.hops = hops
