@@ -50,6 +50,21 @@ struct OwnerTests {
     #expect(question(room.hub.say(.ben, .propose([.of(2, [.set("on", "false")])]))) != nil)
   }
 
+  @Test("writers may be forgotten while the owner is asked, and what it then allows be put off")
+  mutating func forgottenMeanwhile() throws {
+    room.hub.live(.cat)
+    let first = try #require(question(room.hub.say(.cat, .propose([.of(1, [.set("a", "1")])]))))
+    room.hub.say(.ann, answer(first))
+    let second = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("b", "2")])]))))
+    room.hub.say(.cat, .alive(Alive(beat: 0, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    room.hub.say(.cat, .leave(Leave()))
+    #expect(room.hub.counters.forgottenIdentities == 1)
+    room.hub.settling = .later
+    room.hub.say(.ann, answer(second))
+    #expect(room.hub.settle(.full).outcomes(.ben).keys.sorted() == [1])
+    #expect(room.hub.read().values == ["a": "1"])
+  }
+
   @Test("the owner's own writes are carried out unasked")
   mutating func ownWrites() {
     #expect(room.hub.write(.ann, 1, .set("on", "true")) == .committed(1))

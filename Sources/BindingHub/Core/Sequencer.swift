@@ -69,7 +69,8 @@ struct Sequencer {
 
     model.withWriter(writer) { $0.decide(proposal.number) }
     model.takeHand()
-    if model.hand.touchedWriters.last != writer { model.hand.touchedWriters.append(writer) }
+    let isTouched = model.hand.touchedWriters.last == writer
+    if !isTouched { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
       #if MUTANTS
         if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }
@@ -107,6 +108,8 @@ struct Sequencer {
       case .judge(let fields):
         model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
         if model.hand.commits.isEmpty { model.hand.isOpen = false }
+        // Writers may be forgotten while the owner is asked, and have other places then.
+        if !isTouched { model.hand.touchedWriters.removeLast() }
         return .judge(fields)
       }
     }
