@@ -219,7 +219,9 @@ extension World {
         member.refused.formUnion(fields)
       }
     // Decided by a hub that is no more, or has forgotten whose it was.
-    case .unknown where hubLife > 1 || climate.forgetsSoon: return
+    case .unknown where hubLife > 1 || climate.forgetsSoon:
+      member.mayHaveLost = true
+      return
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
     }
     member.takeBack(id)

@@ -46,6 +46,19 @@ import Testing
     #expect(bench.machine.sessions.identities.values.allSatisfy { $0.models.isEmpty && $0.made == 0 })
   }
 
+  @Test(
+    "a model stays whose mark of somebody was forgotten for want of room: the next start knows that one by the store")
+  mutating func crowdedOut() {
+    bench = HubBench { $0.maxIdentities = 1 }
+    bench.hello(.ann)
+    churn("lamp", confirming: false)
+    bench.say(.ann, .leave(Leave()))
+    bench.hello(.ben)
+    bench.wait(1_000)
+    #expect(bench.counters.forgottenIdentities == 1)
+    #expect(bench.counters.removedModels == 0 && bench.machine.topic(of: "lamp") != nil)
+  }
+
   @Test("a name that is free again begins beyond all that was said of it, and is written like any other")
   mutating func again() {
     bench.hello(.ann)

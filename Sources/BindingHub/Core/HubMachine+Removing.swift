@@ -110,6 +110,7 @@ extension HubMachine {
   private func isGone(_ index: Int) -> Bool {
     let model = models[index]
     guard model.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy, model.waiting.isEmpty,
+      !model.lacksMark,
       model.otherLine == nil || model.ephemeral != nil, !returning.contains(where: { $0.line == index })
     else { return false }
     #if MUTANTS

@@ -124,15 +124,15 @@ extension HubMachine {
       for topic in session.joins.keys.sorted() { tellGone(from: topic, time) }
     }
     guard forgetting, let identity = sessions.identities[tag] else { return }
-    let isSettled = identity.models.allSatisfy { index in
-      models[index].knownWriter(tag).map { writer in
-        models[index].withWriter(writer) { $0.isConfirmed }
-      } ?? true
-    }
-    guard isSettled else { return }
+    guard identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else { return }
     // Who left does not come back; of all others the store keeps the marks, and ages them itself.
     forgotten.insert(tag)
     forget(tag)
+  }
+
+  /// Whether an identity has seen all that was decided of it in a model.
+  private func isConfirmed(_ tag: Tag, in index: Int) -> Bool {
+    models[index].knownWriter(tag).map { writer in models[index].withWriter(writer) { $0.isConfirmed } } ?? true
   }
 
   /// Its marks go with an identity: nobody can speak for it again without being told that it is unknown.
@@ -155,6 +155,9 @@ extension HubMachine {
       if !identity.models.isEmpty || writersBefore.contains(tag) {
         sessions.crowdedOut = max(sessions.crowdedOut ?? 0, identity.lastSeen)
       }
+      // The store keeps those marks, and the next start of the hub knows the identity by them: till then the model
+      // stays.
+      for index in identity.models where !isConfirmed(tag, in: index) { models[index].lacksMark = true }
       forget(tag)
     }
   }

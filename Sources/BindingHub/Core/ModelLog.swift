@@ -41,6 +41,8 @@ final class ModelLog {
   /// Beats in which the head is still to be told (R7).
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
+  /// The mark of a writer that has not confirmed all of it was forgotten here, for want of room, and not in the store.
+  @exclusivity(unchecked) var lacksMark = false
 
   private let spare: SpareHands
   /// To be read at any time; written to only after `takeHand`.

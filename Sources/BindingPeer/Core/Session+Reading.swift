@@ -91,6 +91,9 @@ extension Session {
     if let old = models[at: place].topic {
       topics[old] = nil
       output.add(.unsubscribe(old))
+      // The model was removed and made again: what came under the old topic names fields by other ids.
+      models[at: place].buffered.removeAll()
+      models[at: place].bufferedBytes = 0
     }
     models[at: place].topic = assigned.topic
     topics[assigned.topic] = assigned.model

@@ -174,6 +174,23 @@ struct FollowingTests {
     #expect(bench.session.version(of: "lamp") == (101, 6))
   }
 
+  @Test("what came under a former topic is not taken in under the one that the model has since it was made again")
+  func formerTopic() {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    let request = bench.welcome().request
+    bench.hub(bench.assigned(request))
+    bench.hub(bench.commits(after: 5, [[2: "1"]], names: NamesRun(first: 2, names: ["old"])))
+    bench.hub(
+      bench.assigned(request, PeerBench.lamp + 1),
+      bench.joined(request, version: 8, follows: .snapshot, topic: PeerBench.lamp + 1),
+      bench.chunk(request, version: 8, lit))
+    bench.hub(
+      bench.commits(after: 8, [[2: "7"]], names: NamesRun(first: 2, names: ["new"])), topic: PeerBench.lamp + 1)
+    #expect(bench.shown("new") == "7" && bench.shown("old") == nil)
+  }
+
   @Test("a beat that did not come leads to the question for the heads; those find what was lost")
   func missedBeat() {
     var bench = followed()
