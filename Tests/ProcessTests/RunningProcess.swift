@@ -63,17 +63,22 @@ final class RunningProcess {
     process.standardOutput = pipe
     process.standardError = pipe
     try process.run()
+    // Foundation keeps a process, and its pipes, for ever; with many hundred descriptors open it crashes.
+    try? input.fileHandleForReading.close()
+    try? pipe.fileHandleForWriting.close()
     let (reader, printed) = (pipe.fileHandleForReading, printed)
     Thread.detachNewThread {
       while case let data = reader.availableData {
         printed.take(data)
         if data.isEmpty { break }
       }
+      try? reader.close()
     }
   }
 
   deinit {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    try? input.fileHandleForWriting.close()
   }
 
   var pid: Int32 { process.processIdentifier }
