@@ -59,6 +59,19 @@ import Testing
     #expect(bench.machine.models[0].fields.count < 40)
   }
 
+  @Test("a hub that has lost its tail forgets no deletion while somebody may bring the field back")
+  mutating func notEarly() {
+    bench = HubBench(tailProven: false) {
+      $0.limits.maxModelFields = 40
+      $0.earlyMilliseconds = 2_000
+      $0.rescueQuietMilliseconds = 0
+    }
+    _ = renumber()
+    #expect(bench.counters.renumberedModels == 0)
+    bench.wait(2_100)
+    #expect(bench.counters.renumberedModels == 1)
+  }
+
   @Test("who has joined the model says hello again, and learns the numbers from 0 on under another topic")
   mutating func sessions() {
     bench.live(.ben)

@@ -103,6 +103,15 @@ import Testing
     #expect(bench.hello(ben).welcome(ben)?.knewIdentity == false)
   }
 
+  @Test("a welcome never says that nobody is remembered: that is what a hub says which does not tell it")
+  mutating func rememberedAtLeast() {
+    bench = HubBench { $0.maxIdentities = 1 }
+    bench.live(.ben)
+    bench.write(.ben, 1, .set("a", "1"))
+    bench.say(.ben, .leave(Leave()))
+    #expect(bench.hello(.cat).welcome(.cat)?.limits.identityMilliseconds == 1)
+  }
+
   @Test("who was forgotten is told so again until it has heard it: a welcome may be lost with its connection")
   mutating func toldUntilHeard() {
     bench = HubBench { $0.maxIdentities = 1 }

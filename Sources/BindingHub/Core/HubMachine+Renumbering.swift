@@ -12,16 +12,22 @@ extension HubMachine {
     return model.fields.count >= limit * 3 / 4 && model.spareNames >= max(limit / 8, 1)
   }
 
-  /// Whether that may be done now: nothing is decided that is not stored, and nobody is asked for anything.
+  /// Whether that may be done now: nothing is decided that is not stored, and nobody is asked for anything, nor will be
+  /// soon: what was deleted is not forgotten while somebody may bring it back.
   func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
-    return isWorn(model) && model.ephemeral == nil && model.removal == nil && model.isSettled && !model.isBusy
-      && time.monotonic >= sequencer.storeFullUntil && topics.hasRoom
+    return time.monotonic >= renumbersFrom && isWorn(model) && model.ephemeral == nil && model.removal == nil
+      && model.isSettled && !model.isBusy && topics.hasRoom
   }
 
-  /// Whether it only waits for the store to have room.
+  /// Whether it only waits for the store to have room, or for those to come who may bring something back.
   func waitsToRenumber(_ index: Int, _ time: HubTime) -> Bool {
-    time.monotonic < sequencer.storeFullUntil && models[index].ephemeral == nil && isWorn(models[index])
+    time.monotonic < renumbersFrom && models[index].ephemeral == nil && isWorn(models[index])
+  }
+
+  private var renumbersFrom: UInt64 {
+    let isEarlyUntil = configuration.rescue && !tailProven ? lifeBegan + configuration.earlyMilliseconds : 0
+    return max(sequencer.storeFullUntil, isEarlyUntil)
   }
 
   /// The batch that says which fields are left.

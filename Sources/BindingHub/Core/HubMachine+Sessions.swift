@@ -80,7 +80,8 @@ extension HubMachine {
   /// The limits as they are told now.
   private func limits(now: UInt64) -> Limits {
     var limits = configuration.limits
-    let since = sessions.crowdedOut.map { now - min($0, now) } ?? .max
+    // 0 is what a peer takes of a hub that does not say it.
+    let since = sessions.crowdedOut.map { max(now - min($0, now), 1) } ?? .max
     limits.identityMilliseconds = Int(clamping: min(configuration.identityMilliseconds, since))
     return limits
   }
