@@ -16,7 +16,7 @@ extension World {
 
   /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
   func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
-    climate.forgetsSoon && (peer.wasForgotten || peer.heir != nil)
+    peer.heir == nil ? climate.forgetsSoon && peer.wasForgotten : climate.forgetsSoon || peer.wasForgotten
   }
 
   /// Who is told an outcome may be gone before it hears it.

@@ -65,7 +65,7 @@ extension World {
   }
 
   private func append(_ batch: Batch) throws(Broken) -> Appended {
-    if isChaos, chance.perMille(climate.movedAppends) {
+    if isChaos, !isQuiet, chance.perMille(climate.movedAppends) {
       let other = batchOfAnotherHub(for: batch)
       note("another hub writes version \(other.version) of \(batch.model)")
       try take(other)

@@ -70,8 +70,12 @@ struct StartTests {
     let hub = try bench.startHub()
     let vitals = try RunningProcess(Bench.program("vitals"), [], hub: bench.hub)
     let end = Date(timeIntervalSinceNow: 20)
-    var listed = ""
-    while !listed.contains("vitals/"), Date() < end { listed = try bench.run("ls", "vitals/").output }
+    // Until the program is there `ls` says so, and names what it looked for.
+    var (isListed, listed) = (false, "")
+    while !isListed, Date() < end {
+      let (code, output) = try bench.run("ls", "vitals/")
+      (isListed, listed) = (code == 0, output)
+    }
     let model = try #require(listed.split(separator: "\n").lazy.flatMap { $0.split(separator: " ") }.first).description
     let (code, output) = try bench.run("set", "\(model).interval=-5")
     #expect(code == 65, "\(output)")
