@@ -217,6 +217,8 @@ extension World {
       if refusal.code == .notOwner {
         counts[.notOwner] += 1
         member.refused.formUnion(fields)
+        // The first time, which the hub has forgotten, it may have given the field up.
+        if mayBeForgotten(peer) { member.mayHaveLost = true }
       }
     // Decided by a hub that is no more, or has forgotten whose it was.
     case .unknown where hubLife > 1 || climate.forgetsSoon:
