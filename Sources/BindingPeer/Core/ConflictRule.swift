@@ -72,15 +72,17 @@ extension Pending {
   ) {
     guard let now = seen[field] else { return }
     guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
-      seen[field] = Seen(value: .value(ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn)
+      // Where there was no value its writer saw the declared default, which is none of what others wrote.
+      let isUnset = !isOwn && now.value.isSame(as: nil)
+      seen[field] = Seen(
+        value: .value(isUnset ? nil : ruled.base), epoch: now.epoch, version: now.version, isOwn: isOwn,
+        ground: isUnset ? ruled.base : nil)
       return
     }
     seen[field] = standing
     guard ruled.rule == .text, let edited = former.value(of: field) else { return }
-    // Where nobody ever wrote, its writer saw the declared default.
-    let isUntouched = below == nil && now.version == 0 && !standing.isOwn
-    let isSame = isUntouched || standing.value.isSame(as: below)
-    let shown = isSame ? edited : former.laidOver(below, field, edited)
+    let isSame = standing.isUntouched(below, at: now.version) || standing.value.isSame(as: below)
+    let shown = isSame ? edited : former.laidOver(below, field, edited, at: now.version)
     if !FieldValue.isSame(ruled.base, shown),
       let text = FieldValue.mergedText(base: ruled.base, first: shown, second: value(of: field))
     {
@@ -90,8 +92,11 @@ extension Pending {
   }
 
   /// What a set becomes over what is there by now.
-  func laidOver(_ value: FieldValue?, _ field: String, _ mine: FieldValue?) -> FieldValue? {
-    guard rules[field] == .text, let seen = seen[field], !seen.value.isSame(as: value) else { return mine }
+  /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
+  func laidOver(_ value: FieldValue?, _ field: String, _ mine: FieldValue?, at version: Version) -> FieldValue? {
+    guard rules[field] == .text, let seen = seen[field], !seen.isUntouched(value, at: version),
+      !seen.value.isSame(as: value)
+    else { return mine }
     return FieldValue.mergedText(base: seen.base, first: value, second: mine) ?? mine
   }
 

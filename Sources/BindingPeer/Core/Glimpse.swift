@@ -69,7 +69,7 @@ extension PeerModel {
     }
     for field in outbox.fields {
       guard let place = fields.firstIndex(of: field), meant[place] else { continue }
-      glimpse.shown[place] = outbox.shown(field, over: glimpse.committed[place])
+      glimpse.shown[place] = shown(field)
     }
   }
 }

@@ -12,7 +12,8 @@ extension Outbox {
   }
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
-  func shown(_ field: String, over committed: FieldValue?) -> FieldValue? {
+  /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
+  func shown(_ field: String, over committed: FieldValue?, at version: Version) -> FieldValue? {
     guard let writes = over.place(of: field), !over[at: writes].isEmpty else { return committed }
     var value = committed
     // Of many writes over one field only the last set and what follows it counts.
@@ -23,7 +24,7 @@ extension Outbox {
       for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
         let operation = pending[at: place].overlay[number]
         switch operation.verb {
-        case .set: value = pending[at: place].laidOver(value, field, operation.value)
+        case .set: value = pending[at: place].laidOver(value, field, operation.value, at: version)
         case .delete, .clear: value = nil
         case .whenUnset: value = value ?? operation.value
         case .add, .max, .min, .union:

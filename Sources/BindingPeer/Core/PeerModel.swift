@@ -115,7 +115,15 @@ struct PeerModel: Sendable {
   }
 
   /// The value that shows.
-  func shown(_ field: String) -> FieldValue? { outbox.shown(field, over: replica.field(field)?.value) }
+  func shown(_ field: String) -> FieldValue? {
+    guard let place = replica.place(of: field) else { return outbox.shown(field, over: nil, at: 0) }
+    return shown(at: place)
+  }
+
+  /// The value that shows of the field at that place of the replica.
+  func shown(at place: Int) -> FieldValue? {
+    outbox.shown(replica.fields[place].name, over: replica.fields[place].value, at: replica.fields[place].version)
+  }
 
   /// A write of a proposal, which has yet to be laid over.
   mutating func pending(_ id: WriteID, _ proposal: Proposal, bytes: Int, at now: UInt64) -> Pending {
@@ -168,9 +176,9 @@ struct PeerModel: Sendable {
     var confirmed: [String] = []
     var covered: [String] = []
     for place in replica.sortedTouched() {
-      let (name, committed) = (replica.fields[place].name, replica.fields[place].value)
+      let name = replica.fields[place].name
       let isOurs = !outbox.isEmpty && outbox.isPending(name)
-      if var change = replica.show(outbox.shown(name, over: committed), at: place) {
+      if var change = replica.show(shown(at: place), at: place) {
         change.isOurs = isOurs
         changes.append(change)
       } else {

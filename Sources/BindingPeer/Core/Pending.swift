@@ -58,12 +58,18 @@ struct Pending: Sendable {
     let version: Version
     /// It was a write of ours that was not committed yet.
     var isOwn = false
-    /// Where the field has no value in the present life of the log: what its writer saw in an earlier one. Others who
-    /// bring that back have not put it in, so a merge starts from it.
+    /// Where the field has no value: what its writer saw all the same, as its declared default, or what it had in an
+    /// earlier life of the log. Others who bring that back have not put it in, so a merge starts from it.
     var ground: FieldValue?
 
     /// What a merge starts from; nil: nothing, or what is not known any more.
     var base: FieldValue? { ground ?? value.known }
+
+    /// Whether nobody ever wrote there: its writer saw the declared default, or a write of ours that came to nothing.
+    /// - Parameters:
+    ///   - value: what is there now.
+    ///   - version: that of the committed value.
+    func isUntouched(_ value: FieldValue?, at version: Version) -> Bool { value == nil && version == 0 && !isOwn }
   }
 
   /// A committed value as a writer saw it; of an earlier life only the digest is known.

@@ -28,8 +28,7 @@ extension Session {
       guard models[at: place].outbox.isFirst(write, over: field) else { return .waits }
       guard let now = models[at: place].replica.field(field), let mine = pending.value(of: field) else { continue }
       let (seen, base) = (pending.seen[field]?.value.known, pending.seen[field]?.base)
-      // Where nobody ever wrote, its writer saw the declared default, or a write of ours that came to nothing.
-      let isUntouched = now.value == nil && now.version == 0 && pending.seen[field]?.isOwn != true
+      let isUntouched = pending.seen[field]?.isUntouched(now.value, at: now.version) ?? false
       if !isUntouched, !FieldValue.isSame(now.value, seen) {
         switch rule {
         case .compareAndSet:
@@ -113,10 +112,11 @@ extension Session {
   mutating func triesAgain(
     _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, at place: Int, _ output: inout PeerOutput
   ) -> Bool {
-    guard let pending = models[at: place].outbox[write],
-      pending.rules[conflict.field].map({ $0 != .compareAndSet }) ?? false,
-      pending.attempts < options.maxMergeAttempts, !pending.isVoid
+    guard let pending = models[at: place].outbox[write], let rule = pending.rules[conflict.field],
+      rule != .compareAndSet, !pending.isVoid
     else { return false }
+    // A text needs nobody's answer: a slow writer beside fast ones would lose what it typed, and only for being slow.
+    guard rule == .text || pending.attempts < options.maxMergeAttempts else { return false }
     counters.merged += 1
     models[at: place].outbox.unnumber(write)
     models[at: place].outbox.update(write) {

@@ -96,22 +96,22 @@ public struct Session: Sendable {
     guard let index = models.place(of: model), let place = models[at: index].replica.place(of: field) else {
       return nil
     }
-    return models[at: index].outbox.shown(field, over: models[at: index].replica.fields[place].value)
+    return models[at: index].shown(at: place)
   }
 
   /// The shown values of all fields that have one.
   public func shownValues(_ model: String) -> [String: FieldValue] {
     guard let model = models[model] else { return [:] }
     var values: [String: FieldValue] = [:]
-    for field in model.replica.fields { values[field.name] = model.outbox.shown(field.name, over: field.value) }
+    for place in model.replica.fields.indices { values[model.replica.fields[place].name] = model.shown(at: place) }
     return values
   }
 
   /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
   public func present(_ id: String) -> Reveal? {
     guard let model = models[id] else { return nil }
-    let changes = model.replica.fields.compactMap { field -> ShownChange? in
-      model.outbox.shown(field.name, over: field.value).map { ShownChange(field: field.name, old: nil, new: $0) }
+    let changes = model.replica.fields.indices.compactMap { place -> ShownChange? in
+      model.shown(at: place).map { ShownChange(field: model.replica.fields[place].name, old: nil, new: $0) }
     }
     // Before a hub was seen there may be writes of ours, of this life or an earlier one.
     guard model.replica.version > 0 || !changes.isEmpty else { return nil }
@@ -133,7 +133,7 @@ public struct Session: Sendable {
     }
     let field = model.replica.fields[place]
     return FieldRecord(
-      shown: model.outbox.shown(name, over: field.value), committed: field.value, epoch: model.replica.epoch,
+      shown: model.shown(name), committed: field.value, epoch: model.replica.epoch,
       // A field without a value is known to be unchanged since the version that this replica has wholly.
       version: field.value == nil ? model.replica.version : field.version, origin: field.origin, time: field.time,
       isPending: model.outbox.isPending(name))

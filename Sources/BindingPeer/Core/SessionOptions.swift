@@ -26,7 +26,8 @@ public struct SessionOptions: Sendable, Hashable {
   public var maxBufferedBytes = 1_048_576
   /// Commits that one reveal lists.
   public var maxListedCommits = 1_000
-  /// How often a write is merged with what others wrote, and a closure asked for it, before it ends as a conflict.
+  /// How often a closure is asked to merge a write with what others wrote, before that ends as a conflict. Texts are
+  /// merged without asking, however often others were quicker.
   public var maxMergeAttempts = 64
   /// How long a program that ends by itself (`main` returns, `exit`) waits for the hub to answer what it wrote, before
   /// it says good-bye; 0: it ends at once, and what has not left is lost. A peer that never had a hub is waited for

@@ -192,8 +192,9 @@ var bind = globalThis.bind ??= (() => {
         // It stands on what that stood on; a text, which was edited as it showed, on what is there now.
         const former = rule === 'compareAndSet' && replaced.find(earlier => touches(earlier, field))
         const isOwn = this.writes.some(earlier => !earlier.isHidden && touches(earlier, field))
+        const isUnset = value === undefined
         write.seen.push(former ? former.seen.find(seen => seen.field === field)
-          : { field, value: rule ? this.get(field) : value, version, epoch: this.epoch, isOwn })
+          : { field, value: rule ? this.get(field) : value, version, epoch: this.epoch, isOwn, isUnset })
         this.refusals.delete(field)
       }
       this.hops = Math.max(this.hops, write.hops)
@@ -209,8 +210,10 @@ var bind = globalThis.bind ??= (() => {
       return same(value, seen.value) || this.isUntouched(seen, value) ? mine : prose.rebased(seen, value, mine)
     }
 
-    /** Nobody ever wrote there: its writer saw what is described. */
-    isUntouched({ field, isOwn }, value) { return value === undefined && !this.fields.get(field)?.version && !isOwn }
+    /** Nothing was there and is: its writer saw what is described. Or nobody ever wrote there, in this epoch. */
+    isUntouched({ field, isOwn, isUnset }, value) {
+      return value === undefined && !isOwn && (isUnset || !this.fields.get(field)?.version)
+    }
 
     /** Brings a write with rules up to what is committed now; it goes on condition of that. False if it may not. */
     isReady(write) {
@@ -229,6 +232,7 @@ var bind = globalThis.bind ??= (() => {
         }
         if (rule === 'text') operation[2] = this.rebased(write, operation, value)
         if (!isUntouched) seen.value = value
+        seen.isUnset = value === undefined
         write.conditions.push([field, this.epoch, version])
       }
       return true
