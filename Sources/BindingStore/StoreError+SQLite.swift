@@ -26,7 +26,7 @@ extension StoreError {
         "\(path) cannot be opened for writing: \(problem). See that this user may read and write it and its directory.",
         .cannotOpen)
     case .SQLITE_CONSTRAINT:
-      self.init("\(path): another hub writes this store. Stop one of the two, then start again.", .inUse)
+      self.init("\(path): another hub writes this store (\(problem)). Stop one of the two, then start again.", .inUse)
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init("\(path) is being written by another program. End that and start again.", .inUse)
     default:

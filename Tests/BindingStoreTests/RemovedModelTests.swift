@@ -81,6 +81,25 @@ struct RemovedModelTests {
     }
   }
 
+  @Test("a model that is removed while it is folded for the first time leaves its number to the next")
+  func firstFold() throws {
+    // One of the two is folded first.
+    for removed in ["lamp", "door"] {
+      for steps in 0..<12 {
+        let bench = Self.eager()
+        bench.limits.upkeepMicroseconds = 1
+        let store = try bench.open()
+        try store.take(bench.batch("lamp"), bench.batch("door"))
+        for _ in 0..<steps { _ = try store.upkeep() }
+        try store.take(bench.removal(removed))
+        try Self.settle(store)
+        #expect(try store.loadAll().map(\.model) == [removed == "lamp" ? "door" : "lamp"], "\(removed), \(steps) steps")
+        #expect(try Self.rows(store)[0...1] == [1, 3], "\(removed), \(steps) steps")
+        try store.close()
+      }
+    }
+  }
+
   @Test("a compaction over models that were removed folds what is left, shrinks the file, and says so")
   func compaction() throws {
     let bench = StoreBench()

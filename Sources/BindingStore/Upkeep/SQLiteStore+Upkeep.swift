@@ -95,8 +95,10 @@ extension SQLiteStore {
     case .model(var folding, let rest, let row):
       task = .none
       guard isThere(folding.place) else {
-        upkeepWork.leftChunks = true
-        task = .folding(rest, through: row)
+        // The next model that is folded for the first time has its number. Where it had a snapshot, that is an orphan,
+        // and what was written goes with it.
+        let next = UpkeepWork.Task.folding(rest, through: row)
+        task = folding.place.snapshot == nil ? .clearing(folding.next, then: next) : next
         return
       }
       let now = clock.now
@@ -172,8 +174,7 @@ extension SQLiteStore {
     _ db: Database, through row: Int64, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done
   ) throws {
     guard let first = try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(row) FROM log")), first <= row else {
-      task = upkeepWork.leftChunks ? .sweeping : .shrinking
-      upkeepWork.leftChunks = false
+      task = .shrinking
       return
     }
     try noteFloor(db, &done)

@@ -44,8 +44,6 @@ struct UpkeepWork {
   enum Compaction {
     case none, wanted, underWay, done
   }
-  /// A model was removed while it was being folded: what was written of it is swept out.
-  var leftChunks = false
   /// Of the compaction that is under way: the file before it, and the models that were folded.
   var bytesBefore: UInt64 = 0
   var foldedModels = 0
