@@ -141,7 +141,13 @@ private final class RecordedLife {
             return bench.removal("m\(model)")
           }
           present.insert(model)
-          return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
+          let fields = bench.present("m\(model)")
+          switch chance.next() % 5 {
+          // Names of what was deleted are given back.
+          case 0 where bench.deletedNames(of: "m\(model)") > 0: return bench.renumbering("m\(model)")
+          case 1 where !fields.isEmpty: return bench.batch("m\(model)", fields[fields.count / 2], to: nil)
+          default: return bench.batch("m\(model)", "f\(number)", to: "\"\(String(repeating: "v", count: size))\"")
+          }
         }
         for batch in batches { sent[batch.model, default: []].append(batch) }
         for batch in batches { taken[batch.model, default: 0] += 1 }

@@ -16,8 +16,11 @@ final class StoreBench {
   /// Milliseconds that have passed, for stores that are open too.
   var uptime: UInt64 = 0
   private var heads: [String: (record: UInt64, version: Version)] = [:]
-  private var names: [String: Int] = [:]
+  /// The fields of each model by their ids, and whether they have a value.
+  private var fields: [String: [(name: String, hasValue: Bool)]] = [:]
   private(set) var floor = LogFloor.none
+  /// Goes on from where another one stands.
+  func goOn(from other: StoreBench) { (heads, fields) = (other.heads, other.fields) }
 
   /// A folder that is there, with a store in it.
   init(at folder: String) { (self.folder, path) = (folder, folder + "/store") }
@@ -43,29 +46,41 @@ final class StoreBench {
     let (record, version) = heads[model] ?? (0, 0)
     let batch = Batch.removal(of: model, record: record + 1, epoch: epoch, version: version)
     floor.raise(over: batch)
-    (heads[model], names[model]) = ((floor.record, floor.version), 0)
+    (heads[model], fields[model]) = ((floor.record, floor.version), [])
     return batch
   }
 
-  /// The next batch of a model: one commit that sets one field.
+  /// The batch that numbers the fields that have a value anew.
+  func renumbering(_ model: String = "lamp", epoch: Epoch = 1) -> Batch {
+    let (record, version) = heads[model] ?? (0, 0)
+    heads[model] = (record + 1, version)
+    let kept = fields[model, default: []].indices.filter { fields[model]?[$0].hasValue == true }
+    fields[model] = fields[model]?.filter(\.hasValue)
+    return .renumbering(
+      of: model, record: record + 1, epoch: epoch, version: version, kept: kept.map { FieldID($0) })
+  }
+
+  /// The fields of a model that have a value, by their ids.
+  func present(_ model: String = "lamp") -> [String] { fields[model, default: []].filter(\.hasValue).map(\.name) }
+
+  /// How many names of a model are of deleted fields.
+  func deletedNames(of model: String = "lamp") -> Int { fields[model, default: []].count { !$0.hasValue } }
+
+  /// The next batch of a model: one commit that sets one field, or with nil deletes it.
   func batch(
-    _ model: String = "lamp", _ field: String = "a", to value: String = "1", epoch: Epoch = 1, by tag: UInt64 = 0xA1
+    _ model: String = "lamp", _ field: String = "a", to value: String? = "1", epoch: Epoch = 1, by tag: UInt64 = 0xA1
   ) -> Batch {
     let (record, version) = heads[model] ?? (0, 0)
     heads[model] = (record + 1, version + 1)
     var writer = CommitsWriter()
-    let known = names[model] ?? 0
-    writer.begin(epoch: epoch, previous: version, time: wall + uptime, namesKnown: FieldID(known))
+    let known = fields[model, default: []]
+    writer.begin(epoch: epoch, previous: version, time: wall + uptime, namesKnown: FieldID(known.count))
     let origin = writer.origin(Origin(tag: Tag(rawValue: tag), name: "ann"))
-    let id: FieldID
-    if field == "a" && known > 0 {
-      id = 0
-    } else {
-      id = writer.introduce(field)
-      names[model] = known + 1
-    }
+    let place = known.firstIndex { $0.name == field } ?? known.count
+    let id = place < known.count ? FieldID(place) : writer.introduce(field)
+    fields[model] = known.prefix(place) + [(field, value != nil)] + known.dropFirst(place + 1)
     writer.beginCommit(origin: origin, number: ProposalNumber(record + 1), hops: 0)
-    _ = writer.change(id, FieldValue(bytes: Array(value.utf8)))
+    _ = writer.change(id, value.map { FieldValue(bytes: Array($0.utf8)) })
     writer.endCommit()
     return Batch(
       model: model, record: record + 1, epoch: epoch, previous: version, version: version + 1, body: writer.finish(),
