@@ -149,7 +149,10 @@ let package = Package(
     .testTarget(
       name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingWire", "bindpeer"],
       swiftSettings: strict),
-    .testTarget(name: "ProcessTests", dependencies: ["BindingWire", "ZeroMQ"], swiftSettings: strict),
+    .testTarget(
+      name: "ProcessTests",
+      dependencies: ["BindingHub", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
   ]
 )
 

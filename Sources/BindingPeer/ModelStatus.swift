@@ -31,6 +31,7 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
       parts.append("\(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome, \(inFlight) in flight")
     }
     if let waiting { parts.append("waiting: \(waiting)") }
+    if let refusal { parts.append("not joined: \(refusal)") }
     for (field, problem) in problems.sorted(by: { $0.key < $1.key }) { parts.append("\(field): \(problem)") }
     return parts.joined(separator: "; ")
   }

@@ -59,13 +59,22 @@ public final class Presence: Sendable {
     try say(json: value.fieldJSON)
   }
 
-  /// Waits until it can tell who is there; false when `limit` passes first, or the task is cancelled.
+  /// Waits until it can tell who is there; false when `limit` passes first, the task is cancelled, or the hub does not
+  /// let this peer look: then `refusal` says why.
   public func whenCurrent(within limit: Duration) async -> Bool {
     let (id, isMember) = (line.id, line.stored != nil)
-    return await line.runtime.wait(atMost: limit) { state in
-      state.session.isCurrent(id) && (!isMember || PresentPeer.isIn(state.session, line: id))
+    _ = await line.runtime.wait(atMost: limit) { state in
+      state.session.standing(of: id).refusal != nil || Presence.isCurrent(in: state.session, id, isMember: isMember)
     }
+    return line.runtime.state.withLock { Presence.isCurrent(in: $0.session, id, isMember: isMember) }
   }
+
+  private static func isCurrent(in session: borrowing Session, _ line: String, isMember: Bool) -> Bool {
+    session.isCurrent(line) && (!isMember || PresentPeer.isIn(session, line: line))
+  }
+
+  /// Why the hub does not let this peer look; nil if it does. It is asked again every few seconds.
+  public var refusal: JoinRefusal? { line.status.refusal }
 
   private func lookAgain() {
     let peers = PresentPeer.all(in: line)

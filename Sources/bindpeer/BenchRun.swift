@@ -79,13 +79,14 @@ final class BenchRun: Sendable {
       watchers.append(Watcher(peer: peer, model: try peer.model(model)))
     }
     for watcher in watchers {
-      guard await watcher.model.whenCurrent(within: common.timeout.duration) else { throw notJoined("watches") }
+      guard await watcher.model.whenCurrent(within: common.timeout.duration) else { throw notJoined(watcher.model, "watches") }
     }
     return watchers
   }
 
-  private func notJoined(_ what: String) -> Failure {
-    Failure(.timedOut, "A peer that \(what) has not joined within \(common.timeout.milliseconds) ms.")
+  private func notJoined(_ model: SharedModel, _ what: String) -> Failure {
+    model.status.refusal.map(Failure.init)
+      ?? Failure(.timedOut, "A peer that \(what) has not joined within \(common.timeout.milliseconds) ms.")
   }
 
   /// Fields whose value at a watching peer is not the one that was written last.
@@ -146,7 +147,7 @@ final class BenchRun: Sendable {
     if plan.profile == .offline { return try await writeOffline() }
     let writer = try common.makePeer(common.name, addresses)
     let shared = try writer.model(model)
-    guard await shared.whenCurrent(within: common.timeout.duration) else { throw notJoined("writes") }
+    guard await shared.whenCurrent(within: common.timeout.duration) else { throw notJoined(shared, "writes") }
     let nanoseconds = await offer(shared, isAway: false)
     await settle()
     withExtendedLifetime(shared) {}

@@ -110,7 +110,7 @@ struct ModelReader {
     for address in addresses {
       if address.isPrefix {
         guard let ids = await peer.list(address.model, within: timeout.duration) else {
-          throw late("the list of models")
+          throw Failure.late("the list of models", within: timeout)
         }
         for id in ids.filter({ $0.fields > 0 }).map(\.id).sorted() { found.append((address, try peer.model(id))) }
       } else {
@@ -118,7 +118,7 @@ struct ModelReader {
       }
     }
     for (_, model) in found {
-      guard await model.whenCurrent(within: timeout.duration) else { throw late(model.id) }
+      guard await model.whenCurrent(within: timeout.duration) else { throw late(model, model.id) }
     }
     return found
   }
@@ -127,7 +127,9 @@ struct ModelReader {
   func ephemeral(of models: [(Address, SharedModel)]) async throws -> [(Address, SharedModel)] {
     let lines = models.map { ($0.0, $0.1.ephemeral) }
     for (_, line) in lines {
-      guard await line.whenCurrent(within: timeout.duration) else { throw late("what is ephemeral in \(line.id)") }
+      guard await line.whenCurrent(within: timeout.duration) else {
+        throw late(line, "what is ephemeral in \(line.modelID)")
+      }
     }
     return lines
   }
@@ -138,20 +140,26 @@ struct ModelReader {
     return nearest(to: id, among: models.lazy.filter { $0.fields > 0 }.map(\.id))
   }
 
-  /// That there is nothing yet at an address, for who waits there; nil: something, or it is not known.
+  /// That there is nothing yet at an address, or why the hub lets nobody in, for who waits there; nil: there is
+  /// something, or it is not known.
   func emptiness(of address: Address) async -> String? {
     if address.isPrefix {
       guard let models = await peer.list(address.model, within: timeout.duration) else { return nil }
       return models.contains { $0.fields > 0 } || address.model.isEmpty ? nil : await nothing(below: address.model)
     }
-    guard let model = try? peer.model(address.model), await model.whenCurrent(within: timeout.duration) else {
-      return nil
-    }
+    if let refusal = await refusal(of: address.model) { return refusal }
+    guard let model = try? peer.model(address.model), model.isCurrent else { return nil }
     let fields = model.values.keys.filter { !$0.hasPrefix("@") }
     if fields.isEmpty { return "\(address.model) holds nothing yet." }
     guard let field = address.field, !fields.contains(field) else { return nil }
     let hint = nearest(to: field, among: fields).map { " Did you mean \(address.model).\($0)?" } ?? ""
     return "\(address.model) has no field \(field).\(hint)"
+  }
+
+  /// Why the hub does not let this peer join a model; nil if it does, or has not answered in time.
+  func refusal(of id: String) async -> String? {
+    guard let model = try? peer.model(id), await !model.whenCurrent(within: timeout.duration) else { return nil }
+    return model.status.refusal.map { "\($0)." }
   }
 
   /// What is to be said where no model is below a prefix.
@@ -165,7 +173,17 @@ struct ModelReader {
     return words + (nearest(to: prefix, among: prefixes).map { " Did you mean \($0)?" } ?? "")
   }
 
-  private func late(_ what: String) -> Failure {
-    Failure(.timedOut, "\(what) did not come within \(timeout.milliseconds) ms. Try a longer --timeout.")
+  /// Why a model is not current: the hub does not let this peer join it, or has not answered.
+  private func late(_ model: SharedModel, _ what: String) -> Failure {
+    model.status.refusal.map(Failure.init) ?? .late(what, within: timeout)
+  }
+}
+
+extension Failure {
+  /// The hub does not let this peer join a model.
+  init(_ refusal: JoinRefusal) { self.init(.conflict, "refused: \(refusal)") }
+
+  static func late(_ what: String, within limit: TimeSpan) -> Failure {
+    Failure(.timedOut, "\(what) did not come within \(limit.milliseconds) ms. Try a longer --timeout.")
   }
 }

@@ -19,8 +19,10 @@ struct PeerList {
     for id in ids {
       let presence = try await peer.presence(in: id, patience: common.timeout.duration)
       guard await presence.whenCurrent(within: .zero) else {
-        throw Failure(
-          .timedOut, "Who is in \(id) did not come within \(common.timeout.milliseconds) ms; an older hub cannot tell.")
+        throw presence.refusal.map(Failure.init)
+          ?? Failure(
+            .timedOut,
+            "Who is in \(id) did not come within \(common.timeout.milliseconds) ms; an older hub cannot tell.")
       }
       for present in presence.peers { tell(present, in: id) }
       count += presence.peers.count

@@ -38,6 +38,13 @@ struct Wait: AsyncParsableCommand {
       [pair.model, pair.described].map { $0.observe { _, _ in bell.yield(true) } }
     }
     let watching = peer.observeStatus { _ in bell.yield(true) }
+    let joining = Task { [common] in
+      let reader = ModelReader(peer: peer, timeout: common.timeout)
+      for model in Swift.Set(wanted.map(\.address.model)).sorted() {
+        if let words = await reader.refusal(of: model) { Terminal.complain("\(words) Waiting all the same.") }
+      }
+    }
+    defer { joining.cancel() }
     bell.yield(true)
     DispatchQueue.global().asyncAfter(deadline: end) { bell.finish() }
     var warned: Swift.Set<String> = []

@@ -1,0 +1,72 @@
+import BindingHub
+import BindingWire
+import Foundation
+import Logging
+import Testing
+
+/// A hub of this process that holds two models, and takes no third. They are `lamp` and `door`, and stay.
+@Suite("The terminal at a hub that takes no new model", .serialized)
+final class FullHubTests {
+  private let bench: Bench
+  private let hub: Hub
+
+  init() throws {
+    bench = try Bench()
+    var options = HubOptions()
+    options.listen = [try HubAddress(bench.hub)]
+    options.limits.maxModels = 2
+    hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try hub.start()
+    for model in ["lamp", "door"] { #expect(try bench.run("set", "\(model).on=true").code == 0) }
+  }
+
+  deinit { hub.stop() }
+
+  private static let reason = "full: there are 2 models; maxModels is 2. Delete some that nobody needs, and leave them"
+
+  @Test(
+    "a verb that needs the model ends with 3 and the hub's reason, and does not wait for its time to pass",
+    arguments: [
+      ["set", "full.x=1"], ["get", "full"], ["get", "full.x"], ["pipe", "full"], ["describe", "full"],
+      ["rm", "full", "--model"], ["reset", "full"],
+    ])
+  func refused(arguments: [String]) throws {
+    // It would be another code, and another sentence, after that time.
+    let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "60s"], hub: bench.hub)
+    #expect(running.end() == 3)
+    #expect(running.output.contains("refused: \(Self.reason)"), "\(running.output)")
+  }
+
+  @Test("so do those that make a model of their own, or look who is in one", arguments: ["bench", "ls"])
+  func others(verb: String) throws {
+    let arguments = verb == "bench" ? ["bench", "--for", "1s"] : ["ls", "--peers", "full"]
+    let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "60s"], hub: bench.hub)
+    #expect(running.end() == 3)
+    #expect(running.line { $0.contains(": there are 2 models; maxModels is 2.") } != nil, "\(running.output)")
+  }
+
+  @Test("of two models the one that is there is not written either")
+  func two() throws {
+    let (code, output) = try bench.run("set", "lamp.on=false", "full.x=1", "--timeout", "60s")
+    #expect(code == 3 && output.contains(Self.reason), "\(output)")
+    #expect(try bench.run("get", "lamp.on", "--raw").output == "true")
+  }
+
+  @Test("watch and wait tell the reason, and go on: there may be room later", arguments: ["watch", "wait"])
+  func waiting(verb: String) throws {
+    let running = try bench.start(verb, verb == "wait" ? "full.x=1" : "full", "--timeout", "60s")
+    #expect(running.line { $0 == "\(Self.reason). Waiting all the same." } != nil, "\(running.output)")
+    #expect(try bench.run("rm", "door", "--model").code == 0)
+    // The model that is gone goes when its last peer has left; the other is asked for again every few seconds.
+    var code: Int32? = 3
+    let end = Date(timeIntervalSinceNow: 20)
+    while code == 3, Date() < end { code = try bench.run("set", "full.x=1").code }
+    #expect(code == 0)
+    if verb == "wait" {
+      #expect(running.end() == 0)
+    } else {
+      #expect(running.line { $0.contains("  full  ") && $0.contains("x 1") } != nil, "\(running.output)")
+    }
+    #expect(running.output.filter { $0.contains("maxModels") }.count == 1, "\(running.output)")
+  }
+}
