@@ -13,8 +13,9 @@ struct LineLedger {
     /// By version, from 0 on.
     var states: [State] = [[:]]
     var authors: [Tag] = [.none]
-    /// By the hub's numbers.
+    /// By the hub's numbers, which are those of a topic.
     var fields: [String] = []
+    var topic = Topics.none
     var marks: [Tag: ProposalNumber] = [:]
   }
   /// What a commit changed.
@@ -59,6 +60,20 @@ struct LineLedger {
   /// The hub has forgotten an identity, with its marks.
   mutating func forget(_ tag: Tag) { lives[life]?.marks[tag] = nil }
 
+  /// Under another topic the fields that have a value have other numbers, in the same order; of a line that was
+  /// removed, and is made again, there are none.
+  /// - Returns: whether names were given back.
+  mutating func moves(to topic: Topic) -> Bool {
+    guard var now = lives[life], now.topic != topic else { return false }
+    defer {
+      now.topic = topic
+      lives[life] = now
+    }
+    guard now.topic != Topics.none, let present = now.states.last else { return false }
+    now.fields.removeAll { present[$0] == nil }
+    return !now.fields.isEmpty
+  }
+
   /// Enters what is published.
   /// - Returns: what it changes, in order.
   mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {
@@ -70,10 +85,6 @@ struct LineLedger {
     }
     lives[life] = nil
     defer { lives[life] = now }
-    // A line that was removed and is made again counts its fields from 0 again, under a topic of its own.
-    if !group.names.names.isEmpty, Int(group.names.first) < now.fields.count, group.names.first == 0 {
-      now.fields.removeAll()
-    }
     for (offset, field) in group.names.names.enumerated() where Int(group.names.first) + offset == now.fields.count {
       now.fields.append(field)
     }

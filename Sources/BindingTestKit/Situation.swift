@@ -64,6 +64,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case loadedFolded = "model loaded from folded batches"
   case removedModel = "model removed that was deleted wholly"
   case renumberedModel = "fields numbered anew, names of deleted ones given back"
+  case renumberedLine = "the same in an ephemeral line"
   case announced = "model announced below a prefix"
   case stranger = "stranger refused"
   case strangerFirst = "stranger refused that came first after a hub restart"

@@ -141,6 +141,7 @@ extension World {
       guard case .publish = destination, let name = line?.name,
         topicNames[header.topic] == name
       else { return }
+      if line?.moves(to: header.topic) == true { counts[.renumberedLine] += 1 }
       try take(group)
     case .joined(let joined):
       guard joined.model == modelNames[0], case .connection(let connection) = destination,

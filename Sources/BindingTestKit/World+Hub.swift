@@ -168,6 +168,7 @@ extension World {
     hub?.finishDrain(time: hubTime, into: &hubOutput)
     repeat {
       beginNewLife()
+      noteTopicOfLine()
       try checkTold()
     } while try store()
     ownership.settled = line?.owner
@@ -186,6 +187,12 @@ extension World {
     }
     hubOutput.removeAll()
     checkedFrames = 0
+  }
+
+  /// Under a topic that nobody was told yet may come what the hub itself writes: fields were numbered anew.
+  private func noteTopicOfLine() {
+    guard let line, let topic = read({ $0.topic(of: line.name) }) ?? nil else { return }
+    topicNames[topic] = line.name
   }
 
   /// What a subscription of four bytes asks for, or what such a frame begins with; nil for another length, that of a

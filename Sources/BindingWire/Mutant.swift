@@ -65,6 +65,8 @@
     case repeatOffered
     case acknowledgeRescued
     case offerLastWriters
+    case renumberUntold
+    case keepFieldNumbers
 
     /// The rule that it breaks, and how.
     public var rule: String {
@@ -132,6 +134,8 @@
       case .repeatOffered: "§7 what a replica has seen carried out is carried out again"
       case .acknowledgeRescued: "§7 what is brought back stands under the name and number that its offer gives it"
       case .offerLastWriters: "§7 an offer tells of no numbers but those of the fields' last writers"
+      case .renumberUntold: "§5.1 fields are numbered anew, and nobody is told to say hello again"
+      case .keepFieldNumbers: "§5.1 a peer that says hello again keeps the numbers of fields that it had"
       }
     }
 

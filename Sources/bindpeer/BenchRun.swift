@@ -79,7 +79,8 @@ final class BenchRun: Sendable {
       watchers.append(Watcher(peer: peer, model: try peer.model(model)))
     }
     for watcher in watchers {
-      guard await watcher.model.whenCurrent(within: common.timeout.duration) else { throw notJoined(watcher.model, "watches") }
+      let model = watcher.model
+      guard await model.whenCurrent(within: common.timeout.duration) else { throw notJoined(model, "watches") }
     }
     return watchers
   }

@@ -2,8 +2,9 @@ import BindingWire
 
 /// Names of deleted fields are used up until they are given back: then the fields that are left are numbered anew.
 ///
-/// The new numbers are a record of the model's log, so that every batch after it means the same to everyone. They come
-/// under a new topic, and who has joined the model says hello again, and joins it knowing no number.
+/// The new numbers are a record of the model's log, so that every batch after it means the same to everyone; of an
+/// ephemeral line, which has no log, they are in memory only. They come under a new topic, and who has joined the model
+/// says hello again, and joins it knowing no number.
 extension HubMachine {
   /// Whether so many names of a model are of deleted fields that they are worth giving back.
   func isWorn(_ model: ModelLog) -> Bool {
@@ -16,8 +17,8 @@ extension HubMachine {
   /// soon: what was deleted is not forgotten while somebody may bring it back.
   func mayRenumber(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
-    return time.monotonic >= renumbersFrom && isWorn(model) && model.ephemeral == nil && model.removal == nil
-      && model.isSettled && !model.isBusy && topics.hasRoom
+    let isLate = model.ephemeral != nil || time.monotonic >= renumbersFrom
+    return isLate && isWorn(model) && model.removal == nil && model.isSettled && !model.isBusy && topics.hasRoom
   }
 
   /// Whether it only waits for the store to have room, or for those to come who may bring something back.
@@ -30,8 +31,19 @@ extension HubMachine {
     return max(sequencer.storeFullUntil, isEarlyUntil)
   }
 
+  /// Numbers the fields that are left of a model anew: one that is stored, by a batch that says which they are. An
+  /// ephemeral line ends with the hub's process, and with it all who know its numbers: it needs none.
+  mutating func renumber(_ index: Int, _ output: inout HubOutput) {
+    let model = models[index]
+    guard model.ephemeral != nil else { return output.batches.append(renumbering(of: index)) }
+    // What was decided is told while it is heard.
+    sendOutcomes(&output)
+    model.renumber(model.idsToKeep)
+    endRenumbering(of: index, &output)
+  }
+
   /// The batch that says which fields are left.
-  func renumbering(of index: Int) -> Batch {
+  private func renumbering(of index: Int) -> Batch {
     let model = models[index]
     model.isAppending = true
     return .renumbering(
@@ -40,11 +52,18 @@ extension HubMachine {
 
   /// The store has it.
   mutating func renumbered(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
-    sequencer.counters.renumberedModels += 1
     let model = models[index]
     model.apply(batch, recentLimit: configuration.recentCommits)
     model.isAppending = false
     model.forgetWriters()
+    endRenumbering(of: index, &output)
+  }
+
+  private mutating func endRenumbering(of index: Int, _ output: inout HubOutput) {
+    sequencer.counters.renumberedModels += 1
+    #if MUTANTS
+      if Mutant.isOn(.renumberUntold) { return }
+    #endif
     endSessions(in: index, &output)
   }
 

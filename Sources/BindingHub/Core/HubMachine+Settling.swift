@@ -28,7 +28,7 @@ extension HubMachine {
         #endif
         output.batches.append(batch)
       } else if mayRenumber(index, time) {
-        output.batches.append(renumbering(of: index))
+        renumber(index, &output)
       }
       answerJoins(index, time, &output)
       if !isRescued || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {

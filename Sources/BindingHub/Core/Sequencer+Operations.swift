@@ -214,10 +214,7 @@ extension Sequencer {
     guard deleted > 0 else {
       return "the model has \(model.fields.count) fields; maxModelFields is \(limit). Delete some, many at a time"
     }
-    let cure =
-      model.ephemeral == nil
-      ? "Delete more: the names are given back when \(max(limit / 8, 1)) of them are of deleted fields"
-      : "The names of an ephemeral model are given back when all have left it"
+    let cure = "Delete more: the names are given back when \(max(limit / 8, 1)) of them are of deleted fields"
     return "the model has \(model.fields.valueCount) fields and the names of \(deleted) deleted ones; maxModelFields, "
       + "for both, is \(limit). \(cure)"
   }

@@ -81,6 +81,9 @@ struct Replica: Sendable {
 
   /// The hub was started anew: its ids are other ones.
   mutating func forgetIDs() {
+    #if MUTANTS
+      if Mutant.isOn(.keepFieldNumbers) { return }
+    #endif
     for place in places { fields[place].id = nil }
     places.removeAll()
   }

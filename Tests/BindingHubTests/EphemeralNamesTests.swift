@@ -1,0 +1,129 @@
+import BindingWire
+import Testing
+
+@testable import BindingHub
+
+/// Names of deleted fields are given back in an ephemeral line too, while peers are in it.
+@Suite struct EphemeralNamesTests {
+  private var room = Room { $0.limits.maxModelFields = 40 }
+
+  private func topic() -> Topic { room.hub.machine.topic(of: Room.name) ?? Topics.none }
+
+  private func fields() -> Int { room.hub.machine.models[1].fields.count }
+
+  /// Sets so many fields of names that nobody had before, and deletes them.
+  @discardableResult
+  private mutating func wear(_ count: Int, from number: ProposalNumber) -> Heard {
+    let names = (0..<count).map { "n\(number)-\($0)" }
+    return room.hub.say(
+      .ann,
+      .propose([
+        .of(number, names.map { .set($0, "1") }, topic: topic()),
+        .of(number + 1, names.map { .delete($0) }, topic: topic()),
+      ]))
+  }
+
+  private mutating func comeBack(_ peer: Speaker, undecided: ProposalNumber) -> Heard {
+    room.hub.hello(peer)
+    return room.hub.join(peer, Join(request: 8, model: "lamp"), topic: HubBench.lamp)
+      + room.hub.join(
+        peer, Join(request: 9, model: Room.name, epoch: Room.epoch, version: 1, undecided: undecided), topic: topic())
+  }
+
+  private mutating func values() -> [String: String] {
+    room.hub.read(Room.name, topic: topic()).values.filter { !$0.key.hasPrefix("@peer") }
+  }
+
+  @Test("with the limits of every hub a line takes 200,000 names, one after the other, while peers are in it")
+  mutating func worn() {
+    room = Room()
+    room.write(.ben, 1, .set("kept", "1"))
+    var number: ProposalNumber = 1
+    for _ in 0..<200 {
+      wear(1_000, from: number)
+      number += 2
+      if !room.hub.machine.hears(session: Speaker.ann.session) { _ = comeBack(.ann, undecided: number) }
+    }
+    #expect(room.hub.counters.refusals[.modelFull] ?? 0 == 0)
+    #expect(room.hub.counters.renumberedModels == 2)
+    #expect(fields() < 100_000)
+    _ = comeBack(.ben, undecided: 2)
+    #expect(values() == ["kept": "1"])
+  }
+
+  @Test("who is in the line hears what was decided, says hello again, and learns the numbers from 0 on")
+  mutating func sessions() {
+    room.write(.ben, 1, .set("kept", "1"))
+    let before = topic()
+    let heard = wear(30, from: 1)
+    #expect(room.hub.counters.renumberedModels == 1)
+    #expect(heard.outcomes(.ann, topic: before).keys.sorted() == [1, 2])
+    for peer in [Speaker.ann, .ben] {
+      #expect(heard.errors(peer).map(\.code) == [.unknownSession] && heard.errors(peer).first?.isFatal == true)
+    }
+    #expect(topic() != before)
+    let back = comeBack(.ben, undecided: 2)
+    let joined = back.joined(.ben).first { $0.model == Room.name }
+    #expect(joined?.follows == .snapshot && joined?.mark == 1 && joined?.epoch == Room.epoch)
+    let names = back.chunks(.ben).flatMap(\.names.names)
+    #expect(names.last == "kept" && names.count == fields() && names.count == 3, "\(names)")
+    let outcome = room.hub.say(
+      .ben,
+      .propose([
+        .of(2, [WireOperation(verb: .set, field: .id(2), value: FieldValue(bytes: Array("2".utf8)))], topic: topic())
+      ])
+    ).outcomes(.ben, topic: topic())
+    #expect(outcome == [2: .committed(room.hub.machine.head(of: Room.name)?.version ?? 0)])
+    #expect(values() == ["kept": "2"])
+  }
+
+  @Test("whose fields and places are there stays, and nothing is deleted while they come back")
+  mutating func living() {
+    room.write(.ben, 1, .set("kept", "1"), .set(Names.me, "2"))
+    let present = room.present()
+    #expect(present.count == 2)
+    var heard = wear(30, from: 1)
+    heard = heard + comeBack(.ann, undecided: 3) + comeBack(.ben, undecided: 2)
+    for _ in 0..<5 { heard = heard + room.hub.wait(1_000) }
+    let deleted = heard.commits().flatMap(\.commits).filter { $0.number == 0 }.flatMap(\.changes)
+    #expect(deleted.isEmpty)
+    let read = room.hub.read(Room.name, topic: topic())
+    #expect(read.values["kept"] == "1")
+    #expect(read.values.keys.filter { $0.hasPrefix("@peer") }.sorted() == present.keys.sorted())
+    #expect(read.values.values.contains { $0.contains(#""says":2"#) })
+  }
+
+  @Test("who does not come back loses what it had when its lease ends")
+  mutating func gone() {
+    room.write(.ben, 1, .set("kept", "1"))
+    wear(30, from: 1)
+    _ = comeBack(.ann, undecided: 3)
+    for _ in 0..<62 {
+      room.hub.wait(1_000)
+      room.hub.say(.ann, .askHeads)
+    }
+    #expect(values().isEmpty)
+  }
+
+  @Test("who owns the model owns it still, and is asked when it has come back")
+  mutating func owner() {
+    room.write(.ben, 1, .set(Names.owner, "1"))
+    wear(30, from: 1)
+    #expect(room.hub.counters.renumberedModels == 1)
+    _ = comeBack(.ann, undecided: 3)
+    _ = comeBack(.ben, undecided: 2)
+    let heard = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
+    #expect(heard.messages(to: .ben).contains { if case .judge = $0 { true } else { false } })
+  }
+
+  @Test("a number that was decided before is not decided again after")
+  mutating func marks() {
+    wear(30, from: 1)
+    let back = comeBack(.ann, undecided: 1)
+    #expect(back.joined(.ann).first { $0.model == Room.name }?.mark == 2)
+    let outcomes = room.hub.say(.ann, .propose([.of(1, [.set("again", "9")], topic: topic())])).outcomes(
+      .ann, topic: topic())
+    #expect(outcomes.keys.sorted() == [1])
+    #expect(values().isEmpty)
+  }
+}
