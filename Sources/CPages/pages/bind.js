@@ -251,6 +251,7 @@ var bind = globalThis.bind ??= (() => {
             || isRuled && !this.isReady(write)) continue
           if (!isRuled) this.yieldToOthers(write)
           write.numberedIn = this.epoch
+          prose.noteFirst(this.link, now())
         }
         const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
         const message = JSON.stringify({
@@ -300,7 +301,7 @@ var bind = globalThis.bind ??= (() => {
       } else if (write && kind === 'conflict' && write.rules[outcome.field] === 'text') {
         // Its number is used up; once it has been made one with what the others wrote, it gets another.
         Object.assign(write, { number: 0, isHidden: false, waitsFor: { epoch, version } })
-      } else if (write) {
+      } else if (write && !(kind === 'unknown' && prose.again(write, this, true))) {
         // Where a merge would still change what is here, the hub looked at newer values: it shows until those come.
         const lacks = ([verb, field, value]) => kind === 'kept' && !/set|de/.test(verb)
           && !same(this.fields.get(field)?.value, laidOver(this.fields.get(field)?.value, [verb, field, value]))
@@ -327,6 +328,7 @@ var bind = globalThis.bind ??= (() => {
 
     end(write, outcome, isOver = true) {
       if (!write.isDecided) {
+        outcome = prose.believed(write, outcome)
         write.isDecided = true
         write.resolve(outcome)
         const isRefused = /refused|conflict|expired|unknown/.test(outcome.kind)
@@ -453,19 +455,6 @@ var bind = globalThis.bind ??= (() => {
     }
 
     forget() { Object.assign(this, { epoch: '0', version: 0 }) }
-
-    /** The hub forgot what we sent: plain sets go again, if nobody wrote there since. */
-    forgetNumbers() {
-      for (const write of this.writes.filter(write => write.number && !write.isDecided)) {
-        const isDefault = write.operations.every(([verb]) => verb === 'default')
-        if (isDefault || write.operations.every(([verb]) => verb === 'set')) {
-          write.number = 0
-          write.conditions = isDefault ? []
-            : write.seen.slice(0, 255).map(({ field, epoch, version }) => [field, epoch, version])
-          write.isPlain = false
-        } else this.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
-      }
-    }
 
     changeLog() {
       for (const write of [...this.writes]) this.end(write, { kind: 'unknown', text: 'the hub has another log' })
@@ -602,6 +591,7 @@ var bind = globalThis.bind ??= (() => {
     hear(message) {
       const { kind, number, epoch } = message, model = this.models.get(message.model)
       this.heard = now()
+      this.hubNow = message.now ?? this.hubNow
       if (kind === 'welcome') this.begin(message)
       else if (kind === 'catchup') model?.catchup(message)
       else if (kind === 'commits') model?.commits(message)
@@ -621,11 +611,11 @@ var bind = globalThis.bind ??= (() => {
     }
 
     begin(welcome) {
-      const before = this.welcome
+      const before = this.welcome, isForgotten = prose.isForgotten(before, welcome, this.first, now())
       Object.assign(this, { welcome, isLive: true, tries: 0, beat: welcome.beat, problem: '', since: now() })
       for (const model of this.models.values()) {
         if (before && before.log !== welcome.log) model.changeLog()
-        else if (before && before.epoch === welcome.epoch && !welcome.known) model.forgetNumbers()
+        else if (isForgotten) prose.forgetNumbers(model)
         if (model.state !== 'left') model.join()
         model.touchPending()
       }

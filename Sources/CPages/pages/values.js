@@ -149,3 +149,51 @@ const quoted = (value, text) => {
   const words = typeof value === 'string' ? JSON.stringify(value) : value === null ? 'null' : text(value)
   return words.length > 60 ? `${words.slice(0, 59)}…` : words
 }
+
+/** Whether a hub may have decided something of this page's and forgotten it: it does not know who we are, and the first
+ *  of our numbers in flight is too old for what it remembers (protocol.md, section 4.2, `identityMs`).
+ *  @param first - when that left, by the page's clock and the hub's; nothing if none did */
+export function isForgotten(before, { known, epoch, now: hub, limits }, [at, there] = [], now) {
+  const remembered = limits?.identityMs ?? 0
+  return before && !known && (remembered || before.epoch === epoch)
+    && Math.max(now - at, Math.abs(hub - there)) >= remembered / 2
+}
+
+/** Notes when the first of the numbers in flight is given, by the page's clock and the hub's. */
+export function noteFirst(link, now) {
+  const isFirst = [...link.models.values()].every(model => model.undecided() > model.lastNumber)
+  if (isFirst) link.first = [now, link.hubNow]
+}
+
+/** The hub may have decided what a page sent about a model, and has forgotten it. */
+export function forgetNumbers(model) {
+  for (const write of model.writes.filter(write => write.number && !write.isDecided)) {
+    if (!again(write, model)) model.end(write, { kind: 'unknown', text: 'the hub no longer knows' })
+  }
+}
+
+/** Has a write go again, under a new number, of which the hub cannot tell what became: on condition of what its writer
+ *  saw. False if it may not.
+ *  @param wasAsked - the hub has said so of this very write; else it has forgotten all */
+export function again(write, { fields, epoch, version, writes }, wasAsked) {
+  const { operations, rules, seen, isHidden } = write, isAll = wanted => operations.every(([verb]) => verb === wanted)
+  const isDefault = isAll('default')
+  if (wasAsked ? !isAll('set') || Object.keys(rules).length : isHidden || !isDefault && !isAll('set')) return false
+  if (operations.length > 255 && !isDefault) return false
+  const names = other => other.operations.flatMap(([, field]) => field ?? [...fields.keys()])
+  const conditions = isDefault ? [] : seen.map(({ field, value, version: then, epoch: its }) => {
+    // That it was never written says too little: it may have been, and deleted. It had nothing at this version.
+    if (!wasAsked) return then ? [field, its, then] : version && [field, epoch, version]
+    const present = fields.get(field) ?? {}, there = present.version ?? 0
+    const isSame = its === epoch ? there === then : JSON.stringify(present.value) === JSON.stringify(value)
+      && (value !== undefined || !there)
+    return isSame && writes.findLast(other => names(other).includes(field)) === write && [field, epoch, there]
+  })
+  if (!conditions.every(Boolean)) return false
+  Object.assign(write, { conditions, number: 0, isPlain: false, isHidden: false, isSecondTry: true })
+  return true
+}
+
+/** What went again may have been carried out the first time: that it was not, this time, says nothing. */
+export const believed = ({ isSecondTry }, outcome) => !isSecondTry || outcome.kind === 'committed' ? outcome
+  : { kind: 'unknown', text: `the hub does not know, and sent again it ended so: ${outcome.text ?? outcome.kind}` }
