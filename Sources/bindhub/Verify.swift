@@ -57,7 +57,11 @@ struct VerifyReplicas: ParsableCommand {
       fail("Peers differ from the hub. They find out by themselves within eight beats, and take the model anew.", 1)
     }
     if findings.contains(where: { !$0.silent.isEmpty }) {
-      fail("Some peers have not answered within \(timeout) ms. Give them longer:  --timeout", 75)
+      fail(
+        """
+        Some peers have not answered within \(timeout) ms. Give them longer:  --timeout
+        One that was killed is asked until its lease is over, 10 s after it was heard last, and no more then.
+        """, 75)
     }
   }
 }
