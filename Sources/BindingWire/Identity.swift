@@ -92,8 +92,9 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(shownName)#\(tag.short)" }
 
-  /// The name, told apart from others that are the same, as people and scripts read it: `kitchen-3f2a`.
-  public var fullName: String { "\(shownName)-\(tag.short)" }
+  /// The name, told apart from others that are the same, as people and scripts read it: `kitchen-3f2a`. Pages have such
+  /// names already.
+  public var fullName: String { shownName.hasSuffix("-\(tag.short)") ? shownName : "\(shownName)-\(tag.short)" }
 
   /// The name as it may be shown: a log or a hub may hold one from before such names were refused.
   public var shownName: String { PrintedText.escaped(name) }

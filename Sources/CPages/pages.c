@@ -45,6 +45,9 @@ static const unsigned char demo_html[] = {
 static const unsigned char demo_js[] = {
 #embed "pages/demo.js"
 };
+static const unsigned char elements_js[] = {
+#embed "pages/elements.js"
+};
 static const unsigned char fields_js[] = {
 #embed "pages/fields.js"
 };
@@ -72,6 +75,9 @@ static const unsigned char sha256_js[] = {
 static const unsigned char texts_js[] = {
 #embed "pages/texts.js"
 };
+static const unsigned char undo_js[] = {
+#embed "pages/undo.js"
+};
 static const unsigned char values_js[] = {
 #embed "pages/values.js"
 };
@@ -95,6 +101,7 @@ static const cpages_file files[] = {
     FILE_OF("dashboard.js", dashboard_js),
     FILE_OF("demo.html", demo_html),
     FILE_OF("demo.js", demo_js),
+    FILE_OF("elements.js", elements_js),
     FILE_OF("fields.js", fields_js),
     FILE_OF("form.html", form_html),
     FILE_OF("form.js", form_js),
@@ -104,6 +111,7 @@ static const cpages_file files[] = {
     FILE_OF("plot.js", plot_js),
     FILE_OF("sha256.js", sha256_js),
     FILE_OF("texts.js", texts_js),
+    FILE_OF("undo.js", undo_js),
     FILE_OF("values.js", values_js),
     FILE_OF("words.js", words_js),
 };

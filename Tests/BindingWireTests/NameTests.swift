@@ -52,6 +52,8 @@ struct NameTests {
     let origin = Origin(tag: Tag(rawValue: 0), name: "a\u{1B}[2J\n\u{202E}b")
     #expect(origin.fullName == "a\\u{1b}[2J\\u{a}\\u{202e}b-0000" && origin.description.hasSuffix("b#0000"))
     #expect(PrintedText.escaped("日本 é", limit: 3) == "日本 …")
+    // A page has its digits in its name already.
+    #expect(Origin(tag: Tag(rawValue: 0), name: "page-0000").fullName == "page-0000")
   }
 
   @Test("a field name is 1 to 64 of the same characters without a slash, or one of the protocol's own")

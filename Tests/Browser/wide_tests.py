@@ -181,3 +181,48 @@ def test_a_model_as_a_command_holds_what_was_written_and_not_what_is_described(s
     tab.page.get_by_role("button", name="Copy as CLI", exact=True).click()
     tab.until("the command", "() => document.getElementById('copied-words').textContent")
     same(tab.page.locator("#copied-words").inner_text(), "bindpeer set lamp.level=0.5 lamp.extra=1")
+
+
+def test_a_history_has_a_plot_with_how_far_it_goes_its_unit_and_times(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("oven", heat={"type": "number", "unit": "°C", "help": "Measured at the door."})
+    stand.set("oven.heat=20")
+    tab = opened(stand, "oven")
+    tab.page.get_by_role("button", name="History of heat").click()
+    stand.set("oven.heat=180.5")
+    tab.until("the plot", """() => {
+        const plot = document.querySelector('.history figure canvas')
+        return plot?.getAttribute('aria-label') === 'heat, °C, in two minutes: 20 to 180.5' && plot.width > 100
+    }""")
+    words = tab.eval("() => [...document.querySelectorAll('.history figure span')].map((one) => one.textContent)")
+    same(words, ["180.5", "20", "2 min ago", "1 min ago", "now"])
+    same(tab.eval("() => document.querySelector('#rows th span').title"), "Measured at the door.")
+    same(tab.complaints, [])
+
+
+def test_a_form_shows_titles_and_help_of_the_description(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("kiosk", opensAt={"type": "string", "title": "Opens at", "help": "Local time, as 08:30."},
+                   note={"type": "string", "title": 7})
+    stand.set("kiosk.opensAt=08:30", "kiosk.note=x")
+    tab = stand.tab("/form/kiosk").live()
+    box = tab.page.get_by_label("Opens at")
+    same(box.input_value(), "08:30")
+    tab.page.get_by_text("Local time, as 08:30.").wait_for()
+    same(tab.eval("(id) => document.getElementById(id).textContent", box.get_attribute("aria-describedby").split()[0]),
+         "Local time, as 08:30.")
+    expect(tab.page.get_by_label("note").is_visible(), "the field without a title")
+
+
+def test_what_swift_cannot_declare_of_a_field_is_told_beside_it(stand: Stand) -> None:
+    stand.serve()
+    stand.describe("oven", heat={"type": "number", "min": 0, "step": 0.5, "default": 20},
+                   mode={"type": "string", "default": {"a": 1}, "pattern": "a+"},
+                   fan={"type": "integer", "min": 1, "max": 5, "default": 9})
+    stand.set("oven.heat=21")
+    tab = opened(stand, "oven")
+    tab.page.get_by_role("button", name="Copy as Swift").click()
+    tab.until("the type", "() => document.getElementById('copied-words').textContent")
+    lines = tab.eval("() => document.getElementById('copied-words').textContent.split('\\n').slice(1, 4)")
+    same(lines, ["  @Field var heat: Double = 20  // described: min 0, step 0.5",
+                 '  @Field var mode = ""  // described: pattern a+', "  @Field(1...5) var fan = 1"])

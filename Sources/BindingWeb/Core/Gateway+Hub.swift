@@ -75,7 +75,7 @@ extension Gateway {
     pages[page]?.phase = .live
     pages[page]?.start = start
     pages[page]?.lastSaid = now
-    tell(page, PageText.welcome(welcome), &output)
+    tell(page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
   }
 
   private mutating func take(_ joined: Joined, _ page: PageID) {

@@ -84,7 +84,8 @@ struct PageText {
 }
 
 extension PageText {
-  static func welcome(_ welcome: Welcome) -> [UInt8] {
+  /// - Parameter gateway: the identity that reads for all pages, and is present wherever one of them is.
+  static func welcome(_ welcome: Welcome, gateway: Tag) -> [UInt8] {
     var text = PageText("welcome")
     text.member("protocol", welcome.protocolNumber)
     text.member("log", digits: welcome.logID)
@@ -95,6 +96,7 @@ extension PageText {
     text.member("lease", welcome.leaseMilliseconds)
     text.member("now", welcome.now)
     text.member("hub", welcome.hub)
+    text.member("gateway", gateway.description)
     let limits = welcome.limits
     let named: [(String, Int)] = [
       ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),

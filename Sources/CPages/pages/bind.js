@@ -14,8 +14,8 @@ var bind = globalThis.bind ??= (() => {
 
   const OLD = 10_000                     // ms after which an edit no longer overwrites what others wrote meanwhile
 
-  let prose                              // values.js; no link is opened before it is there
-  const loaded = import('/values.js').then(module => prose = module)
+  let prose, looks                       // values.js, elements.js; no link is opened before they are there
+  const loaded = Promise.all([import('/values.js'), import('/elements.js')]).then(modules => [prose, looks] = modules)
 
   const now = () => performance.now()
   const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b)
@@ -664,13 +664,12 @@ var bind = globalThis.bind ??= (() => {
 
   const links = new Map(), bindings = new Set(), controls = new Map()      // controls: element → binding
   const WAYS = ['bind', 'show', 'plot', 'reason'], SELECTOR = WAYS.map(way => `[data-${way}]`).join()
-  const ATTRIBUTES = /^(title|alt|placeholder|value|href|src|min|max|step|disabled|readonly|open|lang|dir|aria-[a-z]+)$/
 
   let started
   const ready = new Promise(resolve => started = resolve)
 
   function link(name = '') {
-    if (!links.has(name)) links.set(name, new Link(name))
+    if (!links.has(name)) links.set(name, new Link(name || document.documentElement.dataset.name))
     return links.get(name)
   }
   const linkOf = element => link(element.closest('[data-link]')?.dataset.link)
@@ -719,7 +718,8 @@ var bind = globalThis.bind ??= (() => {
 
   function attach(element, what, place) {
     const { type, tagName } = element
-    const { bindAttr: attribute, bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
+    const { bindAttr: attribute = /^(METER|PROGRESS)$/.test(tagName) ? 'value' : undefined } = element.dataset
+    const { bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
     const model = linkOf(element).model(element.closest('[data-model]').dataset.model, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
@@ -727,17 +727,18 @@ var bind = globalThis.bind ??= (() => {
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)
-    if (what === 'reason') {
-      element.role = 'status'
-      import('/fields.js').then(module => remedies = module)
-    }
+    if (what === 'reason') element.role = 'status'
     if (what === 'plot') import('/plot.js').then(({ follow }) => binding.stop = follow(element, model, field))
     bindings.add(binding)
     dirty.add(binding)
   }
 
   const dirty = new Set()
-  let isWaiting, soon, remedies          // fields.js, where a page says reasons
+  loaded.then(() => {
+    for (const binding of bindings) dirty.add(binding)
+    paintLater()
+  }, () => {})
+  let isWaiting, soon
 
   /** Once a frame, and not at all where nobody looks. */
   function paintLater() {
@@ -766,12 +767,11 @@ var bind = globalThis.bind ??= (() => {
   function paint(binding) {
     const { element, model, field, what, not, wanted, attribute } = binding
     const value = valueOf(binding), info = model.info(field)
-    if (what === 'reason') {
-      return remedies ? remedies.paintReason(binding, info, edits) : write(element, info.reason ?? '')
-    }
+    looks?.doubt(binding, formats)
+    if (what === 'reason') return looks ? looks.paintReason(binding, info, edits) : write(element, info.reason ?? '')
     if (what === 'show') return element.hidden = (wanted === undefined ? !!value : text(value) === wanted) === !!not
     mark(binding, info)
-    if (attribute) return paintAttribute(element, attribute.toLowerCase(), not ? !value : value)
+    if (attribute) return looks?.paintAttribute(binding, not ? !value : value, ruleOf(binding))
     if (!binding.isControl) return write(element, formatted(not ? !value : value, element.dataset.format))
     describe(binding)
     paintControl(binding, value, info)
@@ -784,17 +784,6 @@ var bind = globalThis.bind ??= (() => {
     state ? element.dataset.state = state : delete element.dataset.state
     if (isControl) element.ariaInvalid = state === 'refused' ? 'true' : null
     reason ?? title ? element.title = reason ?? title : element.removeAttribute('title')
-  }
-
-  /** Only what cannot run anything, and addresses of the web. */
-  function paintAttribute(element, name, value) {
-    if (!ATTRIBUTES.test(name)) return
-    if (name === 'href' || name === 'src') {
-      try { if (!/^https?:$/.test(new URL(text(value), location.href).protocol)) value = null } catch { value = null }
-    }
-    const isFlag = typeof value === 'boolean' && !name.startsWith('aria')
-    if ((value ?? null) === null || isFlag && !value) element.removeAttribute(name)
-    else element.setAttribute(name, isFlag ? '' : text(value))
   }
 
   /** The description becomes the control's rules, where the page gave none. */

@@ -1,5 +1,6 @@
 /** What this page has seen of every field since it was opened. */
 import { make, shown } from '/fields.js'
+import { plot } from '/plot.js'
 
 /** The time of day, of a wall time in milliseconds. */
 export const timeOfDay = time => new Date(time).toTimeString().slice(0, 8)
@@ -73,5 +74,34 @@ export class Histories {
     const mono = words => make('td', { class: 'mono' }, words)
     body.replaceChildren(...list.map(({ time, value, version, writer }) => make('tr', {},
       mono(exactTime(time)), mono(shown(value, 200)), mono(String(version)), make('td', {}, writer))))
+  }
+}
+
+/** A plot of the last two minutes of a field, with its unit, how far it goes, and when. */
+export class Axes {
+  #canvas = make('canvas', { class: 'plot' })
+  #most = make('span', { class: 'mono' })
+  #least = make('span', { class: 'mono' })
+  #name
+
+  constructor(field, unit) {
+    this.#name = unit ? `${field}, ${unit}` : field
+    const times = ['2 min ago', '1 min ago', 'now'].map(words => make('span', {}, words))
+    this.element = make('figure', { class: 'axes', hidden: true }, make('figcaption', {}, this.#name),
+      make('div', { class: 'scale' }, this.#most, this.#least), this.#canvas, make('div', { class: 'times' }, ...times))
+  }
+
+  fill(points) {
+    this.element.hidden = !points.length
+    if (!points.length) return
+    let min = Infinity, max = -Infinity
+    for (const [, value] of points) {
+      min = Math.min(min, value)
+      max = Math.max(max, value)
+    }
+    this.#most.textContent = min === max ? '' : bind.text(max)
+    this.#least.textContent = bind.text(min)
+    const to = Date.now(), label = `${this.#name}, in two minutes: ${bind.text(min)} to ${bind.text(max)}`
+    plot(this.#canvas, points, { from: to - WINDOW, to, min, max, label })
   }
 }

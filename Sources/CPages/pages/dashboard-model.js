@@ -64,6 +64,7 @@ export class ModelView {
   /** Who has joined the model, longest first, and what they say (protocol.md, section 9.1). */
   #drawPresent(values) {
     const present = Object.entries(values).filter(([name]) => name.startsWith('@peer-')).map(([, peer]) => peer)
+      .filter(({ tag }) => tag !== this.#link.welcome?.gateway)
       .sort((one, other) => one.since - other.since)
     at('present').hidden = !present.length
     at('present').replaceChildren('Here: ', ...present.flatMap(({ tag, name, since, says }, place) => [

@@ -1,7 +1,8 @@
 /** The fields of a model as rows of a table: of very many only those in view are there. */
-import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, shown } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, shown, wordsOf } from '/fields.js'
 import { commandLine } from '/words.js'
 import { plot } from '/plot.js'
+import { Axes } from '/dashboard-history.js'
 
 // So many rows are all made; of more only those in view, and so many beyond. So many fields are found without a search.
 const ALL = 300, MARGIN = 15, FEW = 12
@@ -168,7 +169,7 @@ export class Rows {
     if (row?.key !== key && !(row && isEdited && isHeld(row.element))) {
       const made = this.#row(name, rule, value, isEdited)
       row?.element.replaceWith(made.element)
-      this.#rows.set(name, row = { ...made, key, isEdited, history: row?.history })
+      this.#rows.set(name, row = { ...made, key, isEdited, history: row?.history, axes: row?.axes })
       if (this.#open.has(name) && !row.history) this.#openHistory(row, name)
     }
     this.#fill(row, name, value)
@@ -177,7 +178,8 @@ export class Rows {
 
   #row(name, rule, value, isEdited) {
     const mark = otherwiseMark()
-    const label = make('th', { scope: 'row' }, make('span', { class: 'mono' }, name), ' ', mark)
+    const { title, help } = wordsOf(rule), about = [title, help].filter(Boolean).join('. ')
+    const label = make('th', { scope: 'row' }, make('span', { class: 'mono', title: about || null }, name), ' ', mark)
     const cell = make('td', { class: 'value' })
     const unit = rule?.unit && make('span', { class: 'unit soft' }, rule.unit)
     if (isEdited) {
@@ -208,7 +210,9 @@ export class Rows {
     put(row.writer, version ? own ? 'this page' : writer : value === undefined ? '' : 'described')
     put(row.age, version ? bind.age(Math.max(0, this.#histories.hubTime() - time)) : '')
     if (row.canvas) plot(row.canvas, () => this.#histories.points(id, name))
-    if (row.history) this.#histories.fill(row.history.querySelector('tbody'), id, name)
+    if (!row.history) return
+    this.#histories.fill(row.history.querySelector('tbody'), id, name)
+    row.axes.fill(this.#histories.points(id, name))
   }
 
   #toggle(name, button) {
@@ -224,7 +228,8 @@ export class Rows {
 
   #openHistory(row, name) {
     const head = ['When', 'Value', 'Version', 'Written by'].map(words => make('th', { scope: 'col' }, words))
-    row.history = make('tr', { class: 'history' }, make('td', { colspan: 7 }, make('table', {},
+    row.axes = new Axes(name, this.#model.describe(name)?.unit)
+    row.history = make('tr', { class: 'history' }, make('td', { colspan: 7 }, row.axes.element, make('table', {},
       make('caption', {}, `${name}, since this page was opened`), make('thead', {}, make('tr', {}, ...head)),
       make('tbody'))))
   }

@@ -34,6 +34,12 @@ export function namesOf(model) {
     .sort((one, other) => (place.get(one) ?? Infinity) - (place.get(other) ?? Infinity) || 0)
 }
 
+/** What a description says of a field to people: a `title` in the place of its name, and `help`. */
+export function wordsOf(rule) {
+  const words = value => typeof value === 'string' ? value.trim() : ''
+  return { title: words(rule?.title), help: words(rule?.help) }
+}
+
 let serial = 0
 
 /**
@@ -89,33 +95,3 @@ export function markOtherwise(mark, hub, model, field) {
 }
 
 export const otherwiseMark = () => make('span', { class: 'otherwise', role: 'img', hidden: '' }, '≠')
-
-function remedy(words, call) {
-  const button = document.createElement('button')
-  return Object.assign(button, { type: 'button', textContent: words, onclick: call })
-}
-
-/**
- * Says why something is not written, and what may be done about it: it is written after all, or given up.
- * @param edits - of bind.js: the bound `controls`, which of them hold a draft, and what ends one.
- */
-export function paintReason({ element, model, field }, { reason = '', refusal }, edits) {
-  const { controls, isDraft, edited, dropEdit } = edits
-  const drafts = () => [...controls.values()].filter(one => one.model === model && one.field === field && isDraft(one))
-  const offers = refusal && reason === refusal.reason, isWhole = offers && (refusal.isWhole || 'value' in refusal)
-  const words = `${offers} ${isWhole} ${reason}`
-  // A button that somebody is on stays.
-  if (element.bindReason === words) return
-  element.bindReason = words
-  element.replaceChildren(reason)
-  if (isWhole) element.append(' ', remedy('Write mine', () => {
-    const [draft] = drafts()
-    if (draft) edited(draft)
-    else if (model.refusals.has(field)) model.set(field, model.refusals.get(field).value)
-  }))
-  if (offers) element.append(' ', remedy('Take theirs', () => {
-    model.refusals.delete(field)
-    for (const draft of drafts()) dropEdit(draft)
-    model.touch(field)
-  }))
-}

@@ -1,5 +1,5 @@
 /** The form of one model, `/form/MODEL`: a large control for each field, as the model's description says. */
-import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark } from '/fields.js'
+import { controlFor, kindOf, make, markOtherwise, namesOf, otherwiseMark, wordsOf } from '/fields.js'
 
 const id = decodeURIComponent(location.pathname.replace(/^\/form\//, ''))
 const rows = new Map()                   // field → { key, element, mark }
@@ -40,13 +40,15 @@ function draw() {
 
 function field(name, rule, value) {
   const reason = make('p', { 'data-reason': name, id: `reason-${name}` })
-  const { element, id, kind } = controlFor(name, rule, value, { describedBy: reason.id, isLarge: true })
+  const { title, help } = wordsOf(rule), about = help && make('p', { class: 'soft help', id: `help-${name}` }, help)
+  const describedBy = help ? `${about.id} ${reason.id}` : reason.id
+  const { element, id, kind } = controlFor(name, rule, value, { describedBy, isLarge: true })
   const unit = rule?.unit ? make('span', { class: 'unit' }, ` ${rule.unit}`) : ''
   const mark = otherwiseMark()
   const words = kind === 'group'
-    ? make('span', { class: 'label', id: `${id}-label` }, name, unit, ' ', mark)
-    : make('label', { for: id }, name, unit, ' ', mark)
-  return { element: make('div', { class: 'field', 'data-kind': kind }, words, element, reason), mark }
+    ? make('span', { class: 'label', id: `${id}-label` }, title || name, unit, ' ', mark)
+    : make('label', { for: id }, title || name, unit, ' ', mark)
+  return { element: make('div', { class: 'field', 'data-kind': kind }, words, element, about || null, reason), mark }
 }
 
 let model

@@ -61,13 +61,25 @@ function declaration(field, rule, value) {
     if (!range && rule.choices?.length) words.push(`choices: [${rule.choices.map(one => swift(one, type)).join(', ')}]`)
   }
   if (/^(compareAndSet|add|max|min|union|text)$/.test(rule.policy ?? '')) words.push(`policy: .${rule.policy}`)
-  const start = rule.default === null ? 'nil' : swift(sample ?? rule.min, type)
+  // A default outside of its range ends the program.
+  const isOut = range && !(Number(number(sample, type)) >= rule.min && Number(number(sample, type)) <= rule.max)
+  const start = rule.default === null ? 'nil' : swift(isOut ? rule.min : sample, type)
   // What its literal alone does not make clear.
   const isClear = !isOptional && (/^(Bool|String|Int)$/.test(type) || type === 'Double' && /\d[.e]/.test(start))
   const annotation = isClear ? '' : `: ${type}${isOptional ? '?' : ''}`
   const variable = KEYWORDS.has(name) ? `\`${name}\`` : name
   return `${rule.ephemeral ? '@Field(.ephemeral' + (words.length ? ', ' : '') : words.length ? '@Field(' : '@Field'}`
     + `${words.join(', ')}${words.length || rule.ephemeral ? ')' : ''} var ${variable}${annotation} = ${start}`
+    + undeclared(rule, range, type)
+}
+
+/** What of a rule a field of this type cannot declare, for who reads it: the model's description holds it. */
+function undeclared(rule, isRange, type) {
+  const both = isRange ? ['choices'] : ['min', 'max'], length = type === 'String' ? [] : ['maxLength']
+  const names = [...both, 'step', 'pattern', ...length]
+  const left = names.filter(name => rule[name] !== undefined && String(rule[name]) !== '')
+  const words = left.map(name => escaped(`${name} ${bind.text(rule[name])}`))
+  return words.length ? `  // described: ${words.join(', ')}` : ''
 }
 
 function typeOf(rule, sample) {
@@ -84,10 +96,14 @@ function typeOf(rule, sample) {
 
 function swift(value, type) {
   if (type === 'JSON') return json(value)
-  if (value === undefined) return { Bool: 'false', Int: '0', Double: '0', String: '""', '[String]': '[]' }[type]
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
-  if (typeof value === 'string') return literal(value)
-  return type === 'Int' || type === 'Double' ? number(value, type) : String(value)
+  const isNumber = typeof value === 'number' || value?.$int !== undefined || value?.$float !== undefined
+  switch (type) {
+    case 'Bool': return String(value === true)
+    case 'String': return literal(typeof value === 'string' ? value : '')
+    case '[String]': return `[${(Array.isArray(value) ? value : []).map(literal).join(', ')}]`
+    // What is of another type cannot be its default.
+    default: return isNumber ? number(value, type) : '0'
+  }
 }
 
 function json(value) {

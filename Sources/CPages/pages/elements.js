@@ -1,0 +1,95 @@
+/** What bind.js asks for beside values: attributes, reasons with what may be done, and what a page seems to mistype. */
+import './undo.js'
+
+// Only what cannot run anything.
+const ATTRIBUTES = /^(title|alt|placeholder|value|href|src|min|max|step|disabled|readonly|open|lang|dir|aria-[a-z]+)$/
+
+/** Shows a value as an attribute; addresses only of the web. A meter goes as far as the field's description says. */
+export function paintAttribute({ element, attribute }, value, rule) {
+  const name = attribute.toLowerCase()
+  if (!ATTRIBUTES.test(name)) return
+  for (const end of name === 'value' ? ['min', 'max'] : []) {
+    if (end in element && !element.bindGiven.includes(end) && rule[end] !== undefined) {
+      element.setAttribute(end, bind.text(rule[end]))
+    }
+  }
+  if (name === 'href' || name === 'src') {
+    if (!isOfTheWeb(value)) value = null
+  }
+  const isFlag = typeof value === 'boolean' && !name.startsWith('aria')
+  if ((value ?? null) === null || isFlag && !value) element.removeAttribute(name)
+  else element.setAttribute(name, isFlag ? '' : bind.text(value))
+}
+
+function isOfTheWeb(value) {
+  try { return /^https?:$/.test(new URL(bind.text(value), location.href).protocol) } catch { return false }
+}
+
+// Reasons.
+
+function remedy(words, call) {
+  const button = document.createElement('button')
+  return Object.assign(button, { type: 'button', textContent: words, onclick: call })
+}
+
+/**
+ * Says why something is not written, and what may be done about it: it is written after all, or given up.
+ * @param edits - of bind.js: the bound `controls`, which of them hold a draft, and what ends one.
+ */
+export function paintReason({ element, model, field }, { reason = '', refusal }, edits) {
+  const { controls, isDraft, edited, dropEdit } = edits
+  const drafts = () => [...controls.values()].filter(one => one.model === model && one.field === field && isDraft(one))
+  const offers = refusal && reason === refusal.reason, isWhole = offers && (refusal.isWhole || 'value' in refusal)
+  const words = `${offers} ${isWhole} ${reason}`
+  // A button that somebody is on stays.
+  if (element.bindReason === words) return
+  element.bindReason = words
+  element.replaceChildren(reason)
+  if (isWhole) element.append(' ', remedy('Write mine', () => {
+    const [draft] = drafts()
+    if (draft) edited(draft)
+    else if (model.refusals.has(field)) model.set(field, model.refusals.get(field).value)
+  }))
+  if (offers) element.append(' ', remedy('Take theirs', () => {
+    model.refusals.delete(field)
+    for (const draft of drafts()) dropEdit(draft)
+    model.touch(field)
+  }))
+}
+
+// What is mistyped.
+
+const WHEN = /^(input|change|blur|enter)$/
+
+/** Says once in the console what of an element's attributes is likely to be a slip. */
+export function doubt(binding, formats) {
+  const { element, model, field, part, attribute } = binding, { format, bindOn } = element.dataset
+  if (binding.isDoubted || model.state !== 'current') return
+  binding.isDoubted = true
+  const say = words => console.warn(`bind.js: ${words}`, element)
+  const name = format?.split(':')[0]
+  if (name && !formats[name]) say(`data-format="${format}": there are ${Object.keys(formats).join(', ')}`)
+  if (bindOn && !WHEN.test(bindOn)) say(`data-bind-on="${bindOn}": there are input, change, blur, enter`)
+  if (attribute && !ATTRIBUTES.test(attribute.toLowerCase())) say(`data-bind-attr="${attribute}" cannot be bound`)
+  if (part?.includes('.')) say(`${field}.${part}: one member of an object can be bound, and none of a member`)
+  if (model.get(field) !== undefined || model.describe(field)) return
+  // What is not described is free; but one of these was probably meant.
+  const described = Object.keys(model.get('@description')?.fields ?? {})
+  const near = described.find(other => isNear(field.toLowerCase(), other.toLowerCase()))
+  if (near) say(`${model.id} describes no field '${field}'; did you mean '${near}'?`)
+}
+
+/** Whether a letter of three is wrong, missing, too many, or in its neighbour's place. */
+function isNear(one, other) {
+  let before = [], row = Array.from({ length: other.length + 1 }, (_, place) => place)
+  for (let i = 0; i < one.length; i++) {
+    const next = [i + 1]
+    for (let j = 0; j < other.length; j++) {
+      const isSwapped = i > 0 && j > 0 && one[i] === other[j - 1] && one[i - 1] === other[j]
+      next.push(Math.min(row[j] + (one[i] !== other[j]), row[j + 1] + 1, next[j] + 1,
+        isSwapped ? before[j - 1] + 1 : Infinity))
+    }
+    [before, row] = [row, next]
+  }
+  return row[other.length] <= Math.max(1, Math.floor(one.length / 3))
+}
