@@ -12,6 +12,8 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
   public var epoch: Epoch?
   /// What commits survive there, as the hub said at the welcome; nil while there is none.
   public var durability: Durability?
+  /// Why the hub that answers lets nobody in now, as it says; nil: it does, or none answers. It is asked again.
+  public var refusal: String?
   /// Writes without an outcome, of all models.
   public var unconfirmed: Int = 0
   /// Since when no hub was heard; nil while one is. Instants as with `FieldStatus`.
@@ -34,6 +36,7 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
       case .live: "live\(place)" + (durability.map { ", durability \($0)" } ?? "")
       case .stopped(let reason): "stopped: \(reason)"
       }
+    if let refusal { words += "; refused: \(refusal)" }
     if unconfirmed > 0 { words += "; \(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome" }
     if case .memoryOnly(let problem) = outbox { words += "; its outbox lacks the newest writes: \(problem)" }
     return words
@@ -87,7 +90,8 @@ extension PeerRuntime.State {
   var peerStatus: PeerStatus {
     PeerStatus(
       phase: session.phase, hub: hubInUse, logID: session.logID, epoch: session.epoch,
-      durability: session.welcome?.durability, unconfirmed: unconfirmed,
+      durability: session.welcome?.durability, refusal: session.refusal.map { PrintedText.escaped($0) },
+      unconfirmed: unconfirmed,
       staleSince: session.phase == .live ? nil : PeerClock.instant(session.silentSince), outbox: outboxStatus)
   }
 }

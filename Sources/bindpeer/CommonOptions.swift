@@ -108,6 +108,9 @@ struct CommonOptions: ParsableArguments {
     if case .stopped(let reason) = peer.status.phase {
       return reason.failure
     }
+    if let refusal = peer.status.refusal {
+      return Failure(.noHub, "The hub at \(peer.status.hub ?? "its address") lets nobody in now: \(refusal).")
+    }
     let named = hub ?? Terminal.environment("BINDPEER_HUB")
     // A hub looks for its address in the same variable, and has the same default.
     let start = hub.map { $0.contains(",") ? "bindhub serve" : "bindhub serve --listen \($0)" } ?? "bindhub serve"

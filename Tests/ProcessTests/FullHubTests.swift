@@ -15,6 +15,7 @@ final class FullHubTests {
     var options = HubOptions()
     options.listen = [try HubAddress(bench.hub)]
     options.limits.maxModels = 2
+    options.limits.maxSessions = 4
     hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     for model in ["lamp", "door"] { #expect(try bench.run("set", "\(model).on=true").code == 0) }
@@ -43,6 +44,16 @@ final class FullHubTests {
     let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "60s"], hub: bench.hub)
     #expect(running.end() == 3)
     #expect(running.line { $0.contains(": there are 2 models; maxModels is 2.") } != nil, "\(running.output)")
+  }
+
+  @Test("a hub that has no room for another session is not said to be absent: it ends with 69 and the hub's reason")
+  func sessions() throws {
+    let watchers = try (0..<4).map { _ in try bench.start("watch", "lamp") }
+    for watcher in watchers { #expect(watcher.line { $0.contains("on true") } != nil, "\(watcher.output)") }
+    let (code, output) = try bench.run("get", "lamp", "--timeout", "2s")
+    #expect(code == 69)
+    #expect(output.contains("lets nobody in now: 4 sessions are open; maxSessions is 4. End some."), "\(output)")
+    #expect(!output.contains("Start one"))
   }
 
   @Test("of two models the one that is there is not written either")

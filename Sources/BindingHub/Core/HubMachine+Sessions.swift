@@ -96,7 +96,7 @@ extension HubMachine {
   /// Why there is no room for a session on this connection; nil: there is.
   private func sessionLimit(reachedOn connection: ConnectionID) -> String? {
     let all = configuration.limits.maxSessions
-    if sessions.count >= all { return "\(sessions.count) sessions are open; maxSessions is \(all)" }
+    if sessions.count >= all { return "\(sessions.count) sessions are open; maxSessions is \(all). End some" }
     let isInProcess = connection >= HubMachine.firstInProcessConnection
     let most = isInProcess ? configuration.maxInProcessSessions : configuration.maxConnectionSessions
     let here = sessions.byConnection[connection]?.count ?? 0

@@ -28,6 +28,7 @@ extension Session {
       outage = Outage(since: now)
     }
     detach()
+    refusal = nil
     move(to: .connecting, &output)
     openedAt = now
     let pause = backoff.pause(
@@ -104,6 +105,7 @@ extension Session {
     guard phase == .welcoming, welcome.session == sessionID else { return }
     self.welcome = welcome
     self.start = start
+    refusal = nil
     limits = welcome.limits
     backoff.reset()
     lastBeat = 0

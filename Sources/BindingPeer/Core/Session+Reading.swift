@@ -75,6 +75,8 @@ extension Session {
     output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
     // There is one, and why it is of no use has just been told. Losing a live one begins anew.
     _ = outage.end()
+    let isRefused = error.isFatal && phase == .welcoming
+    defer { if isRefused, phase == .connecting { refusal = error.text } }
     switch error.code {
     case .fenced: stop(.fenced, &output)
     case .otherProtocol: stop(.otherProtocol(error.text), &output)

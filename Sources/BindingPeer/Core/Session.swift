@@ -59,6 +59,8 @@ public struct Session: Sendable {
   /// Models of which the hub wants to hear.
   var owingReports: Swift.Set<String> = []
 
+  /// Why the hub that answers welcomes nobody now, as it said; nil: it does, or none answers.
+  var refusal: String?
   /// When a hub was last heard before the link was lost, or this session was made.
   var silentSince: UInt64 = 0
   var outage: Outage

@@ -26,6 +26,26 @@ struct JoiningTests {
     #expect(bench.session.standing(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
   }
 
+  @Test("why a hub lets nobody in is the session's state until it does, or does not answer any more")
+  func refusedSession() {
+    var bench = PeerBench()
+    for isWelcomed in [true, false] {
+      bench.open()
+      bench.hub(.error(HubError(session: bench.sessionID, code: .tooManySessions, isFatal: true, text: "9 are open")))
+      #expect(bench.session.refusal == "9 are open" && bench.session.phase == .connecting)
+      bench.open()
+      #expect(bench.session.refusal == "9 are open")
+      if isWelcomed {
+        bench.welcome()
+        #expect(bench.session.phase == .live)
+        bench.lose()
+      } else {
+        bench.wait(10_000)
+      }
+      #expect(bench.session.refusal == nil)
+    }
+  }
+
   @Test("a session that is welcomed listens first, then asks for what it has joined")
   func welcomed() {
     var bench = PeerBench()
