@@ -1,46 +1,53 @@
 /// A derived value's node: how it is computed, its result, and its observers.
 // SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `told`;
-// `evaluation` and `declaredNodes` change when nobody uses the node any more.
+// `evaluation` and the declared nodes change when nobody uses the node any more.
 final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   @exclusivity(unchecked) private var evaluation: Unmanaged<EvaluationBox<Value>>?
-  @exclusivity(unchecked) private var declaredNodes: [DerivedNode]
+  /// The nodes that were named as sources: mostly none or one, which takes no array.
+  @exclusivity(unchecked) private var declaredFirst: DerivedNode?
+  @exclusivity(unchecked) private var declaredOthers: [DerivedNode]
   private let isSame: @Sendable (Value, Value) -> Bool
-  /// Room for the result; there is one as soon as `computed` is not 0, and until the node has retired. In memory of its
-  /// own: where the compiler does not know the type, it looks up that of an optional at every access.
-  @exclusivity(unchecked) private var result = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-  /// Room for the next, which then takes its place; nil while somebody computes into it.
-  @exclusivity(unchecked) private var spare: UnsafeMutablePointer<Value>? = .allocate(capacity: 1)
+  /// The result, as soon as `computed` is not 0, and until the node has retired. In memory of its own: where the
+  /// compiler does not know the type, it looks up that of an optional at every access.
+  @exclusivity(unchecked) private var room: UnsafeMutablePointer<Value>?
+  /// Room for the next, which then takes its place.
+  @exclusivity(unchecked) private var spare: UnsafeMutablePointer<Value>?
   /// Where the observers are, with what they were told last; made for the first of them, and retained.
   @exclusivity(unchecked) private var cell: Unmanaged<Cell<Value>>?
-  /// The version of that.
-  private let told = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+  /// The version of that; made with the cell.
+  @exclusivity(unchecked) private var told: UnsafeMutablePointer<UInt64>?
 
-  init(sources: [DerivedNode?], evaluate: @escaping @Sendable (Reading<Value>) -> Bool)
-  where Value: Equatable & SendableMetatype {
+  init(
+    source: DerivedNode? = nil, others: [DerivedNode?] = [], evaluate: @escaping @Sendable (Reading<Value>) -> Bool
+  ) where Value: Equatable & SendableMetatype {
     evaluation = Unmanaged.passRetained(EvaluationBox(evaluate))
-    declaredNodes = sources.compactMap(\.self)
+    declaredFirst = source
+    declaredOthers = others.compactMap(\.self)
     isSame = repetition(of: Value.self)
-    told.initialize(to: 0)
   }
 
   deinit {
     cell?.release()
-    result.deallocate()
+    room?.deallocate()
     spare?.deallocate()
-    told.deallocate()
+    told?.deallocate()
   }
+
+  // SAFETY: asked for only once something has been computed.
+  private var result: UnsafeMutablePointer<Value> { room.unsafelyUnwrapped }
 
   override func moveContents(to remains: Remains, _ state: UnsafeMutablePointer<State>) {
     if let evaluation { remains.add(evaluation.takeRetainedValue()) }
     evaluation = nil
-    declaredNodes = []
+    declaredFirst = nil
+    declaredOthers = []
     if state.pointee.computed > 0 { remains.add(result.move()) }
     state.pointee.computed = 0
   }
 
   override var declared: [DerivedNode] {
     // Only of a node that somebody owns.
-    declaredNodes
+    (declaredFirst.map { [$0] } ?? []) + declaredOthers
   }
 
   override var outline: String {
@@ -61,6 +68,10 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   /// The same, within a pass, noted as an input of what is being computed.
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   func read(for collector: Unmanaged<DependencyCollector>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
     collector._withUnsafeGuaranteedRef { note(in: $0, lockFresh(in: turn), turn) }
     defer { state.unlock() }
@@ -73,21 +84,21 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   /// computed from them is computed again.
   private static var attempts: Int { 1_000 }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   override func recompute(_ state: UnsafeMutablePointer<State>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
     let computed = state.pointee.computed
-    var former = DependencyCollector.Former(kept: state.pointee.kept)
-    if computed > 0, state.pointee.isNamed {
-      let inputs = state.pointee.inputs
-      former.named = inputs.count
-      former.node = Unmanaged.passUnretained(self)
-      if inputs.count > 0 { former.versions.0 = inputs[0].version }
-      if inputs.count > 1 { former.versions.1 = inputs[1].version }
-    }
+    let (inputs, kept) = (state.pointee.inputs, state.pointee.kept)
+    let named = computed > 0 && state.pointee.isNamed ? inputs.count : -1
+    let versions = (named > 0 ? inputs[0].version : 0, named > 1 ? inputs[1].version : 0)
     state.pointee.computer = turn.pointee.id
     let new = spare ?? .allocate(capacity: 1)
     spare = nil
     self.state.unlock()
-    return ThreadTurn.withCollector(turn, after: former) { collector in
+    return ThreadTurn.withCollector(turn) { collector in
+      collector.begin(after: kept, named: named, versions: versions, of: Unmanaged.passUnretained(self))
       compute(into: new, collector, turn)
       return collector.isUnchanged
         ? confirm(new, collector, after: computed, state, turn) : take(new, collector, after: computed, state, turn)
@@ -139,11 +150,10 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     let isQuickest = state.pointee.computed == computed
     var old: UnsafeMutablePointer<Value>? = new
     if isQuickest {
-      if _isPOD(Value.self), computed > 0 { isNew = !isSame(result.pointee, new.pointee) }
+      if _isPOD(Value.self), computed > 0 { isNew = !isAgain(result.pointee, new.pointee) }
       if isNew || computed == 0 {
-        old = computed == 0 ? nil : result
-        if computed == 0 { giveBack(result) }
-        result = new
+        old = room
+        room = new
         state.pointee.version += 1
       }
       state.pointee.computed += 1
@@ -164,6 +174,17 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   /// Called with the lock held.
   private func giveBack(_ room: UnsafeMutablePointer<Value>) {
     if spare == nil { spare = room } else { room.deallocate() }
+  }
+
+  /// Numbers of the commonest types are compared where they are, instead of by a call.
+  @inline(__always)
+  private func isAgain(_ present: Value, _ new: Value) -> Bool {
+    // SAFETY: cast to the type that it is.
+    if Value.self == Double.self {
+      return isRepetition(unsafeBitCast(present, to: Double.self), unsafeBitCast(new, to: Double.self))
+    }
+    if Value.self == Int.self { return unsafeBitCast(present, to: Int.self) == unsafeBitCast(new, to: Int.self) }
+    return isSame(present, new)
   }
 
   private func isPresent(_ value: Value) -> Bool {
@@ -227,10 +248,14 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     lookForObservers()
   }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   override func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {
     let state = self.state.lock()
     // SAFETY: a node has the same cell for life, once it has one.
-    guard !state.pointee.isRetired, state.pointee.isWatched, let cell else { return self.state.unlock() }
+    guard !state.pointee.isRetired, state.pointee.isWatched, let cell, let told else { return self.state.unlock() }
     let outer = turn.pointee.pass
     ThreadTurn.renewPass(turn)
     // Which root was written is not known; whether that matters is found out from the inputs.
@@ -256,7 +281,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     beObserved(in: turn)
     let state = self.state.lock()
     let (value, version) = (result.pointee, state.pointee.version)
-    if let cell = cell?.takeUnretainedValue() {
+    if let cell = cell?.takeUnretainedValue(), let told {
       self.state.unlock()
       // Those who observe already are told what it is now, at the end of a turn under way; a first one finds it there.
       cell.renew(value, version: version, over: told)
@@ -264,7 +289,9 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
     let cell = Cell(value, filter: ChangeFilter(rule: .repeated(isSame)))
     cell.markFollower()
-    told.pointee = version
+    let told = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    told.initialize(to: version)
+    self.told = told
     self.cell = Unmanaged.passRetained(cell)
     self.state.unlock()
     return cell

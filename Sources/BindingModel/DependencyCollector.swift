@@ -20,11 +20,15 @@ final class DependencyCollector {
   @exclusivity(unchecked) private(set) var isUnchanged = false
   /// What was read the time before.
   @exclusivity(unchecked) private var former = Former()
+  /// All that was noted so far was read the time before too, in the same order: so nothing of it is there twice, and
+  /// all is kept alive by the node that is being computed.
+  @exclusivity(unchecked) private var isRepeating = true
   /// What was not among it in its place.
   @exclusivity(unchecked) private var kept: ContiguousArray<AnyObject> = []
-  /// Where things are in the lists, once they are many.
+  /// Where things are in the lists, once they are many and looked for.
   @exclusivity(unchecked) private var inputPlaces: [UnsafeRawPointer: Int] = [:]
   @exclusivity(unchecked) private var rootPlaces: [UnsafeRawPointer: Int] = [:]
+  @exclusivity(unchecked) private var isIndexed = false
   /// The next of those that a thread has at hand.
   @exclusivity(unchecked) var next: Unmanaged<DependencyCollector>?
 
@@ -32,11 +36,30 @@ final class DependencyCollector {
 
   /// What a node was computed from the time before. The node, which is in use, keeps it.
   struct Former {
-    var kept: Unmanaged<DerivedNode.Kept>?
+    fileprivate var kept: Unmanaged<DerivedNode.Kept>?
+    /// At hand, of `kept`.
+    fileprivate var sources: UnsafeMutablePointer<UnsafeRawPointer>?
+    fileprivate var inputCount = 0
+    fileprivate var rootCount = 0
     /// Its first two inputs' versions, and how many inputs there were; -1 unless all were named.
-    var versions: (UInt64, UInt64) = (0, 0)
-    var named = -1
-    var node: Unmanaged<DerivedNode>?
+    fileprivate var versions: (UInt64, UInt64) = (0, 0)
+    fileprivate var named = -1
+    fileprivate var node: Unmanaged<DerivedNode>?
+
+    @inline(__always)
+    func hasInput(_ source: UnsafeRawPointer, at place: Int) -> Bool {
+      // SAFETY: there is memory where there are inputs or roots.
+      place < inputCount && sources.unsafelyUnwrapped[place] == source
+    }
+
+    @inline(__always)
+    func hasRoot(_ cell: UnsafeRawPointer, at place: Int) -> Bool {
+      // SAFETY: as above.
+      place < rootCount && sources.unsafelyUnwrapped[inputCount + place] == cell
+    }
+
+    @inline(__always)
+    func hasAll(_ inputs: Int, roots: Int) -> Bool { kept != nil && inputCount == inputs && rootCount == roots }
   }
 
   deinit {
@@ -46,20 +69,55 @@ final class DependencyCollector {
 
   var isEmpty: Bool { inputs.isEmpty }
 
-  func begin(after former: Former) { self.former = former }
+  /// Notes what was read the time before. One by one: a processor waits where it is to load as one what was just stored
+  /// in parts.
+  ///
+  /// - Parameters:
+  ///   - named: how many inputs there were; -1 unless all were named.
+  ///   - versions: those of the first two.
+  @inline(__always)
+  func begin(
+    after kept: Unmanaged<DerivedNode.Kept>?, named: Int = -1, versions: (UInt64, UInt64) = (0, 0),
+    of node: Unmanaged<DerivedNode>? = nil
+  ) {
+    former.kept = kept
+    if let kept {
+      kept._withUnsafeGuaranteedRef {
+        former.sources = $0.sources
+        former.inputCount = $0.inputCount
+        former.rootCount = $0.rootCount
+      }
+    } else {
+      former.inputCount = 0
+      former.rootCount = 0
+    }
+    former.named = named
+    former.versions.0 = versions.0
+    former.versions.1 = versions.1
+    former.node = node
+  }
 
   func clear() {
     inputs.removeAll()
     roots.removeAll()
     (height, isMixed, isProbing, named, isUnchanged) = (0, false, false, -1, false)
-    if !kept.isEmpty { kept = [] }
-    if !inputPlaces.isEmpty { inputPlaces = [:] }
-    if !rootPlaces.isEmpty { rootPlaces = [:] }
+    guard !isRepeating || isIndexed else { return }
+    (isRepeating, isIndexed, kept, inputPlaces, rootPlaces) = (true, false, [], [:], [:])
   }
 
   // MARK: Noting
 
+  @inline(__always)
   func add(_ cell: AnyCell, version: UInt64) {
+    let source = UnsafeRawPointer(Unmanaged.passUnretained(cell).toOpaque())
+    if isRepeating, height == 0, former.hasInput(source, at: inputs.count) {
+      return inputs.append(Input(source: source, isNode: false, version: version))
+    }
+    addAnother(cell, version: version)
+  }
+
+  @inline(never)
+  private func addAnother(_ cell: AnyCell, version: UInt64) {
     let cell = Unmanaged.passUnretained(cell)
     if let place = place(of: cell.toOpaque()) {
       if inputs[place].version != version { isMixed = true }
@@ -79,21 +137,48 @@ final class DependencyCollector {
   }
 
   /// False if it is there already. Its roots are to be added next.
+  @inline(__always)
   func addNode(_ node: DerivedNode, version: UInt64, height: Int) -> Bool {
-    let opaque = Unmanaged.passUnretained(node).toOpaque()
+    let opaque = UnsafeRawPointer(Unmanaged.passUnretained(node).toOpaque())
+    if isRepeating, self.height > 0 || inputs.isEmpty, former.hasInput(opaque, at: inputs.count) {
+      inputs.append(Input(source: opaque, isNode: true, version: version))
+    } else {
+      guard addAnotherNode(node, version: version) else { return false }
+    }
+    if self.height < height { self.height = height }
+    return true
+  }
+
+  @inline(never)
+  private func addAnotherNode(_ node: DerivedNode, version: UInt64) -> Bool {
+    let opaque = UnsafeRawPointer(Unmanaged.passUnretained(node).toOpaque())
     if let place = place(of: opaque) {
       if inputs[place].version != version { isMixed = true }
       return false
     }
-    if self.height == 0 {
+    if height == 0 {
       for place in inputs.indices { addRoot(inputs[place].asCell, version: inputs[place].version) }
     }
     append(Input(source: opaque, isNode: true, version: version), keeper: node.keeper)
-    self.height = max(self.height, height)
     return true
   }
 
+  @inline(__always)
   func addRoot(_ cell: Unmanaged<AnyCell>, version: UInt64) {
+    if isRepeating, former.hasRoot(cell.toOpaque(), at: roots.count) {
+      return roots.append(Root(cell: cell, version: version))
+    }
+    // Sources that go back to one cell mostly come one after the other.
+    if !roots.isEmpty, roots[roots.count - 1].cell.toOpaque() == cell.toOpaque(),
+      roots[roots.count - 1].version == version
+    {
+      return
+    }
+    addAnotherRoot(cell, version: version)
+  }
+
+  @inline(never)
+  private func addAnotherRoot(_ cell: Unmanaged<AnyCell>, version: UInt64) {
     if let place = place(ofRoot: cell.toOpaque()) {
       guard roots[place].version != version else { return }
       isMixed = true
@@ -103,85 +188,94 @@ final class DependencyCollector {
     }
     let place = roots.count
     roots.append(Root(cell: cell, version: version))
-    if !former.hasRoot(cell.toOpaque(), at: place) { kept.append(cell.takeUnretainedValue()) }
-    guard roots.count >= Self.many else { return }
-    for place in (rootPlaces.isEmpty ? 0 : place)..<roots.count { rootPlaces[roots[place].cell.toOpaque()] = place }
+    if !former.hasRoot(cell.toOpaque(), at: place) { keep(cell.takeUnretainedValue()) }
   }
 
   /// - Parameter keeper: the object that keeps the source alive.
   private func append(_ input: Input, keeper: UnsafeRawPointer) {
     let place = inputs.count
     inputs.append(input)
-    if !former.hasInput(keeper, at: place) {
-      kept.append(Unmanaged<AnyObject>.fromOpaque(keeper).takeUnretainedValue())
+    if !former.hasInput(input.source, at: place) {
+      keep(Unmanaged<AnyObject>.fromOpaque(keeper).takeUnretainedValue())
     }
-    guard inputs.count >= Self.many else { return }
-    for place in (inputPlaces.isEmpty ? 0 : place)..<inputs.count { inputPlaces[inputs[place].source] = place }
+  }
+
+  private func keep(_ object: AnyObject) {
+    isRepeating = false
+    kept.append(object)
   }
 
   private func place(of source: UnsafeRawPointer) -> Int? {
-    guard inputPlaces.isEmpty else { return inputPlaces[source] }
-    for place in inputs.indices where inputs[place].source == source { return place }
-    return nil
+    guard inputs.count >= Self.many else {
+      for place in inputs.indices where inputs[place].source == source { return place }
+      return nil
+    }
+    isIndexed = true
+    for place in inputPlaces.count..<inputs.count { inputPlaces[inputs[place].source] = place }
+    return inputPlaces[source]
   }
 
   private func place(ofRoot cell: UnsafeRawPointer) -> Int? {
-    guard rootPlaces.isEmpty else { return rootPlaces[cell] }
-    for place in roots.indices where UnsafeRawPointer(roots[place].cell.toOpaque()) == cell { return place }
-    return nil
+    guard roots.count >= Self.many else {
+      for place in roots.indices where UnsafeRawPointer(roots[place].cell.toOpaque()) == cell { return place }
+      return nil
+    }
+    isIndexed = true
+    for place in rootPlaces.count..<roots.count { rootPlaces[roots[place].cell.toOpaque()] = place }
+    return rootPlaces[cell]
   }
 
   // MARK: Having noted
 
   /// Whether nobody wrote a root since it was read: then all that was read belongs together. Of a single one that is
   /// known from its version.
-  var isWhole: Bool {
-    if isMixed { return false }
-    if height > 0 { return roots.count < 2 || roots.elements.allSatisfy(\.isPresent) }
-    return inputs.count < 2 || inputs.elements.allSatisfy(\.isPresentCell)
+  @inline(__always)
+  var isWhole: Bool { !isMixed && ((height > 0 ? roots.count : inputs.count) < 2 || areRootsPresent) }
+
+  @inline(never)
+  private var areRootsPresent: Bool {
+    height > 0 ? roots.elements.allSatisfy(\.isPresent) : inputs.elements.allSatisfy(\.isPresentCell)
   }
 
   /// All that was named has been read; what is read from here on is found out.
+  @inline(__always)
   func endNamed() {
     named = inputs.count
     isUnchanged = !isMixed && former.named == named && kept.isEmpty && former.isPresent(inputs)
   }
 
   /// Whether the same was read as the time before.
-  var isSame: Bool {
-    guard let kept = former.kept, self.kept.isEmpty else { return false }
-    return kept._withUnsafeGuaranteedRef { inputs.count == $0.inputs.count && roots.count == $0.roots.count }
-  }
+  var isSame: Bool { kept.isEmpty && former.hasAll(inputs.count, roots: roots.count) }
 
-  /// Leaves what was noted in return for lists that are needed no more.
-  func exchange(_ inputs: inout PlainList<Input>, _ roots: inout PlainList<Root>) {
-    swap(&self.inputs, &inputs)
-    swap(&self.roots, &roots)
+  /// Puts what was noted in place of what was there before: where the same was read, its versions alone.
+  @inline(__always)
+  func put(into state: UnsafeMutablePointer<DerivedNode.State>, isSame: Bool) {
+    guard isSame, inputs.count == state.pointee.inputs.count, roots.count == state.pointee.roots.count else {
+      swap(&inputs, &state.pointee.inputs)
+      return swap(&roots, &state.pointee.roots)
+    }
+    for place in inputs.indices { state.pointee.inputs[place] = inputs[place] }
+    for place in roots.indices { state.pointee.roots[place] = roots[place] }
   }
 
   /// What keeps all of it alive.
   var keeping: DerivedNode.Kept {
-    DerivedNode.Kept(
-      inputs: ContiguousArray(
-        inputs.elements.map { input in
-          input.isNode
-            ? Unmanaged<AnyObject>.fromOpaque(input.asNode._withUnsafeGuaranteedRef { $0.keeper }).takeUnretainedValue()
-            : input.asCell.takeUnretainedValue()
-        }),
-      roots: ContiguousArray(roots.elements.map { $0.cell.takeUnretainedValue() }))
+    var objects = ContiguousArray<AnyObject>()
+    objects.reserveCapacity(inputs.count + roots.count)
+    for input in inputs.elements {
+      let keeper = input.isNode ? input.asNode._withUnsafeGuaranteedRef { $0.keeper } : input.source
+      objects.append(Unmanaged<AnyObject>.fromOpaque(keeper).takeUnretainedValue())
+    }
+    for root in roots.elements { objects.append(root.cell.takeUnretainedValue()) }
+    return DerivedNode.Kept(
+      objects, sources: inputs.elements.map(\.source) + roots.elements.map { UnsafeRawPointer($0.cell.toOpaque()) },
+      inputCount: inputs.count)
   }
 }
 
 extension DependencyCollector.Former {
-  fileprivate func hasInput(_ keeper: UnsafeRawPointer, at place: Int) -> Bool {
-    kept?._withUnsafeGuaranteedRef { $0.hasInput(keeper, at: place) } ?? false
-  }
-
-  fileprivate func hasRoot(_ cell: UnsafeRawPointer, at place: Int) -> Bool {
-    kept?._withUnsafeGuaranteedRef { $0.hasRoot(cell, at: place) } ?? false
-  }
-
   /// Whether inputs of the same sources have the same versions.
+  @inline(__always)
   fileprivate func isPresent(_ inputs: PlainList<DerivedNode.Input>) -> Bool {
     switch inputs.count {
     case 0: true

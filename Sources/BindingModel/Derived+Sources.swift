@@ -9,7 +9,7 @@ extension Derived {
     var nodes: [DerivedNode?] = []
     for source in repeat each named { nodes.append(source.node) }
     self.init(
-      ComputedNode(sources: nodes) { reading in
+      ComputedNode(others: nodes) { reading in
         let values = (repeat (each named).read(reading.collector, reading.turn))
         return reading.giveFromNamed { compute(repeat each values) }
       })

@@ -24,7 +24,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   /// computed again. The initializers that name their sources never compute from such a mixture.
   public convenience init(_ compute: @escaping @Sendable () -> Value) where Value: Equatable {
     self.init(
-      ComputedNode(sources: []) { reading in
+      ComputedNode { reading in
         reading.give(compute())
         return true
       })
@@ -34,11 +34,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   public convenience init<A: Sendable>(_ source: some ValueSource<A>, compute: @escaping @Sendable (A) -> Value)
   where Value: Equatable {
     let source = DerivedSource(source)
-    self.init(
-      ComputedNode(sources: [source.node]) { reading in
-        let value = source.read(reading.collector, reading.turn)
-        return reading.giveFromNamed { compute(value) }
-      })
+    self.init(ComputedNode(source: source.node, evaluate: evaluation(of: source, compute)))
   }
 
   /// Computes from two sources.
@@ -46,12 +42,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
     _ first: some ValueSource<A>, _ second: some ValueSource<B>, compute: @escaping @Sendable (A, B) -> Value
   ) where Value: Equatable {
     let (first, second) = (DerivedSource(first), DerivedSource(second))
-    self.init(
-      ComputedNode(sources: [first.node, second.node]) { reading in
-        let first = first.read(reading.collector, reading.turn)
-        let second = second.read(reading.collector, reading.turn)
-        return reading.giveFromNamed { compute(first, second) }
-      })
+    self.init(ComputedNode(source: first.node, others: [second.node], evaluate: evaluation(of: first, second, compute)))
   }
 
   /// Computes from three sources.
@@ -61,7 +52,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   ) where Value: Equatable {
     let (first, second, third) = (DerivedSource(first), DerivedSource(second), DerivedSource(third))
     self.init(
-      ComputedNode(sources: [first.node, second.node, third.node]) { reading in
+      ComputedNode(source: first.node, others: [second.node, third.node]) { reading in
         let first = first.read(reading.collector, reading.turn)
         let second = second.read(reading.collector, reading.turn)
         let third = third.read(reading.collector, reading.turn)
@@ -75,7 +66,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
   ) where Value: Equatable {
     let sources = sources.map { DerivedSource(erased: $0.location) }
     self.init(
-      ComputedNode(sources: sources.map(\.node)) { reading in
+      ComputedNode(others: sources.map(\.node)) { reading in
         let values = sources.map { $0.read(reading.collector, reading.turn) }
         return reading.giveFromNamed { compute(values) }
       })

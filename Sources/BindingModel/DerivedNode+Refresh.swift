@@ -20,8 +20,8 @@ extension DerivedNode {
     guard !state.pointee.isRetired else { return }
     guard state.pointee.computer != turn.pointee.id else { return reportCircle(state) }
     // To read the few inputs of a low node is as quick as to look at its roots.
-    let isLow = state.pointee.isNamed && state.pointee.height <= 2
-    if state.pointee.computed > 0, !isLow, !isWritten, Self.isFresh(state) {
+    if state.pointee.isNamed, state.pointee.height <= 2 { return refreshAlone(state, in: turn) }
+    if state.pointee.computed > 0, !isWritten, Self.isFresh(state) {
       state.pointee.checked = turn.pointee.pass
       return
     }
@@ -39,6 +39,7 @@ extension DerivedNode {
 
   /// Computes if an input is another; what is behind the inputs is seen to first. Called with the lock held, returns
   /// with it held.
+  @inline(__always)
   private func refreshAlone(_ state: UnsafeMutablePointer<State>, in turn: Turn) {
     guard !state.pointee.isRetired else { return }
     beginUse(state)
@@ -48,11 +49,18 @@ extension DerivedNode {
       if isKnown, hasPresentInputs(state, in: turn) { break }
       if recompute(state, in: turn) { break }
     }
-    let isToFollow = state.pointee.isToFollow
-    if state.pointee.users == 1, !isToFollow, !state.pointee.isRetired, state.pointee.spent.isEmpty {
-      state.pointee.users = 0
+    let isLast = state.pointee.users == 1
+    guard state.pointee.isToFollow || isLast && (state.pointee.isRetired || !state.pointee.spent.isEmpty) else {
+      state.pointee.users -= 1
       return
     }
+    endRefresh(state)
+  }
+
+  /// Called with the lock held, returns with it held.
+  @inline(never)
+  private func endRefresh(_ state: UnsafeMutablePointer<State>) {
+    let isToFollow = state.pointee.isToFollow
     state.pointee.isToFollow = false
     endUse(state)
     if isToFollow { followRoots() }
@@ -63,11 +71,12 @@ extension DerivedNode {
   /// with it held; in use.
   private func hasPresentInputs(_ state: UnsafeMutablePointer<State>, in turn: Turn) -> Bool {
     let (count, computed) = (state.pointee.inputs.count, state.pointee.computed)
-    let former = DependencyCollector.Former(kept: state.pointee.kept)
+    let kept = state.pointee.kept
     return withUnsafeTemporaryAllocation(of: Input.self, capacity: max(count, 1)) { inputs in
       for place in 0..<count { inputs[place] = state.pointee.inputs[place] }
       self.state.unlock()
-      return ThreadTurn.withCollector(turn, after: former) { collector in
+      return ThreadTurn.withCollector(turn) { collector in
+        collector.begin(after: kept)
         let isPresent = inputs[..<count].allSatisfy { Self.isPresent($0, notedIn: collector, turn) }
         _ = self.state.lock()
         guard isPresent, state.pointee.computed == computed else { return false }
@@ -114,7 +123,7 @@ extension DerivedNode {
     let state = self.state.lock()
     let kept = state.pointee.computed == 0 ? nil : state.pointee.kept?.takeUnretainedValue()
     self.state.unlock()
-    return kept.map { $0.inputs.compactMap { ($0 as? NodeHandle)?.node } } ?? declared
+    return kept.map { $0.objects[..<$0.inputCount].compactMap { ($0 as? NodeHandle)?.node } } ?? declared
   }
 
   /// This is being computed on this thread, and what it is computed from has come back to it. Called with the lock

@@ -34,23 +34,24 @@ class DerivedNode: @unchecked Sendable {
     var isPresentCell: Bool { asCell._withUnsafeGuaranteedRef { $0.stamp } == version }
   }
 
-  /// What a node was computed from, in the order of its inputs and roots: cells, and the handles of nodes.
+  /// What a node was computed from, in the order of its inputs and roots.
   final class Kept {
-    let inputs: ContiguousArray<AnyObject>
-    let roots: ContiguousArray<AnyCell>
+    /// Cells, and the handles of nodes.
+    let objects: ContiguousArray<AnyObject>
+    /// The sources of the inputs, then the cells of the roots, to be compared with.
+    let sources: UnsafeMutablePointer<UnsafeRawPointer>
+    let inputCount: Int
+    let rootCount: Int
 
-    init(inputs: ContiguousArray<AnyObject>, roots: ContiguousArray<AnyCell>) {
-      self.inputs = inputs
-      self.roots = roots
+    init(_ objects: ContiguousArray<AnyObject>, sources: [UnsafeRawPointer], inputCount: Int) {
+      self.objects = objects
+      self.sources = .allocate(capacity: max(sources.count, 1))
+      for (place, source) in sources.enumerated() { (self.sources + place).initialize(to: source) }
+      self.inputCount = inputCount
+      rootCount = sources.count - inputCount
     }
 
-    func hasInput(_ object: UnsafeRawPointer, at place: Int) -> Bool {
-      place < inputs.count && UnsafeRawPointer(Unmanaged.passUnretained(inputs[place]).toOpaque()) == object
-    }
-
-    func hasRoot(_ cell: UnsafeRawPointer, at place: Int) -> Bool {
-      place < roots.count && UnsafeRawPointer(Unmanaged.passUnretained(roots[place]).toOpaque()) == cell
-    }
+    deinit { sources.deallocate() }
   }
 
   struct State {
@@ -199,6 +200,7 @@ extension DerivedNode {
   }
 
   /// Puts what a computation read in force, with or without another result. Called with the lock held.
+  @inline(__always)
   final func keep(_ collector: DependencyCollector, pass: UInt64, _ state: UnsafeMutablePointer<State>) {
     // What was read from a mixture is no result of its sources as they are: it is looked at again.
     state.pointee.checked = collector.isMixed ? 0 : pass
@@ -206,7 +208,7 @@ extension DerivedNode {
     state.pointee.isNamed = collector.named == collector.inputs.count
     state.pointee.height = collector.height + 1
     if !isSame { keepAlive(collector, state) }
-    collector.exchange(&state.pointee.inputs, &state.pointee.roots)
+    collector.put(into: state, isSame: isSame)
     guard !isSame else { return }
     if state.pointee.isObserved { state.pointee.isToFollow = true }
   }
@@ -218,6 +220,7 @@ extension DerivedNode {
   }
 
   /// Adds this node, as it was computed last, to what another is computed from. Called with the lock held.
+  @inline(__always)
   final func note(
     in collector: DependencyCollector, _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {

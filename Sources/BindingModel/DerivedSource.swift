@@ -34,7 +34,8 @@ final class DerivedSource<Value: Sendable>: Sendable {
   private static func isSilent(_ location: any BindingLocation<Value>) -> Bool {
     let turn = ThreadTurn.current
     let outer = turn.pointee.collector
-    return ThreadTurn.withCollector(turn, after: DependencyCollector.Former()) { collector in
+    return ThreadTurn.withCollector(turn) { collector in
+      collector.begin(after: nil)
       collector.isProbing = true
       turn.pointee.collector = Unmanaged.passUnretained(collector)
       location.track()
@@ -45,6 +46,10 @@ final class DerivedSource<Value: Sendable>: Sendable {
 
   var node: DerivedNode? { computed?.takeUnretainedValue() }
 
+  @_specialize(where Value == Double)
+  @_specialize(where Value == Int)
+  @_specialize(where Value == Bool)
+  @_specialize(where Value == String)
   func read(_ collector: Unmanaged<DependencyCollector>, _ turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
     if let cell { return cell._withUnsafeGuaranteedRef { $0.read(for: collector) } }
     if let computed { return computed._withUnsafeGuaranteedRef { $0.read(for: collector, in: turn) } }

@@ -32,3 +32,29 @@ final class EvaluationBox<Value>: Sendable {
 
   init(_ evaluate: @escaping @Sendable (Reading<Value>) -> Bool) { self.evaluate = evaluate }
 }
+
+/// Reads a source and gives what is computed from it. A function of its own, made for the commonest types too: where a
+/// derived value is made the types are not known, and a closure made there looks them up at each call.
+@_specialize(where A == Double, Value == Double)
+@_specialize(where A == Int, Value == Int)
+func evaluation<A, Value>(
+  of source: DerivedSource<A>, _ compute: @escaping @Sendable (A) -> Value
+) -> @Sendable (Reading<Value>) -> Bool {
+  { reading in
+    let value = source.read(reading.collector, reading.turn)
+    return reading.giveFromNamed { compute(value) }
+  }
+}
+
+/// The same of two sources.
+@_specialize(where A == Double, B == Double, Value == Double)
+@_specialize(where A == Int, B == Int, Value == Int)
+func evaluation<A, B, Value>(
+  of first: DerivedSource<A>, _ second: DerivedSource<B>, _ compute: @escaping @Sendable (A, B) -> Value
+) -> @Sendable (Reading<Value>) -> Bool {
+  { reading in
+    let first = first.read(reading.collector, reading.turn)
+    let second = second.read(reading.collector, reading.turn)
+    return reading.giveFromNamed { compute(first, second) }
+  }
+}

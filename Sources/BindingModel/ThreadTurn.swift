@@ -152,13 +152,11 @@ struct ThreadTurn {
   /// Runs `body` with a collector that has nothing in it.
   @inline(__always)
   static func withCollector<Result>(
-    _ turn: UnsafeMutablePointer<ThreadTurn>, after former: DependencyCollector.Former,
-    _ body: (DependencyCollector) -> Result
+    _ turn: UnsafeMutablePointer<ThreadTurn>, _ body: (DependencyCollector) -> Result
   ) -> Result {
     let unmanaged = turn.pointee.collectors ?? Unmanaged.passRetained(DependencyCollector())
     return unmanaged._withUnsafeGuaranteedRef { collector in
       turn.pointee.collectors = collector.next
-      collector.begin(after: former)
       let result = body(collector)
       collector.clear()
       collector.next = turn.pointee.collectors
