@@ -200,28 +200,6 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Reads, and tells that this is being read: the derived value that is being computed, or Observation.
-  func trackedRead() -> Value {
-    let turn = ThreadTurn.current
-    if let collector = turn.pointee.collector {
-      return ThreadTurn.inPass(turn) { read(for: collector, in: turn) }
-    }
-    if TrackingProbe.isTracking(turn) { beTracked() }
-    return present()
-  }
-
-  /// Tells that this is being read.
-  func track() {
-    let turn = ThreadTurn.current
-    if let collector = turn.pointee.collector {
-      collector._withUnsafeGuaranteedRef { collector in
-        ThreadTurn.inPass(turn) { collector.add(self, in: turn) }
-      }
-    } else if TrackingProbe.isTracking(turn) {
-      beTracked()
-    }
-  }
-
   func observe(_ observer: Observer<Value>, cancelsWhenReleased: Bool = true) -> ObserverToken {
     let token = observedCell().add(observer, cancelsWhenReleased: cancelsWhenReleased)
     lookForObservers()
@@ -234,7 +212,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   /// Notes whether there are observers, so that each round needs not ask.
-  private func lookForObservers() {
+  func lookForObservers() {
     let state = self.state.lock()
     state.pointee.isWatched = cell?._withUnsafeGuaranteedRef { $0.isObserved } ?? false
     self.state.unlock()
@@ -270,13 +248,8 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     if !isSure { lookForObservers() }
   }
 
-  private func beTracked() {
-    observedCell().track()
-    lookForObservers()
-  }
-
   /// The cell with the present value in it.
-  private func observedCell() -> Cell<Value> {
+  func observedCell() -> Cell<Value> {
     let turn = ThreadTurn.current
     beObserved(in: turn)
     let state = self.state.lock()

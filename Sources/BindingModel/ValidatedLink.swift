@@ -6,7 +6,7 @@ final class ValidatedState<Value: Equatable & Sendable>: Sendable {
     var problem: String?
   }
 
-  /// A valid value that the model did not take.
+  /// A valid value that the model did not take, or gave back.
   struct Refusal: Equatable, Sendable {
     var value: Value
     var message: String
@@ -59,15 +59,23 @@ protocol DraftLink: AnyObject, Sendable {
 
 /// The link of one validated value and its model, one transfer at a time: whoever has news while another thread carries
 /// leaves a mark for it.
-// SAFETY: `settled`, `written` and `isOwing` are reached by the carrying thread only, and `progress` hands that role
-// on; `tokens` is set before another thread knows of this; all else never changes.
+// SAFETY: what changes is reached by the carrying thread only, and `progress` hands that role on; `tokens` is set
+// before another thread knows of this; all else never changes.
 final class ModelLink<Conversion: Mapping>: DraftLink, @unchecked Sendable
 where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Sendable {
+  private struct Progress {
+    var isCarrying = false
+    var hasNews = false
+    var isOver = false
+    /// Why the write of this number was refused after it had been taken.
+    var refusal: (write: Int, message: String)?
+  }
+
   private let model: any BindingLocation<Conversion.Source>
   private let map: Conversion
   private let state: ValidatedState<Conversion.Target>
-  private let writer = Writer()
-  private let progress = Protected((isCarrying: false, hasNews: false, isOver: false))
+  private let writer = Writer.hearing()
+  private let progress = Protected(Progress())
   private let tokens = ObserverTokens()
 
   /// The value when it was last looked at.
@@ -76,6 +84,13 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   private var written: Conversion.Source
   /// The value was edited, and has not gone on to the model.
   private var isOwing = false
+  /// How many writes the model has taken, and the last of them, until the model has another value.
+  private var writes = 0
+  private var sent: Conversion.Target?
+  /// The model took the last write and has been given another value since.
+  private var hasFollowed = false
+  /// The last write was refused, and the model is still to fall back to what stands.
+  private var isFallingBack = false
 
   init(
     _ model: any BindingLocation<Conversion.Source>, _ map: Conversion, _ state: ValidatedState<Conversion.Target>
@@ -88,13 +103,24 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   }
 
   func start() {
+    LateRefusals.hear(for: writer) { [weak self] in self?.hearer ?? { _ in } }
     state.attempt.observe { [weak self] _ in self?.carryNews() }.store(in: tokens)
     model.observe(owner: nil) { [weak self] _, _ in self?.carryNews() }.store(in: tokens)
   }
 
   func end() {
     progress.withLock { $0.isOver = true }
+    LateRefusals.end(for: writer)
     tokens.cancelAll()
+  }
+
+  /// Of the write that is being made, on the carrying thread.
+  private var hearer: LateRefusals.Hearer {
+    let write = writes + 1
+    return { [weak self] message in
+      self?.progress.withLock { $0.refusal = (write, message) }
+      self?.carryNews()
+    }
   }
 
   private func carryNews() {
@@ -116,6 +142,12 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   }
 
   private func carry() {
+    let refusal = progress.withLock { progress in
+      defer { progress.refusal = nil }
+      return progress.refusal
+    }
+    // What was written since stands for itself.
+    if let refusal, refusal.write == writes { takeBack(refusal.message) }
     let attempt = state.attempt.value
     if attempt.value != settled {
       settled = attempt.value
@@ -126,21 +158,50 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
     guard present != written else { return }
     // Somebody else wrote, or the model made something else of what it was given.
     written = present
-    isOwing = false
-    settled = map.forward(present)
-    state.committed = settled
+    let form = map.forward(present)
+    state.committed = form
+    // What was refused stays here, with its problem, until it is edited.
+    guard !isFallingBack else {
+      isFallingBack = false
+      return
+    }
+    (isOwing, hasFollowed, settled) = (false, true, form)
+    state.refusal.value = nil
     try? state.draft.set(settled, by: writer)
+  }
+
+  /// The model took the last write, and its hub has not: the value stays here, with the reason.
+  private func takeBack(_ message: String) {
+    guard let sent else { return }
+    self.sent = nil
+    // What was edited since stays.
+    let left = hasFollowed ? state.committed : sent
+    guard settled == left, state.attempt.value.value == left else { return }
+    isOwing = false
+    state.refusal.value = ValidatedState.Refusal(value: sent, message: message)
+    guard hasFollowed else {
+      isFallingBack = true
+      return
+    }
+    // The model has fallen back already, and this value with it.
+    settled = sent
+    try? state.draft.set(sent, by: writer)
   }
 
   private func write(_ value: Conversion.Target) {
     do throws(BindingError) {
       let source = try map.back(value)
-      if model.read() != source { try model.write(source, by: writer) }
+      (sent, hasFollowed, isFallingBack) = (value, false, false)
+      if model.read() != source {
+        try model.write(source, by: writer)
+        writes += 1
+      }
       isOwing = false
       written = source
       state.committed = value
       state.refusal.value = nil
     } catch {
+      sent = nil
       state.refusal.value = ValidatedState.Refusal(value: value, message: error.message)
     }
   }

@@ -101,7 +101,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   var shownValue: Value { standing.withLock { _ in shown } }
 
   /// A plain assignment: laid over at once, sent when it can be.
-  func assign(_ value: Value) {
+  /// - Parameter refused: hears, on the model's lane, why it was not carried out in the end.
+  func assign(_ value: Value, orHear refused: LateRefusals.Hearer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self)
       return
@@ -121,9 +122,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     do {
       let (assignment, shows) = try assignment(of: value, name: attachment.name)
       let proposal = Proposal(operations: [assignment.operation])
-      _ = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
+      let write = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
         accept(shows, of: assignment.operation.field, $0)
       }
+      if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
     } catch {
       note(.rejected("\(error)", standing: attachment.model.record(attachment.name)?.committed))
     }

@@ -108,6 +108,16 @@ public final class PendingWrite: Sendable {
     return number
   }
 
+  /// Calls `hear` with the reason, on a lane, if the write is not carried out, and its one field does not stand at the
+  /// value that was written anyway.
+  func whenRefused(on lane: Lane, writing value: FieldValue?, _ hear: @escaping @Sendable (String) -> Void) {
+    _ = whenSettled { [weak self] outcome in
+      guard let reason = outcome.complaint else { return }
+      let standing = self.flatMap { write in write.field.flatMap { write.current[$0] } }
+      if standing == nil || standing != value { lane.run { hear(reason) } }
+    }
+  }
+
   private func stopHearing(_ number: UInt64) {
     progress.withLock {
       guard case .undecided(var waiting?) = $0 else { return }

@@ -138,7 +138,7 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   var target: AnyObject? { cell }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    cell.assign(value)
+    cell.assign(value, orHear: LateRefusals.hearer(of: writer))
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 

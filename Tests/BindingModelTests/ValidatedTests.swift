@@ -137,6 +137,76 @@ struct ValidatedTests {
     #expect(level.isValid && account.value.age == 3)
   }
 
+  /// A place behind which somebody else decides, when the test says so.
+  private struct JudgedLocation: BindingLocation {
+    let shown = Observable(1)
+    let hearers = Protected<[LateRefusals.Hearer]>([])
+
+    func read() -> Int { shown.value }
+    func write(_ value: Int, by writer: Writer) throws(BindingError) {
+      if let hearer = LateRefusals.hearer(of: writer) { hearers.withLock { $0.append(hearer) } }
+      shown.set(value, by: writer)
+    }
+    func modify(by writer: Writer, _ body: (inout Int) -> Bool) throws(BindingError) {
+      var value = read()
+      if body(&value) { try write(value, by: writer) }
+    }
+    func observe(owner: AnyObject?, _ body: @escaping @Sendable (Int, Writer) -> Void) -> ObserverToken {
+      shown.binding.location.observe(owner: owner, body)
+    }
+    func remove(observer owner: AnyObject) {}
+
+    /// Refuses one of the writes, the first is 0, before or after what stands is shown again.
+    func refuse(_ write: Int, standing: Int, isShownFirst: Bool) {
+      if isShownFirst { shown.value = standing }
+      hearers.withLock { $0[write] }("not \(write)")
+      if !isShownFirst { shown.value = standing }
+    }
+  }
+
+  @Test(
+    "keeps what was refused after it had been taken, with the reason, until it is edited or others write",
+    arguments: [false, true])
+  func refusedLater(isShownFirst: Bool) {
+    let place = JudgedLocation()
+    let level = Validated(Binding(place)) { $0 == 0 ? "not 0" : nil }
+    level.value = 7
+    #expect(level.isValid && place.shown.value == 7)
+    place.refuse(0, standing: 1, isShownFirst: isShownFirst)
+    #expect(level.problem == "not 0" && level.value == 7 && place.shown.value == 1)
+    level.value = 8
+    #expect(level.isValid && place.shown.value == 8)
+    place.refuse(1, standing: 1, isShownFirst: isShownFirst)
+    #expect(level.problem == "not 1" && level.value == 8)
+    place.shown.value = 5
+    #expect(level.isValid && level.value == 5)
+    level.value = 9
+    place.refuse(2, standing: 5, isShownFirst: isShownFirst)
+    level.discard()
+    #expect(level.isValid && level.value == 5)
+    // Others may write what was refused of this one.
+    level.value = 7
+    place.refuse(3, standing: 5, isShownFirst: isShownFirst)
+    #expect(level.problem == "not 3")
+    place.shown.value = 7
+    #expect(level.isValid && level.value == 7)
+  }
+
+  @Test("a refusal of what was overwritten since concerns nobody")
+  func refusedTooLate() {
+    let place = JudgedLocation()
+    let level = Validated(Binding(place)) { $0 == 0 ? "zero" : nil }
+    level.value = 7
+    level.value = 8
+    place.refuse(0, standing: 8, isShownFirst: true)
+    #expect(level.isValid && level.value == 8)
+    level.value = 0
+    place.refuse(1, standing: 1, isShownFirst: false)
+    #expect(level.isValid && level.value == 1)
+    level.value = 9
+    #expect(place.shown.value == 9)
+  }
+
   @Test("writes once for a turn of several edits")
   func turn() {
     let password = password()

@@ -10,6 +10,11 @@ private struct Lamp: Model {
   @Field var confirmed = "desk"
 }
 
+/// The same lamp, declared by a program that lets the level be anything.
+private struct WideLamp: Model {
+  @Field var level = 0.3
+}
+
 /// What is built on values inside one process, on fields that two processes share.
 @Suite("Forms, old values and time on shared fields")
 @MainActor
@@ -129,6 +134,52 @@ struct SharedFormsTests {
     #expect(level.problem != nil && mine.level == 0.3)
     level.value = "0.7"
     #expect(level.isValid && mine.level == 0.7)
+  }
+
+  /// A form on a field whose description takes less than this program declares.
+  private func wideForm() async throws -> (narrow: Lamp, wide: WideLamp, level: Validated<String>) {
+    let narrow = try await right.share(Lamp.self, id: "lamp")
+    narrow.level = 0.5
+    let seen = try left.model("lamp")
+    let half = try FieldValue(text: "0.5")
+    #expect(await eventually { seen["@description"] != nil && seen["level"] == half })
+    let wide = try await left.share(WideLamp.self, id: "lamp")
+    #expect(await eventually { wide.level == 0.5 })
+    return (narrow, wide, Validated(wide.$level, map: NumberText()))
+  }
+
+  private static let refusal = "refused: lamp.level: 7 is not in 0...1"
+
+  @Test("what the hub refuses is the problem of the validated field and its form, until another value is taken")
+  func refusedByHub() async throws {
+    let (narrow, wide, level) = try await wideForm()
+    let (field, hint, form) = (TextField(), Label(), ValidatedForm(level))
+    field.bind(to: level)
+    level.problems.show(in: hint)
+    field.enter("7")
+    #expect(await eventually { hint.text == Self.refusal })
+    #expect(!level.isValid && !form.isValid)
+    #expect(await eventually { wide.level == 0.5 })
+    #expect(field.text == "7" && level.value == "7")
+    #expect(hint.text == Self.refusal)
+    field.enter("0.75")
+    #expect(level.isValid && form.isValid)
+    #expect(await eventually { hint.text == nil && narrow.level == 0.75 })
+    #expect(level.isValid && field.text == "0.75")
+  }
+
+  @Test("a value that the hub refused goes when another peer writes the field, or it is discarded")
+  func refusedThenFollowed() async throws {
+    let (narrow, wide, level) = try await wideForm()
+    level.value = "7"
+    #expect(await eventually { level.problem == Self.refusal && wide.level == 0.5 })
+    narrow.level = 0.25
+    #expect(await eventually { level.value == "0.25" })
+    #expect(level.isValid)
+    level.value = "7"
+    #expect(await eventually { level.problem == Self.refusal && wide.level == 0.25 })
+    level.discard()
+    #expect(level.value == "0.25" && level.isValid)
   }
 
   @Test("a slider that writes when it is let go of sends one value to the other peer")
