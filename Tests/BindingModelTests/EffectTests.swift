@@ -41,18 +41,6 @@ struct EffectTests {
     token.cancel()
   }
 
-  @Test("an effect begun inside a batch runs at once with the newest value, and not again for it")
-  func begunInside() {
-    let value = Observable(0)
-    let seen = Recorder<Int>()
-    let tokens = Recorder<ObserverToken>()
-    Turn.run {
-      value.value = 1
-      tokens.note(value.observe { seen.note($0) })
-    }
-    #expect(seen.all == [1])
-  }
-
   @Test("an effect triggered and disposed of inside a batch does not run")
   func disposedInside() {
     let value = Observable(0)
@@ -101,24 +89,6 @@ struct EffectTests {
     value.value = entered
     #expect(value.value == 10)
     #expect(seen.all == [0, entered, 10])
-    withExtendedLifetime(tokens) {}
-  }
-
-  @Test("what an effect writes is told to others after the round, in order")
-  func writesInEffects() {
-    let (source, copy) = (Observable(0), Observable(0))
-    let seen = Recorder<String>()
-    let tokens = [
-      source.observe {
-        copy.value = $0
-        seen.note("first \($0)")
-      },
-      source.observe { seen.note("second \($0)") },
-      copy.observe { seen.note("copy \($0)") },
-    ]
-    seen.clear()
-    source.value = 1
-    #expect(seen.all == ["first 1", "second 1", "copy 1"])
     withExtendedLifetime(tokens) {}
   }
 
