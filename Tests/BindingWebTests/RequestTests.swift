@@ -57,6 +57,27 @@ struct RequestTests {
     #expect(try site.ask("GET", "/bind.js", [site.bearer, "If-None-Match: \"x\""]).status == 200)
   }
 
+  @Test("a file of the pages is sent as gzip to who takes that, under a tag of its own")
+  func packed() throws {
+    let plain = try site.ask("GET", "/bind.js")
+    #expect(plain["content-encoding"] == nil && plain["vary"] == "Accept-Encoding")
+    for words in ["gzip", "deflate, gzip;q=1.0, br", "GZIP ; q=0.5"] {
+      let packed = try site.ask("GET", "/bind.js", [site.bearer, "Accept-Encoding: \(words)"])
+      #expect(packed["content-encoding"] == "gzip" && packed["vary"] == "Accept-Encoding", "\(words)")
+      #expect(packed["content-type"] == plain["content-type"])
+      #expect(packed.body.starts(with: [0x1F, 0x8B, 8]) && packed.body.count * 3 < plain.body.count)
+      let length = packed.body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+      #expect(length == plain.body.count)
+      let tag = try #require(packed["etag"])
+      #expect(tag != plain["etag"])
+      let again = try site.ask("GET", "/bind.js", [site.bearer, "Accept-Encoding: gzip", "If-None-Match: \(tag)"])
+      #expect(again.status == 304 && again["etag"] == tag && again["content-encoding"] == nil)
+    }
+    for words in ["br", "gzip;q=0", "identity"] {
+      #expect(try site.ask("GET", "/bind.js", [site.bearer, "Accept-Encoding: \(words)"]).body == plain.body)
+    }
+  }
+
   @Test("HEAD has the same header and no body")
   func head() throws {
     let client = try site.client()

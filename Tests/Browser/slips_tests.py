@@ -47,6 +47,14 @@ def test_the_console_tells_of_what_was_mistyped_and_of_nothing_else(stand: Stand
     same(len(tab.complaints), len(wanted), str(tab.complaints))
 
 
+def test_pages_come_packed(stand: Stand) -> None:
+    tab = stand.tab().live()
+    packed = {url.rsplit("/", 1)[1]: headers for url, headers in tab.headers.items()
+              if headers.get("content-encoding") == "gzip"}
+    for name in ("bind.js", "values.js", "page.css"):
+        expect(int(packed[name]["content-length"]) < 16_000, f"{name}: {packed.get(name)}")
+
+
 def test_a_page_has_the_name_that_it_gives_itself_and_the_gateway_is_nobody(stand: Stand) -> None:
     stand.serve()
     stand.set("lamp.on=true")

@@ -7,19 +7,37 @@ struct ServedFile: Sendable {
   let type: String
   let body: ByteBuffer
   let tag: String
+  /// The same as gzip, for browsers that take it; nil: it is sent as it is.
+  let packed: ByteBuffer?
 
-  init(type: String, body: ByteBuffer) {
+  /// - Parameter isPacked: whether it is also kept as gzip.
+  init(type: String, body: ByteBuffer, isPacked: Bool = false) {
     self.type = type
     self.body = body
     tag = ServedFile.tag(of: body)
+    packed = isPacked ? Gzip.packed(Array(body.readableBytesView)).map(ByteBuffer.init(bytes:)) : nil
   }
 
   /// The file, or only that it is still the same.
   func answer(to headers: HTTPHeaders) -> Answer {
+    let packed = ServedFile.takesGzip(headers) ? packed : nil
+    // Other bytes have another tag.
+    let tag = packed == nil ? tag : "\(tag.dropLast())-gzip\""
     let isKnown = headers[canonicalForm: "if-none-match"].contains { $0 == tag || $0 == "W/\(tag)" || $0 == "*" }
-    var answer = Answer(status: isKnown ? .notModified : .ok, type: type, body: isKnown ? ByteBuffer() : body)
+    var answer = Answer(status: isKnown ? .notModified : .ok, type: type, body: isKnown ? ByteBuffer() : packed ?? body)
     answer.headers = [("Cache-Control", "no-cache"), ("ETag", tag)]
+    if self.packed != nil { answer.headers.append(("Vary", "Accept-Encoding")) }
+    if packed != nil, !isKnown { answer.headers.append(("Content-Encoding", "gzip")) }
     return answer
+  }
+
+  /// Whether a browser says that it takes gzip, and not with a weight of 0.
+  private static func takesGzip(_ headers: HTTPHeaders) -> Bool {
+    headers[canonicalForm: "accept-encoding"].contains { coding in
+      let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      guard parts.first == "gzip" else { return false }
+      return !parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)).map { $0 <= 0 } ?? true }
+    }
   }
 
   /// FNV-1a of the bytes: it tells versions of one file apart, and is no proof of anything.
@@ -63,7 +81,7 @@ enum StoredPages {
         let type = ServedFile.type(of: name)
       else { continue }
       let bytes = UnsafeRawBufferPointer(start: file.bytes, count: file.length)
-      files[name] = ServedFile(type: type, body: ByteBuffer(bytes: bytes))
+      files[name] = ServedFile(type: type, body: ByteBuffer(bytes: bytes), isPacked: true)
     }
     return files
   }()
