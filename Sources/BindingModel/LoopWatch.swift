@@ -112,7 +112,7 @@ final class LoopWatch {
   ///     correct one another seems to be a circle; a ring of links alone is one, and ends later.
   func isEndless(_ cell: AnyCell, isFull: Bool, isLink: Bool) -> Bool {
     guard let suspicion = suspicions[ObjectIdentifier(cell)], isFull || suspicion.rounds >= suspicion.nextLook,
-      let last = noteRound()
+      let last = noteRound() ?? passedOnEntry
     else { return false }
     let most = isFull ? min(suspicion.limit, Turn.loopLimit / 10) : suspicion.limit
     let limit = isLink ? Turn.loopLimit * 100 : most
@@ -137,6 +137,9 @@ final class LoopWatch {
     // What only repeats another value is no name that helps.
     Turn.onLoop(Turn.Loop(values: loop.filter { !$0.isFollower }.map(\.outline)))
   }
+
+  /// The round that caused what a derived value is being computed for: what its computation writes has that cause.
+  private var passedOnEntry: Int? { passedOn >> 24 == number ? Int(passedOn & 0xFF_FFFF) - 1 : nil }
 
   private func noteRound() -> Int? {
     guard let round = current else { return nil }

@@ -58,6 +58,30 @@ struct LoopTests {
     #expect(seen.all.last == value.value.number)
   }
 
+  private struct Own: Equatable, Sendable { var number = 0 }
+
+  @Test(
+    "end where a derived value writes what it is computed from, read itself or by way of others",
+    .timeLimit(.minutes(1)), arguments: [0, 1, 3])
+  func writesItsSource(between: Int) {
+    let value = Observable(Own())
+    var source = Derived { value.value.number }
+    for _ in 0..<between { source = source.derived { $0 } }
+    let derived = Derived { [source] in
+      let number = between == 0 ? value.value.number : source.value
+      if number > 0 { value.value.number = number + 1 }
+      return number
+    }
+    let seen = Recorder<Int>()
+    let token = derived.observe { seen.note($0) }
+    let found = loops(of: "Own") { value.value.number = 1 }
+    #expect(found.map(\.values.count) == [1])
+    #expect(seen.all.count >= Self.limit)
+    value.value.number = -1
+    #expect(seen.all.last == -1 && derived.value == -1, "the turn after it is like any other")
+    withExtendedLifetime(token) {}
+  }
+
   private struct Split: Equatable, Sendable { var number = 0 }
 
   @Test("end where each answer has two answers", .timeLimit(.minutes(1)))

@@ -1,0 +1,272 @@
+import BindingModel
+import Testing
+
+/// What the suites of Solid, Vue and MobX ask of computed values, effects and batches, and no other suite here says.
+@Suite("as in signal libraries, a derived value")
+struct SignalTests {
+  private let seen = Recorder<Int>()
+  private let computed = Recorder<String>()
+
+  @Test("that reads nothing is computed once, whatever else changes")
+  func withoutSources() {
+    let (other, computed) = (Observable(0), computed)
+    let constant = Derived {
+      computed.note("constant")
+      return 7
+    }
+    #expect(constant.value == 7)
+    other.value = 1
+    #expect(constant.value == 7)
+    #expect(computed.all == ["constant"])
+  }
+
+  @Test("that one leaves stays a source of another, and of itself when it comes back")
+  func leftSource() {
+    let (isOn, value) = (Observable(true), Observable(1))
+    let middle = Derived { value.value }
+    let first = Derived { isOn.value ? value.value + middle.value : 0 }
+    let second = Derived { value.value }
+    let token = first.observe { [seen] in seen.note($0) }
+    #expect(second.value == 1)
+    isOn.value = false
+    value.value = 2
+    #expect(second.value == 2)
+    isOn.value = true
+    value.value = 3
+    #expect(seen.all == [2, 0, 4, 6])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("asks its sources in the order of its reads: what an earlier one makes needless is not computed")
+  func inOrder() {
+    let (number, computed) = (Observable(0), computed)
+    let isBroken = Derived { number.value % 3 != 0 }
+    let isCheap = Derived { number.value % 3 == 2 }
+    let costly = Derived {
+      computed.note("costly")
+      return number.value
+    }
+    let end = Derived { isBroken.value && isCheap.value ? -1 : costly.value }
+    let values = (0..<4).map { step in
+      number.value = step
+      return end.value
+    }
+    #expect(values == [0, 1, -1, 3])
+    #expect(computed.all.count == 3)
+  }
+
+  @Test("that reads the same in another order computes none of it again")
+  func otherOrder() {
+    let (isSwapped, left, right, computed) = (Observable(false), Observable(1), Observable(2), computed)
+    let first = Derived {
+      computed.note("first")
+      return left.value * 10
+    }
+    let second = Derived {
+      computed.note("second")
+      return right.value * 100
+    }
+    let sum = Derived { isSwapped.value ? second.value + first.value : first.value - second.value }
+    let token = sum.observe { [seen] in seen.note($0) }
+    isSwapped.value = true
+    right.value = 3
+    #expect(seen.all == [-190, 210, 310])
+    #expect(computed.all == ["first", "second", "second"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("read inside a turn is told at its end, and computed again only if it was written since")
+  func readInside() {
+    let (source, computed) = (Observable(0), computed)
+    let half = Derived {
+      computed.note("half")
+      return source.value / 2
+    }
+    let end = Derived { half.value + 1 }
+    let token = end.observe { [seen] in seen.note($0) }
+    computed.clear()
+    Turn.run {
+      source.value = 2
+      #expect(end.value == 2)
+    }
+    #expect(computed.all.count == 1)
+    Turn.run {
+      source.value = 4
+      #expect(end.value == 3)
+      source.value = 6
+    }
+    #expect(computed.all.count == 3)
+    #expect(seen.all == [1, 2, 4])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("made inside the computation of another feeds it, and what it leaves the same is not told")
+  func madeInside() {
+    let (factor, price, computed) = (Observable(0), Observable(100), computed)
+    let total = Derived { () -> Int in
+      computed.note("total")
+      let inner = Derived { factor.value % 2 == 0 ? 1 : 3 }
+      return price.value * inner.value
+    }
+    let token = total.observe { [seen] in seen.note($0) }
+    price.value = 150
+    for next in [7, 5, 3, 4] { factor.value = next }
+    price.value = 20
+    #expect(seen.all == [100, 150, 450, 150, 20])
+    #expect(computed.all.count == 5)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("of thirty of which each reads all before it is computed once each, and not at all when it is switched off")
+  func eachReadsAll() {
+    let (base, isOn, computed) = (Observable(1), Observable(true), computed)
+    var layers: [Derived<Int>] = []
+    for _ in 0..<30 {
+      let earlier = layers
+      layers.append(
+        Derived {
+          computed.note("layer")
+          return base.value + earlier.reduce(0) { $0 + $1.value }
+        })
+    }
+    let last = layers[29]
+    let tail = Derived { isOn.value ? last.value : 0 }
+    let token = tail.observe { [seen] in seen.note($0) }
+    #expect(seen.all == [1 << 29])
+    #expect(computed.all.count == 30)
+    isOn.value = false
+    base.value = 2
+    #expect(seen.all == [1 << 29, 0])
+    #expect(computed.all.count == 30)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("of four that go back to one value is computed once a change, and not when none of them is another")
+  func fourArms() {
+    let (number, isSet, computed) = (Observable(1), Observable(false), computed)
+    let (first, second) = (Derived { number.value > 0 }, Derived { number.value > 0 })
+    let third = Derived { number.value }
+    let fourth = Derived { number.value > 0 && isSet.value }
+    let end = Derived {
+      computed.note("end")
+      return first.value && second.value && third.value > 0 && fourth.value
+    }
+    let token = end.observe { _ in }
+    isSet.value = true
+    #expect(computed.all.count == 2)
+    number.value = 2
+    #expect(computed.all.count == 3)
+    isSet.value = true
+    #expect(computed.all.count == 3)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("is told once of what an observer writes into two of its sources")
+  func writtenByObserver() {
+    let (trigger, left, right, computed) = (Observable(0), Observable(0), Observable(0), computed)
+    let sum = Derived(left, right) {
+      computed.note("sum")
+      return $0 + $1
+    }
+    let tokens = [
+      sum.observe { [seen] in seen.note($0) },
+      trigger.observe { value in
+        left.value = value
+        right.value = value
+      },
+    ]
+    computed.clear()
+    trigger.value = 17
+    #expect(seen.all == [0, 34])
+    #expect(computed.all.count == 1)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("whose observer writes another of its sources is told of that too")
+  func answered() {
+    let (first, second) = (Observable(0), Observable(0))
+    let sum = Derived(first, second) { $0 + $1 }
+    let token = sum.observe { [seen] in
+      seen.note($0)
+      second.value = 100
+    }
+    first.value = 1
+    #expect(seen.all == [0, 100, 101])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("whose observer counts its source down comes to rest where that says")
+  func countedDown() {
+    let source = Observable(0)
+    let copy = source.derived { $0 }
+    let token = copy.observe { if $0 > 1 { source.value -= 1 } }
+    source.value = 10
+    #expect(source.value == 1 && copy.value == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("does not depend on what its observers read")
+  func untrackedObserver() {
+    let (source, factor) = (Observable(1), Observable(2))
+    let copy = source.derived { $0 }
+    let token = copy.observe { [seen] in seen.note($0 * factor.value) }
+    source.value = 2
+    factor.value = 7
+    source.value = 3
+    #expect(seen.all == [2, 4, 21])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("is told after the observers of its source, in whatever order they came")
+  func afterItsSource() {
+    let (source, other, order) = (Observable(0), Observable(0), Recorder<String>())
+    let sum = Derived(source, other) { $0 + $1 }
+    let tokens = [
+      source.observe { value in
+        order.note("first \(value)")
+        if value > 0 { other.value = 10 }
+      },
+      sum.observe { order.note("sum \($0)") },
+      source.observe { order.note("last \($0)") },
+    ]
+    order.clear()
+    source.value = 1
+    #expect(order.all == ["first 1", "last 1", "sum 11"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("of a value whose filter compares is asked for nothing but changes that the filter lets through")
+  func filtered() {
+    let (comparisons, computed) = (Recorder<String>(), computed)
+    let name = Observable(
+      "a",
+      filter: .unless {
+        comparisons.note("\($0)\($1)")
+        return $0.lowercased() == $1.lowercased()
+      })
+    let length = name.derived {
+      computed.note($0)
+      return $0
+    }
+    let token = length.observe { _ in }
+    #expect(comparisons.all.isEmpty)
+    name.value = "A"
+    name.value = "b"
+    name.value = "B"
+    #expect(comparisons.all == ["aA", "ab", "bB"])
+    #expect(computed.all == ["a", "b"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("of a thousand that were observed in turn is told no more when it is let go of")
+  func manyLetGo() {
+    let source = Observable(1)
+    for step in 0..<1_000 {
+      let token = source.derived { $0 + step }.observe { [seen] in seen.note($0) }
+      token.cancel()
+    }
+    seen.clear()
+    source.value = 2
+    #expect(seen.all.isEmpty)
+  }
+}
