@@ -77,4 +77,8 @@ extension Ledger {
   }
 
   static func number(_ value: FieldValue?) -> Int64? { (try? value?.json)?.int64 }
+
+  func title(_ place: Place) -> String { modelNames[place.model] }
+
+  func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
 }

@@ -5,6 +5,7 @@ extension Ledger {
   /// The ids of a model's fields mean others from this batch on: of a field that has a value the name has to stay.
   mutating func renumber(_ model: Int, _ batch: Batch) throws(Broken) {
     guard case .renumbering(let kept) = batch.form else { return }
+    renumberings += 1
     let before = names[model]
     guard kept.allSatisfy({ Int($0) < before.count }) else {
       throw Broken(.trueReplica, "\(modelNames[model]) keeps fields that have no name")

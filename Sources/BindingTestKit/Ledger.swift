@@ -53,6 +53,8 @@ struct Ledger {
   private var isThere: [Bool]
   /// By field: up to which version each model forgot that it was ever written.
   var beginnings: [[Version]]
+  /// How often names of deleted fields were given back.
+  var renumberings = 0
   /// Where a value that only one write has was committed, in the log as it is now.
   private var written: [Written: (place: Place, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
@@ -293,8 +295,4 @@ struct Ledger {
     while lives[place.model][life].steps.count <= Int(place.version) { lives[place.model][life].steps.append(Step()) }
     return life
   }
-
-  func title(_ place: Place) -> String { modelNames[place.model] }
-
-  func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
 }

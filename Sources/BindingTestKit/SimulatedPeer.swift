@@ -57,6 +57,9 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var life = 0
   /// While its process is stopped, what arrives waits.
   @exclusivity(unchecked) var isPaused = false
+  @exclusivity(unchecked) var pausedAt: UInt64 = 0
+  /// For how long it was stopped, all in all.
+  @exclusivity(unchecked) var slept: UInt64 = 0
   @exclusivity(unchecked) var inbox: [(generation: Int, frame: [UInt8])] = []
   /// How many of those are published.
   @exclusivity(unchecked) var publishedInInbox = 0

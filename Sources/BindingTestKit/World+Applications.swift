@@ -99,13 +99,19 @@ extension World {
   private func pause(_ peer: Int) {
     note("p\(peer) is stopped")
     counts[.peerPause] += 1
-    peers[peer].isPaused = true
+    stop(peer)
     agenda.add(.goOn(peer: peer, life: peers[peer].life), at: now + chance.within(100...4_000))
+  }
+
+  func stop(_ peer: Int) {
+    peers[peer].isPaused = true
+    peers[peer].pausedAt = now
   }
 
   func goOn(_ peer: Int) throws(Broken) {
     note("p\(peer) goes on")
     peers[peer].isPaused = false
+    peers[peer].slept += now - peers[peer].pausedAt
     let inbox = peers[peer].inbox
     peers[peer].inbox.removeAll()
     peers[peer].publishedInInbox = 0

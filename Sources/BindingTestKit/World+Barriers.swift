@@ -11,6 +11,8 @@ extension World {
     let count: UInt32
     let askedAt: UInt64
     let deadline: UInt64
+    /// For how long its process had been stopped before.
+    let slept: UInt64
   }
   /// A wait, as it was heard by the hub.
   struct AskedBarrier {
@@ -25,8 +27,11 @@ extension World {
     let served: [Tag: Heard.Membership]
   }
 
-  /// How late an end may be told: the hub's word is waited for, and a peer looks after its time now and then.
-  private var tolerance: UInt64 { 1_000 + 300 + (climate.pauses > 0 || climate.forgetsSoon ? 4_100 : 0) }
+  /// When the end of a wait is told at the latest: the hub's word is waited for, a peer looks after its time now and
+  /// then, and while its process is stopped it cannot.
+  private func latestEnd(of barrier: Barrier, at peer: SimulatedPeer) -> UInt64 {
+    barrier.deadline + 1_000 + 300 + (peer.slept - barrier.slept)
+  }
 
   /// A step of an application: now and then it waits for a version that is there, or will be.
   func awaitSometimes(_ index: Int) throws(Broken) {
@@ -42,7 +47,7 @@ extension World {
     let id = peer.session.awaitApplied(
       version, of: modelNames[0], count: count, within: within, now: peerNow(index))
     note("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
-    peer.barriers[id] = Barrier(version: version, count: count, askedAt: now, deadline: now + within)
+    peer.barriers[id] = Barrier(version: version, count: count, askedAt: now, deadline: now + within, slept: peer.slept)
     try settle(index)
   }
 
@@ -108,7 +113,7 @@ extension World {
     guard let barrier = peer.barriers.removeValue(forKey: id) else {
       throw broken(.barrier, "a wait of p\(peer.index) ended twice, now as \(end)")
     }
-    if now > barrier.deadline + tolerance {
+    if now > latestEnd(of: barrier, at: peer) {
       throw broken(.barrier, "p\(peer.index) waited until \(barrier.deadline) ms and was told only now")
     }
     switch end {
@@ -135,7 +140,7 @@ extension World {
 
   func checkBarriersOver() throws(Broken) {
     for peer in peers where !peer.isOver {
-      guard let barrier = peer.barriers.values.first(where: { $0.deadline + tolerance < now }) else { continue }
+      guard let barrier = peer.barriers.values.first(where: { latestEnd(of: $0, at: peer) < now }) else { continue }
       throw broken(.barrier, "p\(peer.index) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
     }
   }

@@ -38,7 +38,7 @@ extension World {
     counts[.stranded] += 1
     breakConnection(index)
     try settle(index)
-    peers[index].isPaused = true
+    stop(index)
     let lease = UInt64(climate.leaseMilliseconds)
     agenda.add(.goOn(peer: index, life: peers[index].life), at: now + lease + forgetting.within(100...2_500))
   }

@@ -223,7 +223,7 @@ extension World {
     // Decided by a hub that is no more, or has forgotten whose it was.
     case .unknown where hubLife > 1 || climate.forgetsSoon:
       member.mayHaveLost = true
-      return
+      if !member.withdrawn.contains(id) { return }
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
     }
     member.takeBack(id)

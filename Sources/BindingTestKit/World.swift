@@ -149,12 +149,23 @@ public final class World {
     for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
     // What the hub took back last is on its way.
     if climate.isInCompany { try run(until: now + 1_000) }
+    try awaitRenumbered()
     try checkHealed()
     try probeTail()
+    try awaitRenumbered()
     try checkHealed()
     if let counters = hub?.counters { add(counters) }
     counts[.decided] = ledger.decided
     for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
+  }
+
+  /// Names that are given back end the sessions of all who were there: they say hello again.
+  private func awaitRenumbered() throws(Broken) {
+    var seen = 0
+    for _ in 0..<6 where ledger.renumberings != seen {
+      seen = ledger.renumberings
+      try run(until: now + 5_000)
+    }
   }
 
   func run(until end: UInt64) throws(Broken) {

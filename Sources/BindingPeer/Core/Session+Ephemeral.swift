@@ -32,13 +32,15 @@ extension Session {
 
   /// In a line that is another now, or has forgotten this peer, nobody knows what became of a write of which only that
   /// it was decided is known: sent again, it would be carried out behind what was written after it. What it said is
-  /// claimed, but for what a later write took back.
+  /// claimed, but for what a later write took back. Nor does anybody know it of a write that was withdrawn: `expired`
+  /// would say that it was never carried out. What was said before it stands.
   mutating func endDecided(at place: Int) {
     for write in models[at: place].outbox.order {
-      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isHidden, pending.isUndecided
+      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided,
+        pending.isHidden || pending.isVoid
       else { continue }
       end(write, as: .unknown("the hub has forgotten this peer"), at: place)
-      models[at: place].claims.took(pending, isKept: false)
+      if !pending.isVoid { models[at: place].claims.took(pending, isKept: false) }
     }
   }
 

@@ -175,6 +175,33 @@ struct ForgottenTests {
     }
   }
 
+  @Test("in an ephemeral line that has forgotten its peer, a write that was withdrawn ends as unknown, not as expired")
+  func withdrawnInEphemeralLine() throws {
+    let line = "@ephemeral/lamp"
+    var bench = PeerBench()
+    bench.capabilities = [Capability.ephemeral]
+    bench.join(line)
+    bench.open()
+    bench.epoch = Epoch(bench.start)
+    func follow(_ request: UInt32, _ bench: inout PeerBench) -> Drain {
+      bench.hub(
+        bench.assigned(request, model: line),
+        bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: line),
+        bench.chunk(request, version: 4, []))
+    }
+    _ = follow(bench.welcome().request, &bench)
+    let clear = try bench.write(.one(.delete, "x"), to: line)
+    _ = bench.act { session, now, output in _ = session.withdraw(clear.id, now: now, into: &output) }
+    bench.lose()
+    bench.now += 30_000
+    bench.open()
+    let settled = bench.welcome(knew: false).settled + follow(2, &bench).settled
+    guard case .unknown? = settled.first(where: { $0.id == clear.id })?.outcome else {
+      Issue.record("\(settled)")
+      return
+    }
+  }
+
   @Test("who has sent nothing is not told that it was forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()
