@@ -26,41 +26,32 @@ extension Session {
     for (field, rule) in pending.ruledFields {
       // What it was written on is a write of ours that is still under way: then on what that becomes.
       guard models[at: place].outbox.isFirst(write, over: field) else { return .waits }
-      guard let now = models[at: place].replica.field(field), let mine = pending.value(of: field) else { continue }
+      guard let mine = pending.value(of: field) else { continue }
+      let known = models[at: place].replica.field(field)
+      let (value, version) = (known?.value, known?.version ?? 0)
       let (seen, base) = (pending.seen[field]?.value.known, pending.seen[field]?.base)
-      let isUntouched = pending.seen[field]?.isUntouched(now.value, at: now.version) ?? false
-      if !isUntouched, !FieldValue.isSame(now.value, seen) {
+      let isUntouched = pending.seen[field]?.isUntouched(value, at: version) ?? false
+      if !isUntouched, !FieldValue.isSame(value, seen) {
         switch rule {
         case .compareAndSet:
           end(write, as: .conflict(conflict(about: field, at: place)), at: place)
           return .ended
         case .text:
-          if let merged = FieldValue.mergedText(base: base, first: now.value, second: mine) {
+          if let merged = FieldValue.mergedText(base: base, first: value, second: mine) {
             models[at: place].outbox.update(write) { $0.replace(field, by: merged) }
           }
         case .asked:
-          // Others may write faster than it can be answered: then it is never sent, and would be asked for ever.
-          guard pending.askings < options.maxMergeAttempts else {
-            end(write, as: .conflict(conflict(about: field, at: place)), at: place)
-            return .ended
-          }
-          models[at: place].outbox.update(write) {
-            $0.isAsking = true
-            $0.askings += 1
-          }
-          output.add(
-            .merge(
-              write, model: models[at: place].id, MergeQuestion(field: field, base: base, mine: mine, theirs: now.value)
-            ))
-          return .waits
+          return ask(MergeQuestion(field: field, base: base, mine: mine, theirs: value), of: write, at: place, &output)
         }
       }
       let epoch = models[at: place].replica.epoch
       models[at: place].outbox.update(write) {
-        $0.seen[field] = .init(
-          value: .value(now.value), epoch: epoch, version: now.version, ground: isUntouched ? base : nil)
+        $0.seen[field] = .init(value: .value(value), epoch: epoch, version: version, ground: isUntouched ? base : nil)
       }
-      conditions.append(Condition(field: field, epoch: epoch, version: now.version))
+      // Of a field that has nothing and was deleted before this replica's snapshot nobody here knows when: it is
+      // compared with the version at which it is known to have nothing, not with "never written".
+      conditions.append(
+        Condition(field: field, epoch: epoch, version: version > 0 ? version : models[at: place].replica.version))
     }
     #if MUTANTS
       if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }
@@ -73,6 +64,23 @@ extension Session {
       models[at: place].outbox.update(write) { $0.isRewritten = false }
     }
     return .ready
+  }
+
+  /// Has the program merge. Others may write faster than it can be answered: then it is never sent, and would be asked
+  /// for ever.
+  private mutating func ask(
+    _ question: MergeQuestion, of write: WriteID, at place: Int, _ output: inout PeerOutput
+  ) -> Preparation {
+    guard let pending = models[at: place].outbox[write], pending.askings < options.maxMergeAttempts else {
+      end(write, as: .conflict(conflict(about: question.field, at: place)), at: place)
+      return .ended
+    }
+    models[at: place].outbox.update(write) {
+      $0.isAsking = true
+      $0.askings += 1
+    }
+    output.add(.merge(write, model: models[at: place].id, question))
+    return .waits
   }
 
   /// The answer to `PeerAction.merge`: what the two values become, or nil to give the write up as a conflict.

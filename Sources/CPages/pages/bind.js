@@ -233,7 +233,7 @@ var bind = globalThis.bind ??= (() => {
         if (rule === 'text') operation[2] = this.rebased(write, operation, value)
         if (!isUntouched) seen.value = value
         seen.isUnset = value === undefined
-        write.conditions.push([field, this.epoch, version])
+        write.conditions.push([field, this.epoch, version || this.version])
       }
       return true
     }

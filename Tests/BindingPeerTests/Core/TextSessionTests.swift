@@ -28,7 +28,7 @@ struct TextSessionTests {
     var bench = PeerBench()
     bench.live(version: 2, other)
     let (_, drain) = try edit(&bench, "\"hello\"", to: "\"hello!\"")
-    #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [0])
+    #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [2])
     #expect(drain.changes == ["note - \"hello!\""])
     #expect(bench.session.shownValues("lamp")["note"] == json("\"hello!\""))
     bench.hub(bench.outcomes((1, quicker("\"well, hello\"", at: 3))))
@@ -63,6 +63,27 @@ struct TextSessionTests {
     let drain = bench.catchUp(request, from: 2, version: 4, other + [deleted])
     #expect(drain.proposals.flatMap(\.operations).map(\.value) == [json("\"hello you\"")])
     #expect(bench.shown("note") == "\"hello you\"")
+  }
+
+  @Test("a text over a field that was deleted before the snapshot is compared with the snapshot's version, and ends")
+  func overDeletedUnseen() throws {
+    var bench = PeerBench()
+    bench.live(version: 3, other + [Entry(name: "note", value: "\"old\"", version: 3)])
+    bench.lose()
+    bench.open()
+    let request = bench.welcome(knew: true).request
+    bench.catchUp(request, version: 9, other)
+    #expect(bench.shown("note") == nil)
+    let (_, drain) = try edit(&bench, "\"\"", to: "\"new\"")
+    #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [9])
+  }
+
+  @Test("a text in a field that nobody has is compared, too: another may write there first")
+  func overUnknown() throws {
+    var bench = PeerBench()
+    bench.live(version: 2, [Entry(name: "other", value: "1", version: 2)])
+    let (_, drain) = try edit(&bench, "\"\"", to: "\"new\"")
+    #expect(drain.proposals.flatMap(\.conditions).map(\.version) == [2])
   }
 
   @Test("a writer that others overtake a hundred times loses none of its text")
