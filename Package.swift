@@ -19,13 +19,10 @@ let package = Package(
   products: [
     .library(name: "BindingModel", targets: ["BindingModel"]),
     .library(name: "BindingControls", targets: ["BindingControls"]),
-    .library(name: "BindingClassic", targets: ["BindingClassic"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
     .library(name: "BindingHub", targets: ["BindingHub"]),
     .library(name: "BindingStore", targets: ["BindingStore"]),
     .library(name: "BindingWeb", targets: ["BindingWeb"]),
-    .library(name: "BindingWire", targets: ["BindingWire"]),
-    .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
     .executable(name: "bindhub", targets: ["bindhub"]),
     .executable(name: "bindpeer", targets: ["bindpeer"]),
   ],
@@ -44,43 +41,41 @@ let package = Package(
     .target(name: "ZeroMQ", dependencies: ["CZMQ", "CZMQGuard"], swiftSettings: strict),
     .target(name: "BindingModel", swiftSettings: strict),
     .target(name: "BindingControls", dependencies: ["BindingModel"], swiftSettings: strict),
-    .target(name: "BindingClassic", dependencies: ["BindingModel"], swiftSettings: strict),
-    .target(name: "BindingWire", swiftSettings: strict),
+    .target(name: "BindingProtocol", swiftSettings: strict),
     .target(
       name: "BindingPeer",
-      dependencies: ["BindingModel", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["BindingModel", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
     .target(
       name: "BindingHub",
-      dependencies: ["BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
     .target(
       name: "BindingStore",
       dependencies: [
-        "BindingHub", "BindingWire", "ZeroMQ", .product(name: "GRDB", package: "GRDB.swift"),
+        "BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
-    .target(name: "CPages", exclude: ["pages"]),
+    .target(name: "CPages", path: "Sources/BindingWeb/Pages", exclude: ["pages"]),
     .target(
       name: "BindingWeb",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingWire", "CPages", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingPeer", "BindingProtocol", "CPages", .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
       ],
+      exclude: ["Pages"],
       swiftSettings: strict),
     .target(
       name: "BindingTerminal",
-      dependencies: ["BindingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["BindingProtocol", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
-    .target(name: "CStoreDisk"),
-    .target(name: "BindingTestKit", dependencies: ["BindingPeer", "BindingHub", "BindingWire"], swiftSettings: strict),
     .executableTarget(
       name: "bindhub",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingWire",
+        "BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -93,23 +88,44 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // An example, and what the articles called things: in this package, since tests and the demo stand on them.
     .executableTarget(
       name: "vitals",
       dependencies: [
         "BindingPeer", "BindingTerminal", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
+      path: "Examples/vitals",
       swiftSettings: strict),
+    .target(
+      name: "BindingClassic", dependencies: ["BindingModel"], path: "Examples/Articles/BindingClassic",
+      swiftSettings: strict),
+    .target(name: "CStoreDisk", path: "Tests/Support/CStoreDisk"),
+    .target(
+      name: "Simulation", dependencies: ["BindingPeer", "BindingHub", "BindingProtocol"], path: "Tests/Simulation",
+      exclude: ["bindsim"], swiftSettings: strict),
     .executableTarget(
       name: "bindsim",
-      dependencies: ["BindingTestKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Simulation/bindsim",
       swiftSettings: strict),
     .executableTarget(
       name: "bindlab",
       dependencies: [
-        "BindingModel", "BindingPeer", "BindingTestKit", "BindingWire",
+        "BindingModel", "BindingPeer", "BindingProtocol", "Simulation",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
+      path: "Tests/Faults/bindlab",
+      swiftSettings: strict),
+    // The hub against bare sockets: it needs what is no product.
+    .executableTarget(
+      name: "bindbench",
+      dependencies: [
+        "BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "ZeroMQ",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/Bench",
       swiftSettings: strict),
     .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
     .testTarget(name: "BindingModelTests", dependencies: ["BindingModel"], swiftSettings: strict),
@@ -117,41 +133,41 @@ let package = Package(
       name: "BindingControlsTests", dependencies: ["BindingControls", "BindingModel"], swiftSettings: strict),
     .testTarget(
       name: "BindingClassicTests", dependencies: ["BindingClassic", "BindingControls", "BindingModel"],
-      swiftSettings: strict),
-    .testTarget(name: "BindingWireTests", dependencies: ["BindingWire"], swiftSettings: strict),
+      path: "Examples/Articles/BindingClassicTests", swiftSettings: strict),
+    .testTarget(name: "BindingProtocolTests", dependencies: ["BindingProtocol"], swiftSettings: strict),
     .testTarget(
       name: "BindingHubTests",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingStore", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "BindingStoreTests",
       dependencies: [
-        "BindingHub", "BindingStore", "BindingWire", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
+        "BindingHub", "BindingStore", "BindingProtocol", "CStoreDisk", .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "BindingWebTests",
       dependencies: [
-        "BindingHub", "BindingPeer", "BindingWeb", "BindingWire", .product(name: "Logging", package: "swift-log"),
+        "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    .testTarget(name: "SimulationTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
-    .testTarget(name: "HistoryTests", dependencies: ["BindingTestKit"], swiftSettings: strict),
+    .testTarget(name: "SimulationTests", dependencies: ["Simulation"], swiftSettings: strict),
+    .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",
       dependencies: [
-        "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingWire",
+        "BindingControls", "BindingPeer", "BindingHub", "BindingModel", "BindingProtocol",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingWire", "bindpeer"],
+      name: "BindPeerCommandTests", dependencies: ["BindingPeer", "BindingTerminal", "BindingProtocol", "bindpeer"],
       swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
-      dependencies: ["BindingHub", "BindingWire", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
+      dependencies: ["BindingHub", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
   ]
 )

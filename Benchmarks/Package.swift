@@ -12,21 +12,9 @@ let package = Package(
   dependencies: [
     .package(name: "bindbus", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
   ] + (others.map { [.package(path: "\($0)/RxSwift"), .package(path: "\($0)/ReactiveKit")] } ?? []),
   targets: [
-    .executableTarget(
-      name: "bindbench",
-      dependencies: [
-        .product(name: "BindingPeer", package: "bindbus"),
-        .product(name: "BindingHub", package: "bindbus"),
-        .product(name: "BindingStore", package: "bindbus"),
-        .product(name: "BindingWire", package: "bindbus"),
-        .product(name: "ZeroMQ", package: "bindbus"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ]),
     .target(name: "CAllocations"),
     .executableTarget(
       name: "modelbench",

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 
 /// Where one model lies in the store.
 final class ModelPlace {

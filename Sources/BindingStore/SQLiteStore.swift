@@ -1,5 +1,5 @@
 public import BindingHub
-public import BindingWire
+public import BindingProtocol
 import Foundation
 import GRDB
 

@@ -1,5 +1,5 @@
 public import ArgumentParser
-import BindingWire
+import BindingProtocol
 
 /// The words of a command line, before they are parsed: what the parser does not know of, both programs do alike.
 public struct CommandWords: Sendable {

@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 #if canImport(Darwin)
   import Darwin

@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 #if canImport(Darwin)
   import Darwin

@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 public import Logging
 import NIOConcurrencyHelpers
 import NIOCore

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BindingWire
+import BindingProtocol
 
 /// Which running hub is asked.
 struct HubChoice: ParsableArguments {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingStore
 import BindingTerminal
-import BindingWire
 import Foundation
 
 /// Which store is meant: the one that is named, else that of the hub that answers, else that of a hub started here.

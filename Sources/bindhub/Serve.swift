@@ -1,9 +1,9 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingStore
 import BindingTerminal
 import BindingWeb
-import BindingWire
 import Foundation
 import Logging
 

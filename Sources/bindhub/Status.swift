@@ -1,7 +1,7 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingTerminal
-import BindingWire
 import Foundation
 
 /// Asks a running hub how it is.

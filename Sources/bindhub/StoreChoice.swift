@@ -1,7 +1,7 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingStore
-import BindingWire
 import Foundation
 
 /// Which file a hub keeps its models in.

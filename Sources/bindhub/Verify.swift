@@ -1,7 +1,7 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingTerminal
-import BindingWire
 import Foundation
 
 /// Compares all peers' replicas with a running hub.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BindingHub
+import BindingProtocol
 import BindingTerminal
 import BindingWeb
-import BindingWire
 import Foundation
 
 /// Tells how a browser comes in.

@@ -1,5 +1,5 @@
+import BindingProtocol
 import BindingTerminal
-import BindingWire
 import Foundation
 import Testing
 

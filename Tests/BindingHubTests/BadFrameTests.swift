@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Frames that do not follow the grammar: they end the session that sent them, are counted, and disturb nobody (G12).

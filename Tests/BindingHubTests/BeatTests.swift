@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Beats and heads (R7), and what a peer that is ahead proves (R8).

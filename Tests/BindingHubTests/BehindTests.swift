@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Request connections whose peers read too slowly: they are left out, then brought up to date at once (G9).

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// A description counts from the moment it is decided: in a batch, in a proposal, after a refusal, a repeat, a restart.

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// The hub refuses what the model's description does not allow, by what is decided and by nothing else.

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// A hub with ann and ben in `lamp` and in its ephemeral line.

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 
 /// Replicas of the life before this one.
 extension HubBench {

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// A hub's machine without sockets: the test says what peers say, chooses when and what the store answers, and reads

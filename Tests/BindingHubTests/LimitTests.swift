@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Limits on proposals: at the limit one is taken, past it there is a clear answer and a counter (G9).

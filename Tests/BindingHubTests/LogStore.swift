@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 
 /// A store that keeps every batch and may have several writers: whoever comes with an old head is told what it missed.
 final class LogStore: Store {

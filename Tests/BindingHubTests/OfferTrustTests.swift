@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Who is asked for a replica, and what of it is believed: whoever is back first may lie.

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// What each verb does, and that a proposal is carried out whole or not at all.

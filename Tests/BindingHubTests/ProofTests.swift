@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// A hub remembers no secrets: a hello proves that its tag is its own.

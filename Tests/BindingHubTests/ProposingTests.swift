@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Numbers, marks and when things are said (R1, R2, R3).

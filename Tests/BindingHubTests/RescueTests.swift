@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// Bringing back what a hub lost (DESIGN, Rescue).

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// What a write that an older life of the log decided ends as, where replicas show that it did (protocol §7).

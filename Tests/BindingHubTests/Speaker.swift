@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 
 /// Who speaks to the hub: an identity with one session, one request connection and one publish connection.
 struct Speaker {

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// What the machine makes of a store that says `moved` or `unknown`.

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Testing
 
 @Suite("The comparison of replicas with the hub")

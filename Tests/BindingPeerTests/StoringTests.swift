@@ -1,7 +1,7 @@
 import BindingHub
 import BindingModel
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Dispatch
 import Foundation
 import Testing

@@ -1,5 +1,5 @@
+import BindingProtocol
 import BindingWeb
-import BindingWire
 import Testing
 
 @Suite("A gateway tells pages what is committed in all models")

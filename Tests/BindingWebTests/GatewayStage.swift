@@ -1,6 +1,6 @@
 import BindingHub
+import BindingProtocol
 import BindingWeb
-import BindingWire
 import Testing
 
 /// A gateway and a hub's machine in one thread, without sockets: what one says the other hears at once, pages are

@@ -1,6 +1,6 @@
 import BindingHub
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Foundation
 import Testing
 

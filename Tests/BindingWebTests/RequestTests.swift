@@ -37,7 +37,7 @@ struct RequestTests {
   func everyFile() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let folder = root.appendingPathComponent("Sources/CPages/pages")
+    let folder = root.appendingPathComponent("Sources/BindingWeb/Pages/pages")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.count > 8)
     for name in names {

@@ -1,6 +1,6 @@
 import BindingHub
+import BindingProtocol
 import BindingWeb
-import BindingWire
 import Foundation
 import Logging
 import Testing

@@ -1,6 +1,6 @@
 import BindingHub
+import BindingProtocol
 import BindingWeb
-import BindingWire
 import Testing
 
 @Suite("What a page may send", .serialized)

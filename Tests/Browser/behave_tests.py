@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from stand import ROOT, Stand, expect
 
-SCRIPTS = ROOT / "Sources/CPages/pages"
+SCRIPTS = ROOT / "Sources/BindingWeb/Pages/pages"
 VECTORS = sorted((ROOT / "docs/vectors/behave").glob("*.json"))
 HERE = "http://bindbus.test/"
 

@@ -1,4 +1,4 @@
-"""Runs the tests of this folder in one browser: a fresh hub and fresh contexts for each test. See scripts/browser."""
+"""Runs the tests of this folder in one browser: a fresh hub and fresh contexts for each test. See Tests/Browser/run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def play(test: Test, stand: Stand) -> str | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/browser")
+    parser = argparse.ArgumentParser(prog="Tests/Browser/run")
     parser.add_argument("bin")
     parser.add_argument("browser")
     parser.add_argument("--filter")

@@ -1,4 +1,4 @@
-"""The pictures of scripts/screenshots: a hub with models that move, seen in a browser."""
+"""The pictures of Tests/Browser/screenshots: a hub with models that move, seen in a browser."""
 
 from __future__ import annotations
 

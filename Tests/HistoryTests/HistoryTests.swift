@@ -1,4 +1,4 @@
-import BindingTestKit
+import Simulation
 import Testing
 
 @Suite("The check of histories")

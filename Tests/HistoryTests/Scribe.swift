@@ -1,4 +1,4 @@
-import BindingTestKit
+import Simulation
 
 /// Histories written by hand: a line each, a nanosecond apart, in the files of one hub and of peers.
 struct Scribe {

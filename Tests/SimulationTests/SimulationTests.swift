@@ -1,5 +1,5 @@
-import BindingTestKit
 import Foundation
+import Simulation
 import Testing
 
 @Suite("Simulated histories")

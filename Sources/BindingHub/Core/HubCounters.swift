@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// Everything that was taken, refused, dropped or repaired since the start, by name.
 public struct HubCounters: Sendable, Hashable {

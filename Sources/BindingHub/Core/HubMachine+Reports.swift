@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// How the hub is, for whoever asks, without a session. A report costs as much as hundreds of proposals, so there is
 /// one at a time a connection, and its text is made ten times a second at most: who asks meanwhile gets the next.

@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// How a drain ends: what was decided leaves for the store, and what the store took is applied, published and
 /// acknowledged.

@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// The hub without sockets, clock or store: what comes in goes through here, what goes out lies in a `HubOutput`.
 ///

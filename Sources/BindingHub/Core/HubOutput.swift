@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// What the machine wants done: frames to send, batches to store, connections to end. Reused from drain to drain, so
 /// that steady work allocates nothing.

@@ -1,4 +1,4 @@
-package import BindingWire
+package import BindingProtocol
 
 /// What one model holds and shows, taken at once: for a simulation that holds it against its own truth.
 package struct Glimpse {

@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// What a session wants done. The caller carries it out in order and empties the output.
 public struct PeerOutput: Sendable {

@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// How a field stands, as numbers. Times are milliseconds on the session's clock.
 struct FieldStanding: Sendable {

@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be
 /// done lies in a `PeerOutput`.

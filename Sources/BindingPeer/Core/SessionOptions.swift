@@ -1,4 +1,4 @@
-public import BindingWire
+public import BindingProtocol
 
 /// What a session is given at its start. All times are milliseconds.
 public struct SessionOptions: Sendable, Hashable {

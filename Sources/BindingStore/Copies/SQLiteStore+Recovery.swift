@@ -1,5 +1,5 @@
 public import BindingHub
-public import BindingWire
+public import BindingProtocol
 import Foundation
 
 /// What became of a store that was made anew as the same log.

@@ -1,5 +1,5 @@
 public import BindingHub
-public import BindingWire
+public import BindingProtocol
 import GRDB
 
 /// What a check of a whole store found: everything is as it was written.

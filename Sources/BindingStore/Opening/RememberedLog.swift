@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import Foundation
 
 /// Which log a store is and its last epoch, in a small file beside it (`path.log-id`): so that a store that was deleted

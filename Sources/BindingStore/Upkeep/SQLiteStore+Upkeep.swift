@@ -1,5 +1,5 @@
 public import BindingHub
-import BindingWire
+import BindingProtocol
 import GRDB
 
 /// What nobody waits for, in slices: the log is folded into snapshots, what is folded is removed, the write-ahead log

@@ -1,5 +1,5 @@
 import BindingHub
-import BindingWire
+import BindingProtocol
 import GRDB
 
 /// The floor of the log as far as it is in no row of the log any more. One row, none before a model was removed.

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 /// What is committed in all models, for pages that show a log of it: one line for what one writer did to one model
 /// since lines were told last. Every part is bounded; what is left out is counted.

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 extension Gateway {
   mutating func joinFeed(_ page: PageID, _ output: inout GatewayOutput) {

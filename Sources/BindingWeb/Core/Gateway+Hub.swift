@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 extension Gateway {
   /// Takes one frame of the hub: what is for a page's session goes to that page, all else to the session that reads.

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 extension Gateway {
   /// Takes one text of a page. What is no message of the protocol ends the page's connection.

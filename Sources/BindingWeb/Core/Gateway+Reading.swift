@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 extension Gateway {
   /// Carries out what the session that reads wants.

@@ -1,5 +1,5 @@
 import BindingPeer
-public import BindingWire
+public import BindingProtocol
 
 /// What stands between browser pages and a hub, without sockets, threads, clock or randomness of its own: frames of
 /// the hub and texts of pages come in, and what is to be done lies in a `GatewayOutput`.

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 /// The model `@hub`: the hub's report, member by member, for pages to read.
 struct OwnModel: Sendable {

@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// The parts of a page's message, read with errors that name the place.
 struct PageParts {

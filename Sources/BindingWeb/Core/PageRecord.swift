@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// What a gateway knows of one page.
 struct PageRecord: Sendable {

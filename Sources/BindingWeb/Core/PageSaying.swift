@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// What a page says (protocol §10.1), read and checked.
 enum PageSaying {

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 
 /// Writes what a gateway says to pages (protocol §10.1) as JSON text. Values stand in it byte for byte as the hub has
 /// them.

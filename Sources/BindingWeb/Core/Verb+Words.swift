@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 extension Verb {
   /// The verb that pages call so (protocol §10.3); nil if there is none.

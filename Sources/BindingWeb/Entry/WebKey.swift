@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 
 /// What lets programs and browsers in: a lasting token, and what is derived from it for browsers.
 ///

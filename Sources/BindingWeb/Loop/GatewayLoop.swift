@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 import Logging
 import NIOCore
 

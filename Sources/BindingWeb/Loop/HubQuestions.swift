@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 import NIOCore
 
 /// Asks the hub how it is, for `/status.json` and `/metrics`: on a connection of its own for each question, so that it

@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Testing
 
 @Suite("A session that waits for others, and says what it has")

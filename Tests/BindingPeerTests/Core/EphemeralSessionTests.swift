@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Testing
 
 @Suite("A session's ephemeral lines")

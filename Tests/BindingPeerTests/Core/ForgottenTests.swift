@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Testing
 
 @Suite("A hub that does not know a peer, in the log and epoch in which it was welcomed")

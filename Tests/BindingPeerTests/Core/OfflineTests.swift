@@ -1,5 +1,5 @@
 import BindingPeer
-import BindingWire
+import BindingProtocol
 import Testing
 
 /// The rows of docs/offline.md, each a test that names its row.

@@ -1,5 +1,5 @@
 import BindingModel
-import BindingWire
+import BindingProtocol
 import Foundation
 import Testing
 

@@ -1,6 +1,6 @@
 import BindingHub
 import BindingModel
-import BindingWire
+import BindingProtocol
 import Foundation
 import Logging
 import Testing

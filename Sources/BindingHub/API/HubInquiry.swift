@@ -1,0 +1,27 @@
+import BindingProtocol
+import ZeroMQ
+
+/// A connection to a hub for questions that need no session. Belongs to the thread that made it.
+final class HubInquiry {
+  private let context: Context
+  private let socket: Socket
+  private var message = Message()
+
+  /// Nil if there is no way to such an address.
+  init?(to address: HubAddress) {
+    guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
+      (try? socket.set([.ipv6(address.place.hasPrefix("["))])) != nil, (try? socket.connect(address.description)) != nil
+    else { return nil }
+    self.context = context
+    self.socket = socket
+  }
+
+  /// Asks, and waits on the calling thread; nil if nothing that can be read comes in time.
+  func ask(_ question: PeerMessage, timeoutMilliseconds: Int) -> HubMessage? {
+    guard (try? socket.send(question.encode(session: 0, start: 0), [])) == .sent,
+      (try? socket.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds)) == true,
+      (try? socket.receive(into: &message)) == true
+    else { return nil }
+    return (try? HubMessage.decode(message.unsafeBytes))?.message
+  }
+}

@@ -1,0 +1,54 @@
+import BindingProtocol
+
+/// Models that are read from the store again, since nobody knows what became of their batch.
+extension HubMachine {
+  /// Takes a model from the store, after an append whose end is unknown: it is the truth, whatever we had decided.
+  public mutating func reloaded(_ stored: StoredModel, time: HubTime, into output: inout HubOutput) {
+    guard let index = modelIndex[stored.model] else { return }
+    if models[index].removal?.isUnderWay == true, stored.chunks.isEmpty, stored.batches.isEmpty {
+      let model = models[index]
+      removed(
+        .removal(of: model.id, record: model.records + 1, epoch: epoch, version: model.version), index, time, &output)
+      return finishDrain(time: time, into: &output)
+    }
+    putOff(index)
+    keepRemoved(index, time, &output)
+    do throws(StoreError) {
+      try takeIn(stored, index, &output)
+    } catch {
+      output.failure = error
+      return
+    }
+    goOn(index, time, &output)
+    finishDrain(time: time, into: &output)
+  }
+
+  /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
+  /// the head, and catches up.
+  private mutating func takeIn(
+    _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
+  ) throws(StoreError) {
+    let model = models[index]
+    let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
+    guard folded.record <= model.records else {
+      if !folded.names.starts(with: model.fields.slots.lazy.map(\.name)) {
+        model.fields = FieldSlots()
+        model.renumber([])
+        endSessions(in: index, &output)
+      }
+      try model.restore(stored, recentLimit: configuration.recentCommits)
+      model.headsLeft = 3
+      recentlyChanged.insert(index)
+      announceFirstCommit(index, &output)
+      return
+    }
+    for batch in stored.batches where batch.record > model.records { takeIn(batch, index, &output) }
+  }
+
+  /// Takes in a batch that another hub has stored, or that this one did not know to be stored.
+  mutating func takeIn(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    guard batch.form == .ordinary else { return renumbered(batch, index, &output) }
+    models[index].apply(batch, recentLimit: configuration.recentCommits)
+    publish(batch, index, &output)
+  }
+}

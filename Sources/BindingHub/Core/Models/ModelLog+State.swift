@@ -1,0 +1,25 @@
+import BindingProtocol
+
+/// How a model stands.
+extension ModelLog {
+  /// Whether anything was committed in it.
+  var hasCommits: Bool { version > beginning.version }
+
+  /// Whether its log has any record.
+  var hasRecords: Bool { records > beginning.record }
+
+  /// The life that this line is in, where the log is in `epoch`.
+  func life(in epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
+
+  /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
+  var isBusy: Bool { isAppending || judging != nil }
+
+  /// Whether something was decided that has not left as a batch yet.
+  var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
+
+  /// Whether all that was decided is stored, and nothing of an older life may still come.
+  var isSettled: Bool { rescue == nil && !hasHand && !isAppending }
+
+  /// How many fields are not only named by the batch in hand.
+  var storedNames: Int { hand.isOpen ? hand.fieldsBefore : fields.count }
+}

@@ -1,0 +1,65 @@
+import BindingProtocol
+
+/// What a model's ephemeral line has besides its fields: who is present.
+///
+/// Each who is present has a place; its number is part of the name of the field that tells of it. Places are used
+/// again, so that coming and going leaves no names behind.
+final class EphemeralLine {
+  /// The life of every ephemeral line of a hub: as long as its process.
+  let epoch: Epoch
+  /// The stored line of the same model.
+  let stored: ModelLog
+  private(set) var places: [Place?] = []
+  private var byTag: [Tag: Int] = [:]
+
+  struct Place: Hashable {
+    let tag: Tag
+    let name: String
+    /// Milliseconds since 1970.
+    let since: UInt64
+  }
+
+  init(of stored: ModelLog, epoch: Epoch) {
+    self.stored = stored
+    self.epoch = epoch
+  }
+
+  /// The field that tells of a peer; nil: it is not present.
+  func field(of tag: Tag) -> String? { byTag[tag].map(EphemeralLine.field) }
+
+  func place(of tag: Tag) -> Place? { byTag[tag].flatMap { places[$0] } }
+
+  /// Who is present.
+  var tags: Dictionary<Tag, Int>.Keys { byTag.keys }
+
+  /// Gives a place to who has come.
+  /// - Returns: its field.
+  func take(_ place: Place) -> String {
+    let number = places.firstIndex { $0 == nil } ?? places.count
+    if number == places.count { places.append(place) } else { places[number] = place }
+    byTag[place.tag] = number
+    return EphemeralLine.field(number)
+  }
+
+  /// Takes the place back of who has gone.
+  /// - Returns: its field.
+  func free(_ tag: Tag) -> String? {
+    guard let number = byTag.removeValue(forKey: tag) else { return nil }
+    places[number] = nil
+    return EphemeralLine.field(number)
+  }
+
+  private static func field(_ number: Int) -> String { "\(Names.presencePrefix)\(number)" }
+}
+
+extension EphemeralLine.Place {
+  /// What the field tells; `says` is what the peer wants the others to know of it.
+  func value(saying says: UnsafeRawBufferPointer?) -> FieldValue {
+    var members: [JSON.Member] = [
+      .init("tag", .string(tag.description)), .init("name", .string(name)),
+      .init("since", .integer(Int64(clamping: since))),
+    ]
+    if let says, let json = try? JSON(parsing: says) { members.append(.init("says", json)) }
+    return FieldValue(json: .object(members))
+  }
+}

@@ -1,0 +1,167 @@
+import BindingProtocol
+
+/// Ephemeral lines (protocol.md §9): a second log of a model, in memory only, whose fields go with who wrote them.
+extension HubMachine {
+  /// How long the place of a peer whose connection broke waits for it to join again, milliseconds.
+  static let placeKeptMilliseconds: UInt64 = 3_000
+
+  /// Makes the ephemeral line of a model, and the model where nobody has named it.
+  mutating func makeEphemeralLine(_ name: String) -> Int {
+    let model = Names.model(ofEphemeral: name)
+    let stored = modelIndex[model] ?? makeModel(model)
+    let index = makeModel(
+      name, ephemeral: EphemeralLine(of: models[stored], epoch: Epoch(start)),
+      from: LogFloor(version: removals.ephemeralFloor))
+    ephemeralLines.append(index)
+    models[index].otherLine = stored
+    models[stored].otherLine = index
+    return index
+  }
+
+  /// What was decided in an ephemeral line leaves without a store: nothing is more stored than this.
+  mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let line = models[index]
+    guard line.ephemeral != nil, line.hasHand else { return }
+    stored(line.takeBatch(epoch: line.life(in: epoch)), index, time, &output)
+    guard let place = line.otherLine else { return }
+    let field = line.fields.id(of: Names.owner).map { line.fields[$0] }
+    let owner = field?.hasValue == true ? field?.origin.tag : nil
+    guard models[place].owner != owner else { return }
+    models[place].owner = owner
+    judgeAgain(place, time, &output)
+  }
+
+  // MARK: Whose fields go
+
+  /// Deletes what a peer wrote in one ephemeral line.
+  mutating func release(_ tag: Tag, in index: Int, _ time: HubTime) {
+    let line = models[index]
+    guard line.ephemeral != nil, line.knownWriter(tag) != nil else { return }
+    let fields = line.fields.slots.indices.lazy.map(FieldID.init).filter { id in
+      line.holder(of: id)?.tag == tag
+    }
+    // A place is the hub's: of who is still in the model only what it says goes.
+    let place = line.ephemeral?.place(of: tag)
+    let changes: [(name: String, value: FieldValue?)] = fields.map { id in
+      let name = line.fields[id].name
+      return (name, name.hasPrefix(Names.presencePrefix) ? place?.value(saying: nil) : nil)
+    }
+    change(index, changes, time)
+  }
+
+  /// Deletes what a peer wrote in all ephemeral lines: its session has ended.
+  mutating func release(_ tag: Tag, _ time: HubTime) {
+    for index in sessions.identities[tag]?.models.sorted() ?? [] { release(tag, in: index, time) }
+  }
+
+  /// A peer says hello again: what it has in the ephemeral lines that it was in waits for it to join them.
+  mutating func awaitReturn(of tag: Tag, after session: SessionID) {
+    for topic in sessions[session]?.joins.keys.sorted() ?? [] {
+      guard let index = index(of: topic), models[index].ephemeral != nil else { continue }
+      returning.insert(Returning(tag: tag, line: index))
+    }
+  }
+
+  /// Deletes what those have in a line who came back and have not joined it: they left it while they were away.
+  mutating func endReturns(_ time: HubTime) {
+    for entry in returning.sorted() {
+      let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
+      if let session, session.joins[models[entry.line].topic] == nil {
+        guard time.monotonic >= session.welcomedAt + HubMachine.placeKeptMilliseconds else { continue }
+        release(entry.tag, in: entry.line, time)
+      }
+      returning.remove(entry)
+    }
+  }
+
+  // MARK: Who is present
+
+  /// Tells in the ephemeral line of a model, if anybody looks at it, who has come and who has gone.
+  mutating func tellPresence(ofModelAt stored: Int, _ time: HubTime) {
+    guard let index = models[stored].otherLine, let line = models[index].ephemeral else { return }
+    // Nobody looks: who comes to look is told then.
+    let isWatched = !models[index].sessions.isEmpty
+    var present: [Tag: EphemeralLine.Place] = [:]
+    for id in isWatched ? models[stored].sessions.sorted() : [] {
+      guard let session = sessions[id] else { continue }
+      let identity = session.identity
+      let since = sessions.identities[identity.tag]?.presentSince[models[stored].topic] ?? time.wall
+      present[identity.tag] =
+        line.place(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
+    }
+    var changes: [(String, FieldValue?)] = []
+    for tag in line.tags.sorted() where present[tag] == nil {
+      if isWatched, isComingBack(tag, to: stored, time) { continue }
+      if let field = line.free(tag) { changes.append((field, nil)) }
+    }
+    for (tag, place) in present.sorted(by: { $0.key < $1.key }) where line.place(of: tag) == nil {
+      let field = line.take(place)
+      changes.removeAll { $0.0 == field }
+      changes.append((field, place.value(saying: nil)))
+    }
+    change(index, changes, time)
+  }
+
+  /// Whether a peer that is not joined has only lost its connection: its new session has not had the time to join.
+  private func isComingBack(_ tag: Tag, to stored: Int, _ time: HubTime) -> Bool {
+    guard let identity = sessions.identities[tag], let session = identity.session.flatMap({ sessions[$0] }) else {
+      return false
+    }
+    return identity.presentSince[models[stored].topic] != nil
+      && time.monotonic < session.welcomedAt + HubMachine.placeKeptMilliseconds
+  }
+
+  /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.
+  mutating func tellPresences(_ time: HubTime) {
+    for index in ephemeralLines where !models[index].sessions.isEmpty {
+      if let stored = models[index].otherLine { tellPresence(ofModelAt: stored, time) }
+    }
+  }
+
+  /// A commit of the hub's own in an ephemeral line.
+  mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
+    let line = models[index]
+    var rest = changes[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(10_000)
+      rest = rest.dropFirst(part.count)
+      line.openHand(epoch: line.life(in: epoch), time: time.wall)
+      let origin = Origin(tag: .none, name: configuration.name)
+      let (version, writer) = (line.nextVersion, line.writer(for: origin))
+      line.hand.commits.beginCommit(origin: line.hand.commits.origin(origin), number: 0, hops: 0)
+      for (name, value) in part {
+        let id = line.fields.id(of: name) ?? line.introduce(name)
+        line.hand.commits.change(id, value)
+        line.note(
+          id, version, value: value.map { line.hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      }
+      line.hand.commits.endCommit()
+    }
+    if !changes.isEmpty { touch(index) }
+  }
+}
+
+/// A peer that has said hello again, and a line that it was in before.
+struct Returning: Hashable, Comparable {
+  let tag: Tag
+  let line: Int
+
+  static func < (left: Returning, right: Returning) -> Bool { (left.tag, left.line) < (right.tag, right.line) }
+}
+
+extension ModelLog {
+  func origin(ofWriter index: Int) -> Origin { writers[index].origin }
+
+  /// Gives the next id to a field.
+  func introduce(_ name: String) -> FieldID {
+    _ = hand.commits.introduce(name)
+    return fields.add(name)
+  }
+
+  /// Who holds a field of an ephemeral line that has a value; nil: it is free.
+  func holder(of id: FieldID) -> Origin? {
+    let decided = fields.decided(id)
+    guard decided.hasValue else { return nil }
+    return fields.isDecided(id) ? origin(ofWriter: decided.writer) : fields[id].origin
+  }
+}

@@ -1,0 +1,54 @@
+import BindingProtocol
+
+/// What differs where a proposal is about an ephemeral line (protocol.md §9).
+extension Sequencer {
+  /// What belongs to a peer that lives is nobody else's to write.
+  func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
+    let name = model.fields[id].name
+    if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
+    #if MUTANTS
+      if Mutant.isOn(.anyHolder) { return }
+    #endif
+    guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
+    let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
+    throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")
+  }
+
+  /// The description of the stored line holds for the ephemeral one too.
+  func check(
+    _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
+  ) throws(Verdict) {
+    guard let place = stored.rules.rules.place(of: field) else { return }
+    guard let words = stored.rules.rules[place].words(against: value) else { return }
+    throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
+  }
+
+  /// Writes what a peer wants others to know of it into the field of its place.
+  /// - Returns: how many fields change.
+  mutating func say(
+    _ value: UnsafeRawBufferPointer?, _ verb: Verb, _ version: Version, _ writer: Int, in model: ModelLog
+  ) throws(Verdict) -> Int {
+    guard verb == .set || verb == .delete else {
+      throw .refused(.malformedValue, "\(Names.me) can be set and deleted, nothing else")
+    }
+    let origin = model.origin(ofWriter: writer)
+    guard let place = model.ephemeral?.place(of: origin.tag), let name = model.ephemeral?.field(of: origin.tag),
+      let id = model.fields.id(of: name)
+    else {
+      let joined = Names.model(ofEphemeral: model.id)
+      throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and this line too")
+    }
+    guard model.fields.decidedVersion(id) != version else {
+      throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")
+    }
+    if let value, !JSON.isValid(value) { throw malformed(value, Names.me) }
+    if let value, value.count > limits.maxValueBytes / 2 {
+      throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
+    }
+    let told = place.value(saying: value)
+    if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
+    let isTaken = model.hand.commits.change(id, told)
+    try note(isTaken, told.bytes.count, for: id, version, writer, in: model)
+    return 1
+  }
+}

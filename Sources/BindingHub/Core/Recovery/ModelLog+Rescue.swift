@@ -1,0 +1,137 @@
+import BindingProtocol
+
+extension ModelLog {
+  /// Puts what was offered into the hand: in the old order, only into fields that nobody wrote in this life, under the
+  /// names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch takes as much
+  /// as fits into a message; what is left comes with the next.
+  /// - Returns: how many fields came back, and whether that was all.
+  func takeIn(_ rescue: Rescue, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
+    takeIn(rescue.numbers)
+    openHand(epoch: epoch, time: wall)
+    // Values that were committed once are not held against a description: it may have come later than they.
+    defer { takeDecidedRules() }
+    var count = 0
+    // Fields of one old commit come back together; those that were written by it and again later are in the later one.
+    let old = rescue.fields.values.sorted {
+      ($0.point, $0.offerer.tag.rawValue, $0.name) < ($1.point, $1.offerer.tag.rawValue, $1.name)
+    }
+    var index = 0
+    while index < old.count {
+      let first = old[index]
+      let end = old[index...].firstIndex { $0.point != first.point || $0.offerer != first.offerer } ?? old.count
+      let together = old[index..<end].filter { mayRescue($0, epoch) }
+      index = end
+      guard !together.isEmpty else { continue }
+      guard hasRoom(limits) else { return (count, false) }
+      count += self.rescue(together, by: first.offerer, limits)
+    }
+    guard hasRoom(limits) else { return (count, false) }
+    let (deleted, isComplete) = deleteStale(rescue, epoch)
+    return (count + deleted, isComplete)
+  }
+
+  func noteBroughtBack(_ field: FieldID, from point: RescuePoint) {
+    broughtBack.note(field, at: fields[field].version, from: point)
+  }
+
+  private func hasRoom(_ limits: Limits) -> Bool {
+    !hand.commits.isFull && hand.commits.byteCount < limits.chunkBytes
+  }
+
+  /// What replicas have seen of numbers that are not decided here.
+  private func takeIn(_ numbers: [Tag: ProposalNumber]) {
+    for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      let mark = knownWriter(tag).map { writer in withWriter(writer) { $0.decidedMark } } ?? 0
+      guard number > mark, number > seenNumbers[tag] ?? 0 else { continue }
+      takeHand()
+      #if MUTANTS
+        if Mutant.isOn(.raiseOffered) {
+          let writer = writer(for: Origin(tag: tag, name: ""))
+          hand.touchedWriters.append(writer)
+          withWriter(writer) { $0.decidedMark = number }
+          hand.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
+          continue
+        }
+      #endif
+      hand.decisions.append(Decision(seen: number, of: tag))
+    }
+  }
+
+  /// Commits the fields of one old commit again.
+  private func rescue(_ together: [Rescue.Field], by offerer: Origin, _ limits: Limits) -> Int {
+    guard fields.count < limits.maxModelFields || together.contains(where: { fields.id(of: $0.name) != nil }) else {
+      return 0
+    }
+    var count = 0
+    let version = nextVersion
+    let writer = writer(for: offerer)
+    #if MUTANTS
+      let isForged = Mutant.isOn(.acknowledgeRescued)
+      let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
+      hand.commits.beginCommit(
+        origin: hand.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
+    #else
+      hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)
+    #endif
+    for field in together {
+      guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
+      guard hand.commits.change(id, field.value) else { break }
+      note(id, version, value: field.value.map { hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      hand.rescuedFields.append((id, field.point))
+      count += 1
+    }
+    hand.commits.endCommit()
+    return count
+  }
+
+  /// What the store kept of an old life, and the replica that was furthest ahead does not name, had been deleted by
+  /// then.
+  private func deleteStale(_ rescue: Rescue, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
+    guard let furthest = rescue.furthest else { return (0, true) }
+    let stale = (0..<FieldID(fields.count)).filter { id in
+      let slot = fields[id]
+      guard slot.hasValue, broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
+        !furthest.names.contains(slot.name)
+      else { return false }
+      return slot.oldPoint(in: epoch).map { $0 < furthest.point } ?? false
+    }
+    guard !stale.isEmpty else { return (0, true) }
+    let version = nextVersion
+    let writer = writer(for: furthest.offerer)
+    hand.commits.beginCommit(origin: hand.commits.origin(furthest.offerer), number: 0, hops: 0)
+    var count = 0
+    for id in stale where hand.commits.delete(id) {
+      note(id, version, value: nil, by: writer)
+      hand.rescuedFields.append((id, furthest.point))
+      count += 1
+    }
+    hand.commits.endCommit()
+    return (count, count == stale.count)
+  }
+
+  /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
+  /// writer has sent again and this hub has decided has another outcome by now.
+  private func mayRescue(_ offered: Rescue.Field, _ epoch: Epoch) -> Bool {
+    if offered.number > 0, let writer = knownWriter(offered.tag),
+      withWriter(writer, { $0.hasDecided(offered.number) })
+    {
+      return false
+    }
+    guard let id = fields.id(of: offered.name) else { return true }
+    let slot = fields[id]
+    if fields.isDecided(id) { return false }
+    if slot.version == 0 || slot.isWeak { return true }
+    guard let old = broughtBack.point(of: id, at: slot.version) ?? slot.oldPoint(in: epoch), old < offered.point else {
+      return false
+    }
+    // A field that stayed as it was through several lives has its version of the first: it is the same write.
+    return old.version != offered.point.version || slot.fieldValue != offered.value
+  }
+
+  private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {
+    guard fields.count < limits.maxModelFields else { return nil }
+    let id = fields.add(name)
+    _ = hand.commits.introduce(name)
+    return id
+  }
+}

@@ -1,0 +1,170 @@
+import BindingProtocol
+
+/// What brings one peer from what it has to what is stored: nothing, the changes since, or all.
+///
+/// It is told piece by piece, so that nobody waits long behind a big one. What has been told and changes meanwhile is
+/// told again; the last piece leaves when nothing is missing, and makes of all of them the state of that moment.
+struct Catchup {
+  let follows: Joined.Follows
+  let session: SessionID
+  let model: ModelLog
+  private let request: UInt32
+  private let previous: Version
+  /// Fields still to be told: those from `next` on, of a snapshot, then those of the list.
+  private var next: FieldID
+  private var listed: ArraySlice<FieldID> = []
+  /// Told, and changed since.
+  private var again: Set<FieldID> = []
+  /// Changes up to here are noted in `again`, or still to be told.
+  private var seen: Version
+  private var nextName: FieldID
+  private var chunk: UInt32 = 0
+  /// All has been told once.
+  private var hasToldAll = false
+
+  /// The model's fields are as they are stored: nothing is in its hand.
+  init(of model: ModelLog, for join: Join, epoch: Epoch, session: SessionID) {
+    self.model = model
+    self.session = session
+    request = join.request
+    seen = model.version
+    nextName = min(join.namesKnown, FieldID(model.fields.count))
+    next = FieldID.max
+    let isSameLife = join.epoch == epoch && join.version <= model.version
+    let knowsNothing = join.epoch == 0 && join.version == 0
+    let knowsNames = Int(nextName) == model.fields.count
+    if isSameLife && join.version == model.version && knowsNames || knowsNothing && model.version == 0 && knowsNames {
+      follows = .nothing
+    } else if isSameLife, join.version > 0, join.version >= model.deltasFrom,
+      case let changed = model.fieldsChanged(after: join.version),
+      changed.count <= model.fields.valueCount
+    {
+      follows = .delta
+      listed = changed[...]
+    } else {
+      follows = .snapshot
+      next = 0
+    }
+    previous = follows == .delta ? join.version : 0
+  }
+
+  /// The next message, within the limit but for a single value that is longer; nil: all has been told, and the last one
+  /// may not leave yet. Names stand before the entries that need them.
+  /// - Parameter mayEnd: what is stored is all that was decided, and this one may be the last.
+  mutating func nextChunk(epoch: Epoch, mark: ProposalNumber, limitBytes: Int, mayEnd: Bool) -> CatchupChunk? {
+    noteChanges()
+    var piece = Piece(
+      of: CatchupChunk(
+        session: session, request: request, epoch: epoch, previous: previous, version: model.version,
+        form: follows == .delta ? .delta : .snapshot, chunk: chunk, isLast: false, mark: mark, origins: [],
+        names: NamesRun(first: nextName, names: []), entries: []),
+      limitBytes: limitBytes)
+    let count = FieldID(model.storedNames)
+    while next < count {
+      let slot = model.fields[next]
+      guard tellNames(through: next, &piece), !slot.hasValue || piece.tell(slot, next) else { break }
+      next += 1
+    }
+    if next >= count {
+      // New names may still come: what they name is noted as a change.
+      next = .max
+      while let field = nextListed() {
+        guard tellNames(through: field, &piece), piece.tell(model.fields[field], field) else { break }
+        listed.removeFirst()
+      }
+    }
+    let isAll = next == .max && listed.isEmpty && (count == 0 || tellNames(through: count - 1, &piece))
+    if isAll { hasToldAll = true }
+    piece.chunk.isLast = isAll && mayEnd
+    guard piece.chunk.isLast || !piece.isEmpty else { return nil }
+    chunk += 1
+    return piece.chunk
+  }
+
+  /// How many fields are left to be told again; nil: not all have been told once.
+  mutating func countLeft() -> Int? {
+    noteChanges()
+    return hasToldAll ? listed.count + again.count : nil
+  }
+
+  /// The model has taken in commits of these fields, and was at that version before.
+  mutating func note(_ changed: some Sequence<FieldID>, after version: Version) {
+    // Else more is missing, and looked for when the next message is made.
+    guard seen == version else { return }
+    #if MUTANTS
+      if Mutant.isOn(.forgetToldAgain) { return }
+    #endif
+    for field in changed where field < next { again.insert(field) }
+    seen = model.version
+  }
+
+  private mutating func noteChanges() {
+    guard model.version > seen else { return }
+    #if MUTANTS
+      if Mutant.isOn(.forgetToldAgain) { seen = model.version }
+    #endif
+    note(model.fieldsChanged(after: seen), after: seen)
+  }
+
+  private mutating func nextListed() -> FieldID? {
+    if listed.isEmpty, !again.isEmpty {
+      listed = again.sorted()[...]
+      again.removeAll()
+    }
+    return listed.first
+  }
+
+  /// False if there is no room for all of them.
+  private mutating func tellNames(through field: FieldID, _ piece: inout Piece) -> Bool {
+    while nextName <= field {
+      guard piece.tell(model.fields[nextName].name) else { return false }
+      nextName += 1
+    }
+    return true
+  }
+}
+
+/// A message of a catch-up that is being filled.
+private struct Piece {
+  var chunk: CatchupChunk
+  private let limitBytes: Int
+  private var bytes = Piece.empty
+  private var positions: [Tag: UInt16] = [:]
+  /// Headers and counts; the longest name of an origin and the numbers of an entry are the 128 below.
+  private static let empty = 73
+
+  init(of chunk: CatchupChunk, limitBytes: Int) {
+    self.chunk = chunk
+    self.limitBytes = limitBytes
+  }
+
+  var isEmpty: Bool { bytes == Piece.empty }
+
+  mutating func tell(_ name: String) -> Bool {
+    guard isEmpty || bytes + name.utf8.count + 1 <= limitBytes else { return false }
+    chunk.names.names.append(name)
+    bytes += name.utf8.count + 1
+    return true
+  }
+
+  mutating func tell(_ slot: FieldSlot, _ field: FieldID) -> Bool {
+    guard isEmpty || bytes + slot.value.count + 128 <= limitBytes, chunk.origins.count < Int(UInt16.max) - 1 else {
+      return false
+    }
+    chunk.entries.append(
+      CatchupEntry(
+        field: field, version: slot.version, origin: position(of: slot.origin), number: slot.number, time: slot.time,
+        value: slot.fieldValue))
+    bytes += 32 + slot.value.count
+    return true
+  }
+
+  private mutating func position(of origin: Origin) -> UInt16 {
+    if let known = positions[origin.tag] { return known }
+    let position = UInt16(chunk.origins.count)
+    positions[origin.tag] = position
+    chunk.origins.append(origin)
+    bytes += 9 + origin.name.utf8.count
+    return position
+  }
+}

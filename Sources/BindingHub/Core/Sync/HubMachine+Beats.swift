@@ -1,0 +1,100 @@
+public import BindingProtocol
+
+extension HubMachine {
+  /// Keeps the hub's promises in time: beats and heads, leases, joins whose subscription does not come, rescues.
+  public mutating func tick(time: HubTime, into output: inout HubOutput) {
+    let beat = UInt64(configuration.beatMilliseconds)
+    #if MUTANTS
+      if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }
+    #endif
+    // R16: after a long pause of our own, nobody's silence counts.
+    if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }
+    lastTick = time.monotonic
+    if time.monotonic >= nextBeat {
+      nextBeat = max(nextBeat + beat, time.monotonic + 1)
+      self.beat(time, &output)
+      tellPresences(time)
+      if !returning.isEmpty { endReturns(time) }
+      if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
+    }
+    if time.monotonic >= nextHeads { tellHeads(time, &output) }
+    for id in sessions.expired(now: time.monotonic) {
+      sequencer.counters.expiredLeases += 1
+      end(id, time: time, forgetting: false)
+    }
+    endSilence(time, &output)
+    finishDrain(time: time, into: &output)
+  }
+
+  private mutating func beat(_ time: HubTime, _ output: inout HubOutput) {
+    beatNumber += 1
+    output.send(
+      .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .publish, topic: Topics.beat, start: start)
+    headsDue = recentlyChanged.sorted()[...]
+    removals.free += removals.freed
+    removals.freed.removeAll()
+    headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
+    tellHeads(time, &output)
+    askAgain(&output)
+    // Sessions that have no publish connection hear the beat on the other one.
+    var told: Set<ConnectionID> = []
+    for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
+      guard told.insert(session.connection).inserted else { continue }
+      output.send(
+        .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .connection(session.connection),
+        topic: Topics.beat, start: start)
+    }
+  }
+
+  /// Heads that are told at once whatever waits: fewer than the messages that may wait for a subscriber.
+  static let fewHeads = 128
+
+  /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all
+  /// would lose some, and commits with them; but within half a beat.
+  private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
+    for index in headsDue.prefix(headsAtOnce) where models[index] !== retired {
+      publishHead(index, &output)
+      models[index].headsLeft -= 1
+      if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
+    }
+    headsDue = headsDue.dropFirst(headsAtOnce)
+    nextHeads = headsDue.isEmpty ? .max : time.monotonic + UInt64(configuration.beatMilliseconds) / 64
+  }
+
+  /// What `bindhub status` shows; the names are pinned by a test.
+  public func statusJSON(time: HubTime) -> JSON {
+    let sessionList = sessions.inOrder.map { session in
+      JSON.object([
+        .init("name", .string(session.identity.name)), .init("tag", .string(session.identity.tag.short)),
+        .init("models", .integer(Int64(session.joins.count))),
+        .init("lag", .integer(Int64(clamping: lag(of: session)))),
+        .init("leaseLeftMilliseconds", .integer(Int64(clamping: session.expiresAt) - Int64(clamping: time.monotonic))),
+      ])
+    }
+    let modelList = models.filter { $0.hasCommits && $0.ephemeral == nil }.prefix(1_000).map { model in
+      JSON.object([
+        .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
+        .init("fields", .integer(Int64(model.fields.countedValues))),
+        .init("sessions", .integer(Int64(model.sessions.count))),
+      ])
+    }
+    return .object([
+      .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
+      .init("logID", .string(String(logID, radix: 16))), .init("epoch", .string(String(epoch, radix: 16))),
+      .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
+      .init("beat", .integer(Int64(clamping: beatNumber))), .init("sessions", .array(sessionList)),
+      .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
+      .init("store", store.json), .init("disagreements", disagreementsJSON),
+    ])
+  }
+
+  /// How many versions the session is behind in the model where it is behind most, by what it told last.
+  private func lag(of session: SessionRecord) -> UInt64 {
+    session.joins.reduce(0) { most, join in
+      guard let applied = join.value.applied, let index = index(of: join.key), models[index].version > applied else {
+        return most
+      }
+      return max(most, models[index].version - applied)
+    }
+  }
+}

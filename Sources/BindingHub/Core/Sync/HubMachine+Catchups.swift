@@ -1,0 +1,95 @@
+import BindingProtocol
+
+/// Catch-ups that are being told: each turn tells a share of them, so that a join of a big model keeps nobody waiting.
+extension HubMachine {
+  /// The bytes of catch-ups that a turn may tell, and that one message of them has.
+  private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
+
+  /// Whether the end of another drain tells more.
+  public var isTelling: Bool {
+    !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCrowded($0.catchup.session) }
+      || announcing.contains { !isCrowded($0.session) }
+  }
+
+  /// Tells what a turn may tell, of those who have waited longest first.
+  mutating func tellCatchups(_ output: inout HubOutput) {
+    let enough = output.byteCount + shareBytes
+    var served = 0
+    var rest: [Telling] = []
+    while served < catchups.count, output.byteCount < enough {
+      let telling = catchups[served]
+      served += 1
+      if let left = isCrowded(telling.catchup.session) ? telling : tell(telling, &output) { rest.append(left) }
+    }
+    catchups.removeFirst(served)
+    catchups += rest
+  }
+
+  /// All that was decided of a model is stored, which where many write is so for this moment only: catch-ups of it that
+  /// have little left are told to their end.
+  mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
+    guard models[index].isSettled else { return }
+    for place in catchups.indices.reversed() where catchups[place].catchup.model === models[index] {
+      guard !isCrowded(catchups[place].catchup.session), let left = catchups[place].catchup.countLeft() else {
+        continue
+      }
+      guard left <= catchups[place].allowance else {
+        // However much is written meanwhile, it comes to an end.
+        catchups[place].allowance *= 2
+        continue
+      }
+      var telling: Telling? = catchups.remove(at: place)
+      while let more = telling { telling = tell(more, &output) }
+    }
+  }
+
+  /// A batch of a model was stored: what catch-ups have told of these fields is told again.
+  mutating func noteChanges(
+    _ changed: [(field: FieldID, before: FieldSlot.Decided)], in model: ModelLog, after version: Version
+  ) {
+    for place in catchups.indices where catchups[place].catchup.model === model {
+      catchups[place].catchup.note(changed.lazy.map(\.field), after: version)
+    }
+  }
+
+  /// Tells the next message of one.
+  /// - Returns: what is left of it; nil: nothing.
+  private mutating func tell(_ telling: Telling, _ output: inout HubOutput) -> Telling? {
+    var telling = telling
+    let (session, model) = (telling.catchup.session, telling.catchup.model)
+    guard let record = sessions[session] else { return nil }
+    let chunk = telling.catchup.nextChunk(
+      epoch: model.life(in: epoch), mark: toldMark(of: record.identity.tag, in: model), limitBytes: shareBytes,
+      mayEnd: model.isSettled)
+    telling.isWaiting = chunk == nil
+    guard let chunk else { return telling }
+    send(.catchup(chunk), to: session, &output, topic: model.topic)
+    return chunk.isLast ? nil : telling
+  }
+
+  /// The mark that a peer is told with what it is brought.
+  func toldMark(of tag: Tag, in model: ModelLog) -> ProposalNumber {
+    #if MUTANTS
+      if Mutant.isOn(.catchUpWithoutMark) { return 0 }
+    #endif
+    return model.mark(of: tag)
+  }
+
+  /// Somebody has left a model, or joins it anew.
+  mutating func endCatchup(of session: SessionID, in model: ModelLog) {
+    catchups.removeAll { $0.catchup.session == session && $0.catchup.model === model }
+  }
+
+  /// Whether messages wait for room at the session's connection.
+  func isCrowded(_ session: SessionID) -> Bool {
+    !behind.isEmpty && sessions[session].map { behind[$0.connection] != nil } == true
+  }
+
+  struct Telling {
+    var catchup: Catchup
+    /// All has been told but the last message, which waits until what was decided is stored.
+    var isWaiting = false
+    /// Fields that may be told at once to bring it to its end.
+    var allowance = 2_048
+  }
+}

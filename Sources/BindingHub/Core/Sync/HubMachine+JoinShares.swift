@@ -1,0 +1,58 @@
+import BindingProtocol
+
+/// Joins that are taken in shares, between everybody else's turns: thousands of them in one message keep nobody
+/// waiting.
+extension HubMachine {
+  /// Joins that a turn takes, and of one session before the next has its own.
+  static let joinShare = 128
+  private static let sessionShare = 32
+  /// Joins that may wait in all; who brings more has them taken at once.
+  private static let maxWaitingJoins = 262_144
+
+  struct WaitingJoins {
+    let session: SessionID
+    var joins: ArraySlice<Join>
+  }
+
+  mutating func takeInTurn(_ joins: [Join], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    var rest = joins[...]
+    let place = waitingJoins.firstIndex { $0.session == session }
+    // In their order: an earlier one of the session may wait.
+    while place == nil, joinsTaken < HubMachine.joinShare, let next = rest.popFirst() {
+      joinsTaken += 1
+      join(next, session, time, &output)
+    }
+    guard !rest.isEmpty else { return }
+    waitingJoinCount += rest.count
+    if let place {
+      waitingJoins[place].joins += rest
+    } else {
+      waitingJoins.append(WaitingJoins(session: session, joins: rest))
+    }
+    while waitingJoinCount > HubMachine.maxWaitingJoins { takeNextJoins(time, &output) }
+  }
+
+  /// Takes what a turn may take.
+  mutating func takeWaitingJoins(_ time: HubTime, _ output: inout HubOutput) {
+    while joinsTaken < HubMachine.joinShare, !waitingJoins.isEmpty { takeNextJoins(time, &output) }
+    joinsTaken = 0
+  }
+
+  private mutating func takeNextJoins(_ time: HubTime, _ output: inout HubOutput) {
+    guard !waitingJoins.isEmpty else { return }
+    var first = waitingJoins.removeFirst()
+    let share = first.joins.prefix(HubMachine.sessionShare)
+    first.joins = first.joins.dropFirst(share.count)
+    if !first.joins.isEmpty { waitingJoins.append(first) }
+    waitingJoinCount -= share.count
+    joinsTaken += share.count
+    for next in share { join(next, first.session, time, &output) }
+  }
+
+  /// A session has ended.
+  mutating func forgetWaiting(_ session: SessionID) {
+    announcing.removeAll { $0.session == session }
+    guard let place = waitingJoins.firstIndex(where: { $0.session == session }) else { return }
+    waitingJoinCount -= waitingJoins.remove(at: place).joins.count
+  }
+}

@@ -1,0 +1,234 @@
+import BindingProtocol
+
+extension HubMachine {
+  mutating func join(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    sequencer.counters.joins += 1
+    if let tag = sessions[session]?.identity.tag { sessions.identities[tag]?.hasHeard = true }
+    switch join.form {
+    case .prefix: joinPrefix(join, session, &output)
+    case .model: joinModel(join, session, time, &output)
+    }
+  }
+
+  mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+    // Not the whole record: kept over the change below, it would have all joins copied for each.
+    guard let (identity, connection) = sessions.with(session, { ($0.identity, $0.connection) }) else { return }
+    if let going = placeOfRemoval(join.name) {
+      models[going].removal?.joins.append((session, join))
+      return
+    }
+    let index: Int
+    do throws(Refusal) {
+      if let known = modelIndex[join.name] {
+        index = known
+      } else {
+        index = try makeModelIfRoom(join.name, for: identity.tag)
+      }
+    } catch {
+      sequencer.counters.modelsRefused += 1
+      // Its name stands in front: that says which join has no other answer.
+      self.error(
+        .overLimit, "\(join.name): \(error.text)", session, connection, isFatal: false, &output)
+      return
+    }
+    let model = models[index]
+    let (present, count) = sessions.with(session) { ($0.joins[model.topic], $0.joins.count) } ?? (nil, 0)
+    if present == nil, count >= 4 * configuration.limits.maxTopics {
+      sequencer.counters.topicsRefused += 1
+      error(
+        .tooManyTopics, "\(join.name): \(count) models are joined; a session may join no more", session, connection,
+        isFatal: false, &output)
+      return
+    }
+    // Past `maxTopics` a session is served on its request connection.
+    let isPastTopics = present == nil && count >= configuration.limits.maxTopics
+    let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
+    sessions.with(session) {
+      $0.joins[model.topic] = JoinRecord(
+        open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
+    }
+    sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
+    model.sessions.insert(session)
+    endCatchup(of: session, in: model)
+    if !model.waitingJoins.contains(session) { model.waitingJoins.append(session) }
+    send(
+      .topic(TopicAssigned(session: session, request: join.request, topic: model.topic, model: join.name)), to: session,
+      &output)
+    believeIfAhead(join, session, model, &output)
+    askForOffer(join, session, model, time, &output)
+    if let writer = model.knownWriter(identity.tag) {
+      model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
+    }
+    raiseMark(join, identity, index, time)
+    touch(index)
+    if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
+  }
+
+  /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
+  /// decided: then `raiseMarks` comes back to it, before the join is answered.
+  private mutating func raiseMark(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
+    #if MUTANTS
+      if Mutant.isOn(.ignoreJoinedNumber) { return }
+    #endif
+    let model = models[index]
+    if join.undecided > 1 || model.knownWriter(origin.tag) != nil {
+      let writer = model.writer(for: origin)
+      sessions.identities[origin.tag]?.models.insert(index)
+      let decided = max(join.undecided, 1) - 1
+      guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
+        !sequencer.isFull(for: model, time)
+      else { return }
+      sequencer.counters.raisedMarks += 1
+      model.withWriter(writer) { $0.decidedMark = decided }
+      #if MUTANTS
+        if Mutant.isOn(.raiseUnstored) { return }
+      #endif
+      model.takeHand()
+      model.hand.touchedWriters.append(writer)
+      model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
+    }
+  }
+
+  /// Raises the marks for joins that came while a batch was being stored.
+  mutating func raiseMarks(_ index: Int, _ time: HubTime) {
+    let model = models[index]
+    for id in model.waitingJoins {
+      guard let join = sessions.join(of: id, in: model.topic)?.open,
+        let identity = sessions.with(id, { $0.identity })
+      else { continue }
+      raiseMark(join, identity, index, time)
+    }
+  }
+
+  /// R8: a peer that is ahead in this very epoch proves that acknowledged commits are missing here; believed once in a
+  /// start.
+  private mutating func believeIfAhead(
+    _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
+  ) {
+    #if MUTANTS
+      if Mutant.isOn(.ignorePeerAhead) { return }
+    #endif
+    guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,
+      join.version <= RescuePoint.lastVersion
+    else { return }
+    guard !model.isAppending else {
+      sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
+      return
+    }
+    believe(&output)
+  }
+
+  /// Believes those who were ahead while a batch was being stored: what it holds was decided on a tail that is lost.
+  mutating func believeLate(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = models[index]
+    for id in model.waitingJoins {
+      guard let record = sessions[id]?.joins[model.topic], let version = record.aheadOf, let join = record.open else {
+        continue
+      }
+      sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
+      if join.epoch == epoch, !believedPeerAhead {
+        believe(&output)
+        model.storedFrom = RescuePoint(epoch: join.epoch, version: version)
+      }
+      askForOffer(join, id, model, time, &output)
+    }
+  }
+
+  /// Begins a new life of the log, once in a start.
+  private mutating func believe(_ output: inout HubOutput) {
+    guard !believedPeerAhead else { return }
+    believedPeerAhead = true
+    lifeBegan = lastTick
+    sequencer.counters.newEpochs += 1
+    tailProven = false
+    // SplitMix64 of the seed that was given: chance from outside, no second source of it in here.
+    random &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = random
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    mixed ^= mixed >> 31
+    for model in models where model.version > 0 && model.ephemeral == nil {
+      model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
+    }
+    rescueNoRemoved()
+    epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
+    sequencer.epoch = epoch
+    output.newEpoch = epoch
+    endBarriersOfOldEpoch(&output)
+    for index in models.indices where models[index].ephemeral == nil {
+      models[index].asked = AskedReplicas()
+      // What was decided and not stored was decided in a life that is over; its peers send it again.
+      if !models[index].isAppending { dropHand(index) }
+      if models[index].version > 0 { recentlyChanged.insert(index) }
+      models[index].headsLeft = 3
+    }
+  }
+
+  // MARK: Answering
+
+  /// Answers the joins that can be answered: subscribed or out of time, and nothing decided that is not stored.
+  mutating func answerJoins(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
+    let model = models[index]
+    guard !model.waitingJoins.isEmpty, model.isSettled else { return }
+    var still: [SessionID] = []
+    for id in model.waitingJoins {
+      // Not the whole session: kept over the change below, it would have all its joins copied.
+      guard
+        let (joined, subscriber, tag) = sessions.with(id, { ($0.joins[model.topic], $0.subscriber, $0.identity.tag) }),
+        let record = joined, let join = record.open
+      else { continue }
+      let isSubscribed = sessions.isSubscribed(subscriber, to: model.topic)
+      // Where the store is full a mark may not have been raised yet.
+      if sequencer.isFull(for: model, time), model.mark(of: tag) < max(join.undecided, 1) - 1 {
+        still.append(id)
+        continue
+      }
+      guard isSubscribed || record.way == .routed || record.subscribeBy <= time.monotonic else {
+        still.append(id)
+        continue
+      }
+      let way: Joined.Delivery = isSubscribed ? .published : .routed
+      if way == .routed {
+        if record.way != .routed { sequencer.counters.routedJoins += 1 }
+        model.routed.insert(id)
+      } else {
+        model.routed.remove(id)
+      }
+      sessions.with(id) {
+        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way, healed: record.healed)
+      }
+      answer(join, id, tag, model, way, &output)
+    }
+    model.waitingJoins = still
+  }
+
+  private mutating func answer(
+    _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
+  ) {
+    let life = model.life(in: epoch)
+    let catchup = Catchup(of: model, for: join, epoch: life, session: id)
+    switch catchup.follows {
+    case .nothing: break
+    case .delta:
+      sequencer.counters.deltas += 1
+      sequencer.counters.foldedCommits += model.version - min(model.version, join.version)
+    case .snapshot: sequencer.counters.snapshots += 1
+    }
+    let joined = Joined(
+      session: id, request: join.request, topic: model.topic, epoch: life, version: model.version,
+      digest: model.fields.digest(), mark: toldMark(of: tag, in: model), way: way, follows: catchup.follows,
+      model: model.id)
+    send(.joined(joined), to: id, &output)
+    if catchup.follows != .nothing { catchups.append(Telling(catchup: catchup)) }
+  }
+
+  mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {
+    sequencer.counters.headRequests += 1
+    guard let session = sessions[id] else { return }
+    let heads = session.joins.keys.sorted().compactMap { topic in
+      index(of: topic).map { ModelHead(topic: topic, version: models[$0].version, digest: models[$0].fields.digest()) }
+    }
+    // That of an ephemeral line is understood.
+    send(.heads(HeadsAnswer(session: id, epoch: epoch, heads: heads)), to: id, &output)
+  }
+}

@@ -1,0 +1,163 @@
+import BindingProtocol
+
+extension HubMachine {
+  /// Sends a stored batch to all who joined: published, or to each on its request connection.
+  mutating func publish(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+    guard !batch.body.isEmpty else { return }
+    let model = models[index]
+    if !verifications.isEmpty { rememberDigest(index) }
+    model.headsLeft = 3
+    recentlyChanged.insert(index)
+    #if MUTANTS
+      if Mutant.isOn(.noHeads) { recentlyChanged.remove(index) }
+      if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
+    #endif
+    announceFirstCommit(index, &output)
+    let header = HubHeader(topic: model.topic, kind: .commits, start: start)
+    let isBig = isBig(batch.body)
+    let receivers = isBig ? model.sessions : model.routed
+    var hasFrame = false
+    if !isBig {
+      output.frame(to: .publish) { writer in
+        header.write(to: &writer)
+        writer.raw(batch.body)
+      }
+      hasFrame = true
+    }
+    var told: Set<ConnectionID> = []
+    for id in receivers.sorted() {
+      // A join that is not answered yet is answered with this in it.
+      guard let session = sessions[id], session.joins[model.topic]?.way != nil, told.insert(session.connection).inserted
+      else { continue }
+      sequencer.counters.routedCommits += 1
+      if hasFrame {
+        output.repeatLastFrame(to: .connection(session.connection))
+      } else {
+        output.frame(to: .connection(session.connection)) { writer in
+          header.write(to: &writer)
+          writer.raw(batch.body)
+        }
+        hasFrame = true
+      }
+    }
+  }
+
+  /// Whether a body is too big for the publish connection, where it would wait for whoever is slow: as a whole, or
+  /// since one commit in it is. Many small ones that were decided together are not.
+  private func isBig(_ body: [UInt8]) -> Bool {
+    let limit = configuration.limits.maxPublishedBytes
+    guard body.count > limit else { return false }
+    guard body.count <= configuration.maxGroupBytes else { return true }
+    return body.withUnsafeBytes { bytes in
+      guard var cursor = try? CommitCursor(WireReader(bytes, message: "commits")), cursor.remaining > 1 else {
+        return true
+      }
+      while (try? cursor.next()) == true { if cursor.byteCount + 64 > limit { return true } }
+      return false
+    }
+  }
+
+  func publishHead(_ index: Int, _ output: inout HubOutput) {
+    let model = models[index]
+    let head = Head(epoch: model.life(in: epoch), version: model.version, digest: model.fields.digest())
+    output.send(.head(head), to: .publish, topic: model.topic, start: start)
+    guard !model.routed.isEmpty else { return }
+    for id in model.routed.sorted() { send(.head(head), to: id, &output, topic: model.topic) }
+  }
+
+  mutating func sendOutcomes(_ output: inout HubOutput) {
+    for id in withOutcomes {
+      let (start, epoch) = (start, epoch)
+      sessions.with(id) { session in
+        session.hasOutcomes = false
+        for index in session.full.indices {
+          output.frame(to: .connection(session.connection)) { writer in
+            session.full[index].finish(session: id, epoch: epoch, start: start, into: &writer)
+          }
+        }
+        session.full.removeAll()
+        guard !session.outcomes.isEmpty else { return }
+        output.frame(to: .connection(session.connection)) { writer in
+          session.outcomes.finish(session: id, epoch: epoch, start: start, into: &writer)
+        }
+        session.outcomes.removeAll()
+      }
+    }
+    withOutcomes.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Outcomes
+
+  /// Bytes after which a message of outcomes takes no more: with the longest conflict it stays within a frame.
+  private var outcomesLimit: Int { configuration.limits.chunkBytes / 2 }
+
+  /// Puts an outcome into the session's next message.
+  mutating func tell(_ outcome: WireOutcome, _ session: SessionID) {
+    let limit = outcomesLimit
+    let isFirst = sessions.with(session) { record -> Bool in
+      record.makeRoom(limitBytes: limit)
+      record.outcomes.append(outcome)
+      defer { record.hasOutcomes = true }
+      return !record.hasOutcomes
+    }
+    if isFirst == true { withOutcomes.append(session) }
+  }
+
+  /// Tells again what was decided and stored, also while nothing can be decided: who asks may not wait for as long as
+  /// others keep an owner or a store busy.
+  /// - Returns: whether it was a repeat.
+  mutating func answerRepeat(
+    _ proposal: ProposalCursor, _ origin: Origin, _ session: SessionID, _ model: Int
+  ) -> Bool {
+    guard let answer = sequencer.answerRepeat(proposal, of: origin, in: models[model]) else { return false }
+    if case .outcome(let outcome) = answer {
+      tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    }
+    return true
+  }
+
+  /// Neighbouring answers of one session, run by run.
+  mutating func forEachRun(
+    _ answers: [ModelLog.Answer], _ body: (inout HubMachine, ArraySlice<ModelLog.Answer>) -> Void
+  ) {
+    var index = 0
+    while index < answers.count {
+      let session = answers[index].session
+      let end = answers[index...].firstIndex { $0.session != session } ?? answers.count
+      body(&self, answers[index..<end])
+      index = end
+    }
+  }
+
+  /// Puts the answers of one session, whose decisions are stored now, into its next message.
+  mutating func tell(
+    _ answers: ArraySlice<ModelLog.Answer>, _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64
+  ) {
+    guard let session = answers.first?.session else { return }
+    let (limit, topic) = (outcomesLimit, model.topic)
+    let isFirst = sessions.with(session) { record -> Bool in
+      record.undecided = max(record.undecided - answers.count, 0)
+      var next = answers.startIndex
+      while next < answers.endIndex {
+        let answer = answers[next]
+        record.makeRoom(limitBytes: limit)
+        guard let place = answer.place else {
+          let count = ModelLog.Answer.commits(in: answers, from: next)
+          record.outcomes.committed(topic, answer.number, version: answer.version, count: UInt16(count))
+          next += count
+          continue
+        }
+        switch others[place] {
+        case .outcome(let rest): record.outcomes.append(WireOutcome(topic: topic, number: answer.number, rest))
+        case .conflict(let field):
+          let conflict = model.conflict(on: field, now: wall)
+          record.outcomes.append(WireOutcome(topic: topic, number: answer.number, .conflict(conflict)))
+        }
+        next += 1
+      }
+      defer { record.hasOutcomes = true }
+      return !record.hasOutcomes
+    }
+    if isFirst == true { withOutcomes.append(session) }
+  }
+}

@@ -1,0 +1,107 @@
+import BindingProtocol
+
+/// Who has which version: barriers, and what peers report of themselves.
+extension HubMachine {
+  /// Takes a session's wish to hear when others have applied a version.
+  mutating func awaitApplied(
+    _ wanted: AwaitApplied, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    func refuse(_ end: Awaited.End) {
+      send(.awaited(Awaited(session: session, request: wanted.request, end: end)), to: session, &output)
+    }
+    guard let index = index(of: wanted.topic), models[index].sessions.contains(session) else {
+      return refuse(.notJoined)
+    }
+    guard wanted.epoch == models[index].life(in: epoch) else { return refuse(.otherEpoch) }
+    guard barriers.count < configuration.maxBarriers,
+      barriers.count(of: session) < configuration.maxBarriersPerSession
+    else {
+      sequencer.counters.barriersRefused += 1
+      return refuse(.tooMany)
+    }
+    sequencer.counters.barriers += 1
+    let topic = models[index].topic
+    let within = min(UInt64(wanted.withinMilliseconds), configuration.maxBarrierMilliseconds)
+    barriers.add(
+      Barrier(
+        session: session, request: wanted.request, version: wanted.version,
+        count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + within,
+        waiting: models[index].sessions), to: index)
+    for id in models[index].sessions {
+      guard let session = sessions[id], !session.reports, let applied = session.joins[topic]?.applied else { continue }
+      barriers.reached(applied, of: index, by: id)
+    }
+    ask(index, version: wanted.version, &output)
+  }
+
+  /// Takes what a peer says of its replicas.
+  mutating func take(_ entries: [AppliedEntry], _ id: SessionID, _ output: inout HubOutput) {
+    guard let session = sessions[id] else { return }
+    for entry in entries {
+      guard let index = index(of: entry.topic), let record = session.joins[entry.topic] else { continue }
+      if entry.healed > record.healed {
+        sequencer.counters.healedDivergences += UInt64(entry.healed - record.healed)
+        sessions.with(id) { $0.joins[entry.topic]?.healed = entry.healed }
+        output.notices.append(
+          .healed(peer: session.identity.fullName, model: models[index].id, version: entry.version))
+      }
+      if !barriers.isEmpty, entry.epoch == models[index].life(in: epoch) {
+        barriers.reached(entry.version, of: index, by: id)
+      }
+      if !verifications.isEmpty { compare(entry, of: session, index, &output) }
+    }
+  }
+
+  /// What `alive` says of a model: all that is known of those who cannot be asked.
+  mutating func noteApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
+    // It does not name an epoch: once this start has begun another, old news cannot be told from new.
+    guard !believedPeerAhead, sessions[session]?.joins[entry.topic] != nil else { return }
+    sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }
+    if !barriers.isEmpty { barriers.reached(entry.applied, of: index, by: session) }
+  }
+
+  /// Asks all who have joined a model to say when they have a version: where all know the question it is published,
+  /// else each of those who do is asked (a session is never sent a kind that it did not name).
+  func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
+    let model = models[index]
+    let question = HubMessage.ask(AskApplied(epoch: model.life(in: epoch), version: version))
+    let joined = model.sessions.sorted().compactMap { sessions[$0] }
+    let isPublished = joined.allSatisfy(\.reports) && joined.count > model.routed.count
+    if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }
+    for session in joined where session.reports && (!isPublished || model.routed.contains(session.id)) {
+      send(question, to: session.id, &output, topic: model.topic)
+    }
+  }
+
+  /// With each beat the questions are put again: one of them, or its answer, may have been lost.
+  func askAgain(_ output: inout HubOutput) {
+    for (model, version) in barriers.asked { ask(model, version: version, &output) }
+    for verification in verifications {
+      for examined in verification.models where !examined.waiting.isEmpty { ask(examined.model, version: 0, &output) }
+    }
+  }
+
+  /// Answers the barriers that are complete, or out of time.
+  mutating func endBarriers(_ time: HubTime, _ output: inout HubOutput) {
+    guard !barriers.isEmpty else { return }
+    for barrier in barriers.takeEnded(now: time.monotonic) {
+      tell(barrier, barrier.isComplete ? .complete : .incomplete, &output)
+    }
+  }
+
+  /// Another epoch has begun: what a version of the old one meant is over.
+  mutating func endBarriersOfOldEpoch(_ output: inout HubOutput) {
+    for barrier in barriers.takeAll() { tell(barrier, .otherEpoch, &output) }
+  }
+
+  private mutating func tell(_ barrier: Barrier, _ end: Awaited.End, _ output: inout HubOutput) {
+    if end == .incomplete { sequencer.counters.barriersMissed += 1 }
+    let missing = barrier.waiting.sorted().compactMap { sessions[$0]?.identity.name }
+    send(
+      .awaited(
+        Awaited(
+          session: barrier.session, request: barrier.request, applied: UInt32(clamping: barrier.applied.count),
+          of: UInt32(clamping: barrier.wanted), end: end, missing: Array(missing.prefix(255)))),
+      to: barrier.session, &output)
+  }
+}

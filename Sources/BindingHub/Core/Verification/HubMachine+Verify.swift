@@ -1,0 +1,96 @@
+import BindingProtocol
+
+/// The comparison of peers' replicas with the hub, for whoever asks, without a session.
+extension HubMachine {
+  mutating func verify(
+    _ wanted: Verify, _ session: SessionID, _ connection: ConnectionID, _ time: HubTime, _ output: inout HubOutput
+  ) {
+    verifications.removeAll { $0.connection == connection }
+    guard verifications.count < configuration.maxVerifications else {
+      return error(
+        .overLimit, "\(verifications.count) comparisons are under way; maxVerifications is that", session, connection,
+        isFatal: false, &output)
+    }
+    sequencer.counters.verifications += 1
+    var examined: [Verification.Examined] = []
+    var (next, sessionCount) = (Topics.none, 0)
+    var last = wanted.after
+    for topic in topics.topics(after: wanted.after) {
+      guard let place = index(of: topic) else { continue }
+      let model = models[place]
+      guard model.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else {
+        continue
+      }
+      if examined.count >= configuration.maxVerifiedModels || sessionCount >= configuration.maxVerifiedSessions {
+        next = last
+        break
+      }
+      last = topic
+      let joined = model.sessions.compactMap { sessions[$0] }.filter { $0.joins[model.topic]?.way != nil }
+      sessionCount += joined.count
+      examined.append(
+        Verification.Examined(
+          model: place, known: [(model.version, model.fields.digest())],
+          waiting: Set(joined.lazy.filter(\.reports).map(\.id)),
+          unable: Set(joined.lazy.filter { !$0.reports }.map(\.id))))
+      if joined.contains(where: \.reports) { ask(place, version: 0, &output) }
+    }
+    let within = min(UInt64(wanted.withinMilliseconds), configuration.maxVerifyMilliseconds)
+    verifications.append(
+      Verification(
+        connection: connection, session: session, deadline: time.monotonic + within, models: examined, next: next))
+  }
+
+  /// Holds what a peer says of a model against what the hub had at that version.
+  mutating func compare(_ entry: AppliedEntry, of session: SessionRecord, _ index: Int, _ output: inout HubOutput) {
+    for place in verifications.indices {
+      guard let at = verifications[place].models.firstIndex(where: { $0.model == index }) else { continue }
+      guard verifications[place].models[at].take(entry, of: session.id, isThisLife: entry.epoch == epoch) else {
+        continue
+      }
+      sequencer.counters.differences += 1
+      output.notices.append(
+        .differs(peer: session.identity.fullName, model: models[index].id, version: entry.version))
+    }
+  }
+
+  /// A model that is being compared has another version: peers will soon be there, too.
+  mutating func rememberDigest(_ index: Int) {
+    let (version, digest) = (models[index].version, models[index].fields.digest())
+    for place in verifications.indices {
+      guard let at = verifications[place].models.firstIndex(where: { $0.model == index }) else { continue }
+      verifications[place].models[at].note(version, digest, limit: configuration.verifiedVersions)
+    }
+  }
+
+  /// Answers the comparisons that are complete, or out of time.
+  mutating func endVerifications(_ time: HubTime, _ output: inout HubOutput) {
+    guard verifications.contains(where: { $0.isComplete || $0.deadline <= time.monotonic }) else { return }
+    for ended in verifications where ended.isComplete || ended.deadline <= time.monotonic {
+      output.send(
+        .statusReport(StatusReport(session: ended.session, json: FieldValue(json: json(of: ended)))),
+        to: .connection(ended.connection), start: start)
+    }
+    verifications.removeAll { $0.isComplete || $0.deadline <= time.monotonic }
+  }
+
+  /// The report; the names are pinned by a test.
+  private func json(of verification: Verification) -> JSON {
+    func names(_ ids: Set<SessionID>) -> JSON {
+      .array(ids.compactMap { sessions[$0]?.identity.fullName }.sorted().map(JSON.string))
+    }
+    let compared = verification.models.map { examined in
+      let model = models[examined.model]
+      return JSON.object([
+        .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
+        .init("digest", .string(String(model.fields.digest(), radix: 16))),
+        .init("equal", .integer(Int64(examined.equal.count))), .init("different", names(examined.different)),
+        .init("silent", names(examined.waiting)), .init("unable", names(examined.unable)),
+      ])
+    }
+    return .object([
+      .init("start", .string(String(start, radix: 16))), .init("next", .integer(Int64(verification.next))),
+      .init("models", .array(compared)),
+    ])
+  }
+}

@@ -1,0 +1,62 @@
+import BindingProtocol
+
+/// The comparison of some models' replicas with the hub, while it is under way.
+struct Verification {
+  let connection: ConnectionID
+  let session: SessionID
+  let deadline: UInt64
+  var models: [Examined]
+  /// The topic after which the next question goes on; 0: these were the last.
+  let next: Topic
+
+  /// One model of it.
+  struct Examined {
+    /// The model's place.
+    let model: Int
+    /// Digests of the versions that the hub has had since the comparison began, the last ones, in their order.
+    var known: [(version: Version, digest: UInt64)]
+    var waiting: Set<SessionID>
+    var equal: Set<SessionID> = []
+    var different: Set<SessionID> = []
+    /// Sessions that were not asked, since they do not know the question.
+    var unable: Set<SessionID> = []
+
+    /// Takes what a session says of itself.
+    /// - Returns: true if that is a difference that was not known yet. What cannot be compared with a known version
+    ///   decides nothing: the session is asked again.
+    mutating func take(_ entry: AppliedEntry, of session: SessionID, isThisLife: Bool) -> Bool {
+      guard isThisLife, waiting.contains(session), let last = known.last else { return false }
+      var verdict: Bool?
+      if entry.version > last.version { verdict = false }
+      if let place = place(of: entry.version) { verdict = known[place].digest == entry.digest }
+      guard let verdict else { return false }
+      waiting.remove(session)
+      if verdict { equal.insert(session) } else { different.insert(session) }
+      return !verdict
+    }
+
+    /// Remembers the hub's digest of a version.
+    mutating func note(_ version: Version, _ digest: UInt64, limit: Int) {
+      known.append((version, digest))
+      if known.count >= 2 * limit { known.removeFirst(known.count - limit) }
+    }
+
+    private func place(of version: Version) -> Int? {
+      var (low, high) = (0, known.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if known[middle].version < version { low = middle + 1 } else { high = middle }
+      }
+      return low < known.count && known[low].version == version ? low : nil
+    }
+  }
+
+  var isComplete: Bool { models.allSatisfy { $0.waiting.isEmpty } }
+
+  mutating func forget(_ session: SessionID, in model: Int? = nil) {
+    for place in models.indices where model == nil || models[place].model == model {
+      models[place].waiting.remove(session)
+      models[place].unable.remove(session)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import BindingProtocol
+
+extension HubMachine {
+  mutating func propose(
+    _ proposals: ProposalCursor, _ frame: UnsafeRawBufferPointer, _ session: SessionID, _ time: HubTime,
+    _ output: inout HubOutput
+  ) throws(WireError) {
+    let speaker = sessions.with(session) {
+      (origin: $0.identity, connection: $0.connection, undecided: $0.undecided, seat: $0.seat)
+    }
+    guard let (origin, connection, before, seatBefore) = speaker else { return }
+    var proposals = proposals
+    var index = -1
+    var copy: [UInt8]?
+    var undecided = before
+    // Most frames are about one model, and most sessions write to one for long.
+    var seat = seatBefore
+    defer {
+      sessions.with(session) { record in
+        record.undecided = undecided
+        record.seat = seat
+      }
+    }
+    while try proposals.next() {
+      index += 1
+      guard let model = self.index(of: proposals.topic),
+        isSeated(seat, in: model) || models[model].sessions.contains(session)
+      else {
+        error(
+          .notJoined, "topic \(proposals.topic) has not been joined", session, connection, isFatal: false, &output)
+        continue
+      }
+      touch(model)
+      let mustWait = models[model].isBusy || undecided >= configuration.limits.maxUndecided
+      if mustWait, answerRepeat(proposals, origin, session, model) { continue }
+      if undecided >= configuration.limits.maxUndecided {
+        hold(proposals.topic, proposals.number, pause: 20, session)
+        continue
+      }
+      if models[model].isBusy {
+        // Decided when the batch is stored: decisions stand on stored state only; or when the owner has answered.
+        if models[model].waiting.count < configuration.maxWaitingProposals {
+          let bytes = copy ?? Array(frame)
+          copy = bytes
+          models[model].waiting.append(.init(session: session, frame: bytes, index: index))
+          undecided += 1
+        } else {
+          hold(proposals.topic, proposals.number, pause: 20, session)
+        }
+        continue
+      }
+      let writer: Int
+      if let seat, isSeated(seat, in: model) {
+        writer = seat.writer
+      } else {
+        writer = self.writer(origin, in: model)
+        seat = Seat(model: model, writer: writer, seating: models[model].seating)
+      }
+      switch decide(proposals, origin, writer, session, model, time) {
+      case .answered: break
+      case .waits: undecided += 1
+      case .judged(let fields):
+        let bytes = copy ?? Array(frame)
+        copy = bytes
+        ask(
+          about: fields, of: .init(session: session, frame: bytes, index: index), by: origin, in: model, time, &output)
+        undecided += 1
+      }
+    }
+  }
+
+  private func isSeated(_ seat: Seat?, in model: Int) -> Bool {
+    seat?.model == model && seat?.seating == models[model].seating
+  }
+
+  mutating func hold(
+    _ topic: Topic, _ number: ProposalNumber, _ code: HoldCode = .busy, pause pauseMilliseconds: UInt32,
+    _ session: SessionID
+  ) {
+    sequencer.counters.holds += 1
+    tell(.init(topic: topic, number: number, .hold(code, pauseMilliseconds: pauseMilliseconds)), session)
+  }
+
+  /// The place of an identity among a model's writers.
+  mutating func writer(_ origin: Origin, in model: Int) -> Int {
+    if models[model].knownWriter(origin.tag) == nil { sessions.identities[origin.tag]?.models.insert(model) }
+    return models[model].writer(for: origin)
+  }
+
+  /// What became of a proposal that was looked at.
+  enum Decided {
+    /// It was told.
+    case answered
+    /// It is told when the store has it.
+    case waits
+    /// The model's owner has to be asked.
+    case judged([JudgedField])
+  }
+
+  mutating func decide(
+    _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: Int, _ time: HubTime,
+    leave: Sequencer.Leave? = nil
+  ) -> Decided {
+    let log = models[model]
+    if log.hand.isOpen, log.hand.commits.isFull {
+      hold(proposal.topic, proposal.number, pause: 1, session)
+      return .answered
+    }
+    let answers = log.hand.answers.count
+    let leave = leave ?? (needsLeave(origin.tag, in: log) ? .toBeAsked : .given)
+    switch sequencer.decide(
+      proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave,
+      mayBeOld: !log.seenNumbers.isEmpty && mayBeOld(proposal, session))
+    {
+    case .nothing: break
+    case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    case .judge(let fields): return .judged(fields)
+    }
+    return log.hand.answers.count > answers ? .waits : .answered
+  }
+
+  /// Undoes what was decided on top of the stored state, and nobody was told of.
+  mutating func dropHand(_ index: Int) {
+    forEachRun(models[index].hand.answers) { machine, run in
+      machine.sessions.with(run[run.startIndex].session) { $0.undecided = max($0.undecided - run.count, 0) }
+    }
+    models[index].dropHand()
+    models[index].forgetWriters()
+  }
+}

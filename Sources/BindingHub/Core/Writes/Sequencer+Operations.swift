@@ -1,0 +1,251 @@
+import BindingProtocol
+
+/// Carrying out a proposal's operations, each in the hand of its model.
+extension Sequencer {
+  /// - Returns: how many fields change.
+  mutating func change(
+    _ operations: OperationCursor, to version: Version, by writer: Int, in model: ModelLog
+  ) throws(Verdict) -> Int {
+    var operations = operations
+    var changed = 0
+    var misfit: String?
+    ordinal &+= 1
+    while (try? operations.next()) == true {
+      guard let verb = operations.verb else {
+        throw .refused(.unknownVerb, "verb \(operations.verbNumber) is not known here")
+      }
+      let takesNone = verb == .delete || verb == .clear
+      guard (operations.value == nil) == takesNone else {
+        throw .refused(.malformedValue, takesNone ? "\(verb) takes no value" : "\(verb) needs a value")
+      }
+      if verb == .clear {
+        changed += try clear(to: version, by: writer, in: model)
+        continue
+      }
+      if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
+        changed += try say(operations.value, verb, version, writer, in: model)
+        continue
+      }
+      let known = try field(operations.id, operations.name, in: model)
+      if let known, model.ephemeral != nil { try checkHolder(of: known, writer, in: model) }
+      if let known {
+        guard model.fields[known].namedBy != ordinal, model.fields.decidedVersion(known) != version else {
+          throw .refused(.duplicateField, "\(model.fields[known].name) stands twice in one proposal")
+        }
+        model.fields[known].namedBy = ordinal
+      }
+      if verb == .delete {
+        guard let known, model.fields.decided(known).hasValue else { continue }
+        try decide(nil, for: known, version, writer, in: model)
+        changed += 1
+        continue
+      }
+      if verb == .whenUnset, let known, model.fields.decidedVersion(known) > 0 {
+        if known == model.fields.descriptionID { note(operations.value, declaredBy: writer, of: model) }
+        continue
+      }
+      guard let operand = operations.value else { continue }
+      let id = if let known { known } else { try introduce(operations.name, in: model) }
+      if operand.count > limits.maxValueBytes {
+        throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
+      }
+      if verb == .set || verb == .whenUnset {
+        guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
+        if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
+        if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
+        if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
+        try decide(operand, for: id, version, writer, in: model)
+        if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
+      } else if try !merge(verb, operand, into: id, version, writer, &misfit, in: model) {
+        continue
+      }
+      changed += 1
+    }
+    // What a proposal writes has to fit the description that it leaves, wherever in it that stands.
+    if model.rules.version == version {
+      try checkAll(in: model)
+    } else if let misfit {
+      throw .refused(.doesNotFit, misfit)
+    }
+    return changed
+  }
+
+  /// Who proposes another description as a default declares the model otherwise, and says so.
+  @inline(never)
+  private mutating func note(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
+    guard let value, value.count <= limits.maxValueBytes, declared.count < Self.mostDeclared else { return }
+    declared.append(Declared(origin: model.origin(ofWriter: writer), model: model, value: FieldValue(value)))
+  }
+
+  /// Deletes all fields; of an ephemeral line those of who proposes.
+  private mutating func clear(to version: Version, by writer: Int, in model: ModelLog) throws(Verdict) -> Int {
+    var changed = 0
+    for id in 0..<FieldID(model.fields.count) where model.fields.decided(id).hasValue {
+      if model.ephemeral != nil {
+        guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
+        // A place is the hub's: only what is said there goes.
+        if model.fields[id].name.hasPrefix(Names.presencePrefix) {
+          changed += try say(nil, .delete, version, writer, in: model)
+          continue
+        }
+      }
+      try decide(nil, for: id, version, writer, in: model)
+      changed += 1
+    }
+    return changed
+  }
+
+  /// Holds a value that is decided against the description, or takes it in as the new description. `misfit` becomes why
+  /// it does not fit, if that is the first.
+  @inline(never)
+  private func check(
+    _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) {
+    if id == model.fields.descriptionID {
+      do throws(DescriptionFault) {
+        model.describe(try ModelRules(describedBy: value), at: version)
+        return
+      } catch {
+        throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
+      }
+    }
+    guard misfit == nil, let rule = model.rule(of: id) else { return }
+    if rule.isEphemeral {
+      let field = "\(model.id).\(model.fields[id].name)"
+      misfit = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
+    } else if let words = rule.words(against: value) {
+      misfit = "\(model.id).\(model.fields[id].name): \(words)"
+    }
+  }
+
+  private func check(
+    _ value: FieldValue, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) {
+    try value.bytes.withUnsafeBytes { bytes in
+      Result { () throws(Verdict) in try check(bytes, for: id, version, &misfit, in: model) }
+    }.get()
+  }
+
+  /// Holds everything that the commit in hand writes against the description that came with it.
+  private func checkAll(in model: ModelLog) throws(Verdict) {
+    for (id, _) in model.hand.touched[model.hand.begun...] where id != model.fields.descriptionID {
+      guard let value = model.decidedValue(id) else { continue }
+      var misfit: String?
+      try check(value, for: id, 0, &misfit, in: model)
+      if let misfit { throw .refused(.doesNotFit, misfit) }
+    }
+  }
+
+  /// `misfit` becomes why the result does not fit the description, if that is the first.
+  /// - Returns: whether the field changes.
+  private func merge(
+    _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
+    _ misfit: inout String?, in model: ModelLog
+  ) throws(Verdict) -> Bool {
+    let slot = model.fields[id]
+    let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
+    let value = FieldValue(operand)
+    guard let merged = Merge.apply(verb, operand: value, to: present) else {
+      let words = Merge.objection(verb, operand: value, to: present)
+      throw .refused(verb == .union ? .malformedValue : .notANumber, "\(slot.name): \(words)")
+    }
+    if merged == present { return false }
+    guard merged.bytes.count <= limits.maxValueBytes else {
+      throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it \(merged.bytes.count) bytes; \(mostBytes)")
+    }
+    if model.isRuled(id), misfit == nil || id == model.fields.descriptionID {
+      try check(merged, for: id, version, &misfit, in: model)
+      if let words = misfit, id != model.fields.descriptionID {
+        let text = String(decoding: operand, as: UTF8.self)
+        misfit = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
+      }
+    }
+    let isTaken = model.hand.commits.change(id, merged)
+    try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
+    return true
+  }
+
+  private var mostBytes: String { "a value may have \(limits.maxValueBytes) (maxValueBytes)" }
+
+  func malformed(_ value: UnsafeRawBufferPointer, _ field: String) -> Verdict {
+    .refused(.malformedValue, "\(field): \(JSON.fault(in: value) ?? "not JSON")")
+  }
+
+  /// Writes a value (nil: a deletion) into the batch and notes it.
+  private func decide(
+    _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
+  ) throws(Verdict) {
+    if value == nil, id == model.fields.descriptionID { model.describe(ModelRules(), at: version) }
+    let isTaken = model.hand.commits.change(id, value)
+    try note(isTaken, value?.count, for: id, version, writer, in: model)
+  }
+
+  func note(
+    _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
+  ) throws(Verdict) {
+    guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
+    model.note(id, version, value: byteCount.map { model.hand.commits.lastValue(of: $0) }, by: writer)
+  }
+
+  /// The field that is meant; nil if nobody has named it before.
+  func field(
+    _ id: FieldID?, _ name: UnsafeRawBufferPointer?, in model: ModelLog
+  ) throws(Verdict) -> FieldID? {
+    if let name { return model.fields.id(of: name) }
+    guard let id, Int(id) < model.fields.count else {
+      throw .refused(.unknownField, "there is no field \(id ?? 0); name it")
+    }
+    return id
+  }
+
+  /// Who wrote last what a proposal sets first, for who has to find a loop.
+  func writerAnswered(by proposal: ProposalCursor, in model: ModelLog, _ time: HubTime) -> String {
+    var operations = proposal.operations
+    guard (try? operations.next()) == true, let field = try? field(operations.id, operations.name, in: model) else {
+      return "others"
+    }
+    let other = model.conflict(on: field, now: time.wall).origin
+    return other.tag == .none ? "others" : other.fullName
+  }
+
+  /// Why a model takes no new field, and what helps.
+  private func full(_ model: ModelLog) -> String {
+    let (limit, deleted) = (limits.maxModelFields, model.fields.count - model.fields.valueCount)
+    guard deleted > 0 else {
+      return "the model has \(model.fields.count) fields; maxModelFields is \(limit). Delete some, many at a time"
+    }
+    let cure = "Delete more: the names are given back when \(max(limit / 8, 1)) of them are of deleted fields"
+    return "the model has \(model.fields.valueCount) fields and the names of \(deleted) deleted ones; maxModelFields, "
+      + "for both, is \(limit). \(cure)"
+  }
+
+  private func introduce(_ name: UnsafeRawBufferPointer?, in model: ModelLog) throws(Verdict) -> FieldID {
+    guard let name else { throw .refused(.badName, "a new field needs a name") }
+    do throws(WireError) {
+      try Names.checkField(name)
+    } catch {
+      throw .refused(.badName, error.problem)
+    }
+    let ours = model.ephemeral == nil ? Names.description : Names.owner
+    if name.first == UInt8(ascii: "@"), !name.elementsEqual(ours.utf8) {
+      let text = String(decoding: name, as: UTF8.self)
+      throw .refused(.badName, "\(text) is no field of this line; of the protocol's own names it has \(ours)")
+    }
+    guard model.fields.count < limits.maxModelFields else {
+      throw .refused(.modelFull, full(model))
+    }
+    let id = model.fields.add(String(decoding: name, as: UTF8.self))
+    _ = model.hand.commits.introduce(name)
+    return id
+  }
+}
+
+extension ModelLog {
+  /// Whether a field has that very value.
+  func isDecided(_ id: FieldID, as value: UnsafeRawBufferPointer) -> Bool {
+    let slot = fields[id]
+    guard fields.decided(id).hasValue else { return false }
+    return fields.isDecided(id)
+      ? decidedValue(id)?.bytes.elementsEqual(value) ?? false : slot.value.elementsEqual(value)
+  }
+}

@@ -1,0 +1,275 @@
+import BindingProtocol
+
+/// Decides proposals, one after the other, per model: in, refused, kept, expired, conflict, or not yet. Pure: it
+/// changes only the model's hand.
+struct Sequencer {
+  let limits: Limits
+  let maxUnconfirmedOutcomes: Int
+  var epoch: Epoch
+  var counters = HubCounters()
+  /// Until then, on the monotonic clock, nothing is decided that needs room in the store, which has none.
+  var storeFullUntil: UInt64 = 0
+  /// Descriptions proposed as a default where there is another one; the caller takes them. At most so many at once.
+  var declared: [Declared] = []
+  static let mostDeclared = 64
+  /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
+  var ordinal: UInt64 = 0
+
+  /// What to say at once; nil: the answer waits in the model's hand until the decision is stored.
+  enum Immediate {
+    case outcome(WireOutcome.Rest)
+    case nothing
+    /// Nothing is decided before the model's owner was asked about what the fields would become.
+    case judge([JudgedField])
+  }
+
+  /// How a proposal stands to the model's owner.
+  enum Leave {
+    /// There is none, or it is the owner's own.
+    case given
+    case toBeAsked
+    /// The owner said yes to these fields.
+    case givenFor([JudgedField])
+    case denied(Refusal)
+  }
+
+  /// Why a proposal becomes no commit.
+  enum Verdict: Error {
+    case refused(RefusalCode, String)
+    /// nil: nobody has ever named that field.
+    case conflict(FieldID?, name: String)
+    case kept
+    case judge([JudgedField])
+  }
+
+  /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
+  /// - Parameter mayBeOld: it may have been sent first in an earlier epoch.
+  mutating func decide(
+    _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
+    leave: Leave = .given, mayBeOld: Bool = false
+  ) -> Immediate {
+    counters.proposals += 1
+    let confirmed = proposal.confirmed
+    let (isNext, waiting) = model.withWriter(writer) { record in
+      record.confirm(min(confirmed, record.storedMark))
+      return (
+        proposal.number > record.decidedMark && proposal.number - 1 == record.decidedMark,
+        record.unconfirmedCount + Int(record.decidedMark) - Int(record.storedMark)
+      )
+    }
+    #if MUTANTS
+      let record = model.withWriter(writer) { $0 }
+      if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
+      let wrong: Mutant = proposal.number > record.decidedMark ? .acceptJumps : .repeatEffects
+      if !isNext, !Mutant.isOn(wrong) { return answerOutOfTurn(proposal.number, record) }
+    #else
+      if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
+    #endif
+    if let hold = holdBack(model, waiting, time) { return hold }
+
+    model.withWriter(writer) { $0.decide(proposal.number) }
+    model.takeHand()
+    let isTouched = model.hand.touchedWriters.last == writer
+    if !isTouched { model.hand.touchedWriters.append(writer) }
+    func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
+      #if MUTANTS
+        if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }
+      #endif
+      model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
+      let place = model.hand.others.count
+      model.hand.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
+      model.hand.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
+      return .nothing
+    }
+    if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model) { return decided(.unknown) }
+    if proposal.isVoid {
+      counters.expired += 1
+      return decided(.expired)
+    }
+    do throws(Verdict) {
+      let version = try commit(proposal, of: origin, writer, in: model, time: time, leave: leave)
+      model.hand.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
+      return .nothing
+    } catch {
+      switch error {
+      case .kept:
+        counters.kept += 1
+        return decided(.kept)
+      case .refused(let code, let text):
+        counters.refusals[code, default: 0] += 1
+        return decided(.refused(Refusal(code, text)))
+      case .conflict(let field, let name):
+        counters.conflicts += 1
+        guard let field else {
+          return decided(
+            .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
+        }
+        return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
+      case .judge(let fields):
+        model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
+        if model.hand.commits.isEmpty { model.hand.isOpen = false }
+        // Writers may be forgotten while the owner is asked, and have other places then.
+        if !isTouched { model.hand.touchedWriters.removeLast() }
+        return .judge(fields)
+      }
+    }
+  }
+
+  /// Whether a replica has shown that an older life of the log decided that number.
+  private mutating func isSeen(_ number: ProposalNumber, of tag: Tag, in model: ModelLog) -> Bool {
+    #if MUTANTS
+      if Mutant.isOn(.repeatOffered) { return false }
+    #endif
+    guard let seen = model.seenNumbers[tag], number <= seen else { return false }
+    counters.unknownOutcomes += 1
+    return true
+  }
+
+  /// Why nothing can be decided now of the model, for somebody of whom so much is decided and not confirmed.
+  private mutating func holdBack(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
+    if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
+    if isFull(for: model, time) {
+      return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
+    }
+    return unconfirmed >= maxUnconfirmedOutcomes ? hold(.busy, pauseMilliseconds: 10) : nil
+  }
+
+  /// What was decided and stored is told again also while nothing can be decided; nil: this is not of that kind.
+  mutating func answerRepeat(_ proposal: ProposalCursor, of origin: Origin, in model: ModelLog) -> Immediate? {
+    guard let writer = model.knownWriter(origin.tag) else { return nil }
+    let record = model.withWriter(writer) { $0 }
+    guard proposal.number <= record.storedMark else { return nil }
+    return answerOutOfTurn(proposal.number, record)
+  }
+
+  /// R3: repeats get the stored outcome, jumps the number that is expected.
+  private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
+    if number > record.decidedMark {
+      counters.jumps += 1
+      return .outcome(.expected(next: record.decidedMark + 1))
+    }
+    counters.repeats += 1
+    // Decided and not stored yet: the answer is on its way.
+    if number > record.storedMark { return .nothing }
+    if let outcome = record.outcome(of: number) { return .outcome(outcome) }
+    if number <= record.confirmed { return .nothing }
+    counters.unknownOutcomes += 1
+    return .outcome(.unknown)
+  }
+
+  /// Whether the store has no room for what is decided of this model, as far as we know.
+  func isFull(for model: ModelLog, _ time: HubTime) -> Bool {
+    model.ephemeral == nil && time.monotonic < storeFullUntil
+  }
+
+  private mutating func hold(_ code: HoldCode, pauseMilliseconds: UInt32) -> Immediate {
+    counters.holds += 1
+    return .outcome(.hold(code, pauseMilliseconds: pauseMilliseconds))
+  }
+
+  // MARK: Committing
+
+  /// Adds the proposal to the hand as one commit, or nothing of it.
+  private mutating func commit(
+    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, leave: Leave
+  ) throws(Verdict) -> Version {
+    if case .denied(let refusal) = leave { throw .refused(refusal.code, refusal.text) }
+    if proposal.byteCount > limits.maxProposalBytes {
+      throw .refused(
+        .proposalTooLarge,
+        "the proposal has \(proposal.byteCount) bytes; maxProposalBytes is \(limits.maxProposalBytes)")
+    }
+    if proposal.operations.remaining > limits.maxProposalFields {
+      throw .refused(
+        .tooManyFields,
+        "the proposal names \(proposal.operations.remaining) fields; maxProposalFields is \(limits.maxProposalFields)")
+    }
+    if Int(proposal.hops) > limits.maxHops {
+      let other = writerAnswered(by: proposal, in: model, time)
+      throw .refused(
+        .loop,
+        "\(origin.fullName) and \(other) answer each other, \(proposal.hops) deep; maxHops is "
+          + "\(limits.maxHops)")
+    }
+    if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
+
+    model.openHand(epoch: model.life(in: epoch), time: time.wall)
+    let version = model.nextVersion
+    let fieldsBefore = model.fields.count
+    let begun = model.hand.touched.count
+    let weakBefore = model.hand.weakFields.count
+    model.hand.begun = begun
+    model.hand.commits.beginCommit(
+      origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
+    do throws(Verdict) {
+      let changed = try change(proposal.operations, to: version, by: writer, in: model)
+      if changed == 0 { throw .kept }
+      try check(leave, in: model)
+      model.hand.commits.endCommit()
+      return version
+    } catch {
+      model.hand.commits.rollbackCommit()
+      model.takeBackRules(of: version)
+      for (field, before) in model.hand.touched[begun...].reversed() where Int(field) < fieldsBefore {
+        model.fields.decide(field, before)
+      }
+      model.hand.touched.removeSubrange(begun...)
+      model.hand.weakFields.removeSubrange(weakBefore...)
+      model.takeBackNames(from: fieldsBefore)
+      throw error
+    }
+  }
+
+  /// Whether the owner has agreed to what the commit in hand makes of its fields.
+  private func check(_ leave: Leave, in model: ModelLog) throws(Verdict) {
+    let agreed: [JudgedField]
+    switch leave {
+    case .given, .denied: return
+    case .toBeAsked: agreed = []
+    case .givenFor(let fields): agreed = fields
+    }
+    let fields = model.hand.touched[model.hand.begun...].map { id, _ in
+      JudgedField(name: model.fields[id].name, value: model.decidedValue(id))
+    }
+    if fields != agreed { throw .judge(fields) }
+  }
+
+  private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {
+    var conditions = conditions
+    let epoch = model.life(in: epoch)
+    while (try? conditions.next()) == true {
+      #if MUTANTS
+        if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }
+      #endif
+      guard let field = try field(conditions.id, conditions.name, in: model) else {
+        do throws(WireError) {
+          if let name = conditions.name { try Names.checkField(name) }
+        } catch {
+          throw .refused(.badName, "a condition names a field that \(error.problem)")
+        }
+        // Nobody has ever written a field that has no id.
+        if conditions.version == 0 { continue }
+        // What was deleted before the floor is known to nobody.
+        if conditions.epoch != epoch || conditions.version < model.deltasFrom {
+          throw .conflict(nil, name: conditions.name.map { String(decoding: $0, as: UTF8.self) } ?? "")
+        }
+        if conditions.version >= model.nextVersion {
+          throw .refused(
+            .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+        }
+        continue
+      }
+      let decided = model.fields.decidedVersion(field)
+      if conditions.version == 0 {
+        if decided > 0 { throw .conflict(field, name: "") }
+      } else if conditions.epoch != epoch {
+        throw .conflict(field, name: "")
+      } else if conditions.version >= model.nextVersion {
+        throw .refused(
+          .versionBeyondHead, "version \(conditions.version) lies beyond the head, \(model.nextVersion - 1)")
+      } else if decided > conditions.version {
+        throw .conflict(field, name: "")
+      }
+    }
+  }
+}

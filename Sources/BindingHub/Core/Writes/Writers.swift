@@ -1,0 +1,140 @@
+import BindingProtocol
+
+/// What a model remembers of one identity that wrote to it: how far its proposals are decided, and what became of
+/// those it has not confirmed.
+struct WriterRecord {
+  let origin: Origin
+  /// The highest number that was decided, and that was stored.
+  var decidedMark: ProposalNumber = 0
+  var storedMark: ProposalNumber = 0
+  /// When its last commit was made, by the wall clock of the hub; in a fold when its last decision was stored, by the
+  /// store's clock. 0: it has made none.
+  var decidedAt: UInt64 = 0
+  /// The first number that was decided in this start of the hub, and not only known to be; 0: none.
+  private(set) var firstDecided: ProposalNumber = 0
+  /// The peer has seen all outcomes up to here.
+  private(set) var confirmed: ProposalNumber = 0
+  /// Outcomes that it has not confirmed.
+  private(set) var unconfirmedCount = 0
+  /// Those outcomes, by rising number from `first` on.
+  private var runs: [Run] = []
+  private var first = 0
+
+  /// Numbers that follow each other, with one outcome; of commits each number made the version after the one before.
+  private struct Run {
+    var number: ProposalNumber
+    var count: UInt32
+    var outcome: WireOutcome.Rest
+    /// Of a commit: the version that `number` made; else 0.
+    var version: Version
+
+    func contains(_ number: ProposalNumber) -> Bool { number >= self.number && number - self.number < count }
+  }
+
+  init(origin: Origin) { self.origin = origin }
+
+  /// Whether all that was decided is stored, and its peer has seen all of it.
+  var isConfirmed: Bool { unconfirmedCount == 0 && decidedMark == storedMark }
+
+  /// Decides the proposal of that number, the next one. A mark never goes back, whatever is decided.
+  mutating func decide(_ number: ProposalNumber) {
+    decidedMark = max(decidedMark, number)
+    if firstDecided == 0 { firstDecided = number }
+  }
+
+  /// Whether this start of the hub has decided that number: whatever another life of the log made of it.
+  func hasDecided(_ number: ProposalNumber) -> Bool {
+    firstDecided > 0 && number >= firstDecided && number <= decidedMark
+  }
+
+  /// The proposal of that number made a version.
+  mutating func rememberCommit(_ number: ProposalNumber, _ version: Version) {
+    guard number > confirmed else { return }
+    if let last = runs.indices.last, last >= first, runs[last].version > 0 {
+      let run = runs[last]
+      if run.number &+ run.count == number, run.version &+ Version(run.count) == version {
+        runs[last].count += 1
+        unconfirmedCount += 1
+        return
+      }
+    }
+    remember(.committed(count: 1, version: version), of: number, version)
+  }
+
+  /// Takes an outcome in; one that is known already (a model that is loaded again repeats them) changes nothing.
+  mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber) { remember(outcome, of: number, 0) }
+
+  private mutating func remember(_ outcome: WireOutcome.Rest, of number: ProposalNumber, _ version: Version) {
+    guard number > confirmed else { return }
+    // Numbers rise, so only one that is not beyond the last can be known.
+    if let last = runs.indices.last, last >= first, number - 1 < runs[last].number + (runs[last].count - 1),
+      self.outcome(of: number) != nil
+    {
+      return
+    }
+    runs.append(Run(number: number, count: 1, outcome: outcome, version: version))
+    unconfirmedCount += 1
+  }
+
+  mutating func confirm(_ number: ProposalNumber) {
+    guard number > confirmed else { return }
+    confirmed = number
+    while first < runs.count, runs[first].number <= number {
+      let seen = min(number - runs[first].number + 1, runs[first].count)
+      unconfirmedCount -= Int(seen)
+      if seen < runs[first].count {
+        runs[first].number += seen
+        runs[first].count -= seen
+        if runs[first].version > 0 { runs[first].version += Version(seen) }
+        break
+      }
+      first += 1
+    }
+    // Moved together now and then, not at each confirmation.
+    if first == runs.count {
+      runs.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first > 256 {
+      runs.removeFirst(first)
+      first = 0
+    }
+  }
+
+  func outcome(of number: ProposalNumber) -> WireOutcome.Rest? {
+    #if MUTANTS
+      if Mutant.isOn(.forgetOutcomes) { return nil }
+    #endif
+    guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }
+    guard run.version > 0 else { return run.outcome }
+    return .committed(count: 1, version: run.version + Version(number - run.number))
+  }
+
+  /// What became of each number from `first` on, neighbouring commits in one.
+  func outcomes(from first: ProposalNumber) -> [(number: ProposalNumber, rest: WireOutcome.Rest)] {
+    runs[self.first...].compactMap { run in
+      guard run.number + (run.count - 1) >= first else { return nil }
+      guard run.version > 0 else { return (run.number, run.outcome) }
+      let skipped = max(run.number, first) - run.number
+      return (
+        run.number + skipped,
+        .committed(count: UInt16(clamping: run.count - skipped), version: run.version + Version(skipped))
+      )
+    }
+  }
+
+  /// Takes in what was stored of a writer.
+  mutating func restore(
+    mark: ProposalNumber, confirmed: ProposalNumber, decidedAt: UInt64, _ outcomes: [WireOutcome]
+  ) {
+    (storedMark, decidedMark) = (mark, mark)
+    self.decidedAt = decidedAt
+    self.confirmed = confirmed
+    for outcome in outcomes {
+      if case .committed(let count, let version) = outcome.rest {
+        for offset in 0..<UInt32(count) { rememberCommit(outcome.number + offset, version + Version(offset)) }
+      } else {
+        remember(outcome.rest, of: outcome.number)
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import BindingProtocol
+import Dispatch
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Another store, and a file to which every commit is written once that store has taken it: one line each, handed to
+/// the system before the hub publishes or acknowledges it, so that the end of the process loses none. The format is in
+/// `docs/histories.md`.
+///
+/// Whoever asks for a history wants all of it: a line that cannot be written ends the hub like a failing store.
+final class HistoryStore: Store {
+  private let store: any Store
+  private let path: String
+  private let file: FileHandle
+  private var names: [String: [FieldID: String]] = [:]
+  private var lines: [UInt8] = []
+
+  var logID: LogID { store.logID }
+  var epoch: Epoch { store.epoch }
+  var durability: Durability { store.durability }
+  var tail: Tail { store.tail }
+  var isImmediate: Bool { store.isImmediate }
+  var status: StoreStatus { store.status }
+  var floor: LogFloor { store.floor }
+
+  /// - Parameter path: added to if it is there.
+  init(_ store: any Store, path: String, hub: String) throws(StoreError) {
+    let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError("\(path) cannot be opened: \(String(cString: strerror(errno)))") }
+    self.store = store
+    self.path = path
+    file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    note([
+      .init("e", "hub"), .init("name", .string(hub)), .init("log", .unsigned(store.logID)),
+      .init("epoch", .unsigned(store.epoch)), .init("durability", .string("\(store.durability)")),
+    ])
+    try flush()
+  }
+
+  func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
+    let results = try store.append(batches)
+    for (batch, result) in zip(batches, results) {
+      switch result {
+      case .stored: try note(batch)
+      case .moved(let others): for other in others { try note(other) }
+      case .unknown, .full: break
+      }
+    }
+    try flush()
+    return results
+  }
+
+  func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
+    try store.load { model throws(StoreError) in
+      names[model.model] = try Dictionary(
+        uniqueKeysWithValues: ModelFold(model).names.enumerated().map { (FieldID($0), $1) })
+      // A hub that was killed between the store and the history left out what was stored last.
+      for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try note(batch, again: true) }
+      try each(model)
+    }
+    try flush()
+  }
+
+  /// Of each model; more than one append takes of it.
+  private static let repeatedBatches = 256
+
+  func load(_ model: String) throws(StoreError) -> StoredModel? { try store.load(model) }
+
+  func start(_ epoch: Epoch) throws(StoreError) {
+    try store.start(epoch)
+    note([.init("e", "epoch"), .init("epoch", .unsigned(epoch))])
+    try flush()
+  }
+
+  func forget(_ tags: Set<Tag>) { store.forget(tags) }
+
+  func upkeep() throws(StoreError) -> Bool { try store.upkeep() }
+
+  func close() throws(StoreError) { try store.close() }
+
+  private func note(_ batch: Batch, again: Bool = false) throws(StoreError) {
+    guard let group = try learn(batch) else { return }
+    var version = group.previous
+    for commit in group.commits {
+      version += 1
+      let origin = group.origins[Int(commit.origin)]
+      let changes = commit.changes.map { change in
+        let name = names[batch.model]?[change.field] ?? "?\(change.field)"
+        return JSON.Member(name, change.value.flatMap { try? $0.json } ?? .null)
+      }
+      let members: [JSON.Member] = [
+        .init("e", "commit"), .init("m", .string(batch.model)), .init("epoch", .unsigned(group.epoch)),
+        .init("version", .unsigned(version)), .init("tag", .string("\(origin.tag)")),
+        .init("name", .string(origin.name)), .init("number", .unsigned(UInt64(commit.number))),
+        .init("changes", .object(changes)),
+      ]
+      note(again ? members + [.init("again", .bool(true))] : members)
+    }
+  }
+
+  /// Takes the names in that a batch gives to field ids.
+  @discardableResult
+  private func learn(_ batch: Batch) throws(StoreError) -> CommitGroup? {
+    switch batch.form {
+    case .ordinary: break
+    case .removal: names[batch.model] = nil
+    case .renumbering(let kept):
+      let before = names[batch.model] ?? [:]
+      names[batch.model] = Dictionary(
+        uniqueKeysWithValues: kept.enumerated().compactMap { place, id in before[id].map { (FieldID(place), $0) } })
+    }
+    guard !batch.body.isEmpty else { return nil }
+    let group: CommitGroup
+    do throws(WireError) {
+      group = try batch.body.withUnsafeBytes { bytes in
+        Result { () throws(WireError) in
+          var reader = WireReader(bytes, message: "commits")
+          return try CommitGroup(from: &reader)
+        }
+      }.get()
+    } catch {
+      throw StoreError("\(batch.model): a stored batch cannot be read: \(error)")
+    }
+    for (offset, name) in group.names.names.enumerated() {
+      names[batch.model, default: [:]][group.names.first + FieldID(offset)] = name
+    }
+    return group
+  }
+
+  private func note(_ members: [JSON.Member]) {
+    lines += JSON.object([.init("t", .unsigned(DispatchTime.now().uptimeNanoseconds))] + members).bytes
+    lines.append(UInt8(ascii: "\n"))
+  }
+
+  /// Hands the lines to the system.
+  private func flush() throws(StoreError) {
+    defer { lines.removeAll(keepingCapacity: true) }
+    do { try file.write(contentsOf: lines) } catch {
+      throw StoreError("the history \(path) cannot be written: \(error.localizedDescription)")
+    }
+  }
+}

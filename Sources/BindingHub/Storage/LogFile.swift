@@ -1,0 +1,57 @@
+import BindingProtocol
+import Foundation
+
+/// The memory of a hub without a store: which log it is, and which epoch was its last. It lies beside the socket, so
+/// that a hub started again at the same place is the same log in a new epoch, and its peers bring back what they have.
+struct LogFile {
+  private let path: String?
+
+  /// - Parameter address: nil for a hub without an address: then nothing is remembered.
+  init(for address: HubAddress?) {
+    switch address?.transport {
+    case .ipc: path = address.map { "\($0.place).log" }
+    case .tcp:
+      let home = HubAddress.userDefault.place
+      path = address.map { "\(home).tcp-\($0.port ?? 0).log" }
+    case nil: path = nil
+    }
+  }
+
+  /// The memory of the hub that starts now, noted for the one after it.
+  func nextStore() throws(HubFailure) -> MemoryStore {
+    let before = path.flatMap(LogFile.read)
+    let logID = before?.logID ?? UInt64.random(in: 1 ... .max)
+    // Counted up, so that a later epoch is a greater number; the lower half is chance, so that two lives never share
+    // one.
+    let ordinal = (before.map { $0.epoch >> 32 } ?? 0) + 1
+    let epoch = ordinal << 32 | UInt64(UInt32.random(in: 1 ... .max))
+    do throws(StoreError) {
+      try note(logID: logID, epoch: epoch)
+    } catch {
+      throw .directory(path: path.map(LogFile.directory) ?? "", problem: error.description)
+    }
+    return MemoryStore(logID: logID, epoch: epoch, tail: before == nil ? .proven : .unproven)
+  }
+
+  /// Notes the life that the log is in, so that a later one never counts below it.
+  func note(logID: LogID, epoch: Epoch) throws(StoreError) {
+    guard let path else { return }
+    try? FileManager.default.createDirectory(
+      atPath: LogFile.directory(path), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    do {
+      try Data("bindhub log 1\n\(logID)\n\(epoch)\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw StoreError("\(path) cannot be written: \(error.localizedDescription)")
+    }
+  }
+
+  private static func directory(_ path: String) -> String { (path as NSString).deletingLastPathComponent }
+
+  private static func read(_ path: String) -> (logID: LogID, epoch: Epoch)? {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+    let lines = text.split(separator: "\n")
+    guard lines.count == 3, lines[0] == "bindhub log 1", let logID = UInt64(lines[1]), let epoch = UInt64(lines[2])
+    else { return nil }
+    return (logID, epoch)
+  }
+}

@@ -1,0 +1,283 @@
+import BindingProtocol
+import Dispatch
+import Foundation
+import Logging
+import ZeroMQ
+
+/// What runs on the hub's thread: it drains the gates into the machine, has the store take what was decided, and lets
+/// the machine publish and acknowledge only what the store has taken (R1). What every message passes through is marked
+/// `@exclusivity(unchecked)`: one thread uses it.
+final class HubLoop {
+  private let options: HubOptions
+  private let mailbox: HubMailbox
+  private let log: Logger
+  private let gate: ZeroMQGate
+  private var guests = InProcessGate()
+  private let logFile: LogFile?
+  private let desk: StoreDesk
+  @exclusivity(unchecked) private var machine: HubMachine
+  @exclusivity(unchecked) private var output = HubOutput()
+  @exclusivity(unchecked) private var poller = Poller()
+  private var isStopping = false
+  private var failure: StoreError?
+
+  /// Why it ended.
+  enum Ending {
+    case stopped
+    case failed(StoreError)
+    /// The store is to be opened again, in another state.
+    case again
+  }
+
+  var addresses: [HubAddress] { gate.addresses }
+
+  init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubFailure) {
+    self.options = options
+    self.mailbox = mailbox
+    self.log = log
+    for address in options.listen where !address.isLoopback && !options.isInsecureAllowed {
+      throw .notLoopback(address: address.description)
+    }
+    guard options.listen.isEmpty || OpenFiles.limit >= OpenFiles.needed else {
+      throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
+    }
+    do throws(ZeroMQError) {
+      gate = try ZeroMQGate(limits: options.limits)
+    } catch {
+      throw .system("cannot make the hub's sockets: \(error)")
+    }
+    for address in options.listen { try gate.listen(address) }
+    log.report(gate)
+    let opened = try HubLoop.open(options, at: gate.addresses.first)
+    let store = opened.store
+    logFile = opened.logFile
+    var configuration = HubConfiguration()
+    configuration.limits = options.limits
+    configuration.beatMilliseconds = options.beatMilliseconds
+    configuration.leaseMilliseconds = options.leaseMilliseconds
+    configuration.name = options.name
+    configuration.durability = store.durability
+    configuration.ways = gate.bound
+    configuration.rescue = options.isRescueOn
+    let birth = HubBirth(
+      logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
+      floor: store.floor)
+    machine = HubMachine(
+      configuration: configuration, birth: birth, time: HubLoop.time, epochSeed: UInt64.random(in: 1 ... .max))
+    var machine = machine
+    do throws(StoreError) {
+      try store.load { model throws(StoreError) in try machine.restore(model) }
+    } catch {
+      throw .store(error)
+    }
+    self.machine = machine
+    do throws(ZeroMQError) {
+      desk = try StoreDesk(store, wakeup: mailbox.wakeup)
+    } catch {
+      throw .system("cannot start the store's thread: \(error)")
+    }
+    log.info(
+      "listening",
+      metadata: [
+        "addresses": "\(gate.addresses.map(\.description).joined(separator: ", "))",
+        "durability": "\(store.durability)", "epoch": "\(birth.epoch)", "tail": "\(store.tail)",
+        "store": "\(store.status.path ?? "memory")",
+      ])
+  }
+
+  /// The store that was asked for, with a history before it where one is wanted. Of a hub without a store a file beside
+  /// its socket remembers which log it is.
+  private static func open(
+    _ options: HubOptions, at address: HubAddress?
+  ) throws(HubFailure) -> (store: any Store, logFile: LogFile?) {
+    let store: any Store
+    let logFile: LogFile?
+    if let opener = options.store {
+      do throws(StoreError) { store = try opener() } catch { throw .store(error) }
+      logFile = nil
+    } else {
+      let file = LogFile(for: address)
+      store = try file.nextStore()
+      logFile = file
+    }
+    guard let path = options.historyPath else { return (store, logFile) }
+    do throws(StoreError) {
+      return (try HistoryStore(store, path: path, hub: options.name), logFile)
+    } catch {
+      throw .history(problem: "the history \(error)")
+    }
+  }
+
+  private static var time: HubTime {
+    HubTime(
+      monotonic: DispatchTime.now().uptimeNanoseconds / 1_000_000, wall: UInt64(Date().timeIntervalSince1970 * 1_000))
+  }
+
+  func run() -> Ending {
+    let letters = poller.add(mailbox.wakeup)
+    gate.add(to: &poller)
+    while !isStopping {
+      wait()
+      let time = HubLoop.time
+      if poller.isReadable(letters) {
+        mailbox.wakeup.clear()
+        for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
+          isStopping = true
+        }
+      }
+      machine.gate = gate.counters
+      machine.store = desk.status
+      gate.drain(&machine, after: poller, time: time, into: &output)
+      if gate.hasBacklog { sendBacklogs(time: time) }
+      if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
+      settle(time: time)
+    }
+    end()
+    log.info("stopped")
+    guard let failure else { return .stopped }
+    return failure.kind == .replaced ? .again : .failed(failure)
+  }
+
+  /// Tells what was decided before the end came, then says good-bye and closes the store.
+  private func end() {
+    let time = HubLoop.time
+    do throws(StoreError) {
+      if failure == nil {
+        try desk.waitUntilDone()
+        settle(time: time)
+      }
+      machine.close(into: &output)
+      flush(time: time)
+      if failure == nil { try desk.close() }
+    } catch {
+      fail(error)
+    }
+    desk.join()
+    guests.endAll()
+  }
+
+  private func wait() {
+    let now = HubLoop.time.monotonic
+    var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
+    if gate.mayHaveMore { limit = 0 }
+    if gate.hasBacklog { limit = min(limit, 5) }
+    do throws(ZeroMQError) {
+      _ = try poller.wait(timeoutMilliseconds: limit)
+    } catch {
+      log.critical("cannot wait for messages", metadata: ["error": "\(error)"])
+      isStopping = true
+    }
+  }
+
+  /// Hands over what was decided, takes in what the store has done, and sends what may be sent; what that leads to,
+  /// too, until nothing is left.
+  private func settle(time: HubTime) {
+    guard failure == nil else { return }
+    machine.finishDrain(time: time, into: &output)
+    do throws(StoreError) {
+      var answers: [StoreDesk.Answer] = []
+      repeat {
+        try handOver()
+        answers = try desk.takeAnswers()
+        for answer in answers { take(answer, time: time) }
+        if let failure = output.failure { throw failure }
+      } while !answers.isEmpty
+    } catch {
+      fail(error)
+      return
+    }
+    flush(time: time)
+  }
+
+  /// A store that failed must not be written to again (R12): nothing of what it has not confirmed is acknowledged.
+  private func fail(_ error: StoreError) {
+    if error.kind == .replaced {
+      log.warning("starting again", metadata: ["reason": "\(error)"])
+    } else {
+      log.critical("the store failed", metadata: ["error": "\(error)"])
+    }
+    failure = error
+    isStopping = true
+    output.removeAll()
+  }
+
+  /// Leaves at the store what the machine wants stored or read again.
+  private func handOver() throws(StoreError) {
+    if let epoch = output.newEpoch {
+      output.newEpoch = nil
+      try desk.start(epoch)
+      try logFile?.note(logID: desk.logID, epoch: epoch)
+      log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
+    }
+    if !output.batches.isEmpty {
+      let batches = output.batches
+      output.batches.removeAll(keepingCapacity: true)
+      try desk.append(batches)
+    }
+    if !output.reload.isEmpty {
+      let models = output.reload
+      output.reload.removeAll()
+      try desk.load(models)
+    }
+    if !machine.forgotten.isEmpty {
+      try desk.forget(machine.forgotten)
+      machine.forgotten.removeAll()
+    }
+  }
+
+  private func take(_ answer: StoreDesk.Answer, time: HubTime) {
+    switch answer {
+    case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
+    case .loaded(let model): machine.reloaded(model, time: time, into: &output)
+    }
+  }
+
+  private func flush(time: HubTime) {
+    var gone: [ConnectionID] = []
+    output.forEachFrame { destination, frame in
+      switch destination {
+      case .publish:
+        gate.publish(frame)
+        guests.publish(frame)
+      case .connection(let connection):
+        if InProcessGate.owns(connection) {
+          guests.send(frame, to: connection)
+        } else {
+          switch gate.send(frame, to: connection) {
+          case .taken: break
+          case .kept: machine.crowd(connection)
+          case .leftOut: machine.leftOut(frame, for: connection)
+          case .gone: if gone.last != connection { gone.append(connection) }
+          }
+        }
+      }
+    }
+    for notice in output.notices { log.report(notice) }
+    let (disconnect, cut) = (output.disconnect, output.cut)
+    output.removeAll()
+    for subscriber in cut { gate.cut(subscriber) }
+    for connection in disconnect { drop(connection, time: time) }
+    for connection in gone { close(connection, time: time) }
+    if !output.isEmpty { settle(time: time) }
+  }
+
+  /// Sends what waited for room, and goes on with what those with room again have to be told.
+  private func sendBacklogs(time: HubTime) {
+    let (gone, roomy) = gate.sendBacklogs()
+    for connection in gone { close(connection, time: time) }
+    for connection in roomy { machine.hasRoom(connection, into: &output) }
+  }
+
+  /// The gate keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.
+  private func close(_ connection: ConnectionID, time: HubTime) {
+    machine.closed(connection, time: time, into: &output)
+  }
+
+  private func drop(_ connection: ConnectionID, time: HubTime) {
+    if InProcessGate.owns(connection) {
+      guests.end(connection, &machine, time: time, into: &output)
+    } else {
+      gate.drop(connection)
+    }
+  }
+}

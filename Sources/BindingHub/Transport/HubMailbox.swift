@@ -1,0 +1,117 @@
+import BindingProtocol
+import Dispatch
+import ZeroMQ
+
+/// A value behind a lock. The hub has no other lock: what it shares between threads is the mailbox below.
+final class HubLock<Value: Sendable>: @unchecked Sendable {  // SAFETY: `value` is touched only while `lock` is held
+  private var value: Value
+  private let lock = DispatchSemaphore(value: 1)
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    lock.wait()
+    defer { lock.signal() }
+    return body(&value)
+  }
+}
+
+/// What other threads hand to the hub's thread: in-process connections and the wish to stop.
+final class HubMailbox: Sendable {
+  enum Letter: Sendable {
+    case opened(InProcessConnection)
+    case frame(InProcessConnection, [UInt8])
+    case subscribed(InProcessConnection, [UInt8])
+    case unsubscribed(InProcessConnection, [UInt8])
+    case closed(InProcessConnection)
+    case stop
+  }
+  private struct State: Sendable {
+    var letters: [Letter] = []
+    var addresses: [HubAddress] = []
+    var thread: SocketThread?
+    var lastConnection: UInt64 = 0
+    var hasEnded = false
+    var failure: StoreError?
+  }
+
+  let wakeup: Wakeup
+  private let state = HubLock(State())
+
+  init() throws(ZeroMQError) { wakeup = try Wakeup() }
+
+  var addresses: [HubAddress] { state.withLock { $0.addresses } }
+  func setAddresses(_ addresses: [HubAddress]) { state.withLock { $0.addresses = addresses } }
+  func setThread(_ thread: SocketThread) { state.withLock { $0.thread = thread } }
+
+  func open(
+    deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> InProcessConnection {
+    let number = state.withLock { state in
+      state.lastConnection += 1
+      return state.lastConnection
+    }
+    let connection = InProcessConnection(number: number, mailbox: self, deliver: deliver, ended: ended)
+    post(.opened(connection))
+    return connection
+  }
+
+  func post(_ letter: Letter) {
+    let isLate = state.withLock { state in
+      if !state.hasEnded { state.letters.append(letter) }
+      return state.hasEnded
+    }
+    if case .opened(let connection) = letter, isLate { connection.ended() }
+    wakeup.signal()
+  }
+
+  func takeLetters() -> [Letter] {
+    state.withLock { state in
+      let letters = state.letters
+      state.letters.removeAll(keepingCapacity: true)
+      return letters
+    }
+  }
+
+  var failure: StoreError? { state.withLock { $0.failure } }
+
+  func markEnded(_ failure: StoreError? = nil) {
+    state.withLock { state in
+      state.hasEnded = true
+      state.failure = failure
+      state.letters.removeAll()
+    }
+  }
+
+  func stop(limitMilliseconds: Int) -> Bool {
+    post(.stop)
+    return join(limitMilliseconds: limitMilliseconds)
+  }
+
+  func join(limitMilliseconds: Int) -> Bool {
+    state.withLock { $0.thread }?.join(timeoutMilliseconds: limitMilliseconds) ?? true
+  }
+}
+
+/// A connection from this process. To the machine it is a request connection and a subscriber of the same number.
+final class InProcessConnection: HubDoorConnection {
+  let number: UInt64
+  private let mailbox: HubMailbox
+  let deliver: @Sendable ([UInt8]) -> Void
+  let ended: @Sendable () -> Void
+
+  init(
+    number: UInt64, mailbox: HubMailbox, deliver: @escaping @Sendable ([UInt8]) -> Void,
+    ended: @escaping @Sendable () -> Void
+  ) {
+    self.number = number
+    self.mailbox = mailbox
+    self.deliver = deliver
+    self.ended = ended
+  }
+
+  func send(_ frame: [UInt8]) { mailbox.post(.frame(self, frame)) }
+  func subscribe(_ topic: [UInt8]) { mailbox.post(.subscribed(self, topic)) }
+  func unsubscribe(_ topic: [UInt8]) { mailbox.post(.unsubscribed(self, topic)) }
+  func close() { mailbox.post(.closed(self)) }
+}

@@ -1,0 +1,64 @@
+import BindingProtocol
+
+/// The gate for connections of this process. Its numbers have the top bit set, so that they never meet those of the
+/// sockets.
+struct InProcessGate {
+  static let firstNumber = HubMachine.firstInProcessConnection
+
+  private struct Guest {
+    let connection: InProcessConnection
+    var topics: Set<[UInt8]> = []
+  }
+  private var guests: [UInt64: Guest] = [:]
+
+  static func owns(_ number: UInt64) -> Bool { number >= firstNumber }
+
+  /// Feeds one letter to the machine; false for the wish to stop.
+  mutating func receive(
+    _ letter: HubMailbox.Letter, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
+  ) -> Bool {
+    switch letter {
+    case .opened(let connection): guests[id(connection)] = Guest(connection: connection)
+    case .frame(let connection, let frame):
+      guard guests[id(connection)] != nil else { break }
+      frame.withUnsafeBytes { machine.receive($0, on: id(connection), time: time, into: &output) }
+    case .subscribed(let connection, let topic):
+      guard guests[id(connection)]?.topics.insert(topic).inserted == true else { break }
+      topic.withUnsafeBytes { machine.subscribed($0, by: id(connection), time: time, into: &output) }
+    case .unsubscribed(let connection, let topic):
+      guard guests[id(connection)]?.topics.remove(topic) != nil else { break }
+      topic.withUnsafeBytes { machine.unsubscribed($0, by: id(connection), time: time, into: &output) }
+    case .closed(let connection): end(id(connection), &machine, time: time, into: &output)
+    case .stop: return false
+    }
+    return true
+  }
+
+  /// Ends a connection from the hub's side or the peer's.
+  mutating func end(_ number: UInt64, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
+    guard let guest = guests.removeValue(forKey: number) else { return }
+    for topic in guest.topics {
+      topic.withUnsafeBytes { machine.unsubscribed($0, by: number, time: time, into: &output) }
+    }
+    machine.closed(number, time: time, into: &output)
+    guest.connection.ended()
+  }
+
+  func send(_ frame: UnsafeRawBufferPointer, to number: UInt64) {
+    guests[number]?.connection.deliver(Array(frame))
+  }
+
+  func publish(_ frame: UnsafeRawBufferPointer) {
+    guard !guests.isEmpty else { return }
+    let topic = Array(frame.prefix(4))
+    let copy = Array(frame)
+    for guest in guests.values where guest.topics.contains(topic) { guest.connection.deliver(copy) }
+  }
+
+  mutating func endAll() {
+    for guest in guests.values { guest.connection.ended() }
+    guests.removeAll()
+  }
+
+  private func id(_ connection: InProcessConnection) -> UInt64 { InProcessGate.firstNumber + connection.number }
+}

@@ -1,0 +1,62 @@
+import BindingProtocol
+import ZeroMQ
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The place of an `ipc` address: its directory, which is this user's alone, and the lock that keeps a second hub away.
+///
+/// ZeroMQ lets a second process take a socket's path in silence; only the lock beside it tells. It leaves the files of
+/// its sockets behind, too: they go with this.
+final class LockedPlace {
+  private let lock: EndpointLock
+  private let neighbours: [String]
+
+  /// - Parameter neighbours: the paths of further sockets that belong to this place.
+  init(_ address: HubAddress, neighbours: [String]) throws(HubFailure) {
+    self.neighbours = neighbours
+    let directory = address.place.lastIndex(of: "/").map { String(address.place[..<$0]) } ?? "."
+    try LockedPlace.prepare(directory.isEmpty ? "/" : directory, isDefault: address == .userDefault)
+    do throws(EndpointLockError) {
+      lock = try EndpointLock.acquire(address.place)
+    } catch {
+      switch error {
+      case .held(_, let process): throw .addressInUse(address: address.description, process: process)
+      case .unavailable(let problem): throw .cannotListen(address: address.description, problem: "\(problem)")
+      }
+    }
+  }
+
+  deinit {
+    for path in neighbours {
+      var info = stat()
+      if lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
+    }
+  }
+
+  /// Makes the user's own directory (mode 0700) if it is missing, and refuses one into which others could put a socket
+  /// of their own.
+  private static func prepare(_ directory: String, isDefault: Bool) throws(HubFailure) {
+    var info = stat()
+    if stat(directory, &info) != 0 {
+      guard errno == ENOENT else { throw .directory(path: directory, problem: String(cString: strerror(errno))) }
+      guard isDefault else {
+        throw .directory(path: directory, problem: "there is none; make it with:  mkdir -p -m 700 \(directory)")
+      }
+      guard mkdir(directory, 0o700) == 0, stat(directory, &info) == 0 else {
+        throw .directory(path: directory, problem: String(cString: strerror(errno)))
+      }
+    }
+    guard info.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: directory, problem: "it is no directory") }
+    guard info.st_uid == getuid() else { throw .directory(path: directory, problem: "it belongs to another user") }
+    guard info.st_mode & 0o022 == 0 else {
+      throw .directory(path: directory, problem: "others may write to it; mend it with:  chmod go-w \(directory)")
+    }
+    guard access(directory, W_OK) == 0 else { throw .directory(path: directory, problem: "it cannot be written to") }
+  }
+}

@@ -1,0 +1,39 @@
+import BindingProtocol
+import Logging
+
+extension Logger {
+  /// What the machine found, in words.
+  func report(_ notice: HubNotice) {
+    switch notice {
+    case .healed(let peer, let model, let version):
+      warning(
+        "a peer had other values at the same version, and has healed itself",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
+    case .ahead(let peer, let model, let version, let here):
+      warning(
+        "a peer has commits of an older epoch that are missing here; it was not asked for them",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)", "here": "\(here)"])
+    case .declaredOtherwise(let peer, let model, let differences):
+      warning(
+        "a peer declares a model otherwise than its description: \(differences.words)",
+        metadata: ["peer": "\(peer)", "model": "\(model)"])
+    case .differs(let peer, let model, let version):
+      error(
+        "a peer has other values at the same version",
+        metadata: ["peer": "\(peer)", "model": "\(model)", "version": "\(version)"])
+    }
+  }
+
+  /// What there is to say of a gate that has just been made.
+  func report(_ gate: ZeroMQGate) {
+    guard !gate.addresses.isEmpty else { return }
+    if !gate.isGuarded {
+      warning("a message of endless parts is not bounded here: let only those reach this hub whom you trust")
+    }
+    if OpenFiles.limit < OpenFiles.plenty {
+      warning(
+        "few files may be open; raise the limit with: ulimit -n 1024",
+        metadata: ["files": "\(OpenFiles.limit)", "connections": "\(gate.maxConnections)"])
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import BindingProtocol
+import Dispatch
+import ZeroMQ
+
+/// Where the hub's thread leaves what is to be stored and finds what became of it.
+///
+/// A store that is immediate is called at once. Any other has a thread of its own: while that stores one batch, the
+/// hub goes on and the next ones gather, to be appended together.
+final class StoreDesk {
+  /// What became of something that was asked for.
+  enum Answer: Sendable {
+    case appended([Appended], of: [Batch])
+    case loaded(StoredModel)
+  }
+  private enum Errand: Sendable {
+    case append([Batch])
+    case load([String])
+    case start(Epoch)
+    case forget(Set<Tag>)
+    case close
+  }
+  private struct Shared: Sendable {
+    var errands: [Errand] = []
+    var answers: [Answer] = []
+    /// Errands that are waiting or under way.
+    var open = 0
+    /// Whether the store's thread is to be woken for the next errand.
+    var isWaiting = false
+    var status: StoreStatus
+    var failure: StoreError?
+  }
+
+  let logID: LogID
+  let durability: Durability
+  private let store: any Store
+  private let shared: HubLock<Shared>
+  private let hasErrands = DispatchSemaphore(value: 0)
+  private let wasDone = DispatchSemaphore(value: 0)
+  private let wakeup: Wakeup
+  private var thread: SocketThread?
+
+  /// - Parameter wakeup: signalled when there are answers.
+  init(_ store: any Store, wakeup: Wakeup) throws(ZeroMQError) {
+    self.store = store
+    self.wakeup = wakeup
+    logID = store.logID
+    durability = store.durability
+    shared = HubLock(Shared(status: store.status))
+    guard !store.isImmediate else { return }
+    // SAFETY: from here on `store` is used by its own thread only; this object calls it only where there is none.
+    nonisolated(unsafe) let store = store
+    let (shared, hasErrands, wasDone) = (shared, hasErrands, wasDone)
+    thread = try SocketThread(name: "bindhub-store") {
+      StoreDesk.serve(store, shared, hasErrands, wasDone, wakeup)
+    }
+  }
+
+  var status: StoreStatus { thread == nil ? store.status : shared.withLock { $0.status } }
+
+  func append(_ batches: [Batch]) throws(StoreError) { try leave(.append(batches)) }
+
+  func load(_ models: [String]) throws(StoreError) { try leave(.load(models)) }
+
+  func forget(_ tags: Set<Tag>) throws(StoreError) { try leave(.forget(tags)) }
+
+  /// Returns when the new life has begun: nobody may be told of it before.
+  func start(_ epoch: Epoch) throws(StoreError) {
+    try leave(.start(epoch))
+    try waitUntilDone()
+  }
+
+  /// Waits for all that was left here, and closes the store.
+  func close() throws(StoreError) {
+    try leave(.close)
+    try waitUntilDone()
+  }
+
+  /// Returns when the store's thread has ended: after it was closed, or has failed.
+  func join() { _ = thread?.join(timeoutMilliseconds: -1) }
+
+  /// What became of what was asked for, in that order.
+  /// - Throws: what the store failed with; nothing of what is without an answer may be acknowledged then (R12).
+  func takeAnswers() throws(StoreError) -> [Answer] {
+    let (answers, failure) = shared.withLock { shared in
+      let answers = shared.answers
+      shared.answers.removeAll(keepingCapacity: true)
+      return (answers, shared.failure)
+    }
+    if let failure { throw failure }
+    return answers
+  }
+
+  /// Returns when every errand has its answer.
+  func waitUntilDone() throws(StoreError) {
+    while thread != nil, shared.withLock({ $0.open > 0 && $0.failure == nil }) {
+      _ = wasDone.wait(timeout: .now() + .milliseconds(100))
+    }
+    if let failure = shared.withLock({ $0.failure }) { throw failure }
+  }
+
+  private func leave(_ errand: Errand) throws(StoreError) {
+    guard thread == nil else {
+      let isWaiting = shared.withLock { shared in
+        shared.errands.append(errand)
+        shared.open += 1
+        defer { shared.isWaiting = false }
+        return shared.isWaiting
+      }
+      if isWaiting { hasErrands.signal() }
+      return
+    }
+    let answers = try StoreDesk.run([errand], store)
+    shared.withLock { $0.answers += answers }
+  }
+
+  // MARK: The store's thread
+
+  /// How long upkeep rests at most while there is something to do, or something was appended.
+  private static let longestRest = DispatchTimeInterval.milliseconds(5)
+
+  /// Upkeep with more to do rests as long as it last worked, so that it has half of a processor at most. Without a
+  /// pause its slices would run on until the system takes the processor away: whoever writes waits longer for that
+  /// than for one slice.
+  private static func serve(
+    _ store: any Store, _ shared: HubLock<Shared>, _ hasErrands: DispatchSemaphore, _ wasDone: DispatchSemaphore,
+    _ wakeup: Wakeup
+  ) {
+    var nextUpkeep = DispatchTime.now()
+    var nextLook = nextUpkeep
+    while true {
+      let now = DispatchTime.now()
+      let mayWait = now < nextUpkeep
+      let errands = shared.withLock { shared in
+        let errands = shared.errands
+        shared.errands.removeAll(keepingCapacity: true)
+        shared.isWaiting = errands.isEmpty && mayWait
+        return errands
+      }
+      let isWaiting = errands.isEmpty && mayWait
+      // It costs a look at the files, so it is not taken between appends that follow each other.
+      if now >= nextLook || isWaiting && nextUpkeep > now + longestRest {
+        nextLook = now + .milliseconds(500)
+        let status = store.status
+        shared.withLock { $0.status = status }
+      }
+      if isWaiting {
+        _ = hasErrands.wait(timeout: nextUpkeep)
+        continue
+      }
+      do throws(StoreError) {
+        if !errands.isEmpty {
+          let answers = try run(errands, store)
+          shared.withLock { shared in
+            shared.answers += answers
+            shared.open -= errands.count
+          }
+          wasDone.signal()
+          if !answers.isEmpty { wakeup.signal() }
+          if errands.contains(where: { if case .close = $0 { true } else { false } }) { return }
+          nextUpkeep = min(nextUpkeep, .now() + longestRest)
+        }
+        let begun = DispatchTime.now()
+        guard begun >= nextUpkeep else { continue }
+        let hasMore = try store.upkeep()
+        let end = DispatchTime.now()
+        let took = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
+        // There may be something to fold although nobody wrote, and what the store looks after may have changed.
+        nextUpkeep = hasMore ? min(end + took, end + longestRest) : end + .milliseconds(400)
+      } catch {
+        shared.withLock { $0.failure = error }
+        wasDone.signal()
+        wakeup.signal()
+        return
+      }
+    }
+  }
+
+  /// Carries errands out in order; appends that follow each other are one.
+  private static func run(_ errands: [Errand], _ store: any Store) throws(StoreError) -> [Answer] {
+    var answers: [Answer] = []
+    var batches: [Batch] = []
+    func append() throws(StoreError) {
+      guard !batches.isEmpty else { return }
+      answers.append(.appended(try store.append(batches), of: batches))
+      batches.removeAll()
+    }
+    for errand in errands {
+      if case .append(let more) = errand {
+        batches += more
+        continue
+      }
+      try append()
+      switch errand {
+      case .append: break
+      case .load(let models):
+        for model in models {
+          answers.append(.loaded(try store.load(model) ?? StoredModel(model: model, batches: [])))
+        }
+      case .start(let epoch): try store.start(epoch)
+      case .forget(let tags): store.forget(tags)
+      case .close: try store.close()
+      }
+    }
+    try append()
+    return answers
+  }
+}

@@ -1,0 +1,103 @@
+import BindingProtocol
+import ZeroMQ
+
+extension ZeroMQGate {
+  /// Binds both sockets for an address.
+  func listen(_ address: HubAddress) throws(HubFailure) {
+    switch address.transport {
+    case .ipc: try listenIPC(address)
+    case .tcp: try listenTCP(address)
+    }
+  }
+
+  /// Bytes of a Unix-domain socket's path, without the zero at its end.
+  private static let maxPathBytes = 107
+  private static let publishSuffix = ".pub"
+
+  private func listenIPC(_ address: HubAddress) throws(HubFailure) {
+    let publish = address.place + ZeroMQGate.publishSuffix
+    guard publish.utf8.count <= ZeroMQGate.maxPathBytes else {
+      throw .cannotListen(
+        address: address.description,
+        problem: "the path of a socket has at most \(ZeroMQGate.maxPathBytes) bytes, and that of its neighbour for "
+          + "publishing, \(publish), has \(publish.utf8.count). Choose a shorter one")
+    }
+    let place = try LockedPlace(address, neighbours: [publish])
+    try bind(router, at: address.description, requestGuard, for: address)
+    try bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
+    locks.append(place)
+    bound.append(Way(request: "ipc:\(address.place)", publish: "ipc:\(publish)"))
+    addresses.append(address)
+  }
+
+  private func listenTCP(_ address: HubAddress) throws(HubFailure) {
+    let port = address.port ?? 0
+    guard port < 65_535 else {
+      throw .cannotListen(
+        address: address.description,
+        problem: "a hub publishes at the next port, and there is none after 65535. Choose a lower one")
+    }
+    if address.place.hasPrefix("[") {
+      do throws(ZeroMQError) {
+        try router.set([.ipv6(true)])
+        try xpub.set([.ipv6(true)])
+      } catch {
+        throw .cannotListen(address: address.description, problem: "\(error)")
+      }
+    }
+    try bind(router, at: "tcp://\(address.place):\(ZeroMQGate.port(port))", requestGuard, for: address, port)
+    let request = try ZeroMQGate.bound(router, address)
+    // Port 0 asks the system for two free ports; a port of one's own has its neighbour for publishing.
+    let next = port == 0 ? 0 : port + 1
+    try bind(xpub, at: "tcp://\(address.place):\(ZeroMQGate.port(next))", publishGuard, for: address, next)
+    let publish = try ZeroMQGate.bound(xpub, address)
+    bound.append(Way(request: request.wayName, publish: publish.wayName))
+    addresses.append(request)
+  }
+
+  private func bind(
+    _ socket: borrowing Socket, at endpoint: String, _ messages: MessageGuard, for address: HubAddress,
+    _ port: Int? = nil
+  ) throws(HubFailure) {
+    do throws(ZeroMQError) {
+      isGuarded = try socket.bind(endpoint, guardedBy: messages) && isGuarded
+    } catch {
+      guard error.name == "EADDRINUSE", let port else {
+        throw .cannotListen(address: address.description, problem: error.problem)
+      }
+      let isHub = ZeroMQGate.isHub(at: HubAddress(tcp: address.place, port: port))
+      if isHub, port == address.port { throw .addressInUse(address: address.description, process: nil) }
+      throw .portInUse(address: address.description, port: port, byHub: isHub)
+    }
+  }
+
+  /// Whether what has the port answers as a hub does.
+  private static func isHub(at address: HubAddress) -> Bool {
+    guard let inquiry = HubInquiry(to: address) else { return false }
+    return inquiry.ask(.ping(Ping(token: 1)), timeoutMilliseconds: 500) != nil
+  }
+
+  private static func port(_ number: Int) -> String { number == 0 ? "*" : String(number) }
+
+  /// The address that a socket was bound to: with the port that the system picked.
+  private static func bound(_ socket: borrowing Socket, _ address: HubAddress) throws(HubFailure) -> HubAddress {
+    do throws(ZeroMQError) {
+      let endpoint = try socket.lastEndpoint()
+      let port = endpoint.lastIndex(of: ":").flatMap { Int(endpoint[endpoint.index(after: $0)...]) }
+      return HubAddress(tcp: address.place, port: port ?? 0)
+    } catch {
+      throw .cannotListen(address: address.description, problem: "\(error)")
+    }
+  }
+}
+
+extension ZeroMQError {
+  /// What a user can do about it. For a name or an address that is not this machine's libzmq says "try again".
+  fileprivate var problem: String {
+    switch name {
+    case "EAGAIN", "ENODEV", "EADDRNOTAVAIL":
+      "this machine has no such address. Name one of its own, as numbers (127.0.0.1)"
+    default: "\(self)"
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import BindingModel
+public import BindingProtocol
+
+/// Whom a barrier waits for.
+public enum Appliers: Sendable, Hashable {
+  /// All sessions that have joined the model when the hub is asked, this one included. One that ends meanwhile, or is
+  /// not heard of for as long as its lease, no longer counts.
+  case all
+  /// So many sessions, whichever they are, this one included.
+  case count(Int)
+}
+
+/// Why it is not known that others have applied a version.
+public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The time was over before all had it; who has not, by their peers' names, 255 at most.
+  case notApplied(by: [String], applied: Int, of: Int)
+  /// The time was over without an answer from a hub.
+  case noAnswer
+  /// The hub in use is of a version that does not know this.
+  case hubTooOld
+  /// This peer, or the hub, waits for as many barriers as it may.
+  case tooMany
+  /// The hub's log has begun another life, in which the version may be missing.
+  case otherEpoch
+  /// The model was left, or never shared.
+  case notShared
+  /// The peer has stopped.
+  case stopped(StopReason)
+  /// The task that waited was cancelled.
+  case cancelled
+
+  public var description: String {
+    switch self {
+    case .notApplied(let names, let applied, let of):
+      "\(applied) of \(of) have applied it" + (names.isEmpty ? "" : "; not yet: \(names.joined(separator: ", "))")
+    case .noAnswer: "no hub has answered in time"
+    case .hubTooOld: "this hub cannot say who has applied what; start it anew with this version of bindhub"
+    case .tooMany: "too many barriers are waited for at once; wait for some of them to end"
+    case .otherEpoch:
+      "the hub's log has begun another life, in which that version may be missing; look, and write again"
+    case .notShared: "the model is not shared"
+    case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
+    case .cancelled: "the wait was cancelled"
+    }
+  }
+}
+
+extension SharedModel {
+  /// Waits until others have *applied* a version: it is in their replicas, and reading there gives it or a later one.
+  /// Their observers run on their lanes and may still be about to.
+  /// ```swift
+  /// let version = try await lamp.$level.write(0.8).committed
+  /// try await lamp.applied(version, by: .all, within: .seconds(2))
+  /// ```
+  /// A barrier outlives a lost connection: the hub is asked again, for the time that is left.
+  /// - Parameters:
+  ///   - version: of this model, in the present life of the hub's log.
+  ///   - limit: how long at most; up to an hour. Should the hub answer late, it takes up to a second more.
+  /// - Returns: how many sessions have applied it.
+  /// - Throws: `BarrierError`, which names who has not.
+  @discardableResult
+  public func applied(
+    _ version: Version, by appliers: Appliers = .all, within limit: Duration
+  ) async throws(BarrierError) -> Int {
+    var count: UInt32 = 0
+    if case .count(let wanted) = appliers {
+      guard wanted > 0 else { return 0 }
+      count = UInt32(clamping: wanted)
+    }
+    let wait = Wait<BarrierEnd?>()
+    let (model, milliseconds) = (id, limit.wholeMilliseconds)
+    let barrier = runtime.perform { [count] state, now in
+      let barrier = state.session.awaitApplied(version, of: model, count: count, within: milliseconds, now: now)
+      state.barriers[barrier] = wait
+      return barrier
+    }
+    // The link looks at the clock for it from now on.
+    runtime.link.wake()
+    // Nil: cancelled.
+    let end = await wait.value(otherwise: nil)
+    // Who waits holds the model: leaving it would end the barrier.
+    withExtendedLifetime(self) {}
+    if end == nil {
+      runtime.perform { state, _ in
+        state.session.stopWaiting(barrier)
+        state.barriers[barrier] = nil
+      }
+    }
+    switch end {
+    case .applied(let count): return count
+    case .missing(let names, let applied, let of): throw .notApplied(by: names, applied: applied, of: of)
+    case .tooMany: throw .tooMany
+    case .otherEpoch: throw .otherEpoch
+    case .notJoined: throw .notShared
+    case .hubTooOld: throw .hubTooOld
+    case .noAnswer: throw .noAnswer
+    case .stopped(let reason): throw .stopped(reason)
+    case nil: throw .cancelled
+    }
+  }
+}
+
+extension Model {
+  /// Waits until others have applied a version; see `SharedModel.applied`.
+  @discardableResult
+  public func applied(
+    _ version: Version, by appliers: Appliers = .all, within limit: Duration
+  ) async throws(BarrierError) -> Int {
+    guard let shared else { throw .notShared }
+    return try await shared.applied(version, by: appliers, within: limit)
+  }
+}
+
+extension Duration {
+  /// Rounded up; 0 for a negative one.
+  var wholeMilliseconds: UInt64 {
+    guard self > .zero else { return 0 }
+    let (seconds, attoseconds) = components
+    return UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000).partialValue
+      &+ UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

@@ -1,0 +1,139 @@
+import BindingProtocol
+
+/// What becomes of a field when two peers write it at once: `@Field(policy: .text) var notes = ""`.
+///
+/// A policy chooses the operation that an assignment becomes, which the hub obeys; it is a matter of who writes, so
+/// peers with different policies for one field get along. Without one the later commit wins.
+public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
+  enum Way: Sendable {
+    case set(ConflictRule?)
+    case merge(@Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value)
+    /// The operation's operand, and what shows then, from the new value and the one that showed.
+    case operation(Verb, @Sendable (_ new: Value, _ shown: Value) -> (operand: Value, shows: Value))
+  }
+
+  let way: Way
+  /// As it stands in the description.
+  let name: String
+  var offlineRule = OfflineRule.yields
+
+  /// The same policy, with another rule for a plain set that waited 10 s or longer for a hub while others changed the
+  /// field: `.lastWrite.offline(.wins)`.
+  public func offline(_ rule: OfflineRule) -> ConflictPolicy {
+    var policy = self
+    policy.offlineRule = rule
+    return policy
+  }
+
+  /// The later commit wins.
+  public static var lastWrite: ConflictPolicy { ConflictPolicy(way: .set(nil), name: "lastWrite") }
+
+  /// A write counts only if nobody else changed the field since its writer saw it; else it ends as a conflict.
+  public static var compareAndSet: ConflictPolicy {
+    ConflictPolicy(way: .set(.compareAndSet), name: "compareAndSet")
+  }
+
+  /// A conflict is solved by a closure of yours, and sent again, at most 64 times.
+  ///
+  /// - Parameter solve: gets what this peer saw when it wrote, what it wrote, and what is committed now. It runs on the
+  ///   model's lane, perhaps many times, so let it do nothing but compute. While it runs the model's later writes wait;
+  ///   what was written shows. If it throws, the write ends as a conflict.
+  public static func merge(
+    _ solve: @escaping @Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
+  ) -> ConflictPolicy {
+    ConflictPolicy(way: .merge(solve), name: "merge")
+  }
+}
+
+extension ConflictPolicy where Value == String {
+  /// The words of all writers stand: concurrent edits of one text are merged word by word.
+  public static var text: ConflictPolicy { ConflictPolicy(way: .set(.text), name: "text") }
+}
+
+extension ConflictPolicy where Value: AdditiveArithmetic & FieldCodable {
+  /// Assigning sends the difference, which the hub adds: no increment is lost.
+  public static var add: ConflictPolicy { ConflictPolicy(way: .operation(.add) { ($0 - $1, $0) }, name: "add") }
+}
+
+extension ConflictPolicy where Value: Comparable & FieldCodable {
+  /// The greatest value that anybody wrote wins.
+  public static var max: ConflictPolicy {
+    ConflictPolicy(way: .operation(.max) { ($0, Swift.max($0, $1)) }, name: "max")
+  }
+
+  /// The least value that anybody wrote wins.
+  public static var min: ConflictPolicy {
+    ConflictPolicy(way: .operation(.min) { ($0, Swift.min($0, $1)) }, name: "min")
+  }
+}
+
+extension ConflictPolicy where Value: SetAlgebra & Codable {
+  /// What anybody put in stays: assigning adds what is new, at the hub, and takes nothing out.
+  public static var union: ConflictPolicy {
+    ConflictPolicy(way: .operation(.union) { ($0.subtracting($1), $0.union($1)) }, name: "union")
+  }
+}
+
+extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Value.Element: Hashable & Codable {
+  /// What anybody put into the list stays, each element once and in the hub's order: assigning adds what is new, at
+  /// the hub, and takes nothing out.
+  public static var union: ConflictPolicy {
+    ConflictPolicy(
+      way: .operation(.union) { new, shown in
+        var known = Set(shown)
+        let added = new.filter { known.insert($0).inserted }
+        return (added, shown + added)
+      }, name: "union")
+  }
+}
+
+/// How a write of one field goes out, besides its operation.
+struct WritePolicy: Sendable {
+  var ruled: RuledWrite?
+  var offline = OfflineRule.yields
+  /// For `.asked`: what two values become; nil to give up.
+  var merge: (@Sendable (MergeQuestion) -> FieldValue?)?
+}
+
+/// What an assignment becomes.
+struct Assignment: Sendable {
+  var operation: FieldOperation
+  var policy: WritePolicy?
+
+  var policies: [String: WritePolicy] { policy.map { [operation.field: $0] } ?? [:] }
+}
+
+extension FieldCell {
+  /// What an assignment of this value becomes, by the field's policy and checked against the declaration, and what
+  /// shows from then on.
+  func assignment(
+    of value: Value, name: String
+  ) throws(FieldError) -> (assignment: Assignment, shows: Value) {
+    let set = try operation(.set, value, name: name)
+    switch policy.way {
+    case .set(nil):
+      let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
+      return (Assignment(operation: set, policy: policy), value)
+    case .set(.some(let rule)):
+      let ruled = RuledWrite(rule, base: try codec.encode(shownValue))
+      return (Assignment(operation: set, policy: WritePolicy(ruled: ruled)), value)
+    case .operation(let verb, let become):
+      let (operand, shows) = become(value, shownValue)
+      return (Assignment(operation: FieldOperation(verb, name, try codec.encode(operand))), shows)
+    case .merge(let solve):
+      let ruled = RuledWrite(.asked, base: try codec.encode(shownValue))
+      let policy = WritePolicy(ruled: ruled) { [weak self] in self?.solve($0, solve) }
+      return (Assignment(operation: set, policy: policy), value)
+    }
+  }
+
+  private func solve(
+    _ question: MergeQuestion, _ solve: (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
+  ) -> FieldValue? {
+    func decoded(_ value: FieldValue?) -> Value { value.flatMap(codec.decode) ?? declared }
+    guard let value = try? solve(decoded(question.base), decoded(question.mine), decoded(question.theirs)) else {
+      return nil
+    }
+    return try? operation(.set, value, name: question.field).value
+  }
+}

@@ -1,0 +1,54 @@
+public import BindingProtocol
+
+/// How one field's Swift value and its JSON become each other.
+///
+/// Two ways exist: `FieldCodable` types do it themselves; any other `Codable` type goes through Foundation's coders
+/// (`FieldCodec+Codable.swift`).
+public struct FieldCodec<Value: Sendable>: Sendable {
+  /// The JSON type that the description names.
+  public let type: FieldType
+  let encode: @Sendable (Value) throws(FieldError) -> FieldValue
+  let decode: @Sendable (FieldValue) -> Value?
+
+  public init(
+    type: FieldType, encode: @escaping @Sendable (Value) throws(FieldError) -> FieldValue,
+    decode: @escaping @Sendable (FieldValue) -> Value?
+  ) {
+    self.type = type
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+extension FieldCodec where Value: FieldCodable {
+  /// The coding of a type that knows its own JSON.
+  public static var direct: FieldCodec {
+    FieldCodec(type: Value.fieldType) { value throws(FieldError) in
+      FieldValue(json: value.fieldJSON)
+    } decode: { value in
+      (try? value.json).flatMap(Value.init(fieldJSON:))
+    }
+  }
+}
+
+/// Why a value cannot be a field's.
+public enum FieldError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The value is none that the declaration allows; nothing was written. The problem is said as the hub says it:
+  /// `7 is not in 0...1`.
+  case doesNotFit(field: String, problem: String)
+  /// The value cannot be written as JSON.
+  case notEncodable(field: String, problem: String)
+  /// The model was not shared through a peer, or was left again.
+  case notShared(field: String)
+  /// An ephemeral field was assigned in a `change {}`, whose fields are one commit of the stored line.
+  case mixed(field: String)
+
+  public var description: String {
+    switch self {
+    case .doesNotFit(let field, let problem): "\(field): \(problem)"
+    case .notEncodable(let field, let problem): "\(field) cannot be written as JSON: \(problem)"
+    case .notShared(let field): "\(field) belongs to no shared model: share it with Peer.share(_:id:) first"
+    case .mixed(let field): "\(field) is ephemeral and cannot be part of a change; assign it outside"
+    }
+  }
+}

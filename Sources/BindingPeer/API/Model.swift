@@ -1,0 +1,72 @@
+import BindingProtocol
+
+/// A named set of fields that peers share:
+/// ```swift
+/// struct Lamp: Model {
+///   @Field var on = false
+///   @Field(0...1) var level = 0.3
+/// }
+/// let lamp = try await peer.share(Lamp.self, id: "lamp")
+/// ```
+/// A model is a struct whose stored properties are all `@Field`. Copies of one value are the same model.
+public protocol Model: Sendable {
+  /// The model as it is declared: each field has its default. A struct has it by itself.
+  init()
+  /// Says nothing. A class finds here what the compiler tells it.
+  static func _isStruct()
+}
+
+extension Model {
+  public static func _isStruct() {}
+}
+
+extension Model {
+  /// The model behind the fields; nil until it was shared.
+  public var shared: SharedModel? {
+    for child in Mirror(reflecting: self).children {
+      if let field = child.value as? any AnyField {
+        return field.anyCell.sharedModel.map { $0.stored ?? $0 }
+      }
+    }
+    return nil
+  }
+
+  /// Writes several fields as one commit: one version, one turn at every observer everywhere, or nothing.
+  ///
+  /// Inside the closure the fields read as assigned; outside nothing shows before it ends. Fields of other models are
+  /// written as ever.
+  /// - Throws: what `body` throws (then nothing is written), or `ChangeError`.
+  @discardableResult
+  public func change(_ body: (Self) throws -> Void) throws -> PendingWrite {
+    guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
+    let draft = ChangeDraft(of: shared)
+    try draft.run { () throws in try body(self) }
+    let finished = try draft.finished()
+    return try shared.write(finished.proposal, policies: finished.policies) { finished.accept($0) }
+  }
+
+  /// Deletes the model: every field, in one commit. Whoever shares it still sees the declared defaults.
+  @discardableResult
+  public func remove() throws -> PendingWrite {
+    guard let shared else { throw FieldError.notShared(field: "\(Self.self)") }
+    return try shared.write(Proposal(operations: [FieldOperation(.clear, "")]))
+  }
+
+  /// The fields with their names on the wire.
+  var fieldCells: [(name: String, cell: any AnyFieldCell)] {
+    Mirror(reflecting: self).children.compactMap { child in
+      guard let label = child.label, let field = child.value as? any AnyField else { return nil }
+      let cell = field.anyCell
+      return (cell.declaredName ?? (label.hasPrefix("_") ? String(label.dropFirst()) : label), cell)
+    }
+  }
+}
+
+/// A `@Field` of whatever type, as reflection finds it.
+protocol AnyField {
+  var anyCell: any AnyFieldCell { get }
+}
+
+extension Field: AnyField {
+  var anyCell: any AnyFieldCell { cell }
+}

@@ -1,0 +1,78 @@
+public import BindingModel
+import BindingProtocol
+
+/// The models of one type below a prefix, those that exist and those to come: what a list or table shows.
+///
+/// A model appears with its first commit and goes when it is deleted. Safe on any thread; observers run on the lane.
+public final class ModelCollection<Shared: Model>: Sendable {
+  public let prefix: String
+  private let peer: Peer
+  private let lane: Lane
+  /// Every model that was announced, with what watches whether it still has fields.
+  private let known: Protected<[String: (model: Shared, token: ObserverToken)]> = Protected([:])
+  private let shown: Observable<[String]> = Observable([])
+  private let token: Protected<ObserverToken?> = Protected(nil)
+
+  init(peer: Peer, prefix: String, lane: Lane) throws(ShareError) {
+    self.peer = peer
+    self.prefix = prefix
+    self.lane = lane
+    let token = try peer.models(under: prefix) { [weak self] id in self?.appear(id) }
+    self.token.withLock { $0 = token }
+  }
+
+  /// The ids of the models that exist, sorted.
+  public var ids: [String] { shown.value }
+
+  /// The models that exist, by their ids' order.
+  public var models: [Shared] {
+    let ids = ids
+    return known.withLock { known in ids.compactMap { known[$0]?.model } }
+  }
+
+  public subscript(id: String) -> Shared? { known.withLock { $0[id]?.model } }
+
+  /// Hears the ids now and each time a model comes or goes.
+  public func observe(_ body: @escaping @Sendable ([String]) -> Void) -> ObserverToken { shown.observe(body) }
+
+  /// The ids now, then the newest after each change.
+  public var values: Values<[String]> { shown.values }
+
+  /// Makes a model below the prefix; its defaults are written by that.
+  /// - Parameter name: what follows the prefix in its id.
+  @discardableResult
+  public func create(_ name: String) async throws(ShareError) -> Shared {
+    let model = try await peer.share(Shared.self, id: prefix + name, on: lane)
+    keep(model, id: prefix + name)
+    return model
+  }
+
+  /// Deletes a model, here and everywhere.
+  @discardableResult
+  public func remove(_ name: String) throws -> PendingWrite {
+    let model = try peer.model(prefix + name, on: lane)
+    return try model.write(Proposal(operations: [FieldOperation(.clear, "")]))
+  }
+
+  private func appear(_ id: String) {
+    guard known.withLock({ $0[id] == nil }), let model = try? peer.attach(Shared.self, id: id, on: lane) else { return }
+    keep(model, id: id)
+  }
+
+  private func keep(_ model: Shared, id: String) {
+    guard let shared = model.shared else { return }
+    let token = shared.observe { [weak self] _, _ in self?.look(at: id) }
+    known.withLock { if $0[id] == nil { $0[id] = (model, token) } }
+    look(at: id)
+  }
+
+  /// A model exists as long as it has a field.
+  private func look(at id: String) {
+    guard let shared = known.withLock({ $0[id]?.model })?.shared else { return }
+    let exists = !shared.values.isEmpty
+    shown.update { ids in
+      guard exists != ids.contains(id) else { return }
+      if exists { ids = (ids + [id]).sorted() } else { ids.removeAll { $0 == id } }
+    }
+  }
+}

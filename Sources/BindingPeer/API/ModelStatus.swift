@@ -1,0 +1,161 @@
+import BindingModel
+public import BindingProtocol
+
+/// How a model stands to the hub: `lamp.status`, or observed as `lamp.statuses`. Instants as with `FieldStatus`.
+public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
+  /// Of the committed values.
+  public var version: Version = 0
+  /// Since when the committed values may be old: the hub was last heard then, or the model last complete. Nil while
+  /// they are complete and the link is up.
+  public var staleSince: SuspendingClock.Instant?
+  /// This peer's writes without an outcome, and how many of them were sent.
+  public var unconfirmed = 0
+  public var inFlight = 0
+  /// Since when the oldest of them waits.
+  public var pendingSince: SuspendingClock.Instant?
+  /// Why the hub has put it off, if it has.
+  public var waiting: HoldCode?
+  /// Why the hub does not let this peer join the model; nil if it does. It is asked again every few seconds.
+  public var refusal: JoinRefusal?
+  /// Fields that do not show what was assigned or received, or are declared here otherwise than they are described, by
+  /// their names on the wire.
+  public var problems: [String: FieldProblem] = [:]
+
+  /// Whether the committed values are complete and the link is up.
+  public var isCurrent: Bool { staleSince == nil }
+
+  /// As a sentence: `current, version 12; 2 writes have no outcome, 1 in flight; level: rejected: …`.
+  public var description: String {
+    var parts = ["\(isCurrent ? "current" : "stale"), version \(version)"]
+    if unconfirmed > 0 {
+      parts.append("\(unconfirmed) \(unconfirmed == 1 ? "write has" : "writes have") no outcome, \(inFlight) in flight")
+    }
+    if let waiting { parts.append("waiting: \(waiting)") }
+    if let refusal { parts.append("not joined: \(refusal)") }
+    for (field, problem) in problems.sorted(by: { $0.key < $1.key }) { parts.append("\(field): \(problem)") }
+    return parts.joined(separator: "; ")
+  }
+}
+
+extension SharedModel {
+  /// How the model stands now. It is tracked as a field's value is.
+  public var status: ModelStatus { ReadTracking.current == .nobody ? presentStatus : statuses.value }
+
+  private var presentStatus: ModelStatus {
+    let fields = staged.withLock { $0.fields }
+    var problems: [String: FieldProblem] = [:]
+    for place in fields.indices {
+      let name = fields.keys[place]
+      problems[name] = fields[at: place].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
+    }
+    return runtime.state.withLock { state in
+      let standing = state.session.standing(of: id)
+      return ModelStatus(
+        version: standing.version, staleSince: standing.staleSince.map(PeerClock.instant),
+        unconfirmed: standing.unconfirmed, inFlight: standing.inFlight,
+        pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.hold(of: standing.waiting),
+        refusal: standing.refusal, problems: problems)
+    }
+  }
+
+  private func problem(of cell: any AnyFieldCell, _ name: String) -> FieldProblem? {
+    if let problem = cell.problem { return problem }
+    guard let described = description(of: name, otherwiseThan: cell.rule) else { return nil }
+    return .describedOtherwise(declared: cell.description, described: described)
+  }
+
+  /// `status`, to be observed on the model's lane.
+  public var statuses: Statuses<ModelStatus> {
+    let present = board.withLock { $0 }
+    if let present { return Statuses(board: present, subject: self) }
+    let fresh = StatusBoard<ModelStatus>(
+      present: { [weak self] in self?.presentStatus ?? ModelStatus() }, begin: { [weak self] in self?.watch($0) })
+    let board = board.withLock { board in
+      board = board ?? fresh
+      return board ?? fresh
+    }
+    return Statuses(board: board, subject: self)
+  }
+
+  /// From now on `teller` is asked to tell whenever its status may be another one.
+  func watch(_ teller: any StatusTeller) {
+    runtime.state.withLock { state in
+      state.watchedModels.insert(id)
+      staged.withLock { staged in
+        staged.lastTeller += 1
+        staged.tellers[ObjectIdentifier(teller)] = WeakTeller(number: staged.lastTeller, teller: teller)
+      }
+    }
+  }
+
+  /// A status may be another one: it is told with the next delivery.
+  func noteStatusDue() {
+    let tellers = staged.withLock { staged in
+      if !staged.tellers.isEmpty { staged.isStatusDue = true }
+      return staged.tellers
+    }
+    for weak in tellers.values { weak.teller?.note() }
+  }
+
+  /// Tells within the turn of a delivery; who has no observers left is not asked again.
+  func tell(_ tellers: [ObjectIdentifier: WeakTeller]) {
+    var ended: [(teller: ObjectIdentifier, number: UInt64)] = []
+    for (id, weak) in tellers {
+      guard let teller = weak.teller, teller.isWatched else {
+        ended.append((id, weak.number))
+        continue
+      }
+      teller.tell()
+    }
+    guard !ended.isEmpty else { return }
+    runtime.state.withLock { state in
+      let isAlone = staged.withLock { staged in
+        // Who is observed again meanwhile has another number.
+        for (id, number) in ended where staged.tellers[id]?.number == number { staged.tellers[id] = nil }
+        return staged.tellers.isEmpty
+      }
+      if isAlone { state.watchedModels.remove(id) }
+    }
+  }
+}
+
+struct WeakTeller: Sendable {
+  let number: UInt64
+  weak var teller: (any StatusTeller)?
+}
+
+extension Model {
+  /// How the model stands now; as if never heard of until it is shared.
+  public var status: ModelStatus { shared?.status ?? ModelStatus() }
+
+  /// `status`, to be observed on the model's lane. Ask for it once the model is shared: before that it is that of a
+  /// model that nobody knows, and stays so.
+  public var statuses: Statuses<ModelStatus> {
+    if let shared { return shared.statuses }
+    let board = StatusBoard<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
+    return Statuses(board: board, subject: board)
+  }
+}
+
+extension PeerRuntime.State {
+  /// Why the hub has put one of these writes off.
+  func hold(of waiting: [WriteID]) -> HoldCode? { waiting.lazy.compactMap { writes[$0]?.hold }.first }
+
+  /// The observed models of which these actions may make another status.
+  func watchedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
+    guard !watchedModels.isEmpty else { return [] }
+    var ids: Swift.Set<String> = []
+    for action in actions {
+      switch action {
+      case .reveal(let reveal): ids.insert(reveal.model)
+      case .settled(_, let model, _), .hold(_, let model, _): ids.insert(model)
+      case .phase, .notice(.hubError): ids = watchedModels
+      case .send(let frame):
+        let kind = frame.first.flatMap(PeerMessageKind.init)
+        if kind == .propose || kind == .join { ids = watchedModels }
+      default: break
+      }
+    }
+    return ids.intersection(watchedModels).sorted().compactMap { models[$0]?.model }
+  }
+}

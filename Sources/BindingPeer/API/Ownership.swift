@@ -1,0 +1,106 @@
+import BindingModel
+public import BindingProtocol
+
+/// This peer's right to be asked before anybody else's write to a model is carried out; see `Model.validate`.
+///
+/// It ends when it is released or nobody holds it any more, and with the peer's session.
+public final class Ownership: Sendable {
+  private let line: SharedModel
+  private let model: SharedModel
+
+  init(of model: SharedModel, in line: SharedModel) {
+    self.model = model
+    self.line = line
+  }
+
+  deinit { release() }
+
+  /// Gives it up: others' writes are carried out unasked. Harmless when repeated.
+  public func release() {
+    let wasOwner = model.judgement.withLock { judgement in
+      defer { judgement = nil }
+      return judgement != nil
+    }
+    // It cannot fail but for a peer that has stopped, whose session owns nothing.
+    if wasOwner { _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)])) }
+  }
+}
+
+/// Why a model's owner refuses a write: `throw Refused("turn it on first")`.
+public struct Refused: Error, Sendable, CustomStringConvertible {
+  public var description: String
+
+  public init(_ reason: String) { description = reason }
+}
+
+extension Model {
+  /// Makes this peer the model's owner: the hub asks it before it carries out anybody else's write.
+  ///
+  /// - Parameter check: gets the model as the write would leave it, a copy that belongs to nobody, and who writes. If
+  ///   it throws, the write is refused, with what it threw as the reason. It runs on the model's lane, one write
+  ///   after the
+  ///   other; what takes it longer than 2 s is refused. So let it do nothing but look.
+  /// - Returns: the ownership; hold it. A model has one owner at most.
+  /// - Throws: `FieldError` if the model is not shared, `WriteError`, or `WriteRejection` if it has another owner, or
+  ///   the hub does not know owners; `CancellationError` if the task is cancelled first: then this peer asks for no
+  ///   ownership any more.
+  public func validate(
+    _ check: @escaping @Sendable (_ new: Self, _ by: Origin) throws -> Void
+  ) async throws -> Ownership {
+    guard let model = shared else { throw FieldError.notShared(field: "\(Self.self)") }
+    return try await model.own { [weak model] judge in
+      guard let model else { return nil }
+      do {
+        try check(Self.detached(from: model, with: judge.fields), judge.origin)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+  }
+
+  /// A copy of the model, tied to nothing, with these values in place of those that show.
+  private static func detached(from model: SharedModel, with fields: [JudgedField]) -> Self {
+    let copy = Self()
+    let cells = copy.fieldCells
+    var values = model.present(cells.map(\.name)).merged
+    for field in fields { values[field.name] = field.value }
+    for (name, cell) in cells { cell.accept(.init(value: values[name], stamp: 1)) }
+    return copy
+  }
+}
+
+extension SharedModel {
+  /// `Model.validate` without types: `judge` says why not, or nil.
+  public func own(_ judge: @escaping @Sendable (Judge) -> String?) async throws -> Ownership {
+    let line = ephemeral
+    let isFirst = judgement.withLock { judgement in
+      defer { judgement = judgement ?? judge }
+      return judgement == nil
+    }
+    guard isFirst else { throw Refused("this peer owns \(id) already; release that ownership first") }
+    let value = FieldValue(json: .string(peer.name))
+    let claim = try line.write(Proposal(operations: [FieldOperation(.set, Names.owner, value)]))
+    do {
+      _ = try await claim.committed
+    } catch {
+      judgement.withLock { $0 = nil }
+      guard error.isWaitCancelled else { throw error }
+      // The claim may yet be granted: it is given up behind it.
+      _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
+      throw CancellationError()
+    }
+    return Ownership(of: self, in: line)
+  }
+}
+
+extension PeerRuntime {
+  /// Answers for the model's owner, on its lane. Who owns nothing any more has no objection.
+  func answer(_ judge: Judge, of model: SharedModel?) {
+    let judgement = model?.judgement.withLock { $0 }
+    (model?.lane ?? .direct).run { [self] in
+      let reason = judgement?(judge)
+      perform { state, now in state.session.answer(judge, refusing: reason, now: now, into: &state.output) }
+    }
+  }
+}

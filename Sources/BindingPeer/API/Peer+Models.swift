@@ -1,0 +1,90 @@
+public import BindingModel
+public import BindingProtocol
+import Dispatch
+
+/// A model below a prefix, as the hub announces it.
+public struct ModelListing: Sendable, Hashable {
+  public var id: String
+  public var version: Version
+  /// Fields that have a value; 0: the model was deleted.
+  public var fields: Int
+}
+
+extension Peer {
+  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `limit`, or the task is
+  /// cancelled.
+  public func list(_ prefix: String, within limit: Duration) async -> [ModelListing]? {
+    let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
+    let token = try? models(
+      under: prefix, heard: { listing in found.withLock { $0.models.append(listing) } },
+      listed: { found.withLock { $0.isComplete = true } })
+    let isComplete = await runtime.wait(atMost: limit) { _ in found.withLock { $0.isComplete } }
+    token?.cancel()
+    return isComplete ? found.withLock { $0.models } : nil
+  }
+
+  /// Calls `heard` with the id of each model below a prefix: those that exist, and later ones as they come.
+  /// - Throws: `ShareError` if the prefix is none (it ends in `/`, or is empty), or this peer has stopped.
+  public func models(
+    under prefix: String, _ heard: @escaping @Sendable (_ id: String) -> Void
+  ) throws(ShareError) -> ObserverToken {
+    try models(under: prefix, heard: { heard($0.id) }, listed: {})
+  }
+
+  func models(
+    under prefix: String, heard: @escaping @Sendable (ModelListing) -> Void, listed: @escaping @Sendable () -> Void
+  ) throws(ShareError) -> ObserverToken {
+    do throws(WireError) { try Names.checkPrefix(prefix) } catch { throw .badID(error) }
+    let listener = PrefixListener { news in
+      switch news {
+      case .model(let id, let version, let fields): heard(ModelListing(id: id, version: version, fields: fields))
+      case .listed: listed()
+      case .pong: break
+      }
+    }
+    try runtime.perform { state, now throws(ShareError) in
+      if case .stopped(let reason) = state.session.phase { throw .stopped(reason) }
+      state.listeners[prefix, default: []].append(listener)
+      state.session.joinPrefix(prefix, now: now, into: &state.output)
+    }
+    return ObserverToken { [runtime] in
+      runtime.perform { state, _ in
+        state.listeners[prefix]?.removeAll { $0 === listener }
+        guard state.listeners[prefix]?.isEmpty == true else { return }
+        state.listeners[prefix] = nil
+        state.session.leavePrefix(prefix)
+      }
+    }
+  }
+
+  /// The time to the hub and back; nil if it does not answer within `limit`, or the task is cancelled.
+  public func ping(within limit: Duration) async -> Duration? {
+    let token = UInt64.random(in: 1 ... .max)
+    let hasCome = Protected(false)
+    let listener = PrefixListener { news in
+      if case .pong(token) = news { hasCome.withLock { $0 = true } }
+    }
+    let begin = DispatchTime.now().uptimeNanoseconds
+    runtime.perform { state, now in
+      state.listeners[PrefixListener.pongs, default: []].append(listener)
+      state.session.ping(token, now: now, into: &state.output)
+    }
+    let answered = await runtime.wait(atMost: limit) { _ in hasCome.withLock { $0 } }
+    let end = DispatchTime.now().uptimeNanoseconds
+    runtime.perform { state, _ in state.listeners[PrefixListener.pongs]?.removeAll { $0 === listener } }
+    return answered ? .nanoseconds(Int64(clamping: end - begin)) : nil
+  }
+}
+
+extension SharedModel {
+  /// Waits until what was written to these fields has left, or is decided; false when `limit` passes first, or the task
+  /// is cancelled.
+  public func whenSent(_ fields: [String], within limit: Duration) async -> Bool {
+    let id = id
+    return await runtime.wait(atMost: limit) { state in
+      fields.allSatisfy { field in
+        state.session.isInFlight(id, field) || state.session.fieldRecord(id, field)?.isPending != true
+      }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import BindingModel
+public import BindingProtocol
+
+/// A write on its way to its one outcome.
+///
+/// The value shows already; this is for those who want to know what became of it:
+/// ```swift
+/// let version = try await lamp.$level.write(0.8).committed
+/// ```
+public final class PendingWrite: Sendable {
+  /// Who wants to know. Most writes have nobody.
+  private struct Waiting: Sendable {
+    var hears: [UInt64: @Sendable (Outcome) -> Void] = [:]
+    var last: UInt64 = 0
+    /// Made when somebody who tracks it finds no outcome.
+    var mark: Observable<Bool>?
+  }
+  private enum Progress: Sendable {
+    case undecided(Waiting?)
+    case decided(Outcome, current: [String: FieldValue], standing: Version?)
+  }
+  private let progress: Protected<Progress> = Protected(.undecided(nil))
+  /// The fields that this write concerns, by their names on the wire.
+  public var fields: [String] { field.map { [$0] + others } ?? [] }
+  /// Most concern one field: that takes no array.
+  private let field: String?
+  private let others: [String]
+  /// Whether it only deletes.
+  private let isDeletion: Bool
+
+  init(_ operations: [FieldOperation]) {
+    isDeletion = operations.allSatisfy { !$0.verb.takesValue }
+    field = operations.first?.field
+    others = operations.count > 1 ? operations.dropFirst().map(\.field) : []
+  }
+
+  /// What became of the write, if that is known already. Read inside `withObservationTracking`, `Observations` or a
+  /// SwiftUI view it is tracked, inside a `Derived` it is one of its sources; so is `current`. Who tracks hears on the
+  /// thread that learns the outcome.
+  public var outcomeSoFar: Outcome? {
+    track()
+    return known
+  }
+
+  private var known: Outcome? {
+    progress.withLock {
+      if case .decided(let outcome, _, _) = $0 { outcome } else { nil }
+    }
+  }
+
+  /// Of a write that was refused or lost a comparison: the committed values of its fields when this peer learned of
+  /// it. A field without a value is not among them; nothing is before there is an outcome.
+  public var current: [String: FieldValue] {
+    track()
+    return progress.withLock {
+      if case .decided(_, let current, _) = $0 { current } else { [:] }
+    }
+  }
+
+  private func track() {
+    guard ReadTracking.current != .nobody else { return }
+    let fresh = Observable(false, filter: .everyWrite)
+    let mark: Observable<Bool>? = progress.withLock { progress in
+      guard case .undecided(var waiting) = progress else { return nil }
+      waiting = waiting ?? Waiting()
+      let mark = waiting?.mark ?? fresh
+      waiting?.mark = mark
+      progress = .undecided(waiting)
+      return mark
+    }
+    _ = mark?.value
+  }
+
+  /// Waits for the outcome. Without a hub that is as long as it takes; closing the peer ends it.
+  ///
+  /// A task that is cancelled gets `Outcome.waitCancelled`, unless the outcome is known. That ends the wait alone: the
+  /// write shows, is sent and decided as ever, and can be waited for again.
+  public var outcome: Outcome { get async { await settled(within: nil) ?? .waitCancelled } }
+
+  /// Waits for the outcome; nil when `limit` passes first, or the task is cancelled. The write goes on.
+  public func outcome(within limit: Duration) async -> Outcome? { await settled(within: limit) }
+
+  private func settled(within limit: Duration?) async -> Outcome? {
+    if let known { return known }
+    let wait = Wait<Outcome?>()
+    let number = whenSettled { wait.end($0) }
+    let outcome = await wait.value(within: limit, otherwise: nil)
+    if outcome == nil, let number { stopHearing(number) }
+    return outcome
+  }
+
+  /// Calls `hear` with the outcome: now if it is known, else when it comes, on the thread that learns it.
+  /// - Returns: what it is called by until then; nil if the outcome is known.
+  private func whenSettled(_ hear: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
+    let (number, known): (UInt64?, Outcome?) = progress.withLock {
+      switch $0 {
+      case .decided(let outcome, _, _): return (nil, outcome)
+      case .undecided(let present):
+        $0 = .undecided(nil)
+        var waiting = present ?? Waiting()
+        waiting.last += 1
+        waiting.hears[waiting.last] = hear
+        $0 = .undecided(waiting)
+        return (waiting.last, nil)
+      }
+    }
+    if let known { hear(known) }
+    return number
+  }
+
+  /// Calls `hear` with the reason, on a lane, if the write is not carried out, and its one field does not stand at the
+  /// value that was written anyway.
+  func whenRefused(on lane: Lane, writing value: FieldValue?, _ hear: @escaping @Sendable (String) -> Void) {
+    _ = whenSettled { [weak self] outcome in
+      guard let reason = outcome.complaint else { return }
+      let standing = self.flatMap { write in write.field.flatMap { write.current[$0] } }
+      if standing == nil || standing != value { lane.run { hear(reason) } }
+    }
+  }
+
+  private func stopHearing(_ number: UInt64) {
+    progress.withLock {
+      guard case .undecided(var waiting?) = $0 else { return }
+      $0 = .undecided(nil)
+      waiting.hears[number] = nil
+      $0 = .undecided(waiting.hears.isEmpty && waiting.mark == nil ? nil : waiting)
+    }
+  }
+
+  /// How many wait for the outcome.
+  var waits: Int {
+    progress.withLock {
+      if case .undecided(let waiting?) = $0 { waiting.hears.count } else { 0 }
+    }
+  }
+
+  /// Waits until the write is committed and gives its version; of one that changed nothing, since the field had the
+  /// value already, the model's version when this peer learned of it.
+  /// - Throws: `WriteRejection` with any other outcome; one whose `isWaitCancelled` is true if the task is cancelled.
+  public var committed: Version {
+    get async throws(WriteRejection) {
+      switch await outcome {
+      case .committed(_, let version): return version
+      case .kept where !isDeletion && standing != nil: return standing ?? 0
+      case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
+      }
+    }
+  }
+
+  /// The model's version when the outcome came.
+  private var standing: Version? {
+    progress.withLock {
+      if case .decided(_, _, let standing) = $0 { standing } else { nil }
+    }
+  }
+
+  /// Tells the outcome; the first counts.
+  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], standing: Version? = nil) {
+    let waiting: Waiting? = progress.withLock {
+      guard case .undecided(let waiting) = $0 else { return nil }
+      $0 = .decided(outcome, current: current, standing: standing)
+      return waiting
+    }
+    guard let waiting else { return }
+    for (_, hear) in waiting.hears.sorted(by: { $0.key < $1.key }) { hear(outcome) }
+    waiting.mark?.value = true
+  }
+}
+
+/// A write that did not become a commit, and why.
+public struct WriteRejection: Error, Sendable, Equatable, CustomStringConvertible {
+  public let outcome: Outcome
+  public let fields: [String]
+  /// The committed values of the fields when this peer learned of it; a field without one is not among them.
+  public let current: [String: FieldValue]
+
+  /// Whether only the wait has ended, since its task was cancelled: what became of the write is not known here.
+  public var isWaitCancelled: Bool { outcome == .waitCancelled }
+
+  public var description: String { outcome.explanation(of: fields.joined(separator: ", ")) }
+}
+
+extension Outcome {
+  /// What a cancelled task gets instead of an outcome. The write goes on, and has one of its own.
+  public static let waitCancelled = Outcome.unknown("the wait for it was cancelled; the write goes on")
+
+  /// The outcome in a sentence about `subject`.
+  public func explanation(of subject: String) -> String {
+    switch self {
+    case .committed(_, let version): "\(subject): committed at \(version)"
+    case .kept: "\(subject): nothing to do"
+    case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(PrintedText.escaped(refusal.text))"
+    case .refused(let refusal): "\(subject): refused: \(PrintedText.escaped(refusal.text))"
+    case .conflict(let conflict):
+      "\(conflict.field) changed at \(conflict.version): "
+        + (conflict.value.map { "set to \(PrintedText.escaped($0.description, limit: 200))" } ?? "deleted")
+        + " by \(conflict.origin.fullName)"
+    case .superseded: "\(subject): replaced by a later write of this program"
+    case .expired: "\(subject): given up before it was carried out"
+    case .unknown(let reason): "\(subject): outcome unknown: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import BindingModel
+import BindingProtocol
+
+extension SharedField {
+  /// Hears the present value, then what changes, as the pace has it, on the model's lane, as long as `owner` lives,
+  /// which is held weakly. With `.everyChange(limit:)` that is each state that this peer passes through: one call a
+  /// commit that sets the field, or a write of its own.
+  @discardableResult
+  public func observe(
+    _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void
+  ) -> ObserverToken {
+    observe(pace, owner: owner) { value, _ in body(value) }
+  }
+
+  /// As above, and says with each value how many changes since the one before were not told. Commits that the hub has
+  /// folded count, whichever fields they set: only the hub knows.
+  @discardableResult
+  public func observe(
+    _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+  ) -> ObserverToken {
+    observe(pace, owner: owner) { body($0, max($1 - 1, 0)) }
+  }
+
+  /// Observes at a pace until the token is cancelled or released.
+  public func observe(_ pace: Pace<Value>, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    observe(pace, owner: nil) { value, _ in body(value) }
+  }
+
+  /// As above, and says with each value how many changes since the one before were not told.
+  public func observe(
+    _ pace: Pace<Value>, _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+  ) -> ObserverToken {
+    observe(pace, owner: nil) { body($0, max($1 - 1, 0)) }
+  }
+
+  /// The values at a pace, each with the number of changes that were folded into it.
+  public func values(_ pace: Pace<Value>) -> PacedValues<Value> {
+    PacedValues(pace) { [weak cell] mailbox in
+      let source = MailboxSource(mailbox)
+      guard let cell else { return ObserverToken {} }
+      return SharedField(cell: cell).observe(pace.untimed, owner: nil) { source.mailbox.post($0, weight: $1) }
+    }
+  }
+
+  private func observe(
+    _ pace: Pace<Value>, owner: AnyObject?, _ body: @escaping @Sendable (Value, Int) -> Void
+  ) -> ObserverToken {
+    // A field of its own, not yet shared, is a value like any other.
+    guard let (model, name) = cell.attachment else {
+      return cell.news.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
+    }
+    let (codec, declared, isCompared) = (cell.codec, cell.declared, pace.comparesValues)
+    let telling: @Sendable (Value) -> FieldTelling = { value in
+      FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
+    }
+    let delivery = PacedDelivery<FieldNews, FieldTelling>(
+      pace.standing(for: telling) { $0.value as? Value }, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
+      // A value that does not decode leaves the last good one shown.
+      form: { news in
+        guard let value = news.value else { return telling(declared) }
+        guard let decoded = codec.decode(value) else { return nil }
+        return telling(decoded)
+      },
+      body: { news, telling, changes in Hops.answering(news.hops) { telling.call(changes) } })
+    return model.follow(FieldFeed(delivery), of: name, owner: owner)
+  }
+}

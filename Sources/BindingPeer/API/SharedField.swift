@@ -1,0 +1,179 @@
+public import BindingModel
+import BindingProtocol
+
+/// A field itself, as `$level` gives it: observe it, bind controls to it, change it safely, ask how it stands.
+public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable {
+  let cell: FieldCell<Value>
+
+  /// The shown value; assigning is the same as assigning the property. Read inside `withObservationTracking`,
+  /// `Observations` or a SwiftUI view it is tracked, inside a `Derived` it is one of its sources.
+  public var value: Value {
+    get { cell.value }
+    nonmutating set { cell.assign(newValue) }
+  }
+
+  /// How the shown value stands to the hub's. It is tracked as the value is.
+  public var status: FieldStatus { ReadTracking.current == .nobody ? cell.status : cell.statusBoard.read() }
+
+  /// `status`, to be observed on the model's lane: `lamp.$level.statuses.observe { … }`.
+  public var statuses: Statuses<FieldStatus> { Statuses(board: cell.statusBoard, subject: cell) }
+
+  /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
+  public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }
+  public var location: any BindingLocation<Value> { FieldLocation(cell: cell) }
+
+  /// The present value, then the newest at each change, made here or elsewhere.
+  public var values: Values<Value> { cell.news.values }
+
+  /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released. Keep
+  /// the token: one that is let go of ends the observation at once.
+  ///
+  /// The lane may be any thread, so the closure is `@Sendable`: what belongs to the main actor cannot be touched in it.
+  /// There write `observeOnMain`:
+  /// ```swift
+  /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
+  /// ```
+  public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    cell.news.observe(body)
+  }
+
+  /// Like `observe`, for as long as `owner` lives; the owner is not kept alive. On the main actor: `observeOnMain`,
+  /// whose closure gets the owner.
+  @discardableResult
+  public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
+    cell.news.observe(on: owner, body)
+  }
+
+  /// Writes and hands out the write, whose outcome can be awaited.
+  /// - Throws: `FieldError` if the value does not fit the declaration, `WriteError` if it cannot be laid over.
+  @discardableResult
+  public func write(_ value: Value) throws -> PendingWrite {
+    let (model, name) = try cell.attached()
+    let (assignment, shows) = try cell.assignment(of: value, name: name)
+    return try model.write(Proposal(operations: [assignment.operation]), policies: assignment.policies) { [cell] in
+      cell.accept(shows, of: name, $0)
+    }
+  }
+
+  /// Writes the declared default, as a real write.
+  @discardableResult
+  public func reset() throws -> PendingWrite { try write(cell.declared) }
+
+  /// Read-modify-write that loses nothing, however many processes do it: a compare-and-set that is tried again on what
+  /// somebody else wrote meanwhile. `body` may run many times.
+  ///
+  /// In a task that is cancelled it tries no more. A try that was made stays written and may still be committed:
+  /// whoever has to know looks at the field.
+  /// - Parameter attempts: how often it is tried before it is given up.
+  /// - Returns: the value that was committed.
+  /// - Throws: what `body` throws, `FieldError`, `WriteError`, `CancellationError`, or `WriteRejection` when the hub
+  ///   refuses or the attempts are used up.
+  @discardableResult
+  public func update(attempts: Int = 1_000, _ body: (Value) throws -> Value) async throws -> Value {
+    let (model, name) = try cell.attached()
+    // An own write still under way would make the first try a conflict with oneself.
+    var seen = await model.recordOnceSettled(name)
+    var rejection = WriteRejection(outcome: .expired, fields: [name], current: [:])
+    for _ in 0..<max(attempts, 1) {
+      try Task.checkCancellation()
+      let base = seen?.committed.flatMap(cell.codec.decode) ?? cell.declared
+      let value = try body(base)
+      let proposal = Proposal(
+        operations: [try cell.operation(.set, value, name: name)],
+        conditions: [Condition(field: name, epoch: seen?.epoch ?? 0, version: seen?.version ?? 0)])
+      let write = try model.write(proposal)
+      let outcome = await write.outcome
+      switch outcome {
+      case .committed, .kept: return value
+      case .conflict(let conflict):
+        rejection = WriteRejection(outcome: outcome, fields: [name], current: write.current)
+        seen = await model.record(name, noOlderThan: conflict)
+      case .waitCancelled: throw CancellationError()
+      default: throw WriteRejection(outcome: outcome, fields: [name], current: write.current)
+      }
+    }
+    throw rejection
+  }
+}
+
+extension SharedField where Value: AdditiveArithmetic & FieldCodable {
+  /// Adds at the hub: no increment is ever lost, and none waits for another.
+  @discardableResult
+  public func add(_ amount: Value) throws -> PendingWrite {
+    let (model, name) = try cell.attached()
+    return try model.write(Proposal(operations: [FieldOperation(.add, name, try cell.codec.encode(amount))]))
+  }
+}
+
+extension SharedModel {
+  /// The field once no write of this peer is pending on it: as long as that takes, or until the peer has stopped or the
+  /// task is cancelled.
+  func recordOnceSettled(_ field: String) async -> FieldRecord? {
+    let id = id
+    _ = await runtime.wait { state in
+      state.session.phase.isStopped || state.session.fieldRecord(id, field)?.isPending != true
+    }
+    return record(field)
+  }
+
+  /// The field as it is once the replica has reached the commit that a conflict named; what is there after a second
+  /// otherwise.
+  func record(_ field: String, noOlderThan conflict: Conflict) async -> FieldRecord? {
+    let id = id
+    _ = await runtime.wait(atMost: .seconds(1)) { state in
+      state.session.fieldRecord(id, field).map { $0.version >= conflict.version } ?? false
+    }
+    return record(field)
+  }
+}
+
+/// The location of a shared field: reading is local, writing goes to the hub.
+struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
+  let cell: FieldCell<Value>
+
+  func read() -> Value { cell.value }
+
+  func track() { if ReadTracking.current != .nobody { _ = cell.value } }
+
+  var target: AnyObject? { cell }
+
+  func write(_ value: Value, by writer: Writer) throws(BindingError) {
+    cell.assign(value, orHear: LateRefusals.hearer(of: writer))
+    if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
+  }
+
+  func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {
+    var value = cell.value
+    if body(&value) { try write(value, by: writer) }
+  }
+
+  func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
+    cell.news.binding.location.observe(owner: owner, body)
+  }
+
+  func remove(observer owner: AnyObject) { cell.news.remove(observer: owner) }
+}
+
+extension FieldCell {
+  func attached() throws(FieldError) -> (model: SharedModel, name: String) {
+    guard let attachment else { throw .notShared(field: declaredName ?? "this field") }
+    return attachment
+  }
+
+  var status: FieldStatus {
+    guard let (model, name) = attachment else { return problem.map(FieldStatus.problem) ?? .local }
+    if let problem { return .problem(problem) }
+    let (standing, hold) = model.runtime.state.withLock { state in
+      let standing = state.session.standing(of: name, in: model.id)
+      return (standing, state.hold(of: standing.waiting))
+    }
+    if let since = standing.pendingSince.map(PeerClock.instant) {
+      return hold.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
+    }
+    if let since = standing.staleSince { return .stale(version: standing.version, since: PeerClock.instant(since)) }
+    if let described = model.description(of: name, otherwiseThan: rule) {
+      return .mismatch(declared: description, described: described)
+    }
+    return .current(version: standing.version)
+  }
+}

@@ -1,0 +1,184 @@
+public import BindingProtocol
+
+/// Names a wait of this process for others to have applied a version.
+public struct BarrierID: Hashable, Sendable {
+  let rawValue: UInt64
+}
+
+/// How a wait for others has ended.
+public enum BarrierEnd: Sendable, Hashable {
+  /// So many sessions, all that were waited for, have applied the version.
+  case applied(Int)
+  /// The time was over before; who has not, as far as the hub names them.
+  case missing([String], applied: Int, of: Int)
+  /// The hub, or this session, has as many waits as it may.
+  case tooMany
+  /// The hub's log has begun another life: what the version stood for may be lost.
+  case otherEpoch
+  /// The model was left.
+  case notJoined
+  /// The hub does not know the question.
+  case hubTooOld
+  /// The time was over without an answer from a hub.
+  case noAnswer
+  case stopped(StopReason)
+}
+
+/// A wait, from `awaitApplied` to its end.
+struct PeerBarrier: Sendable {
+  /// How long after the time is over the hub's word on who is missing is waited for, milliseconds.
+  static let graceMilliseconds: UInt64 = 1_000
+
+  let model: String
+  /// 0: no hub had been seen.
+  let epoch: Epoch
+  let version: Version
+  /// 0: all.
+  let count: UInt32
+  let deadline: UInt64
+  /// Under which the hub was asked, on this connection.
+  var request: UInt32?
+
+  var endsAt: UInt64 { request == nil ? deadline : deadline + PeerBarrier.graceMilliseconds }
+}
+
+extension Session {
+  /// Whether the hub knows barriers and reports.
+  var hubAsks: Bool { welcome?.capabilities.contains(Capability.applied) ?? false }
+
+  // MARK: Waiting for others
+
+  /// Waits until others have applied a version. It ends once, with `PeerAction.awaited`; without a hub it is asked
+  /// when there is one, and again after a reconnect, for the time that is left.
+  /// - Parameters:
+  ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and live on.
+  ///   - milliseconds: how long at most.
+  public mutating func awaitApplied(
+    _ version: Version, of model: String, count: UInt32, within milliseconds: UInt64, now: UInt64
+  ) -> BarrierID {
+    lastBarrier += 1
+    let id = BarrierID(rawValue: lastBarrier)
+    barriers[id] = PeerBarrier(
+      model: model, epoch: models[model]?.replica.epoch ?? 0, version: version, count: count,
+      deadline: now + min(milliseconds, UInt64(UInt32.max)))
+    return id
+  }
+
+  /// Waits no longer, and tells nothing of it.
+  public mutating func stopWaiting(_ id: BarrierID) { barriers[id] = nil }
+
+  /// Puts the questions that have not been put on this connection.
+  mutating func askBarriers(now: UInt64, _ output: inout PeerOutput) {
+    for id in barriers.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard var barrier = barriers[id], barrier.request == nil else { continue }
+      if case .stopped(let reason) = phase {
+        end(id, as: .stopped(reason), &output)
+        continue
+      }
+      guard phase == .live else { continue }
+      guard hubAsks else {
+        end(id, as: .hubTooOld, &output)
+        continue
+      }
+      guard let model = models[barrier.model] else {
+        end(id, as: .notJoined, &output)
+        continue
+      }
+      guard model.isCurrent, let topic = model.topic else { continue }
+      guard barrier.epoch == 0 || barrier.epoch == model.replica.epoch else {
+        end(id, as: .otherEpoch, &output)
+        continue
+      }
+      lastRequest += 1
+      barrier.request = lastRequest
+      barriers[id] = barrier
+      let left = UInt32(clamping: barrier.deadline - min(now, barrier.deadline))
+      let wanted = AwaitApplied(
+        request: lastRequest, topic: topic, epoch: model.replica.epoch, version: barrier.version, count: barrier.count,
+        withinMilliseconds: left)
+      say(.awaitApplied(wanted), now: now, &output)
+    }
+  }
+
+  mutating func take(_ awaited: Awaited, _ output: inout PeerOutput) {
+    guard awaited.session == sessionID, let id = barriers.first(where: { $0.value.request == awaited.request })?.key
+    else { return }
+    switch awaited.end {
+    case .complete: end(id, as: .applied(Int(awaited.applied)), &output)
+    case .incomplete:
+      end(id, as: .missing(awaited.missing, applied: Int(awaited.applied), of: Int(awaited.of)), &output)
+    case .tooMany: end(id, as: .tooMany, &output)
+    case .otherEpoch: end(id, as: .otherEpoch, &output)
+    case .notJoined: end(id, as: .notJoined, &output)
+    }
+  }
+
+  /// Ends those whose time is over.
+  mutating func endBarriers(now: UInt64, _ output: inout PeerOutput) {
+    for (id, barrier) in barriers where barrier.endsAt <= now { end(id, as: .noAnswer, &output) }
+  }
+
+  /// Ends those of a model that is left.
+  mutating func endBarriers(of model: String, _ output: inout PeerOutput) {
+    for (id, barrier) in barriers where barrier.model == model { end(id, as: .notJoined, &output) }
+  }
+
+  mutating func endAllBarriers(as end: BarrierEnd, _ output: inout PeerOutput) {
+    for id in barriers.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.end(id, as: end, &output) }
+  }
+
+  private mutating func end(_ id: BarrierID, as end: BarrierEnd, _ output: inout PeerOutput) {
+    barriers[id] = nil
+    output.add(.awaited(id, end))
+  }
+
+  // MARK: Saying what is here
+
+  /// The hub wants to know when a model has this version.
+  mutating func asked(_ id: String, for version: Version) {
+    guard let place = models.place(of: id), !models[at: place].asked.contains(version) else { return }
+    // Past it the hub's next beat asks again.
+    if models[at: place].asked.count == PeerModel.maxAsked { models[at: place].asked.removeLast() }
+    models[at: place].asked.append(version)
+    owingReports.insert(id)
+  }
+
+  /// The model has been taken anew, since it was another than the hub's.
+  mutating func noteHealed(at place: Int) {
+    guard models[at: place].isHealing else { return }
+    models[at: place].isHealing = false
+    models[at: place].healed += 1
+    if hubAsks { asked(models.keys[place], for: 0) }
+  }
+
+  /// Tells the hub which versions are here, of the models that it asked for and that have what it asked.
+  mutating func report(now: UInt64, _ output: inout PeerOutput) {
+    var entries: [AppliedEntry] = []
+    for id in owingReports.sorted() {
+      guard let place = models.place(of: id) else {
+        owingReports.remove(id)
+        continue
+      }
+      #if MUTANTS
+        let told = Mutant.isOn(.reportUnapplied) ? models[at: place].asked.max() ?? 0 : 0
+        let version = max(models[at: place].replica.version, told)
+      #else
+        let version = models[at: place].replica.version
+      #endif
+      guard models[at: place].isCurrent, let topic = models[at: place].topic,
+        models[at: place].asked.contains(where: { $0 <= version })
+      else { continue }
+      models[at: place].asked.removeAll { $0 <= version }
+      if models[at: place].asked.isEmpty { owingReports.remove(id) }
+      entries.append(
+        AppliedEntry(
+          topic: topic, epoch: models[at: place].replica.epoch, version: version,
+          digest: models[at: place].replica.digest(), healed: models[at: place].healed))
+      if entries.count == 1_000 {
+        say(.report(entries), now: now, &output)
+        entries.removeAll()
+      }
+    }
+    if !entries.isEmpty { say(.report(entries), now: now, &output) }
+  }
+}

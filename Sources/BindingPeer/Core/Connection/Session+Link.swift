@@ -1,0 +1,293 @@
+import BindingProtocol
+
+extension Session {
+  /// A new request connection is there: says hello under a new session number.
+  public mutating func opened(now: UInt64, into output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    counters.connections += 1
+    sessionID = generator.nextNonZero()
+    start = 0
+    openedAt = now
+    lastHeard = now
+    move(to: .welcoming, &output)
+    let hello = Hello(
+      lowest: 0, highest: 0, identity: identity, isResuming: wasWelcomed, leaseMilliseconds: options.leaseMilliseconds,
+      encoding: "json", capabilities: Capability.all)
+    say(.hello(hello), now: now, &output)
+  }
+
+  /// The connection is gone, or could not be opened: tries again after a pause.
+  public mutating func lost(now: UInt64, into output: inout PeerOutput) {
+    reopen(.lost, now: now, &output)
+  }
+
+  mutating func reopen(_ reason: Reopening, now: UInt64, _ output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    if phase == .live {
+      output.add(.notice(.reopening(reason)))
+      outage = Outage(since: now)
+    }
+    detach()
+    refusal = nil
+    move(to: .connecting, &output)
+    openedAt = now
+    let pause = backoff.pause(
+      from: options.shortestPauseMilliseconds, to: options.longestPauseMilliseconds, using: &generator)
+    output.add(.open(afterMilliseconds: pause))
+  }
+
+  /// Everything that belonged to the connection is void; replicas and pending writes stay.
+  private mutating func detach() {
+    if phase == .live { silentSince = lastHeard }
+    welcome = nil
+    start = 0
+    topics.removeAll()
+    lastBeat = 0
+    owingReports.removeAll()
+    for id in barriers.keys { barriers[id]?.request = nil }
+    for place in models.indices {
+      if models[at: place].isCurrent { models[at: place].staleSince = lastHeard }
+      models[at: place].joining = .idle
+      models[at: place].asked.removeAll()
+      models[at: place].healed = 0
+      models[at: place].topic = nil
+      models[at: place].chunks.removeAll()
+      models[at: place].buffered.removeAll()
+      models[at: place].bufferedBytes = 0
+      models[at: place].sendsFrom = 0
+    }
+  }
+
+  mutating func move(to phase: Phase, _ output: inout PeerOutput) {
+    guard self.phase != phase else { return }
+    self.phase = phase
+    output.add(.phase(phase))
+  }
+
+  mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
+    guard !phase.isStopped else { return }
+    noteHubAndOutcomes(&output)
+    detach()
+    move(to: .stopped(reason), &output)
+    endAllBarriers(as: .stopped(reason), &output)
+    for id in models.keys.sorted() {
+      settleAll(in: id, as: .unknown("this peer has stopped"))
+    }
+    // They end for this program, not for the outbox: its next life sends them. Under another's tag nobody can.
+    if reason != .notYours { settledNoted = settled.count }
+    output.add(.close)
+  }
+
+  /// Ends politely: what is undecided ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is to
+  /// remember this identity, and hears nothing.
+  public mutating func bye(now: UInt64, into output: inout PeerOutput) {
+    if phase == .live, !keepsOutbox || unconfirmed == 0 {
+      // An identity whose outcomes are all confirmed is forgotten at once.
+      let entries = aliveEntries().filter { $0.confirmed > 0 }
+      if !entries.isEmpty { say(.alive(Alive(beat: lastBeat, entries: entries)), now: now, &output) }
+    }
+    if phase == .live, !keepsOutbox || unconfirmed == 0 { say(.leave(Leave()), now: now, &output) }
+    stop(.closed, &output)
+  }
+
+  mutating func settleAll(in id: String, as outcome: Outcome) {
+    guard let place = models.place(of: id) else { return }
+    for write in models[at: place].outbox.order where models[at: place].outbox[write]?.carried == nil {
+      if models[at: place].outbox.isUndecided(write) { settled.append((write, id, outcome)) }
+      models[at: place].touch(models[at: place].outbox.remove(write))
+    }
+    models[at: place].note(.detached)
+  }
+
+  // MARK: Welcome
+
+  mutating func take(_ welcome: Welcome, start: StartNumber, now: UInt64, _ output: inout PeerOutput) {
+    guard phase == .welcoming, welcome.session == sessionID else { return }
+    self.welcome = welcome
+    self.start = start
+    refusal = nil
+    limits = welcome.limits
+    backoff.reset()
+    lastBeat = 0
+    lastBeatAt = now
+    if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
+    logID = welcome.logID
+    endDisowned()
+    if let epoch, epoch != welcome.epoch {
+      output.add(.notice(.newEpoch(old: epoch, new: welcome.epoch)))
+    }
+    if let epoch, wasWelcomed, !welcome.knewIdentity, mayBeForgotten(by: welcome, now: now),
+      // Most of a new life of the log, with what this peer wrote, may be the same. A hub that says how long it
+      // remembers has forgotten nobody before; of one that does not, what was numbered goes again as it is.
+      epoch == welcome.epoch || welcome.limits.identityMilliseconds > 0
+    {
+      forgetNumbers(&output)
+    }
+    epoch = welcome.epoch
+    hubNow = welcome.now
+    wasWelcomed = true
+    for place in models.indices {
+      models[at: place].replica.forgetIDs()
+      models[at: place].outbox.sendAllAgain()
+      guard models[at: place].isEphemeral, !welcome.knewIdentity || models[at: place].replica.epoch != Epoch(start)
+      else { continue }
+      models[at: place].mayBeAnew = true
+      endDecided(at: place)
+    }
+    claimAgain(now: now, &output)
+    move(to: .live, &output)
+    if outage.end() { output.add(.notice(.hubFound)) }
+    output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), ways: welcome.ways))
+    askToJoin(Array(models.keys), now: now, &output)
+    if !prefixes.isEmpty {
+      say(.join(prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }), now: now, &output)
+    }
+  }
+
+  /// The replicas are of another log: they are laid aside, and nothing of them is shown or sent.
+  private mutating func changeLog(from old: LogID, to new: LogID, _ output: inout PeerOutput) {
+    output.add(.notice(.otherLog(old: old, new: new)))
+    epoch = nil
+    for id in models.keys.sorted() where !Names.isEphemeral(id) {
+      settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
+      guard let place = models.place(of: id) else { continue }
+      models[at: place].turn(from: old, to: new)
+      models[at: place].note(.detached)
+    }
+  }
+
+  /// R11: whether a hub that does not know us may have forgotten what it decided of ours. It has the marks of everybody
+  /// who had a session as long back as it says; so of one whose first number left later it has never decided anything,
+  /// or only in models that are gone, whose outcomes were all confirmed. What waits has never arrived, and goes again
+  /// as it is.
+  ///
+  /// The time is the longer of what this clock tells, which may have slept, and of what the hub's own tells; half of
+  /// what the hub remembers is left for clocks that do not run alike. How long an earlier life waited no clock tells.
+  private func mayBeForgotten(by welcome: Welcome, now: UInt64) -> Bool {
+    #if MUTANTS
+      if Mutant.isOn(.trustForgetful) { return false }
+    #endif
+    guard !isResumed else { return true }
+    guard let first = firstNumbered else { return false }
+    let byHub = max(first.hub, welcome.now) - min(first.hub, welcome.now)
+    return max(now - min(first.now, now), byHub) >= UInt64(max(welcome.limits.identityMilliseconds, 0)) / 2
+  }
+
+  /// R11: the hub no longer knows which of our numbers it decided. Plain sets go again as compare-and-set on what
+  /// their writer saw; of the rest nobody can say what became of it.
+  private mutating func forgetNumbers(_ output: inout PeerOutput) {
+    output.add(.notice(.unknownIdentity))
+    for id in models.keys.sorted() where !Names.isEphemeral(id) {
+      guard let place = models.place(of: id) else { continue }
+      for write in models[at: place].outbox.order {
+        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
+          continue
+        }
+        if pending.isVoid || pending.isHidden {
+          // What was taken back is not to be carried out again, and `expired` would say that it never was. What a mark
+          // has told to be decided stands in the values that are here, or was refused.
+          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+        } else if pending.isRepeatable {
+          models[at: place].outbox.unnumber(write)
+          models[at: place].outbox.update(write) {
+            $0.proposal.conditions = []
+            $0.isSecondTry = true
+          }
+          noteUnnumbered(write, at: place, &output)
+        } else if pending.proposal.isPlainSet, let conditions = conditions(on: pending, at: place) {
+          models[at: place].outbox.unnumber(write)
+          models[at: place].outbox.update(write) {
+            $0.proposal.conditions = conditions
+            $0.isSecondTry = true
+          }
+          noteNumber(of: write, at: place, &output)
+        } else {
+          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+        }
+      }
+    }
+  }
+
+  /// What a write is compared with that the hub may have carried out and forgotten. That a field was never written says
+  /// too little: it may have been, and deleted, and its model removed. It is compared with the version at which it is
+  /// known to have nothing; nil: none is known.
+  private func conditions(on write: Pending, at place: Int) -> [Condition]? {
+    let replica = models[at: place].replica
+    var conditions = Session.conditions(on: write)
+    guard conditions.count == write.proposal.operations.count else { return nil }
+    for index in conditions.indices where conditions[index].version == 0 {
+      guard replica.version > 0 else { return nil }
+      conditions[index].epoch = replica.epoch
+      conditions[index].version = replica.version
+    }
+    return conditions
+  }
+
+  static func conditions(on write: Pending) -> [Condition] {
+    write.proposal.operations.prefix(Condition.maxCount).compactMap { operation in
+      write.seen[operation.field].map { Condition(field: operation.field, epoch: $0.epoch, version: $0.version) }
+    }
+  }
+
+  // MARK: Time
+
+  /// When `tick` is due.
+  public var nextDeadline: UInt64 {
+    barriers.isEmpty ? linkDeadline : barriers.values.reduce(linkDeadline) { min($0, $1.endsAt) }
+  }
+
+  private var linkDeadline: UInt64 {
+    switch phase {
+    case .offline: return hasStarted ? .max : 0
+    case .stopped: return .max
+    case .connecting: return outage.deadline
+    case .welcoming: return min(openedAt + options.welcomeMilliseconds, outage.deadline)
+    case .live:
+      var deadline = min(lastHeard, lastBeatAt) + silenceMilliseconds
+      deadline = min(deadline, lastSaid + leaseThird)
+      for place in models.indices {
+        switch models[at: place].joining {
+        case .asked(_, let at), .catchingUp(_, let at): deadline = min(deadline, at + options.joinMilliseconds)
+        case .current:
+          let from = models[at: place].sendsFrom
+          if !models[at: place].outbox.isEmpty, from > 0 { deadline = min(deadline, from) }
+        case .idle: break
+        }
+      }
+      return deadline
+    }
+  }
+
+  private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.beatMilliseconds ?? 1_000) + 1_000 }
+  private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
+
+  /// Does what is due by now.
+  public mutating func tick(now: UInt64, into output: inout PeerOutput) {
+    if !barriers.isEmpty { endBarriers(now: now, &output) }
+    if !phase.isStopped, outage.isNews(at: now) { output.add(.notice(.noHub)) }
+    switch phase {
+    case .offline:
+      guard !hasStarted else { return }
+      hasStarted = true
+      move(to: .connecting, &output)
+      output.add(.open(afterMilliseconds: 0))
+    case .welcoming:
+      if now >= openedAt + options.welcomeMilliseconds { reopen(.noWelcome, now: now, &output) }
+    case .live: tickLive(now: now, &output)
+    case .connecting, .stopped: break
+    }
+  }
+
+  private mutating func tickLive(now: UInt64, _ output: inout PeerOutput) {
+    if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
+    if now >= lastBeatAt + silenceMilliseconds { return reopen(.noBeats, now: now, &output) }
+    if now >= lastSaid + leaseThird { owesAlive = true }
+    let late = ids { place in
+      switch models[at: place].joining {
+      case .asked(_, let at), .catchingUp(_, let at): now >= at + options.joinMilliseconds
+      case .idle, .current: false
+      }
+    }
+    if !late.isEmpty { askToJoin(late, now: now, &output) }
+  }
+}

@@ -1,0 +1,84 @@
+import BindingProtocol
+
+/// What an outbox file cannot be read for.
+enum OutboxDamage: Error, Equatable {
+  case notAnOutbox
+  case newerVersion(UInt32)
+  /// A record there does not check, and others follow it: it is no torn end.
+  case damaged(at: Int)
+}
+
+/// The bytes of an outbox file: a header, then records that are only ever added (docs/outbox.md).
+enum OutboxLog {
+  static let magic = Array("bindout\n".utf8)
+  static let version: UInt32 = 1
+  static let headerBytes = 16
+  /// A checksum and a length stand before each record.
+  static let frameBytes = 8
+  static let maxRecordBytes = 67_108_864
+
+  static var header: [UInt8] { header(version: version) }
+
+  static func header(version: UInt32) -> [UInt8] {
+    var writer = WireWriter()
+    writer.raw(magic)
+    writer.u32(version)
+    writer.u32(writer.withUnsafeBytes { Checksum.crc32c($0) })
+    return writer.withUnsafeBytes { Array($0) }
+  }
+
+  static func append(_ record: OutboxRecord, to writer: inout WireWriter) {
+    let start = writer.count
+    writer.u64(0)
+    record.write(to: &writer)
+    writer.patch32(at: start + 4, UInt32(writer.count - start - frameBytes))
+    let checksum = writer.withUnsafeBytes { Checksum.crc32c(UnsafeRawBufferPointer(rebasing: $0[(start + 4)...])) }
+    writer.patch32(at: start, checksum)
+  }
+
+  /// Reads a whole file.
+  /// - Returns: what it holds, and where its last whole record ends: what lies behind was being written when its writer
+  ///   died.
+  static func parse(_ bytes: UnsafeRawBufferPointer) throws(OutboxDamage) -> (content: OutboxContent, end: Int) {
+    var content = OutboxContent()
+    guard bytes.count >= headerBytes else {
+      guard header.starts(with: bytes) else { throw .notAnOutbox }
+      return (content, 0)
+    }
+    guard bytes.starts(with: magic) else { throw .notAnOutbox }
+    let checksum = Checksum.crc32c(UnsafeRawBufferPointer(rebasing: bytes[..<12]))
+    guard checksum == little32(bytes, at: 12) else { throw .damaged(at: 8) }
+    let found = little32(bytes, at: 8)
+    guard found == version else { throw .newerVersion(found) }
+    var place = headerBytes
+    while place < bytes.count {
+      guard let length = wholeRecord(bytes, at: place) else {
+        // A torn end is the last thing in a file. Wherever a whole record follows, something else has happened.
+        for later in place + 1..<bytes.count where wholeRecord(bytes, at: later) != nil { throw .damaged(at: place) }
+        return (content, place)
+      }
+      var reader = WireReader(
+        UnsafeRawBufferPointer(rebasing: bytes[place + frameBytes..<place + frameBytes + length]), message: "outbox")
+      guard let record = try? OutboxRecord(from: &reader) else { throw .damaged(at: place) }
+      place += frameBytes + length
+      content.apply(record, bytes: frameBytes + length)
+    }
+    return (content, place)
+  }
+
+  /// The length of the record there, if a whole one is there.
+  private static func wholeRecord(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int? {
+    guard bytes.count - place > frameBytes else { return nil }
+    let length = Int(little32(bytes, at: place + 4))
+    guard length > 0, length <= maxRecordBytes, length <= bytes.count - place - frameBytes,
+      // It covers the length too: a length that was changed does not check.
+      little32(bytes, at: place)
+        == Checksum.crc32c(UnsafeRawBufferPointer(rebasing: bytes[place + 4..<place + frameBytes + length]))
+    else { return nil }
+    return length
+  }
+
+  private static func little32(_ bytes: UnsafeRawBufferPointer, at place: Int) -> UInt32 {
+    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+  }
+}

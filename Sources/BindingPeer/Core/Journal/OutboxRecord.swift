@@ -1,0 +1,164 @@
+import BindingProtocol
+
+/// One record of an outbox file: what happened in which life (docs/outbox.md).
+struct OutboxRecord: Sendable, Equatable {
+  enum Content: Sendable, Equatable {
+    case began(Identity)
+    case note(OutboxNote)
+    /// The highest number used in a model, where no write tells it any more.
+    case counted(model: String, last: ProposalNumber)
+    /// All is decided and said: the identity is used no more.
+    case left
+  }
+  var life: UInt32
+  var content: Content
+
+  private enum Kind: UInt8 {
+    case began = 1
+    case welcomed
+    case written
+    case numbered
+    case withdrawn
+    case decided
+    case counted
+    case left
+  }
+
+  private var kind: Kind {
+    switch content {
+    case .began: .began
+    case .note(.welcomed): .welcomed
+    case .note(.written): .written
+    case .note(.numbered): .numbered
+    case .note(.withdrawn): .withdrawn
+    case .note(.decided): .decided
+    case .counted: .counted
+    case .left: .left
+    }
+  }
+}
+
+extension OutboxRecord: WireContent {
+  init(from reader: inout WireReader) throws(WireError) {
+    let kind = try reader.u8("kind")
+    life = try reader.u32("life")
+    switch Kind(rawValue: kind) {
+    case .began:
+      let tag = Tag(rawValue: try reader.u64("tag"))
+      let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
+      content = .began(Identity(tag: tag, secret: secret, name: Names.fittingPeer(try reader.text8("name"))))
+    case .welcomed: content = .note(.welcomed(log: try reader.u64("log"), epoch: try reader.u64("epoch")))
+    case .written: content = .note(.written(try KeptWrite(from: &reader)))
+    case .numbered:
+      let id = WriteID(rawValue: try reader.u64("write"))
+      let number = try reader.u32("number")
+      let count = try reader.count8("conditions", minimum: 17)
+      content = .note(.numbered(id, number, conditions: try reader.elements(count)))
+    case .withdrawn: content = .note(.withdrawn(WriteID(rawValue: try reader.u64("write"))))
+    case .decided:
+      let id = WriteID(rawValue: try reader.u64("write"))
+      guard let how = OutboxNote.Decided(rawValue: try reader.u8("outcome")) else {
+        throw reader.error("outcome", "must be 1 to 7")
+      }
+      content = .note(.decided(id, how))
+    case .counted: content = .counted(model: try reader.text8("model"), last: try reader.u32("number"))
+    case .left: content = .left
+    case nil: throw reader.error("kind", "is \(kind), must be 1 to 8")
+    }
+    try reader.end()
+  }
+
+  func write(to writer: inout WireWriter) {
+    writer.u8(kind.rawValue)
+    writer.u32(life)
+    switch content {
+    case .began(let identity):
+      writer.u64(identity.tag.rawValue)
+      writer.u64(identity.secret.high)
+      writer.u64(identity.secret.low)
+      writer.text8(identity.name)
+    case .note(.welcomed(let log, let epoch)):
+      writer.u64(log)
+      writer.u64(epoch)
+    case .note(.written(let write)): write.write(to: &writer)
+    case .note(.numbered(let id, let number, let conditions)):
+      writer.u64(id.rawValue)
+      writer.u32(number)
+      writer.count8(conditions.count)
+      writer.elements(conditions)
+    case .note(.withdrawn(let id)): writer.u64(id.rawValue)
+    case .note(.decided(let id, let how)):
+      writer.u64(id.rawValue)
+      writer.u8(how.rawValue)
+    case .counted(let model, let last):
+      writer.text8(model)
+      writer.u32(last)
+    case .left: break
+    }
+  }
+}
+
+extension KeptWrite: WireContent {
+  public init(from reader: inout WireReader) throws(WireError) {
+    id = WriteID(rawValue: try reader.u64("write"))
+    time = try reader.u64("time")
+    model = try reader.text8("model")
+    proposal = Proposal(operations: [], hops: try reader.u8("hops"))
+    proposal.metadata = try reader.elements(try reader.count8("metadata", minimum: 3))
+    proposal.conditions = try reader.elements(try reader.count8("conditions", minimum: 17))
+    for _ in 0..<(try reader.count32("operations", minimum: 6)) {
+      guard let verb = Verb(rawValue: try reader.u8("verb")) else { throw reader.error("verb", "must be 0 to 6") }
+      proposal.operations.append(FieldOperation(verb, try reader.text8("field"), try reader.value("value")))
+    }
+    seen = try reader.elements(try reader.count32("seen", minimum: 18))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.u64(id.rawValue)
+    writer.u64(time)
+    writer.text8(model)
+    writer.u8(proposal.hops)
+    writer.count8(proposal.metadata.count)
+    writer.elements(proposal.metadata)
+    writer.count8(proposal.conditions.count)
+    writer.elements(proposal.conditions)
+    writer.count32(proposal.operations.count)
+    for operation in proposal.operations {
+      writer.u8(operation.verb.rawValue)
+      writer.text8(operation.field)
+      writer.value(operation.value)
+    }
+    writer.count32(seen.count)
+    writer.elements(seen)
+  }
+}
+
+extension KeptSight: WireContent {
+  public init(from reader: inout WireReader) throws(WireError) {
+    field = try reader.text8("seen")
+    epoch = try reader.u64("seen")
+    version = try reader.u64("seen")
+    digest = try reader.flag("seen") ? try reader.u64("seen") : nil
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.text8(field)
+    writer.u64(epoch)
+    writer.u64(version)
+    writer.flag(digest != nil)
+    if let digest { writer.u64(digest) }
+  }
+}
+
+extension Condition: WireContent {
+  public init(from reader: inout WireReader) throws(WireError) {
+    self.init(
+      field: try reader.text8("conditions"), epoch: try reader.u64("conditions"), version: try reader.u64("conditions"))
+  }
+
+  public func write(to writer: inout WireWriter) {
+    writer.text8(field)
+    writer.u64(epoch)
+    writer.u64(version)
+  }
+}

@@ -1,0 +1,199 @@
+public import BindingProtocol
+
+/// A write of an earlier life that another session sends.
+struct CarriedWrite: Sendable {
+  /// Its name in this session.
+  let id: WriteID
+  let tag: Tag
+  let kept: KeptWrite
+  var number: ProposalNumber?
+  let isOld: Bool
+}
+
+// MARK: Noting
+
+extension Session {
+  /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
+  func keeps(modelAt place: Int) -> Bool { keepsOutbox && !models[at: place].isEphemeral }
+
+  mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
+    guard keepsOutbox else { return }
+    if let logID, let epoch, keptHub.map({ $0 != (logID, epoch) }) ?? true {
+      keptHub = (logID, epoch)
+      output.add(.keep(.welcomed(log: logID, epoch: epoch)))
+    }
+    for (id, model, outcome) in settled.dropFirst(settledNoted) where !Names.isEphemeral(model) {
+      output.add(.keep(.decided(id, OutboxNote.Decided(outcome))))
+    }
+    settledNoted = settled.count
+  }
+
+  /// Gives the write the next number, and has that noted before it leaves (R3).
+  mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
+    let number = models[at: place].outbox.number(write, in: epoch ?? 0)
+    if let hidden = models[at: place].outbox.overlayIfHidden(write) {
+      models[at: place].touch(hidden)
+      models[at: place].note(.outcome)
+    }
+    noteNumber(of: write, at: place, &output)
+    return number
+  }
+
+  /// It has no number any more, and goes again: a later life, which has no rules, sends what has one only on what its
+  /// writer saw.
+  func noteUnnumbered(_ write: WriteID, at place: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
+    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: place].id).proposal.conditions)))
+  }
+
+  func noteNumber(of write: WriteID, at place: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
+    #if MUTANTS
+      if Mutant.isOn(.numberUnkept) { return }
+    #endif
+    output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
+  }
+}
+
+// MARK: An earlier life
+
+extension Session {
+  /// A session that speaks for an earlier life of this program: it sends what that left in its outbox, unchanged, and
+  /// nothing else (R10). It is as if that life had been cut off from its hub until now.
+  /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine on which that life was.
+  public init(
+    resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
+  ) {
+    var secret = life.identity.secret
+    #if MUTANTS
+      if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }
+    #endif
+    let identity = Identity(secret: secret, name: life.identity.name)
+    self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
+    isResumed = true
+    isDisowned = !life.identity.isProven
+    logID = life.log
+    epoch = life.epoch
+    wasWelcomed = life.epoch != nil
+    if let log = life.log, let epoch = life.epoch { keptHub = (log, epoch) }
+    // Numbers count under the tag that used them.
+    if !isDisowned { leftNumbers = life.lastNumbers }
+    for write in life.writes {
+      if models[write.model] == nil {
+        models[write.model] = PeerModel(id: write.model)
+        models[write.model]?.outbox.resume(after: leftNumbers[write.model] ?? 0)
+      }
+      lastWrite = max(lastWrite, write.id.rawValue)
+      let isOld = Session.isOld(write, wall: wall, options)
+      let number = isDisowned ? nil : write.number
+      models[write.model]?.lay(Session.pending(write, id: write.id, number: number, isOld: isOld, now: now))
+    }
+    outboxWrites = life.writes.count
+  }
+
+  /// Ends what this session may not send: a hub is there, so the program has had time to ask about it.
+  mutating func endDisowned() {
+    guard isDisowned else { return }
+    for id in models.keys.sorted() {
+      settleAll(
+        in: id, as: .unknown("it was sent under a tag of an older version, for which nobody can speak any more"))
+    }
+  }
+
+  /// The hub answers no number that was confirmed to it. A copy of an outbox may lag behind what its original has
+  /// confirmed since: that such a write was decided is all that can still be known.
+  mutating func endUnanswered() {
+    for id in models.keys.sorted() {
+      guard let place = models.place(of: id), models[at: place].isCurrent else { continue }
+      for write in models[at: place].outbox.order {
+        guard let pending = models[at: place].outbox[write] else { continue }
+        guard pending.number != nil, pending.isHidden, pending.isUndecided else {
+          if pending.unansweredSince != nil { models[at: place].outbox.update(write) { $0.unansweredSince = nil } }
+          continue
+        }
+        // Its outcome may be on its way: others' commits, and ours, come over the other connection.
+        guard let since = pending.unansweredSince else {
+          models[at: place].outbox.update(write) { $0.unansweredSince = beatsSeen }
+          continue
+        }
+        guard beatsSeen >= max(since, models[at: place].currentSince) + SessionOptions.beatsWithoutAnswer else {
+          continue
+        }
+        end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)
+      }
+    }
+  }
+
+  /// Lays what an earlier life wrote over its models, below all that is written from now on, of which nothing is sent
+  /// to those models before `carriedEnded` has told the end of each.
+  /// - Returns: the names of those writes here, in their order.
+  public mutating func carry(_ life: EarlierLife, wall: UInt64) -> [WriteID] {
+    earlierTags.insert(life.identity.tag)
+    return life.writes.map { write in
+      lastWrite += 1
+      let id = WriteID(rawValue: lastWrite)
+      carried[write.model, default: []].append(
+        CarriedWrite(
+          id: id, tag: life.identity.tag, kept: write, number: write.number,
+          isOld: Session.isOld(write, wall: wall, options)))
+      return id
+    }
+  }
+
+  /// The other session has sent it under this number.
+  public mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
+    guard let place = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
+    carried[id]?[place].number = number
+    models[id]?.outbox.update(write) { $0.carried?.number = number }
+  }
+
+  /// The other session has its outcome, or has given it up: it lies over until the committed values hold it (R6).
+  public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
+    carried[id]?.removeAll { $0.id == write }
+    if carried[id]?.isEmpty == true { carried[id] = nil }
+    guard let place = models.place(of: id), models[at: place].outbox[write] != nil else { return }
+    if case .committed(let epoch, let version) = outcome, !models[at: place].holds(version, epoch) {
+      models[at: place].outbox.decide(write, at: version)
+    } else {
+      release(write, at: place)
+    }
+    models[at: place].note(.outcome)
+  }
+
+  mutating func layCarried(over id: String) {
+    for write in carried[id] ?? [] {
+      var pending = Session.pending(write.kept, id: write.id, number: nil, isOld: write.isOld, now: openedAt)
+      pending.carried = .init(tag: write.tag, number: write.number)
+      models[id]?.lay(pending)
+      models[id]?.note(.local)
+    }
+  }
+
+  /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
+  mutating func noteEarlier(_ tag: Tag, _ number: ProposalNumber, at place: Int) {
+    models[at: place].touch(models[at: place].outbox.hide(carriedBy: tag, upTo: number))
+  }
+
+  /// Whether it waited so long that it yields to what others wrote. Without a time, or with one that lies ahead: yes.
+  private static func isOld(_ write: KeptWrite, wall: UInt64, _ options: SessionOptions) -> Bool {
+    write.time == 0 || write.time > wall || wall - write.time >= options.offlineMilliseconds
+  }
+
+  private static func pending(
+    _ write: KeptWrite, id: WriteID, number: ProposalNumber?, isOld: Bool, now: UInt64
+  ) -> Pending {
+    let overlay = write.proposal.operations.flatMap { operation in
+      operation.verb == .clear ? write.seen.map { FieldOperation(.delete, $0.field) } : [operation]
+    }
+    let bytes = write.proposal.operations.reduce(64 + 24 * write.proposal.conditions.count) {
+      $0 + 16 + $1.field.utf8.count + ($1.value?.bytes.count ?? 0)
+    }
+    let seen = write.seen.map {
+      ($0.field, Pending.Seen(value: .digest($0.digest), epoch: $0.epoch, version: $0.version))
+    }
+    return Pending(
+      id: id, proposal: write.proposal, overlay: overlay, bytes: bytes, writtenAt: now,
+      seen: ByField(seen), number: number, isSecondTry: write.isSecondTry,
+      isVoid: write.isWithdrawn, wasSent: number != nil, isOld: isOld)
+  }
+}

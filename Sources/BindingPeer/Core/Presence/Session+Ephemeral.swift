@@ -1,0 +1,140 @@
+public import BindingProtocol
+
+/// Ephemeral lines (protocol.md §9): to a session they are models like others, but for their life and their claims.
+extension Session {
+  /// Whether the present hub can do something that not every hub can.
+  func hubCan(_ capability: String) -> Bool { welcome?.capabilities.contains(capability) ?? false }
+
+  /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
+  /// long as the hub's process.
+  func life(of line: String, in epoch: Epoch) -> Epoch {
+    models.place(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
+  }
+
+  /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
+  /// Where it has not, nothing happens there.
+  mutating func claimAgain(now: UInt64, _ output: inout PeerOutput) {
+    for id in models.keys.sorted() where Names.isEphemeral(id) { claim(in: id, now: now, &output) { _, _ in true } }
+  }
+
+  /// The same for what is not there though nothing is under way: its write was decided before the hub took us for gone.
+  /// What it should not have any more is given up, if that has not been done.
+  mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
+    for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].isCurrent }) {
+      guard let place = models.place(of: id) else { continue }
+      giveUpLeftovers(at: place, now: now, &output)
+      guard !models[at: place].claims.isEmpty else { continue }
+      models[at: place].claims.forget(before: models[at: place].outbox.lowestUndecided)
+      let (replica, tag) = (models[at: place].replica, identity.tag)
+      claim(in: id, now: now, &output) { !replica.holds($1, in: $0, of: tag) }
+    }
+  }
+
+  /// In a line that is another now, or has forgotten this peer, nobody knows what became of a write of which only that
+  /// it was decided is known: sent again, it would be carried out behind what was written after it. What it said is
+  /// claimed, but for what a later write took back. Nor does anybody know it of a write that was withdrawn: `expired`
+  /// would say that it was never carried out. What was said before it stands.
+  mutating func endDecided(at place: Int) {
+    for write in models[at: place].outbox.order {
+      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided,
+        pending.isHidden || pending.isVoid
+      else { continue }
+      end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+      if !pending.isVoid { models[at: place].claims.took(pending, isKept: false) }
+    }
+  }
+
+  /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
+  /// gone: nothing of what it had there was said by who joins now.
+  mutating func findLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard models[at: place].isEphemeral, models[at: place].leftovers == nil else { return }
+    let (replica, tag) = (models[at: place].replica, identity.tag)
+    let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
+    let says = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
+    models[at: place].leftovers = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
+    giveUpLeftovers(at: place, now: now, &output)
+  }
+
+  /// Deletes them, what cannot be written now with a later beat, but for what the program has said there meanwhile.
+  private mutating func giveUpLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard let found = models[at: place].leftovers, !found.isEmpty else { return }
+    let (model, tag) = (models[at: place], identity.tag)
+    let left = found.filter { model.replica.value(of: $0, ifOf: tag) != nil && !model.claims.has($0) }
+    models[at: place].leftovers = left
+    for field in left where !model.outbox.isUndecided(field) {
+      _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: model.id, now: now, into: &output)
+    }
+  }
+
+  private mutating func claim(
+    in id: String, now: UInt64, _ output: inout PeerOutput, where isMissing: (String, FieldValue) -> Bool
+  ) {
+    guard let model = models[id] else { return }
+    #if MUTANTS
+      if Mutant.isOn(.neverClaim) { return }
+    #endif
+    for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {
+      // Nobody waits for its outcome. Where there is no room for it now, there is later.
+      _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)
+    }
+  }
+
+  /// The owner's answer to `PeerAction.judge`; nothing is said if the hub was lost since.
+  /// - Parameter reason: why not; nil: it may be carried out.
+  public mutating func answer(_ judge: Judge, refusing reason: String?, now: UInt64, into output: inout PeerOutput) {
+    guard phase == .live, judge.session == sessionID else { return }
+    var text = reason ?? ""
+    while text.utf8.count > Judged.maxTextBytes { text.removeLast() }
+    say(
+      .judged(Judged(topic: judge.topic, token: judge.token, isAccepted: reason == nil, text: text)), now: now, &output)
+  }
+}
+
+extension PeerModel {
+  /// A write of this ephemeral line has its outcome.
+  mutating func claim(_ write: Pending, after outcome: Outcome, as tag: Tag) {
+    switch outcome {
+    case .committed: claims.took(write, isKept: false)
+    case .kept: claims.took(write, isKept: true)
+    case .superseded, .expired: break
+    case .refused(let refusal):
+      guard let number = write.number else { return }
+      for operation in write.overlay {
+        // It is another's by now, or the hub does not take any more what it took once: a description came between.
+        let isLost =
+          refusal.code == .notOwner
+          ? replica.isOthers(operation.field, than: tag) : claims.claims(operation.value, in: operation.field)
+        if isLost { claims.note(nil, in: operation.field, by: number) }
+      }
+    case .conflict, .unknown:
+      guard let number = write.number else { return }
+      for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
+        claims.note(replica.value(of: field, ifOf: tag), in: field, by: number)
+      }
+    }
+  }
+}
+
+extension Replica {
+  /// Whether a field of an ephemeral line has the value that its peer claims.
+  func holds(_ value: FieldValue, in field: String, of tag: Tag) -> Bool {
+    let own = self.value(of: field, ifOf: tag)
+    return field == Names.me ? own?.jsonIfValid == value.jsonIfValid : own == value
+  }
+
+  /// Whether another peer has a field of an ephemeral line.
+  func isOthers(_ field: String, than tag: Tag) -> Bool {
+    place(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
+  }
+
+  /// What a peer has in a field of an ephemeral line; nil: nothing, or it is another's.
+  func value(of field: String, ifOf tag: Tag) -> FieldValue? {
+    guard field == Names.me else {
+      return place(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
+    }
+    // What a peer says stands in the field of its place.
+    let place = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
+      .first { $0["tag"] == .string(tag.description) }
+    return place?["says"].map { FieldValue(json: $0) }
+  }
+}

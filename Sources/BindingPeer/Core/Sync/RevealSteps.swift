@@ -1,0 +1,117 @@
+import BindingProtocol
+
+/// One state of a model on its way, and how many commits lead to it from the one before.
+struct RevealStep: Sendable, Equatable {
+  var epoch: Epoch
+  var version: Version
+  /// The fields that show another value than before, each once.
+  var changes: [FieldChange]
+  var commits: Int
+  var isBeginning = false
+  var hops: UInt8
+
+  /// What it shows in a field that changes with it: nil: no value any more. `.none`: the field stays as it was.
+  subscript(field: String) -> FieldValue?? {
+    for change in changes where change.field == field { return .some(change.value) }
+    return .none
+  }
+
+  fileprivate mutating func show(_ value: FieldValue?, in field: String) {
+    if let place = changes.firstIndex(where: { $0.field == field }) {
+      changes[place].value = value
+    } else {
+      changes.append(FieldChange(field: field, value: value))
+    }
+  }
+}
+
+/// Where each field is in a list of changes.
+private struct Places {
+  /// A few names are compared faster than one is looked up.
+  private static let few = 8
+  private let changes: [ShownChange]
+  private let index: [String: Int]
+
+  init(of changes: [ShownChange]) {
+    self.changes = changes
+    let isLong = changes.count > Places.few
+    index = isLong ? Dictionary(zip(changes.map(\.field), 0...), uniquingKeysWith: { first, _ in first }) : [:]
+  }
+
+  subscript(field: String) -> Int? {
+    index.isEmpty ? changes.firstIndex { $0.field == field } : index[field]
+  }
+}
+
+/// Takes reveals apart, for who wants each state of a model and the number of commits that were folded into it.
+struct RevealSteps: Sendable {
+  private var epoch: Epoch = 0
+  private var version: Version = 0
+
+  /// What is there before anything else is revealed.
+  mutating func begin(with present: Reveal) -> RevealStep {
+    var step = step(of: present, commits: 0)
+    step.isBeginning = true
+    return step
+  }
+
+  /// Whether a reveal is what there was before the observing began, which had yet to come from the hub.
+  private func isBeginning(_ reveal: Reveal) -> Bool { version == 0 && reveal.cause == .snapshot }
+
+  /// The states that a reveal leads through: one a commit where it lists them, else one. None if it shows nothing new.
+  mutating func steps(of reveal: Reveal) -> [RevealStep] {
+    let count = commits(in: reveal)
+    guard reveal.cause == .commits, reveal.commits.count > 1 else {
+      let isBeginning = isBeginning(reveal)
+      var step = step(of: reveal, commits: count)
+      step.isBeginning = isBeginning
+      return step.changes.isEmpty && count == 0 ? [] : [step]
+    }
+    let places = Places(of: reveal.changes)
+    // What a step has shown of each of them.
+    var shown = [FieldValue??](repeating: nil, count: reveal.changes.count)
+    var steps: [RevealStep] = []
+    steps.reserveCapacity(reveal.commits.count + 1)
+    for commit in reveal.commits {
+      var step = RevealStep(
+        epoch: reveal.epoch, version: commit.version, changes: [], commits: 1, hops: reveal.proposalHops)
+      // What a pending write lies over shows nothing of the commit.
+      for change in commit.changes {
+        guard let place = places[change.field] else { continue }
+        step.show(change.value, in: change.field)
+        shown[place] = .some(change.value)
+      }
+      steps.append(step)
+    }
+    if count > steps.count {
+      steps.append(
+        RevealStep(
+          epoch: reveal.epoch, version: reveal.version, changes: [], commits: count - steps.count,
+          hops: reveal.proposalHops))
+    }
+    // Where something of ours is merged with the committed value, or more commits came than are listed, the last state
+    // shows another value than its commit.
+    for (place, change) in reveal.changes.enumerated() where shown[place] != .some(change.new) {
+      steps[steps.count - 1].show(change.new, in: change.field)
+    }
+    (epoch, version) = (reveal.epoch, reveal.version)
+    return steps
+  }
+
+  private mutating func step(of reveal: Reveal, commits: Int) -> RevealStep {
+    (epoch, version) = (reveal.epoch, reveal.version)
+    return RevealStep(
+      epoch: reveal.epoch, version: reveal.version,
+      changes: reveal.changes.map { FieldChange(field: $0.field, value: $0.new) }, commits: commits,
+      hops: reveal.proposalHops)
+  }
+
+  /// The commits between what was known and this. A snapshot does not say what it takes the place of: the versions do,
+  /// as far as both belong to one epoch; else it counts as one.
+  private func commits(in reveal: Reveal) -> Int {
+    let count = reveal.commits.count + Int(clamping: reveal.folded)
+    guard case .snapshot = reveal.cause else { return count }
+    guard reveal.epoch == epoch, version > 0 else { return min(count, 1) }
+    return Int(clamping: reveal.version - min(reveal.version, version))
+  }
+}

@@ -1,0 +1,147 @@
+import BindingProtocol
+
+extension Session {
+  /// R14, for commits as they are published.
+  mutating func commits(
+    _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
+  ) throws(WireError) {
+    guard let id = topics[topic], let place = models.place(of: id) else {
+      counters.otherTopic += 1
+      return
+    }
+    var cursor = try CommitCursor(reader)
+    guard models[at: place].isCurrent else { return buffer(frame, at: place) }
+    guard fits(cursor, place, frame, now: now, &output) else { return }
+    // A name is missing that a complete peer would know: what is here is not complete, and nothing is taken in.
+    guard try models[at: place].replica.knowsFields(of: cursor) else {
+      models[at: place].replica.forgetIDs()
+      return rejoin(id, now: now, &output)
+    }
+    var names = cursor.names
+    while try names.next() {
+      _ = models[at: place].replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id)
+    }
+    var origins: [Origin] = []
+    var list = cursor.origins
+    while try list.next() { origins.append(list.origin) }
+    while try cursor.next() {
+      let origin = origins[Int(cursor.origin)]
+      let isOwn = origin.tag == identity.tag
+      models[at: place].replica.seen.note(origin.tag, cursor.number)
+      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
+      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
+      #if MUTANTS
+        let isRepeat = cursor.version <= models[at: place].replica.version && !Mutant.isOn(.applyRepeats)
+      #else
+        let isRepeat = cursor.version <= models[at: place].replica.version
+      #endif
+      if isRepeat {
+        counters.repeats += 1
+        continue
+      }
+      var listed: [FieldChange] = []
+      var changes = cursor.changes
+      while try changes.next() {
+        guard let field = models[at: place].replica.place(ofID: changes.field) else { continue }
+        let value = changes.value.map { FieldValue(bytes: Array($0)) }
+        models[at: place].replica.commit(
+          value, at: field, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
+        listed.append(FieldChange(field: models[at: place].replica.fields[field].name, value: value))
+      }
+      models[at: place].replica.reach(cursor.version, epoch: cursor.epoch)
+      counters.commitsApplied += 1
+      if !isOwn { models[at: place].hops = max(models[at: place].hops, cursor.hops) }
+      if models[at: place].commits.count < options.maxListedCommits {
+        models[at: place].commits.append(
+          CommitInfo(
+            version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
+            changes: listed, own: isOwn))
+      } else {
+        models[at: place].folded += 1
+      }
+    }
+    models[at: place].drop(reached: models[at: place].replica.version)
+    models[at: place].note(.commits)
+  }
+
+  /// Whether commits follow what is here; if not, asks to be caught up with.
+  private mutating func fits(
+    _ cursor: CommitCursor, _ place: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
+    _ output: inout PeerOutput
+  ) -> Bool {
+    let (id, epoch, version) = (models.keys[place], models[at: place].replica.epoch, models[at: place].replica.version)
+    let isOther = cursor.epoch != epoch
+    #if MUTANTS
+      let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)
+    #else
+      let isPastGap = cursor.previous > version
+    #endif
+    if isPastGap, !isOther {
+      counters.gaps += 1
+      output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
+    }
+    if isOther || isPastGap { rejoin(id, now: now, &output) }
+    if isPastGap, !isOther { buffer(frame, at: place) }
+    return !isOther && !isPastGap
+  }
+
+  private mutating func buffer(_ frame: UnsafeRawBufferPointer, at place: Int) {
+    guard models[at: place].bufferedBytes + frame.count <= options.maxBufferedBytes else {
+      counters.unbuffered += 1
+      return
+    }
+    models[at: place].buffered.append(Array(frame))
+    models[at: place].bufferedBytes += frame.count
+  }
+
+  /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
+  /// committed values.
+  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at place: Int) {
+    if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(id) {
+      settle(id, as: .committed(epoch: epoch, version: version), at: place)
+      release(id, at: place)
+    }
+    #if MUTANTS
+      if Mutant.isOn(.overlayLowerOwn) { return }
+    #endif
+    models[at: place].touch(models[at: place].outbox.hide(upTo: number))
+  }
+
+  // MARK: Rescue
+
+  /// The hub lacks what is here: gives it the committed values, as they were in the old life.
+  mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
+    guard let id = topics[ask.topic], let place = models.place(of: id), ask.session == sessionID else { return }
+    let (replica, seen) = (models[at: place].replica, models[at: place].replica.seen.told())
+    let fields = replica.fields.filter { $0.version > 0 }
+    #if MUTANTS
+      let numbers = hubCan(Capability.rescue) && !Mutant.isOn(.offerLastWriters) ? seen : nil
+    #else
+      let numbers = hubCan(Capability.rescue) ? seen : nil
+    #endif
+    var chunk: UInt32 = 0
+    var part: [OfferedField] = []
+    var bytes = 0
+    func send(isLast: Bool, _ session: inout Session, _ output: inout PeerOutput) {
+      session.say(
+        .offer(
+          Offer(
+            request: ask.request, topic: ask.topic, epoch: replica.epoch, version: replica.version, chunk: chunk,
+            isLast: isLast, fields: part, numbers: isLast ? numbers : nil)), now: now, &output)
+      chunk += 1
+      part.removeAll()
+      bytes = 0
+    }
+    for field in fields {
+      let size = 64 + field.name.utf8.count + field.origin.name.utf8.count + (field.value?.bytes.count ?? 0)
+      if bytes > 0, bytes + size > limits.chunkBytes { send(isLast: false, &self, &output) }
+      part.append(
+        OfferedField(
+          name: field.name, version: field.version, origin: field.origin, number: field.number, time: field.time,
+          value: field.value))
+      bytes += size
+    }
+    send(isLast: true, &self, &output)
+    output.add(.notice(.offered(model: id, fields: fields.count)))
+  }
+}

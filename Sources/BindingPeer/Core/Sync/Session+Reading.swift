@@ -1,0 +1,300 @@
+import BindingProtocol
+
+extension Session {
+  /// Takes one frame from either connection. What does not follow the grammar, or belongs to another start of the hub,
+  /// is dropped and counted.
+  public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout PeerOutput) {
+    counters.framesReceived += 1
+    var reader = WireReader(frame)
+    do throws(WireError) {
+      let header = try HubHeader(from: &reader)
+      if header.kind == .welcome {
+        lastHeard = now
+        return take(try Welcome(from: &reader), start: header.start, now: now, &output)
+      }
+      if header.kind == .error {
+        return take(try HubError(from: &reader), now: now, &output)
+      }
+      guard phase == .live, header.start == start else {
+        counters.otherStart += 1
+        return
+      }
+      lastHeard = now
+      if header.kind == .commits {
+        try commits(reader, frame, header.topic, now: now, &output)
+      } else {
+        try take(HubMessage(header.kind, from: &reader), header.topic, now: now, &output)
+      }
+    } catch {
+      counters.badFrames += 1
+      output.add(.notice(.badFrame(error)))
+    }
+  }
+
+  private mutating func take(
+    _ message: HubMessage, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
+  ) throws(WireError) {
+    switch message {
+    case .topic(let assigned): take(assigned, &output)
+    case .joined(let joined): take(joined, now: now, &output)
+    case .catchup(let chunk): take(chunk, now: now, &output)
+    case .outcomes(let outcomes): take(outcomes, now: now, &output)
+    case .announce(let announce): take(announce, &output)
+    case .head(let head):
+      if let id = topics[topic] { compare(id, head.epoch, head.version, head.digest, now: now, &output) }
+    case .heads(let heads):
+      for head in heads.heads {
+        guard let id = topics[head.topic] else { continue }
+        compare(id, life(of: id, in: heads.epoch), head.version, head.digest, now: now, &output)
+      }
+    case .beat(let beat): take(beat, now: now, &output)
+    case .pong(let pong): output.add(.pong(token: pong.token))
+    case .askOffer(let ask): offer(ask, now: now, &output)
+    case .judge(let judge):
+      guard let id = topics[judge.topic] else { return }
+      // The process that owned the model is no more; only what it left is still sent under its name.
+      if isResumed {
+        answer(judge, refusing: nil, now: now, into: &output)
+      } else {
+        output.add(.judge(model: id, judge))
+      }
+    case .awaited(let awaited): take(awaited, &output)
+    case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
+    case .welcome, .error, .commits, .statusReport: break
+    }
+  }
+
+  private mutating func take(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
+    guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
+    if let place = error.refusedJoin.flatMap({ models.place(of: $0) }) {
+      let refusal = JoinRefusal(code: error.code, reason: error.text)
+      // It is asked for again every few seconds: the same answer is no news.
+      guard models[at: place].refusal != refusal else { return }
+      models[at: place].refusal = refusal
+    }
+    output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
+    // There is one, and why it is of no use has just been told. Losing a live one begins anew.
+    _ = outage.end()
+    let isRefused = error.isFatal && phase == .welcoming
+    defer { if isRefused, phase == .connecting { refusal = error.text } }
+    switch error.code {
+    case .fenced: stop(.fenced, &output)
+    case .otherProtocol: stop(.otherProtocol(error.text), &output)
+    case .notYours: stop(.notYours, &output)
+    default: if error.isFatal { reopen(.hubError(error.code), now: now, &output) }
+    }
+  }
+
+  // MARK: Joins
+
+  private mutating func take(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
+    guard assigned.session == sessionID, let place = models.place(of: assigned.model) else { return }
+    guard models[at: place].topic != assigned.topic else { return }
+    if let old = models[at: place].topic {
+      topics[old] = nil
+      output.add(.unsubscribe(old))
+      // The model was removed and made again: what came under the old topic names fields by other ids.
+      models[at: place].buffered.removeAll()
+      models[at: place].bufferedBytes = 0
+    }
+    models[at: place].topic = assigned.topic
+    topics[assigned.topic] = assigned.model
+    output.add(.subscribe(assigned.topic))
+  }
+
+  private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
+    guard joined.session == sessionID, let place = models.place(of: joined.model),
+      models[at: place].request == joined.request
+    else { return }
+    if !models[at: place].isEphemeral { epoch = joined.epoch }
+    let startsOver = models[at: place].startsOver
+    let isNothingMissing =
+      (startsOver ? 0 : models[at: place].replica.version) == joined.version
+      && (joined.version == 0 || models[at: place].replica.epoch == joined.epoch)
+    if joined.follows == .nothing, !isNothingMissing {
+      // The hub believes that there is nothing to add to what we do not have.
+      models[at: place].startsOver = true
+      askToJoin([joined.model], now: now, &output)
+    } else if joined.follows == .nothing {
+      if startsOver {
+        models[at: place].startsOver = false
+        models[at: place].replica.removeAll(but: [])
+        models[at: place].note(.snapshot)
+      }
+      if models[at: place].replica.epoch != joined.epoch { models[at: place].touch(models[at: place].outbox.unhide()) }
+      models[at: place].replica.reach(joined.version, epoch: joined.epoch)
+      models[at: place].touch(models[at: place].outbox.hide(upTo: joined.mark))
+      becomeCurrent(at: place, now: now, &output)
+    } else {
+      models[at: place].joining = .catchingUp(request: joined.request, at: now)
+      models[at: place].chunks.removeAll()
+    }
+  }
+
+  private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
+    guard let place = models.indices.first(where: { models[at: $0].request == chunk.request }),
+      chunk.session == sessionID, case .catchingUp = models[at: place].joining,
+      chunk.chunk == UInt32(models[at: place].chunks.count)
+    else { return }
+    models[at: place].joining = .catchingUp(request: chunk.request, at: now)
+    models[at: place].chunks.append(chunk)
+    #if MUTANTS
+      if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
+        return apply(models[at: place].chunks, at: place) ? becomeCurrent(at: place, now: now, &output) : ()
+      }
+    #endif
+    guard chunk.isLast else { return }
+    let chunks = models[at: place].chunks
+    models[at: place].chunks.removeAll()
+    let isRepair = models[at: place].replica.version > 0 && !models[at: place].startsOver
+    guard apply(chunks, at: place) else {
+      models[at: place].startsOver = true
+      models[at: place].replica.forgetIDs()
+      return askToJoin([models.keys[place]], now: now, &output)
+    }
+    if chunk.form == .delta { counters.deltas += 1 } else { counters.snapshots += 1 }
+    if isRepair {
+      let commits = chunk.version - min(chunk.version, chunk.previous)
+      output.add(.notice(.healed(model: models.keys[place], form: chunk.form, commits: commits)))
+    }
+    becomeCurrent(at: place, now: now, &output)
+  }
+
+  /// Applies a whole catch-up. False if names are missing or a delta does not begin where we are.
+  private mutating func apply(_ chunks: [CatchupChunk], at place: Int) -> Bool {
+    guard let last = chunks.last else { return false }
+    let from = models[at: place].replica.version
+    let isOtherLife = last.epoch != models[at: place].replica.epoch
+    if last.form == .delta {
+      guard !isOtherLife, last.previous <= from, !models[at: place].startsOver else { return false }
+    }
+    guard models[at: place].replica.knowsFields(of: chunks) else { return false }
+    models[at: place].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
+    for chunk in chunks {
+      for (offset, name) in chunk.names.names.enumerated() {
+        _ = models[at: place].replica.learn(name, as: chunk.names.first + FieldID(offset))
+      }
+    }
+    if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
+    var named = [Bool](repeating: false, count: last.form == .snapshot ? models[at: place].replica.fields.count : 0)
+    for chunk in chunks {
+      for entry in chunk.entries {
+        guard let field = models[at: place].replica.place(ofID: entry.field) else { continue }
+        if last.form == .snapshot { named[field] = true }
+        let origin = chunk.origins[Int(entry.origin)]
+        models[at: place].replica.seen.note(origin.tag, entry.number)
+        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: place) }
+        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: place) }
+        guard last.form == .snapshot || entry.version > from else { continue }
+        models[at: place].replica.commit(
+          entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
+      }
+    }
+    if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
+    models[at: place].replica.reach(last.version, epoch: last.epoch)
+    models[at: place].startsOver = false
+    #if MUTANTS
+      let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark
+    #else
+      let mark = last.mark
+    #endif
+    models[at: place].touch(models[at: place].outbox.hide(upTo: mark))
+    // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
+    let reached: Version = isOtherLife ? .max : last.version
+    models[at: place].drop(reached: reached)
+    models[at: place].note(last.form == .delta ? .delta(from: from) : .snapshot)
+    models[at: place].folded += last.version - min(last.version, last.form == .delta ? from : 0)
+    return true
+  }
+
+  /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
+  private mutating func becomeCurrent(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    models[at: place].joining = .current
+    models[at: place].refusal = nil
+    models[at: place].currentSince = beatsSeen
+    models[at: place].note(.outcome)
+    #if MUTANTS
+      if Mutant.isOn(.renumberResent) {
+        for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
+      }
+    #endif
+    if models[at: place].mayBeAnew {
+      models[at: place].mayBeAnew = false
+      endDecided(at: place)
+    }
+    let buffered = models[at: place].buffered
+    models[at: place].buffered.removeAll()
+    models[at: place].bufferedBytes = 0
+    models[at: place].outbox.sendAllAgain()
+    noteHealed(at: place)
+    guard let topic = models[at: place].topic else { return }
+    for frame in buffered {
+      frame.withUnsafeBytes { bytes in
+        var reader = WireReader(bytes)
+        guard (try? HubHeader(from: &reader)) != nil else { return }
+        try? commits(reader, bytes, topic, now: now, &output)
+      }
+    }
+    findLeftovers(at: place, now: now, &output)
+  }
+
+  /// Asks to be caught up with from what is here.
+  mutating func rejoin(_ id: String, now: UInt64, _ output: inout PeerOutput) {
+    guard let place = models.place(of: id), models[at: place].isCurrent else { return }
+    askToJoin([id], now: now, &output)
+  }
+
+  private mutating func compare(
+    _ id: String, _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ output: inout PeerOutput
+  ) {
+    guard let index = models.place(of: id), models[at: index].isCurrent else { return }
+    let known = models[at: index].replica.version
+    if epoch != models[at: index].replica.epoch {
+      rejoin(id, now: now, &output)
+    } else if version > known {
+      counters.gaps += 1
+      output.add(.notice(.gap(model: id, from: known, to: version)))
+      rejoin(id, now: now, &output)
+    } else if version == known {
+      let mine = models[at: index].replica.digest()
+      guard mine != digest else { return }
+      counters.divergences += 1
+      output.add(.notice(.diverged(model: id, version: version)))
+      models[at: index].startsOver = true
+      models[at: index].isHealing = true
+      rejoin(id, now: now, &output)
+    }
+  }
+
+  private mutating func take(_ announce: Announce, _ output: inout PeerOutput) {
+    guard let prefix = prefixes.first(where: { $0.value == announce.request })?.key else { return }
+    for model in announce.models {
+      output.add(.announced(prefix: prefix, model: model.model, version: model.version, fields: Int(model.fields)))
+    }
+    if announce.isComplete { output.add(.listed(prefix: prefix)) }
+  }
+
+  private mutating func take(_ beat: Beat, now: UInt64, _ output: inout PeerOutput) {
+    if lastBeat != 0, beat.number > lastBeat + 1 {
+      counters.missedBeats += 1
+      output.add(.notice(.missedBeat(last: lastBeat)))
+      owesAskHeads = true
+      #if MUTANTS
+        if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }
+      #endif
+    }
+    // Before its first beat a peer may have missed the heads that went with earlier ones.
+    if lastBeat == 0 { owesAskHeads = true }
+    guard beat.number > lastBeat else { return }
+    lastBeat = beat.number
+    lastBeatAt = now
+    hubNow = beat.now
+    beatsSeen += 1
+    // Each of a change's three heads may be lost and no beat with them: now and then the heads are asked for anyway.
+    if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }
+    owesAlive = true
+    if isResumed { endUnanswered() }
+    claimLost(now: now, &output)
+    for place in models.indices { models[at: place].outbox.sendAgain(sentBefore: beatsSeen) }
+  }
+}

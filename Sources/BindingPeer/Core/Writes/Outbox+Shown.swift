@@ -1,0 +1,83 @@
+import BindingProtocol
+
+/// What shows of pending writes, and what is known of one of them or of those over a field.
+extension Outbox {
+  /// Whether the write makes what lies below it in a field invisible.
+  private func covers(_ write: Int, _ field: String) -> Bool {
+    guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
+    return pending[at: write].overlay.indices.contains { place in
+      let verb = pending[at: write].overlay[place].verb
+      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[place].field == field
+    }
+  }
+
+  /// The value that shows: the committed one with what is pending laid over, oldest first.
+  /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
+  func shown(_ field: String, over committed: FieldValue?, at version: Version) -> FieldValue? {
+    guard let writes = over.place(of: field), !over[at: writes].isEmpty else { return committed }
+    var value = committed
+    // Of many writes over one field only the last set and what follows it counts.
+    var from = over[at: writes].count - 1
+    while from > 0, pending.place(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
+    for id in over[at: writes][from...] {
+      guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
+      for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
+        let operation = pending[at: place].overlay[number]
+        switch operation.verb {
+        case .set: value = pending[at: place].laidOver(value, field, operation.value, at: version)
+        case .delete, .clear: value = nil
+        case .whenUnset: value = value ?? operation.value
+        case .add, .max, .min, .union:
+          if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
+        }
+      }
+    }
+    return value
+  }
+
+  /// The writes that show, oldest first.
+  var laidOver: [WriteID] { pending.elements.filter { !$0.isHidden }.map(\.id) }
+
+  /// The fields that writes lie over, in no order.
+  var fields: [String] { over.indices.filter { !over[at: $0].isEmpty }.map { over.keys[$0] } }
+
+  /// Whether no earlier write of ours lies over the field, or waits for its commit to arrive.
+  func isFirst(_ id: WriteID, over field: String) -> Bool { over[field]?.first == id }
+
+  /// Whether no later write of ours lies over the field.
+  func isLast(_ id: WriteID, over field: String) -> Bool { over[field]?.last == id }
+
+  /// The writes over a field, oldest first.
+  func writes(over field: String) -> [Pending] { over[field]?.compactMap { pending[$0] } ?? [] }
+
+  /// Whether a write of ours lies over the field.
+  func isPending(_ field: String) -> Bool {
+    over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
+  }
+
+  /// Whether the write has no outcome; false if it is not here.
+  func isUndecided(_ id: WriteID) -> Bool { pending.place(of: id).map { pending[at: $0].isUndecided } ?? false }
+
+  /// The number that the write has got; nil if it was never sent.
+  func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
+
+  /// What the write would lay over fields, if the committed values hold that already.
+  func overlayIfHidden(_ id: WriteID) -> [FieldOperation]? {
+    guard let place = pending.place(of: id), pending[at: place].isHidden else { return nil }
+    return pending[at: place].overlay
+  }
+
+  /// The last write, if it has no number and all before it have one.
+  var lastUnnumbered: WriteID? {
+    guard let last = pending.lastKey, number(of: last) == nil, isUndecided(last) else { return nil }
+    return count == 1 || pending.lastKey(before: last).flatMap(number) != nil ? last : nil
+  }
+
+  /// The oldest write without an outcome.
+  var oldestUndecided: Pending? { pending.elements.first(where: \.isUndecided) }
+
+  /// Whether a write of ours on the field has no outcome.
+  func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
+
+  func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
+}

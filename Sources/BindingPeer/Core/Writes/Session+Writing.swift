@@ -1,0 +1,247 @@
+public import BindingProtocol
+
+extension Session {
+  /// Lays a proposal over the model at once; it is sent when it can be.
+  /// - Throws: `WriteError`; then nothing of it shows and nothing is sent.
+  public mutating func write(
+    _ proposal: Proposal, rules: [String: RuledWrite] = [:], offline: [String: OfflineRule] = [:], to id: String,
+    now: UInt64, into output: inout PeerOutput
+  ) throws(WriteError) -> WriteID {
+    if case .stopped(let reason) = phase { throw .stopped(reason) }
+    guard let place = models.place(of: id) else { throw .notJoined(model: id) }
+    guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
+    let bytes = try check(proposal, ofModelAt: place)
+    let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
+    let replaced = models[at: place].replaced(by: proposal, rules: plainRules)
+    let freed = replaced.reduce(0) { $0 + $1.bytes }
+    guard outboxWrites - replaced.count < options.maxOutboxWrites, outboxBytes - freed + bytes <= options.maxOutboxBytes
+    else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
+    outboxWrites += 1 - replaced.count
+    outboxBytes += bytes - freed
+    for earlier in replaced {
+      settled.append((earlier.id, id, .superseded))
+      release(earlier.id, at: place)
+    }
+    lastWrite += 1
+    let write = WriteID(rawValue: lastWrite)
+    var pending = models[at: place].pending(write, proposal, bytes: bytes, at: now)
+    pending.rules = plainRules
+    pending.offline = offline
+    for (field, ruled) in rules {
+      pending.stand(
+        field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: place].shown(field),
+        isOwn: models[at: place].outbox.isPending(field))
+    }
+    #if MUTANTS
+      let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)
+    #else
+      let isKept = keeps(modelAt: place)
+    #endif
+    if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
+    models[at: place].lay(pending)
+    models[at: place].note(.local)
+    models[at: place].localHops = max(models[at: place].localHops, proposal.hops)
+    return write
+  }
+
+  /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
+  public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
+    for place in models.indices {
+      guard let pending = models[at: place].outbox[write], pending.isUndecided, pending.carried == nil else { continue }
+      if pending.number == nil {
+        end(write, as: .expired, at: place)
+      } else {
+        models[at: place].outbox.update(write) {
+          $0.isVoid = true
+          $0.needsSending = true
+        }
+        if keeps(modelAt: place) { output.add(.keep(.withdrawn(write))) }
+      }
+      return true
+    }
+    return false
+  }
+
+  /// Notes the outcome of a write that is still in its outbox.
+  mutating func settle(_ write: WriteID, as outcome: Outcome, at place: Int) {
+    settled.append((write, models[at: place].id, outcome))
+    guard models[at: place].isEphemeral, let pending = models[at: place].outbox[write] else { return }
+    models[at: place].claim(pending, after: outcome, as: identity.tag)
+  }
+
+  /// Takes a write out of its outbox.
+  mutating func release(_ write: WriteID, at place: Int) {
+    models[at: place].touch(models[at: place].outbox.remove(write))
+  }
+
+  // MARK: Outcomes
+
+  mutating func take(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
+    guard outcomes.session == sessionID else {
+      counters.otherSession += 1
+      return
+    }
+    for outcome in outcomes.outcomes {
+      guard let id = topics[outcome.topic], let place = models.place(of: id) else { continue }
+      let epoch = life(of: id, in: outcomes.epoch)
+      switch outcome.rest {
+      case .committed(let count, let version):
+        for offset in 0..<UInt32(count) {
+          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: place)
+        }
+      case .kept: keep(outcome.number, at: place)
+      case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
+      case .conflict(let conflict):
+        if let write = models[at: place].outbox.id(of: outcome.number), models[at: place].outbox.isUndecided(write),
+          triesAgain(write, after: conflict, epoch, at: place, &output)
+        {
+          break
+        }
+        end(outcome.number, as: .conflict(conflict), at: place)
+      case .expired: end(outcome.number, as: .expired, at: place)
+      case .unknown:
+        if let write = models[at: place].outbox.id(of: outcome.number),
+          triesAgain(afterUnknown: write, at: place, &output)
+        {
+          break
+        }
+        end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
+      case .hold(let code, let pause):
+        counters.holds += 1
+        models[at: place].sendsFrom = max(models[at: place].sendsFrom, now + UInt64(pause))
+        if let write = models[at: place].outbox.id(of: outcome.number) {
+          holds.append((write, id, code))
+          sendAgain(from: outcome.number, at: place)
+        }
+      case .expected(let next):
+        sendAgain(from: next, at: place)
+        if models[at: place].outbox.id(of: next) == nil, models[at: place].outbox.inFlight > 0,
+          models[at: place].isCurrent
+        {
+          rejoin(id, now: now, &output)
+        }
+      }
+    }
+  }
+
+  private mutating func sendAgain(from number: ProposalNumber, at place: Int) {
+    for write in models[at: place].outbox.order {
+      models[at: place].outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
+    }
+  }
+
+  /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
+  private mutating func acknowledge(
+    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at place: Int
+  ) {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+      return
+    }
+    settle(write, as: .committed(epoch: epoch, version: version), at: place)
+    #if MUTANTS
+      if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }
+    #endif
+    if models[at: place].holds(version, epoch) {
+      release(write, at: place)
+    } else {
+      models[at: place].outbox.decide(write, at: version)
+    }
+    models[at: place].note(.outcome)
+  }
+
+  /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
+  /// looked at are newer: it lies over until the next commit is here, so that the value does not go back and forth.
+  private mutating func keep(_ number: ProposalNumber, at place: Int) {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write),
+      models[at: place].lacksMerge(write)
+    else { return end(number, as: .kept, at: place) }
+    settle(write, as: .kept, at: place)
+    let version = models[at: place].replica.version
+    models[at: place].outbox.decide(write, at: models[at: place].startsOver ? version : version + 1)
+    models[at: place].note(.outcome)
+  }
+
+  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at place: Int) {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+      return
+    }
+    end(write, as: outcome, at: place)
+  }
+
+  /// The write has its outcome, and no longer lies over the committed values.
+  mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
+    var outcome = outcome
+    #if MUTANTS
+      let isBelieved = Mutant.isOn(.secondTryBelieved)
+    #else
+      let isBelieved = false
+    #endif
+    if models[at: place].outbox[write]?.isSecondTry == true, !isBelieved {
+      outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
+    }
+    settle(write, as: outcome, at: place)
+    release(write, at: place)
+    models[at: place].note(.outcome)
+  }
+
+  // MARK: Ending a drain
+
+  /// Tells what has changed, one reveal a model, and sends what can be sent.
+  public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
+    tell(&output)
+    if !barriers.isEmpty { askBarriers(now: now, &output) }
+    guard phase == .live else { return }
+    if owesAskHeads {
+      owesAskHeads = false
+      say(.askHeads, now: now, &output)
+    }
+    send(now: now, &output)
+    // What could not be sent as it was has ended there.
+    if !settled.isEmpty { tell(&output) }
+    if !owingReports.isEmpty { report(now: now, &output) }
+    if owesAlive {
+      owesAlive = false
+      say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
+    }
+    for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.undecided == 0 }) { forget(id, &output) }
+  }
+
+  /// Tells what the last write to a model has changed, and gives it its number if it can be sent now, so that no later
+  /// one takes its place. Sends nothing: the next `finishDrain` does.
+  /// - Returns: whether that has something to send.
+  public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
+    tell(&output)
+    guard phase == .live, let place = models.place(of: id), maySend(at: place, now),
+      let write = models[at: place].outbox.lastUnnumbered
+    else { return phase == .live }
+    var inFlight = writesInFlight
+    _ = numberIfReady(write, &inFlight, now: now, at: place, &output)
+    if !settled.isEmpty { tell(&output) }
+    return true
+  }
+
+  private mutating func reveal(at place: Int, _ output: inout PeerOutput) {
+    if let reveal = models[at: place].takeReveal() { output.add(.reveal(reveal)) }
+  }
+
+  private mutating func tell(_ output: inout PeerOutput) {
+    // Few of the models that a peer has joined change in one drain, mostly one: those are put in order, not all.
+    if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
+      if models.indices.last(where: { models[at: $0].cause != nil }) == first {
+        reveal(at: first, &output)
+      } else {
+        for id in ids(where: { models[at: $0].cause != nil }) {
+          if let place = models.place(of: id) { reveal(at: place, &output) }
+        }
+      }
+    }
+    noteHubAndOutcomes(&output)
+    for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
+    for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
+    settled.removeAll(keepingCapacity: true)
+    settledNoted = 0
+    outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
+    outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
+    holds.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,128 @@
+#if MUTANTS
+  import BindingProtocol
+#endif
+
+/// Three-way merge of one text: what two writers made of it, each without knowing of the other.
+///
+/// - Words that either inserted are in the result; words that either deleted are not.
+/// - Where both only put letters into the same words, or took some out of them, the letters of both count.
+/// - Where both replaced the same words in another way, both replacements stand, the first one's before the second's.
+/// - The same words put in at the same place by both count once, also where one of them put in more.
+/// - The result depends on the three texts alone, so every peer comes to the same; a page, too (`merge` in texts.js).
+///
+/// Words are runs of letters and digits; every other character, whole as a person sees it, is a word of its own, so
+/// that none is torn. Blanks belong to the word behind them. Words are the same where a person sees the same.
+enum TextMerge {
+  /// - Parameters:
+  ///   - base: what both began with.
+  ///   - first: what came first in the agreed order.
+  ///   - second: what came later, and is laid over the first.
+  static func merge(base: String, first: String, second: String) -> String {
+    if first.isWritten(as: base) || first.isWritten(as: second) { return second }
+    if second.isWritten(as: base) { return first }
+    let scalars = Array(base.unicodeScalars)
+    let edits = [first, second].enumerated().flatMap { writer, text in
+      TextEdit.between(scalars, Array(text.unicodeScalars)).map { (writer: writer, edit: $0) }
+    }
+    var weave = Weave(base: scalars)
+    return weave.text(of: edits)
+  }
+}
+
+/// Two edits of one text made one.
+private struct Weave {
+  private struct Laid {
+    let writer: Int
+    let piece: TextPiece
+    var words: [Word] { piece.words ?? [] }
+
+    func isBeside(_ other: Laid) -> Bool {
+      other.writer != writer && other.piece.rank == piece.rank && other.piece.place.lowerBound == piece.place.lowerBound
+    }
+  }
+
+  private let base: [Unicode.Scalar]
+  private var text = ""
+  /// Up to where the base is in the text, or left out.
+  private var place = 0
+  /// Words that somebody put in were written last.
+  private var isWord = false
+
+  init(base: [Unicode.Scalar]) { self.base = base }
+
+  mutating func text(of edits: [(writer: Int, edit: TextEdit)]) -> String {
+    let pieces = Weave.pieces(of: edits)
+    for (number, laid) in pieces.enumerated() {
+      keep(upTo: laid.piece.place.lowerBound)
+      place = max(place, laid.piece.place.upperBound)
+      let former = number > 0 && laid.isBeside(pieces[number - 1]) ? pieces[number - 1] : nil
+      let later = number + 1 < pieces.count && laid.isBeside(pieces[number + 1]) ? pieces[number + 1] : nil
+      if !Weave.isTwice(laid, former, later) { put(laid.piece.text, isWord: laid.piece.words != nil) }
+    }
+    keep(upTo: base.count)
+    return text
+  }
+
+  /// Pieces that overlap go by letters where all of them can.
+  private static func pieces(of edits: [(writer: Int, edit: TextEdit)]) -> [Laid] {
+    let order = edits.indices.sorted {
+      (edits[$0].edit.place.lowerBound, $0) < (edits[$1].edit.place.lowerBound, $1)
+    }
+    var pieces: [Laid] = []
+    var rest = order[...]
+    while let first = rest.first {
+      let start = edits[first].edit.place.lowerBound
+      var end = edits[first].edit.place.upperBound
+      let some = rest.prefix { number in
+        let place = edits[number].edit.place
+        guard number == first || place.lowerBound < end else { return false }
+        end = max(end, place.upperBound)
+        return true
+      }
+      rest = rest.dropFirst(some.count)
+      let areLetters = some.allSatisfy { number in
+        let edit = edits[number].edit
+        return edit.parts != nil || edit.place == start..<start
+      }
+      for number in some {
+        let (writer, edit) = edits[number]
+        let laid = areLetters ? edit.parts : nil
+        pieces += (laid ?? edit.whole.map { [$0] } ?? []).map { Laid(writer: writer, piece: $0) }
+      }
+    }
+    func key(_ number: Int) -> (Int, Int, Int, Int) {
+      (pieces[number].piece.place.lowerBound, pieces[number].piece.rank.rawValue, pieces[number].writer, number)
+    }
+    return pieces.indices.sorted { key($0) < key($1) }.map { pieces[$0] }
+  }
+
+  /// What both put in at one place counts once; words that one has among more are older than those.
+  private static func isTwice(_ laid: Laid, _ former: Laid?, _ later: Laid?) -> Bool {
+    guard laid.piece.words != nil else { return former?.piece.text == laid.piece.text }
+    #if MUTANTS
+      if Mutant.isOn(.dropWords), let former, !former.words.isEmpty { return true }
+    #endif
+    if let former { return laid.words.isPart(of: former.words) }
+    if let later { return laid.words.isPart(of: later.words) && !later.words.isPart(of: laid.words) }
+    return false
+  }
+
+  private mutating func keep(upTo end: Int) {
+    guard end > place else { return }
+    put(String(base[place..<end]), isWord: false)
+    place = end
+  }
+
+  /// Two writers who each put in a word do not mean one long word.
+  private mutating func put(_ new: String, isWord isNew: Bool) {
+    guard let head = new.first else { return }
+    if isNew || isWord, head.isPartOfWord, text.last?.isPartOfWord == true { text += " " }
+    text += new
+    isWord = isNew
+  }
+}
+
+extension String {
+  /// Whether both have the same bytes: `é` can be written in two ways.
+  fileprivate func isWritten(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}

@@ -1,0 +1,72 @@
+public import BindingProtocol
+
+/// Names a write of this process from `write` to its outcome.
+public struct WriteID: Hashable, Sendable, Comparable {
+  public let rawValue: UInt64
+
+  public static func < (left: WriteID, right: WriteID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Why a write was not taken. Nothing of it shows and nothing is sent.
+public enum WriteError: Error, Hashable, Sendable {
+  /// The session has ended for good.
+  case stopped(StopReason)
+  /// The model has not been joined.
+  case notJoined(model: String)
+  /// The proposal says nothing.
+  case empty
+  case badName(WireError)
+  /// A field may stand once in a proposal.
+  case duplicateField(String)
+  /// The operation needs a value and has none, or must have none.
+  case valueMismatch(field: String, Verb)
+  /// The value is not JSON: where it stops being that, and what to write instead.
+  case notJSON(field: String, problem: String)
+  /// `add`, `max` and `min` need a number.
+  case notANumber(field: String, problem: String)
+  /// `union` needs a list.
+  case notAList(field: String, problem: String)
+  case valueTooLarge(field: String, bytes: Int, limit: Int)
+  case proposalTooLarge(bytes: Int, limit: Int)
+  case tooManyFields(count: Int, limit: Int)
+  /// A proposal carries so many conditions, or entries of metadata, at most.
+  case tooMany(what: String, count: Int, limit: Int)
+  case nameTooLong(String, limit: Int)
+  /// It was written because of a commit that was itself written because of another, and so on. `origins` are those who
+  /// answer each other: this peer, and whose value it answers.
+  case loop(hops: Int, limit: Int, origins: [String])
+  /// So many writes, or bytes of them, wait already.
+  case outboxFull(writes: Int, bytes: Int)
+  /// This identity has used up its proposal numbers in this model.
+  case numbersUsedUp
+}
+
+extension WriteError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
+    case .notJoined(let model): "\(model) has not been joined"
+    case .empty: "the write names no field"
+    case .badName(let error): error.description
+    case .duplicateField(let field): "\(field) stands twice in one write; once is allowed"
+    case .valueMismatch(let field, let verb):
+      "\(field): \(verb) \(verb.takesValue ? "needs a value" : "takes no value")"
+    case .notJSON(let field, let problem), .notANumber(let field, let problem), .notAList(let field, let problem):
+      "\(field): \(problem)"
+    case .valueTooLarge(let field, let bytes, let limit):
+      "\(field): the value has \(bytes) bytes; the hub takes \(limit) in one value (its maxValueBytes)"
+    case .proposalTooLarge(let bytes, let limit):
+      "the write has \(bytes) bytes; the hub takes \(limit) in one (its maxProposalBytes): write fewer fields at once"
+    case .tooManyFields(let count, let limit):
+      "the write names \(count) fields; the hub takes \(limit) in one (its maxProposalFields)"
+    case .tooMany(let what, let count, let limit): "the write has \(count) \(what); \(limit) are allowed"
+    case .nameTooLong(let name, let limit): "the name \(name) is longer than \(limit) bytes"
+    case .loop(let hops, let limit, let origins):
+      "the write is the \(hops)th in a chain in which \(origins.joined(separator: " and ")) answer each other; "
+        + "maxHops is \(limit)"
+    case .outboxFull(let writes, let bytes):
+      "the outbox is full: \(writes) writes of \(bytes) bytes wait for the hub"
+    case .numbersUsedUp: "this peer has used up its numbers in this model; start it again"
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import BindingModel
+import BindingProtocol
+
+/// What a `change {}` that runs on this thread has assigned so far: nothing shows and nothing is sent before it ends.
+final class ChangeDraft {
+  private static let slot = ThreadSlot<ChangeDraft>()
+  static var current: ChangeDraft? { slot.occupant }
+
+  let model: SharedModel
+  private var values: [ObjectIdentifier: any Sendable] = [:]
+  private var order: [ObjectIdentifier] = []
+  private var assignments: [ObjectIdentifier: Result<Written, FieldError>] = [:]
+
+  init(of model: SharedModel) { self.model = model }
+
+  func run<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+    try ChangeDraft.slot.occupy(by: self, body)
+  }
+
+  func holds<Value>(_ cell: FieldCell<Value>) -> Bool {
+    guard let attached = cell.attachment?.model else { return false }
+    return attached === model || attached.stored === model
+  }
+
+  func value<Value>(of cell: FieldCell<Value>) -> (any Sendable)? { values[ObjectIdentifier(cell)] }
+
+  func record<Value>(_ value: Value, for cell: FieldCell<Value>) {
+    guard let name = cell.attachment?.name else { return }
+    let key = ObjectIdentifier(cell)
+    if values.updateValue(value, forKey: key) == nil { order.append(key) }
+    assignments[key] = Result { () throws(FieldError) in
+      if cell.attachment?.model.stored != nil { throw .mixed(field: name) }
+      let (assignment, shows) = try cell.assignment(of: value, name: name)
+      return Written(operation: assignment.operation, policies: assignment.policies) {
+        cell.accept(shows, of: name, $0)
+      }
+    }
+  }
+
+  /// All that was assigned, as one proposal, with the policies of its fields and what to show.
+  /// - Throws: `FieldError` if one value does not fit; then nothing is written.
+  func finished() throws(FieldError) -> Finished {
+    var finished = Finished()
+    for key in order {
+      guard let written = try assignments[key]?.get() else { continue }
+      finished.proposal.operations.append(written.operation)
+      finished.policies.merge(written.policies) { _, later in later }
+      finished.acceptances.append(written.accept)
+    }
+    return finished
+  }
+
+  struct Finished: Sendable {
+    var proposal = Proposal(operations: [])
+    var policies: [String: WritePolicy] = [:]
+    fileprivate(set) var acceptances: [@Sendable (LaidOver) -> Void] = []
+
+    func accept(_ shown: LaidOver) { for accept in acceptances { accept(shown) } }
+  }
+
+  private struct Written {
+    let operation: FieldOperation
+    let policies: [String: WritePolicy]
+    let accept: @Sendable (LaidOver) -> Void
+  }
+}

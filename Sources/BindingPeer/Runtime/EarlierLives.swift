@@ -1,0 +1,148 @@
+import BindingModel
+import BindingProtocol
+import Logging
+
+/// Sends what earlier lives left in an outbox to its end, one life after the other, the oldest first, each in a session
+/// of its own under the identity that wrote it (R10).
+///
+/// It tells the peer's own session how far that is, so that what was written shows there and is not overtaken.
+final class EarlierLives: Sendable {
+  private struct Progress: Sendable {
+    var waiting: [EarlierLife]
+    var current: PeerRuntime?
+    var isEnded = false
+  }
+  private let progress: Protected<Progress>
+  private let file: OutboxFile
+  private let options: SessionOptions
+  private let log: Logger
+  private let makeLink: @Sendable () -> any PeerLink
+  private weak let heir: PeerRuntime?
+
+  init(
+    _ lives: [EarlierLife], in file: OutboxFile, options: SessionOptions, log: Logger, of heir: PeerRuntime,
+    makeLink: @escaping @Sendable () -> any PeerLink
+  ) {
+    progress = Protected(Progress(waiting: lives))
+    self.file = file
+    self.options = options
+    self.log = log
+    self.heir = heir
+    self.makeLink = makeLink
+  }
+
+  /// Begins with the next life, if there is one.
+  func goOn() {
+    var random = SystemRandomNumberGenerator()
+    let seed = random.next()
+    let link = makeLink()
+    let next: PeerRuntime? = progress.withLock { progress in
+      progress.current = nil
+      guard !progress.isEnded, !progress.waiting.isEmpty else { return nil }
+      let life = progress.waiting.removeFirst()
+      let session = Session(
+        resuming: life, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
+      let runtime = PeerRuntime(
+        session: session, link: link, log: log, outbox: OutboxPen(file: file, life: life.number),
+        hears: { [weak self] news in self?.hear(news, of: life) })
+      progress.current = runtime
+      return runtime
+    }
+    if let next { link.start(next) }
+  }
+
+  /// The peer ends: what is undecided stays in the file.
+  func end() {
+    let current = progress.withLock { progress in
+      progress.isEnded = true
+      return progress.current.take()
+    }
+    current?.end()
+  }
+
+  private func hear(_ news: [PeerAction], of life: EarlierLife) {
+    var isStopped = false
+    for action in news {
+      switch action {
+      case .keep(.numbered(let id, let number, _)) where number > 0:
+        let key = RestoredKey(life: life.number, write: id)
+        heir?.perform { state, _ in
+          guard let restored = state.restored[key] else { return }
+          state.session.carriedSent(restored.id, of: restored.model, as: number)
+        }
+      case .settled(let id, _, let outcome): heir?.endRestored(RestoredKey(life: life.number, write: id), as: outcome)
+      case .phase(.stopped(let reason)):
+        isStopped = true
+        if reason != .closed {
+          log.error(
+            "what an earlier life left in the outbox is not sent from here",
+            metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
+        }
+      default: break
+      }
+    }
+    let current = progress.withLock { $0.current }
+    guard let current else { return }
+    if isStopped { return goOn() }
+    let isDone = current.state.withLock { $0.session.unconfirmed == 0 && $0.outboxProblem == nil }
+    if isDone { current.end() }
+  }
+}
+
+extension StopReason {
+  var inWords: String {
+    switch self {
+    case .fenced: "another process sends it now: the file was copied"
+    case .otherProtocol(let text): "the hub speaks another protocol: \(text)"
+    case .notYours: "the hub knows that identity with another secret"
+    case .closed: "the peer was closed"
+    }
+  }
+}
+
+extension PeerRuntime {
+  /// What an earlier life wrote has its outcome.
+  func endRestored(_ key: RestoredKey, as outcome: Outcome) {
+    let ended: RestoredWrite? = perform { state, _ in
+      guard let restored = state.restored.removeValue(forKey: key) else { return nil }
+      state.session.carriedEnded(restored.id, of: restored.model, as: outcome)
+      return RestoredWrite(
+        model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
+    }
+    guard let ended else { return }
+    let standing = state.withLock { state in
+      Dictionary(
+        uniqueKeysWithValues: Swift.Set(ended.write.fields).compactMap { field in
+          state.session.fieldRecord(ended.model, field)?.committed.map { (field, $0) }
+        })
+    }
+    // Later than the reveal of what the field fell back to, which would clear it.
+    let stamp = state.withLock { state in
+      state.stamp += 1
+      return state.stamp
+    }
+    if let reason = outcome.complaint {
+      ended.shared?.noteRejection(of: ended.write.fields, reason, standing: standing, stamp: stamp)
+      ended.shared?.noteStatusDue()
+      ended.shared?.scheduleDelivery()
+      log.warning(
+        "what was written in an earlier life was not carried out",
+        metadata: ["model": "\(ended.model)", "fields": "\(ended.write.fields)", "reason": "\(reason)"])
+    }
+    ended.write.settle(outcome)
+  }
+}
+
+/// A write of an earlier life of this program, found in the outbox.
+public struct RestoredWrite: Sendable {
+  public let model: String
+  /// Its outcome is told here; nobody else waits for it any more.
+  public let write: PendingWrite
+  let shared: SharedModel?
+}
+
+/// Names a write of an earlier life: each life counts its own.
+struct RestoredKey: Hashable, Sendable {
+  let life: UInt32
+  let write: WriteID
+}

@@ -1,0 +1,103 @@
+import BindingModel
+import BindingProtocol
+import Logging
+import ZeroMQ
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What the peers of this process do when it ends by itself: `main` returns, top-level code is over, or `exit` is
+/// called. What was assigned leaves first, within a bound, and the hub hears a good-bye.
+///
+/// One `atexit` registration serves all peers, which are held weakly. A thread of its own does the work, and the ending
+/// one waits for that: should it hold a lock which observers need, the bound ends the wait, not a deadlock. A signal
+/// that kills, `_exit`, `abort` and a crash run no `atexit` function: only an outbox file outlives them.
+enum ExitFlush {
+  /// A peer, and how long an ending program waits for it at most.
+  private struct Entry: Sendable {
+    weak var runtime: PeerRuntime?
+    let madeAt: UInt64
+    let milliseconds: UInt64
+  }
+  private struct Registry: Sendable {
+    var entries: [Entry] = []
+    /// The process that registered: a fork of it has none of its threads.
+    var process: pid_t?
+  }
+  private static let registry = Protected(Registry())
+  /// How long the good-byes may take beyond the bound: mostly a millisecond, and longer only where a link stands still.
+  private static let farewellMilliseconds: UInt64 = 1_000
+
+  /// From now on an ending process sees to this peer, unless it is not to wait at all.
+  static func enter(_ runtime: PeerRuntime, within milliseconds: UInt64) {
+    guard milliseconds > 0 else { return }
+    let entry = Entry(runtime: runtime, madeAt: PeerRuntime.now, milliseconds: milliseconds)
+    let isFirst = registry.withLock { registry in
+      registry.entries.removeAll { $0.runtime == nil }
+      registry.entries.append(entry)
+      defer { registry.process = registry.process ?? getpid() }
+      return registry.process == nil
+    }
+    if isFirst { atexit { ExitFlush.run() } }
+  }
+
+  private static func run() {
+    let entries = registry.withLock { registry in
+      registry.process == getpid() ? registry.entries.filter { $0.runtime != nil } : []
+    }
+    guard let longest = entries.map(\.milliseconds).max() else { return }
+    // On a link's own thread nobody would carry out what is waited for.
+    let own = PeerRuntime.onLink.occupant
+    let thread = try? SocketThread(name: "bindpeer exit") { finish(entries, except: own) }
+    _ = thread?.join(timeoutMilliseconds: Int(clamping: longest + farewellMilliseconds))
+  }
+
+  private static func finish(_ entries: [Entry], except own: PeerRuntime?) {
+    let end = PeerRuntime.now
+    for entry in entries {
+      guard let runtime = entry.runtime, runtime !== own else { continue }
+      let hadHub = runtime.state.withLock { $0.session.logID != nil }
+      runtime.block(until: min(end, hadHub ? end : entry.madeAt) + entry.milliseconds) { $0.isSettledForGood }
+    }
+    for entry in entries { entry.runtime?.sayWhatIsLost() }
+    for entry in entries where entry.runtime !== own { entry.runtime?.end() }
+    for entry in entries where entry.runtime !== own { entry.runtime?.link.join(milliseconds: farewellMilliseconds) }
+  }
+}
+
+extension PeerRuntime.State {
+  /// Whether nothing waits that the end of the program would lose. What is ephemeral goes with it anyway.
+  fileprivate var isSettledForGood: Bool {
+    session.phase.isStopped || writes.elements.allSatisfy { Names.isEphemeral($0.model.id) }
+  }
+}
+
+extension PeerRuntime {
+  /// Says, in one line, what the end of the program leaves without an outcome.
+  fileprivate func sayWhatIsLost() {
+    let (counts, phase, isKept) = state.withLock { state in
+      var counts: [String: Int] = [:]
+      // Descriptions and defaults are nobody's loss: the next one to share the model proposes them.
+      for undecided in state.writes.elements
+      where !Names.isEphemeral(undecided.model.id) && !undecided.write.fields.contains(Names.description) {
+        counts[undecided.model.id, default: 0] += 1
+      }
+      return (counts, state.session.phase, state.outbox != nil && state.outboxProblem == nil)
+    }
+    guard !counts.isEmpty else { return }
+    let lost = counts.sorted { $0.key < $1.key }.map { "\($0.value) to \($0.key)" }.joined(separator: ", ")
+    let what = "the program ends with writes that have no outcome: \(lost)"
+    if isKept {
+      log.notice("\(what); the outbox keeps them")
+    } else if phase == .live {
+      log.warning("\(what); the hub has not answered them in time")
+    } else {
+      log.warning("\(what); they are lost, because \(noHub)")
+    }
+  }
+}

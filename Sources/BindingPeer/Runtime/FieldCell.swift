@@ -1,0 +1,299 @@
+import BindingModel
+import BindingProtocol
+
+/// What a shared model needs of its fields, whatever their type.
+protocol AnyFieldCell: AnyObject, Sendable {
+  var declaredName: String? { get }
+  var description: FieldDescription { get }
+  /// What it takes by its declaration.
+  var rule: FieldRule { get }
+  /// The default as it goes over the wire; nil if it cannot be encoded.
+  var encodedDefault: FieldValue? { get }
+  /// The model that the cell is tied to.
+  var sharedModel: SharedModel? { get }
+  /// What keeps it from showing what was assigned or received.
+  var problem: FieldProblem? { get }
+  /// Notes that a write of this field was refused, and what stands; the next value that is later than `stamp` clears
+  /// it. What the field fell back to is not.
+  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64)
+  /// Ties the cell to a field of a shared model; false if it is tied already.
+  func attach(to model: SharedModel, as name: String) -> Bool
+  /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
+  /// what is here changes nothing.
+  func accept(_ news: SharedModel.News)
+  /// Tells the observers, if the value is another one than they were told last, or a write that they were not told of
+  /// was between.
+  func publish(after overwritten: SharedModel.Overwritten?)
+}
+
+/// What goes with a cell's shown value. It is no part of the cell: what lies in a generic type is generic too, and is
+/// looked up at each use where the types are not known.
+private struct CellStanding {
+  var stamp: UInt64 = 0
+  var attachment: (model: SharedModel, name: String)?
+  var problem: FieldProblem?
+  /// When a refusal was noted as the problem; values up to here do not clear it.
+  var refusedAt: UInt64 = 0
+  /// Made when somebody wants to observe the status.
+  var board: StatusBoard<FieldStatus>?
+  /// Made when the value is first read by somebody who tracks it: the `TrackedReads` of its type.
+  var mark: ReadMark?
+}
+
+/// The one place of a field's value in this process: the shown value, the declaration, and the observers.
+final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
+  let declared: Value
+  let declaredName: String?
+  let codec: FieldCodec<Value>
+  let description: FieldDescription
+  let policy: ConflictPolicy<Value>
+  /// What observers were told last. It follows `shown` at each delivery on the model's lane.
+  let news: Observable<Value>
+
+  private let standing = Protected(CellStanding())
+  // SAFETY: read and written only while the lock of `standing` is held.
+  nonisolated(unsafe) private var shown: Value
+  /// The last value that came from the hub, or the default: it shows where what was written here was refused and what
+  /// stands cannot be decoded.
+  // SAFETY: as `shown`.
+  nonisolated(unsafe) private var good: Value
+  /// What it takes, made once.
+  let rule: FieldRule
+
+  init(
+    declared: Value, name: String?, codec: FieldCodec<Value>, description: FieldDescription,
+    policy: ConflictPolicy<Value>
+  ) {
+    self.policy = policy
+    self.declared = declared
+    declaredName = name
+    self.codec = codec
+    var described = description
+    if case .set(nil) = policy.way {} else { described.policy = policy.name }
+    self.description = described
+    news = Observable(declared)
+    shown = declared
+    good = declared
+    rule = described.rule
+  }
+
+  var encodedDefault: FieldValue? { try? codec.encode(declared) }
+
+  /// The model that this field belongs to, and its name there; nil until it is shared.
+  var attachment: (model: SharedModel, name: String)? { standing.withLock { $0.attachment } }
+
+  var sharedModel: SharedModel? { attachment?.model }
+
+  /// Why the last thing that was assigned or received is not what shows; nil when all is well.
+  var problem: FieldProblem? { standing.withLock { $0.problem } }
+
+  /// The shown value, or in a draft what was assigned there. It is tracked.
+  var value: Value {
+    let readers = ReadTracking.current
+    // A derived value shows the same to everybody: nothing of a draft.
+    if readers != .derived, let draft = ChangeDraft.current, let drafted = draft.value(of: self) {
+      return drafted as? Value ?? declared
+    }
+    return readers == .nobody ? shownValue : trackedReads.read { shownValue }
+  }
+
+  /// What shows outside of any draft.
+  var shownValue: Value { standing.withLock { _ in shown } }
+
+  /// A plain assignment: laid over at once, sent when it can be.
+  /// - Parameter refused: hears, on the model's lane, why it was not carried out in the end.
+  func assign(_ value: Value, orHear refused: LateRefusals.Hearer? = nil) {
+    if let draft = ChangeDraft.current, draft.holds(self) {
+      draft.record(value, for: self)
+      return
+    }
+    let (attachment, isNews) = standing.withLock { ($0.attachment, shown != value || $0.problem != nil) }
+    guard isNews else { return }
+    guard let attachment else {
+      if let objection = objection(to: value) {
+        note(objection)
+      } else {
+        show(value)
+        note(nil)
+        publish()
+      }
+      return
+    }
+    do {
+      let (assignment, shows) = try assignment(of: value, name: attachment.name)
+      let proposal = Proposal(operations: [assignment.operation])
+      let write = try attachment.model.write(proposal, policies: assignment.policies) { [self] in
+        accept(shows, of: assignment.operation.field, $0)
+      }
+      if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
+    } catch {
+      note(.rejected("\(error)", standing: attachment.model.record(attachment.name)?.committed))
+    }
+  }
+
+  /// Notes what became of an assignment that nobody else hears of, and has it told.
+  private func note(_ problem: FieldProblem?) {
+    let (board, model) = standing.withLock {
+      $0.problem = problem
+      return ($0.board, $0.attachment?.model)
+    }
+    guard let board, board.isWatched else { return }
+    guard let model else { return board.tell() }
+    model.noteStatusDue()
+    model.scheduleDelivery()
+  }
+
+  /// Where the status is told.
+  var statusBoard: StatusBoard<FieldStatus> {
+    if let present = standing.withLock({ $0.board }) { return present }
+    let fresh = StatusBoard<FieldStatus>(
+      present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.watch($0) })
+    return standing.withLock { standing in
+      let board = standing.board ?? fresh
+      standing.board = board
+      return board
+    }
+  }
+
+  /// The operation that writes `value`, checked against the declaration.
+  func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
+    let encoded = try codec.encode(value)
+    if let objection = objection(to: encoded, name: name) { throw objection }
+    return FieldOperation(verb, name, encoded)
+  }
+
+  func attach(to model: SharedModel, as name: String) -> Bool {
+    let (isFirst, board) = standing.withLock { standing -> (Bool, StatusBoard<FieldStatus>?) in
+      guard standing.attachment == nil else { return (false, nil) }
+      standing.attachment = (model, name)
+      return (true, standing.board)
+    }
+    if let board, board.isWatched {
+      model.watch(board)
+      model.noteStatusDue()
+      model.scheduleDelivery()
+    }
+    return isFirst
+  }
+
+  func accept(_ news: SharedModel.News) {
+    guard let value = news.value else { return accept(typed: declared, stamp: news.stamp, isOurs: news.isOurs) }
+    // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
+    guard let decoded = codec.decode(value) else { return fallBack(from: value, news) }
+    accept(typed: decoded, stamp: news.stamp, isOurs: news.isOurs)
+  }
+
+  /// What stands cannot be shown: the last good value does, but not what was refused.
+  private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
+    // The old value goes after the lock is let go of: its end may be anybody's code.
+    var old: Value?
+    let mark: ReadMark? = standing.withLock {
+      guard news.stamp > $0.stamp else { return nil }
+      $0.stamp = news.stamp
+      if news.keepsShown {
+        old = good
+        good = shown
+      } else {
+        old = shown
+        shown = good
+      }
+      $0.problem = .mismatch(declared: description.type, found: value.description)
+      return $0.mark
+    }
+    mark?.note()
+    withExtendedLifetime(old) {}
+  }
+
+  /// Shows an assignment that was just laid over.
+  func accept(_ value: Value, of field: String, _ shown: LaidOver) {
+    if shown.merged.isEmpty {
+      accept(typed: value, stamp: shown.stamp)
+    } else {
+      accept(typed: merged(of: field, shown) ?? value, stamp: shown.stamp)
+    }
+  }
+
+  /// On its own, since what may be no value of a type that is not known takes looking up.
+  private func merged(of field: String, _ shown: LaidOver) -> Value? { shown.merged[field].flatMap(codec.decode) }
+
+  /// `accept` for a value that is decoded already: a local write.
+  func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {
+    // The old value goes after the lock is let go of: its end may be anybody's code.
+    var value = value
+    var old: Value?
+    let mark: ReadMark? = standing.withLock {
+      guard stamp > $0.stamp else { return nil }
+      $0.stamp = stamp
+      if !isOurs {
+        old = good
+        good = value
+      }
+      swap(&shown, &value)
+      if stamp > $0.refusedAt { $0.problem = nil }
+      return $0.mark
+    }
+    mark?.note()
+    withExtendedLifetime(old) {}
+  }
+
+  private func show(_ value: Value) {
+    var value = value
+    let mark = standing.withLock {
+      swap(&shown, &value)
+      return $0.mark
+    }
+    mark?.note()
+  }
+
+  func publish(after overwritten: SharedModel.Overwritten?) {
+    let (value, mark) = standing.withLock { (shown, $0.mark) }
+    if let overwritten { forgetTelling(value, after: overwritten) }
+    news.value = value
+    // Made for this field by `trackedReads`.
+    if let mark { (mark as? TrackedReads<Value>)?.tell(value) }
+  }
+
+  /// Whether the value was ever read by somebody who tracks it.
+  var isTracked: Bool { standing.withLock { $0.mark != nil } }
+
+  private var trackedReads: TrackedReads<Value> {
+    if let present = standing.withLock({ $0.mark }) as? TrackedReads<Value> { return present }
+    let fresh = TrackedReads<Value>()
+    let mark = standing.withLock { standing in
+      let mark = standing.mark ?? fresh
+      standing.mark = mark
+      return mark
+    }
+    return mark as? TrackedReads<Value> ?? fresh
+  }
+
+  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64) {
+    self.standing.withLock {
+      // What was assigned since shows for itself.
+      guard stamp > $0.stamp else { return }
+      $0.problem = .rejected(reason, standing: standing)
+      $0.refusedAt = stamp
+    }
+  }
+
+  private func objection(to value: Value) -> FieldProblem? {
+    do {
+      let name = declaredName ?? "this field"
+      return objection(to: try codec.encode(value), name: name).map { rejected($0.description) }
+    } catch {
+      return rejected(error.description)
+    }
+  }
+
+  private func rejected(_ reason: String) -> FieldProblem {
+    .rejected(reason, standing: try? codec.encode(shownValue))
+  }
+
+  private func objection(to value: FieldValue, name: String) -> FieldError? {
+    guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
+    // Words are made only for what does not fit.
+    guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }
+    guard let model = attachment?.model else { return .doesNotFit(field: name, problem: problem) }
+    return .doesNotFit(field: "\((model.stored ?? model).id).\(name)", problem: problem)
+  }
+}

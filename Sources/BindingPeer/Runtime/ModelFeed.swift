@@ -1,0 +1,167 @@
+import BindingModel
+import BindingProtocol
+
+/// What hears of states of a model, and tells some of it at its own pace.
+protocol RevealFeed: AnyObject, Sendable {
+  /// Tells what is due; called on the model's lane.
+  func tell()
+  /// Tells nothing any more.
+  func end()
+  var isOver: Bool { get }
+  /// Whether its owner is gone: it is to be let tell once more, which finds that out.
+  var isOrphaned: Bool { get }
+}
+
+/// The feed of one paced observer of a whole model. What waits in it is folded by its pace, however far behind the lane
+/// is.
+final class ModelFeed: RevealFeed {
+  private let delivery: PacedDelivery<ModelChange, ModelChange>
+
+  init(_ delivery: PacedDelivery<ModelChange, ModelChange>) { self.delivery = delivery }
+
+  var isOver: Bool { delivery.isOver }
+  var isOrphaned: Bool { delivery.isOrphaned }
+  func tell() { delivery.tell() }
+  func end() { delivery.end() }
+
+  /// Takes in the states that a reveal leads through; called under the runtime's lock, in order.
+  /// - Returns: whether there is something to tell, which nobody was going to tell yet.
+  func hear(_ steps: [RevealStep]) -> Bool {
+    var isNews = false
+    for step in steps where delivery.hear(ModelChange(step), weight: step.commits) { isNews = true }
+    return isNews || isOrphaned
+  }
+}
+
+/// The feed of one paced observer of a field.
+///
+/// It does not know the type of the field's values: a program that observes much would look up its generic types
+/// again for each value, which costs more than all else here.
+final class FieldFeed: RevealFeed {
+  private let delivery: PacedDelivery<FieldNews, FieldTelling>
+
+  init(_ delivery: PacedDelivery<FieldNews, FieldTelling>) { self.delivery = delivery }
+
+  var isOver: Bool { delivery.isOver }
+  var isOrphaned: Bool { delivery.isOrphaned }
+  func tell() { delivery.tell() }
+  func end() { delivery.end() }
+
+  /// Takes in what the field shows; called under the runtime's lock, in order.
+  /// - Returns: whether there is something to tell, which nobody was going to tell yet.
+  func hear(_ news: FieldNews, weight: Int = 1) -> Bool { delivery.hear(news, weight: weight) || isOrphaned }
+}
+
+/// What a field shows, not yet decoded; nil: it has no value.
+struct FieldNews: Sendable {
+  var value: FieldValue?
+  var hops: UInt8
+
+  mutating func absorb(_ newer: FieldNews) {
+    value = newer.value
+    hops = max(hops, newer.hops)
+  }
+}
+
+/// The call of a field's observer with a value that was decoded for it.
+struct FieldTelling: Sendable {
+  /// Only for a pace that compares values.
+  let value: (any Sendable)?
+  let call: @Sendable (_ changes: Int) -> Void
+}
+
+extension SharedModel {
+  /// Feeds by the numbers of their observers.
+  struct Following<Feed: Sendable>: Sendable {
+    let number: UInt64
+    let feed: Feed
+  }
+
+  /// Lets a feed hear what is there, and then each reveal, until the token is cancelled; without an owner also until
+  /// it is released.
+  func follow(_ feed: ModelFeed, owner: AnyObject?) -> ObserverToken {
+    follow(feed, owner: owner) { state, staged, number in
+      if let present = state.session.present(id) { _ = feed.hear([staged.steps.begin(with: present)]) }
+      staged.feeds.append(Following(number: number, feed: feed))
+    }
+  }
+
+  /// The same for one field.
+  func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
+    follow(feed, owner: owner) { state, staged, number in
+      _ = feed.hear(FieldNews(value: state.session.shown(id, field), hops: 0))
+      if let present = state.session.present(id) { _ = staged.steps.begin(with: present) }
+      staged.fieldFeeds += 1
+      let place = staged.fields.placeMade(for: field, StagedField())
+      // Who would hear nothing for long is found out by who comes next.
+      for other in staged.fields[at: place].feeds where other.feed.isOrphaned {
+        staged.dueFeeds.append(Following(number: other.number, feed: other.feed))
+      }
+      staged.fields[at: place].feeds.append(Following(number: number, feed: feed))
+    }
+  }
+
+  private func follow(
+    _ feed: any RevealFeed, owner: AnyObject?,
+    enter: (borrowing PeerRuntime.State, inout Staged, _ number: UInt64) -> Void
+  ) -> ObserverToken {
+    let number = runtime.state.withLock { state in
+      staged.withLock { staged in
+        staged.lastObserver += 1
+        enter(state, &staged, staged.lastObserver)
+        staged.dueFeeds.append(Following(number: staged.lastObserver, feed: feed))
+        return staged.lastObserver
+      }
+    }
+    scheduleDelivery()
+    return ObserverToken(cancelsWhenReleased: owner == nil) { [weak self, weak feed] in
+      feed?.end()
+      self?.drop(feed: number)
+    }
+  }
+
+  /// Tells what the feeds have; called on the lane.
+  func tell(_ feeds: [Following<any RevealFeed>]) {
+    // In the order in which they began to observe.
+    for following in feeds.count > 1 ? feeds.sorted(by: { $0.number < $1.number }) : feeds {
+      following.feed.tell()
+      if following.feed.isOver { drop(feed: following.number) }
+    }
+  }
+
+  private func drop(feed number: UInt64) {
+    // What it holds may be anybody's: it goes without the lock.
+    let gone: (any RevealFeed)? = staged.withLock { $0.remove(feed: number) }
+    withExtendedLifetime(gone) {}
+  }
+}
+
+extension SharedModel.Staged {
+  fileprivate mutating func remove(feed number: UInt64) -> (any RevealFeed)? {
+    if let place = feeds.firstIndex(where: { $0.number == number }) { return feeds.remove(at: place).feed }
+    for field in fields.indices {
+      guard let place = fields[at: field].feeds.firstIndex(where: { $0.number == number }) else { continue }
+      fieldFeeds -= 1
+      return fields[at: field].feeds.remove(at: place).feed
+    }
+    return nil
+  }
+
+  /// Lets those who follow at their own pace hear of a reveal.
+  mutating func feed(_ reveal: Reveal) {
+    let steps = steps.steps(of: reveal)
+    for following in feeds where following.feed.hear(steps) {
+      dueFeeds.append(.init(number: following.number, feed: following.feed))
+    }
+    guard fieldFeeds > 0 else { return }
+    for step in steps {
+      for change in step.changes {
+        guard let place = fields.place(of: change.field) else { continue }
+        for following in fields[at: place].feeds
+        where following.feed.hear(FieldNews(value: change.value, hops: step.hops), weight: max(step.commits, 1)) {
+          dueFeeds.append(.init(number: following.number, feed: following.feed))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import BindingModel
+import BindingProtocol
+
+/// What is left to do once the lock is let go, in the order in which it came about.
+struct Errands {
+  struct Settled {
+    let undecided: PeerRuntime.UndecidedWrite
+    let outcome: Outcome
+    /// The committed values, where it was not carried out.
+    let standing: [String: FieldValue]
+    let version: Version
+    let stamp: UInt64
+
+    func carryOut() {
+      if let reason = outcome.complaint {
+        undecided.model.noteRejection(of: undecided.write.fields, reason, standing: standing, stamp: stamp)
+      }
+      undecided.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:], standing: version)
+    }
+  }
+  var settled: [Settled] = []
+  var revealed: [SharedModel] = []
+  var questions: [(WriteID, PeerRuntime.UndecidedWrite, MergeQuestion)] = []
+  var judgements: [(Judge, of: SharedModel?)] = []
+  var notices: [Notice] = []
+  var announced: [(PrefixListener, PrefixListener.News)] = []
+  var released: [(PeerRuntime.Waiter, Bool)] = []
+  var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
+  /// Models of which an observed status may be another one, and whether the peer's may.
+  var watched: [SharedModel] = []
+  var concernsPeer = false
+  var heard: [PeerAction] = []
+  /// There is something for the link.
+  var concernsLink = false
+  /// The link has to be woken for that.
+  var wakesLink = false
+}
+
+extension PeerRuntime.State {
+  /// Sorts what the session said into errands, and looks whether a waiter can go on.
+  mutating func sort(into errands: inout Errands) {
+    errands.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
+    isOutboxNews = false
+    errands.watched = watchedModels(concernedBy: output.actions)
+    // They are handed on, not copied.
+    var actions: [PeerAction] = []
+    swap(&actions, &output.actions)
+    actions.reverse()
+    while let action = actions.popLast() {
+      if action.isForLink {
+        forLink.append(action)
+        errands.concernsLink = true
+        continue
+      }
+      switch consume action {
+      case .reveal(let reveal):
+        guard let place = models.place(of: reveal.model), let model = models[at: place].model else { continue }
+        stamp += 1
+        if model.stage(reveal, stamp: stamp) { errands.revealed.append(model) }
+      case .settled(let id, let model, let outcome):
+        guard let undecided = writes.removeValue(forKey: id) else { continue }
+        let standing = standing(undecided.write.fields, of: model, after: outcome)
+        // Later than the value that the field falls back to, which is revealed before.
+        stamp += 1
+        let version = session.version(of: model).version
+        errands.settled.append(
+          .init(undecided: undecided, outcome: outcome, standing: standing, version: version, stamp: stamp))
+      case .hold(let id, _, let code): writes[id]?.hold = code
+      case .merge(let id, _, let question):
+        if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
+      case .judge(let id, let judge):
+        errands.judgements.append((judge, of: models[id]?.model))
+      case .announced(let prefix, let model, let version, let fields):
+        let news = PrefixListener.News.model(id: model, version: version, fields: fields)
+        for listener in listeners[prefix] ?? [] { errands.announced.append((listener, news)) }
+      case .listed(let prefix):
+        for listener in listeners[prefix] ?? [] { errands.announced.append((listener, .listed)) }
+      case .notice(let notice): errands.notices.append(notice)
+      case .awaited(let id, let end):
+        if let wait = barriers.removeValue(forKey: id) { errands.ended.append((wait, end)) }
+      case .keep, .phase, .open, .send, .listen, .subscribe, .unsubscribe, .close: break
+      case .pong(let token):
+        for listener in listeners[PrefixListener.pongs] ?? [] { errands.announced.append((listener, .pong(token))) }
+      }
+    }
+    swap(&actions, &output.actions)
+    guard !waiters.isEmpty else { return }
+    for (id, waiter) in waiters where waiter.condition(self) {
+      waiters.removeValue(forKey: id)
+      errands.released.append((waiter, true))
+    }
+  }
+
+  /// What stands instead of a write that was not carried out.
+  private func standing(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
+    guard outcome.complaint != nil else { return [:] }
+    var standing: [String: FieldValue] = [:]
+    for field in fields { standing[field] = session.fieldRecord(model, field)?.committed }
+    // The replica may not have what the hub compared with.
+    if case .conflict(let conflict) = outcome { standing[conflict.field] = conflict.value }
+    return standing
+  }
+}
+
+extension PeerAction {
+  /// Whether the link carries it out.
+  fileprivate var isForLink: Bool {
+    switch self {
+    case .open, .send, .listen, .subscribe, .unsubscribe, .close: true
+    default: false
+    }
+  }
+}
+
+extension Outcome {
+  /// Whether the hub compared the write with what was there.
+  fileprivate var saysWhatStands: Bool {
+    switch self {
+    case .refused, .conflict: true
+    default: false
+    }
+  }
+
+  /// Why the write shows no longer, for the field's status; nil if it was carried out or replaced by one of ours.
+  var complaint: String? {
+    switch self {
+    case .committed, .kept, .superseded: nil
+    case .refused, .conflict, .expired, .unknown: explanation(of: "the last write")
+    }
+  }
+}

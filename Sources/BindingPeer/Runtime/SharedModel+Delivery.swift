@@ -1,0 +1,154 @@
+import BindingModel
+import BindingProtocol
+
+/// How what a peer's session reveals reaches cells, observers and feeds, on the model's lane.
+extension SharedModel {
+  /// Ties a cell to a field. From now on it is told.
+  func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
+    guard cell.attach(to: self, as: field) else { return false }
+    staged.withLock { $0.fields[field, default: StagedField()].cells.append(WeakCell(cell)) }
+    return true
+  }
+
+  /// Takes a reveal in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
+  /// - Returns: whether there is something to be told.
+  func stage(_ reveal: Reveal, stamp: UInt64) -> Bool {
+    staged.withLock { staged in
+      staged.hops = max(staged.hops, reveal.proposalHops)
+      // A cell that is tied to a field later is shown what is there then.
+      if !staged.fields.isEmpty {
+        for change in reveal.changes {
+          guard let place = staged.fields.place(of: change.field) else { continue }
+          if staged.fields[at: place].news == nil { staged.dueFields.append(place) }
+          staged.fields[at: place].take(change, stamp: stamp)
+        }
+        for name in reveal.confirmed where !reveal.covered.contains(name) {
+          if let place = staged.fields.place(of: name) { staged.fields[at: place].isOurs = false }
+        }
+      }
+      if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(reveal) }
+      if !staged.observers.isEmpty {
+        if staged.reveals.count >= SharedModel.maxWaitingReveals {
+          staged.reveals.removeFirst()
+          staged.missedReveals += 1
+        }
+        staged.reveals.append((reveal, stamp))
+      }
+      return staged.isSomethingDue
+    }
+  }
+
+  /// Delivers now when this thread is on the lane, else later there.
+  func scheduleDelivery() {
+    if lane.isCurrent { return deliver() }
+    let isFirst = staged.withLock { staged in
+      defer { staged.isScheduled = true }
+      return !staged.isScheduled
+    }
+    if isFirst { lane.run { [self] in deliver() } }
+  }
+
+  /// What is told at once.
+  fileprivate struct DeliveryTurn: Sendable {
+    var news: [(cells: [WeakCell], news: News)] = []
+    var reveals: [(reveal: Reveal, stamp: UInt64)]
+    var beginnings: [(observer: UInt64, reveal: Reveal)]
+    let missedReveals: UInt64
+    let hops: UInt8
+    let observers: [UInt64: Observer]
+    let feeds: [Following<any RevealFeed>]
+    /// Nil: no status may be another one.
+    let tellers: [ObjectIdentifier: WeakTeller]?
+
+    /// Whether somebody is called who may answer.
+    var isHeard: Bool { !news.isEmpty || !reveals.isEmpty || !beginnings.isEmpty || tellers != nil }
+  }
+
+  /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
+  /// telling already.
+  func deliver() {
+    while let turn = takeTurn() {
+      if turn.isHeard { tell(turn) }
+      tell(turn.feeds)
+      staged.withLock { $0.isDelivering = false }
+    }
+  }
+
+  private func tell(_ turn: DeliveryTurn) {
+    for (cells, news) in turn.news {
+      for weak in cells { weak.cell?.accept(news) }
+    }
+    // What is written here may be an answer to an answer (R17): a delivery inside another one counts on.
+    Hops.answering(turn.hops) {
+      Turn.run {
+        for (cells, news) in turn.news {
+          for weak in cells { weak.cell?.publish(after: news.overwritten) }
+        }
+        if let tellers = turn.tellers { tell(tellers) }
+      }
+      for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
+      for (index, (reveal, stamp)) in turn.reveals.enumerated() {
+        for observer in turn.observers.values where stamp > observer.since {
+          observer.body(reveal, index == 0 ? turn.missedReveals : 0)
+        }
+      }
+    }
+  }
+
+  private func takeTurn() -> DeliveryTurn? {
+    staged.withLock { staged in
+      staged.isScheduled = false
+      guard !staged.isDelivering, staged.isSomethingDue else { return nil }
+      staged.isDelivering = true
+      return staged.takeTurn()
+    }
+  }
+}
+
+extension SharedModel.StagedField {
+  /// What it is to hear next; values that it has not heard yet are replaced.
+  mutating func take(_ change: ShownChange, stamp: UInt64) {
+    var overwritten = news?.overwritten
+    if let news, news.isOurs, !change.isOurs { overwritten = .init(value: news.value) }
+    news = .init(
+      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && news?.keepsShown ?? true,
+      overwritten: overwritten)
+    isOurs = change.isOurs
+  }
+}
+
+extension AnyFieldCell {
+  func publish() { publish(after: nil) }
+}
+
+extension FieldCell {
+  /// Has observers told what they were told last, because this peer has written something else in between, perhaps one
+  /// of them, and others have put back what was there before anybody heard of it. Who wrote it would take it for what
+  /// stands.
+  func forgetTelling(_ value: Value, after overwritten: SharedModel.Overwritten) {
+    guard news.binding.location.read() == value else { return }
+    guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }
+    news.setSilently(between)
+  }
+}
+
+extension SharedModel.Staged {
+  fileprivate mutating func takeTurn() -> SharedModel.DeliveryTurn {
+    var turn = SharedModel.DeliveryTurn(
+      reveals: reveals, beginnings: beginnings, missedReveals: missedReveals, hops: hops, observers: observers,
+      feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
+    turn.news.reserveCapacity(dueFields.count)
+    for place in dueFields {
+      guard let news = fields[at: place].news.take() else { continue }
+      turn.news.append((fields[at: place].cells, news))
+    }
+    dueFields.removeAll(keepingCapacity: true)
+    reveals = []
+    beginnings = []
+    missedReveals = 0
+    dueFeeds = []
+    hops = 0
+    isStatusDue = false
+    return turn
+  }
+}

@@ -1,0 +1,132 @@
+import BindingModel
+import BindingProtocol
+import Dispatch
+
+/// The link to a hub in the same process: a serial queue instead of sockets, the same frames.
+final class InProcessPeerLink: PeerLink {
+  private struct State: Sendable {
+    var connection: (any HubDoorConnection)?
+    /// Frames that came since the last turn that took them; the first of them calls the next.
+    var arrived: [[UInt8]] = []
+    /// When the next turn comes by itself; `.max`: not at all.
+    var nextTurn = UInt64.max
+    var isEnded = false
+  }
+
+  private let door: any HubDoor
+  private let queue = DispatchQueue(label: "bindpeer.in-process")
+  private let state = Protected(State())
+  private let runtime: Protected<PeerRuntime?> = Protected(nil)
+
+  init(door: any HubDoor) { self.door = door }
+
+  var addresses: [HubAddress] { [] }
+
+  func start(_ runtime: PeerRuntime) {
+    self.runtime.withLock { $0 = runtime }
+    wake()
+  }
+
+  func join(milliseconds: UInt64) {
+    let isDone = DispatchSemaphore(value: 0)
+    queue.async { isDone.signal() }
+    _ = isDone.wait(timeout: .now() + .milliseconds(Int(clamping: milliseconds)))
+  }
+
+  func wake() {
+    queue.async { [self] in turn { _, _ in } }
+  }
+
+  /// One turn on the queue: feeds the session, ticks it, carries out what it wants, and sees to it that the next
+  /// deadline is kept.
+  private func turn(_ body: (inout PeerRuntime.State, UInt64) -> Void) {
+    guard let runtime = runtime.withLock({ $0 }) else { return }
+    PeerRuntime.onLink.occupy(by: runtime) { turn(of: runtime, body) }
+  }
+
+  private func turn(of runtime: PeerRuntime, _ body: (inout PeerRuntime.State, UInt64) -> Void) {
+    runtime.tidyUp()
+    runtime.perform(as: .link()) { state, now in
+      body(&state, now)
+      state.session.tick(now: now, into: &state.output)
+    }
+    while case let actions = runtime.takeLinkActions(), !actions.isEmpty {
+      for action in actions { carryOut(action, runtime) }
+    }
+    let deadline = runtime.state.withLock { $0.session.nextDeadline }
+    let isSooner = state.withLock { state in
+      // A turn that comes too soon finds nothing to do; most turns put their deadline off.
+      guard !state.isEnded, deadline < state.nextTurn else { return false }
+      state.nextTurn = deadline
+      return true
+    }
+    guard isSooner else { return }
+    let now = PeerRuntime.now
+    let pause = deadline <= now ? 1 : Int(min(deadline - now, 60_000))
+    queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in
+      let isDue = state.withLock { state in
+        guard state.nextTurn == deadline else { return false }
+        state.nextTurn = .max
+        return true
+      }
+      if isDue { turn { _, _ in } }
+    }
+  }
+
+  private func carryOut(_ action: PeerAction, _ runtime: PeerRuntime) {
+    switch action {
+    case .open(let pause):
+      state.withLock { $0.connection.take() }?.close()
+      queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause))) { [self] in connect() }
+    case .send(let frame): state.withLock { $0.connection }?.send(frame)
+    case .listen(let sessionTopic, _):
+      let connection = state.withLock { $0.connection }
+      connection?.subscribe(sessionTopic)
+      connection?.subscribe(Topics.bytes(Topics.beat))
+    case .subscribe(let topic): state.withLock { $0.connection }?.subscribe(Topics.bytes(topic))
+    case .unsubscribe(let topic): state.withLock { $0.connection }?.unsubscribe(Topics.bytes(topic))
+    case .close:
+      let connection = state.withLock { state in
+        state.isEnded = true
+        return state.connection.take()
+      }
+      connection?.close()
+      self.runtime.withLock { $0 = nil }
+    default: break
+    }
+  }
+
+  private func connect() {
+    guard !state.withLock({ $0.isEnded }) else { return }
+    let connection = door.connect(
+      deliver: { [weak self] frame in self?.arrived(frame) }, ended: { [weak self] in self?.ended() })
+    state.withLock { $0.connection = connection }
+    turn { state, now in state.session.opened(now: now, into: &state.output) }
+  }
+
+  private func arrived(_ frame: [UInt8]) {
+    let isFirst = state.withLock { state in
+      state.arrived.append(frame)
+      return state.arrived.count == 1
+    }
+    guard isFirst else { return }
+    queue.async { [self] in
+      let frames = state.withLock { state in
+        defer { state.arrived.removeAll() }
+        return state.arrived
+      }
+      turn { state, now in
+        for frame in frames {
+          frame.withUnsafeBytes { state.session.receive($0, now: now, into: &state.output) }
+        }
+      }
+    }
+  }
+
+  private func ended() {
+    queue.async { [self] in
+      _ = state.withLock { $0.connection.take() }
+      turn { state, now in state.session.lost(now: now, into: &state.output) }
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import BindingModel
+import BindingProtocol
+import Dispatch
+import Logging
+import ZeroMQ
+
+/// The link over ZeroMQ: one thread that owns both sockets and nothing else of the peer.
+final class ZeroMQPeerLink: PeerLink {
+  let addresses: [HubAddress]
+  private let wakeup: Protected<Wakeup?> = Protected(nil)
+  private let thread: Protected<SocketThread?> = Protected(nil)
+
+  /// - Parameter addresses: tried in order, each time the one after the last that failed.
+  init(addresses: [HubAddress]) { self.addresses = addresses }
+
+  func start(_ runtime: PeerRuntime) {
+    do throws(ZeroMQError) {
+      let wakeup = try Wakeup()
+      self.wakeup.withLock { $0 = wakeup }
+      let addresses = addresses
+      let thread = try SocketThread(name: "bindpeer") {
+        do throws(ZeroMQError) {
+          let loop = try PeerSocketLoop(runtime: runtime, addresses: addresses, wakeup: wakeup)
+          try PeerRuntime.onLink.occupy(by: runtime) { () throws(ZeroMQError) in try loop.run() }
+        } catch {
+          runtime.log.critical("the link has ended", metadata: ["error": "\(error)"])
+          runtime.end()
+        }
+      }
+      self.thread.withLock { $0 = thread }
+    } catch {
+      runtime.log.critical("the link cannot start", metadata: ["error": "\(error)"])
+    }
+  }
+
+  func wake() { wakeup.withLock { $0 }?.signal() }
+
+  func join(milliseconds: UInt64) {
+    _ = thread.withLock({ $0 })?.join(timeoutMilliseconds: Int(clamping: milliseconds))
+  }
+}
+
+/// What runs on the link's thread. Not `Sendable`: made, used and released there.
+private final class PeerSocketLoop {
+  /// One request connection, from `connect` to its end.
+  private final class Request {
+    let socket: Socket
+    var events: SocketEvents
+    var isOpen = false
+    let givesUpAt: UInt64
+
+    init(to address: HubAddress, in context: Context, now: UInt64) throws(ZeroMQError) {
+      socket = try Socket(.dealer, in: context)
+      try socket.set([
+        .immediate(true), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
+        .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0),
+        .ipv6(address.place.hasPrefix("[")),
+      ])
+      events = try SocketEvents(of: socket)
+      givesUpAt = now + connectMilliseconds
+      try socket.connect(address.description)
+    }
+  }
+
+  private final class Publish {
+    let socket: Socket
+
+    init(to endpoint: String, sessionTopic: [UInt8], in context: Context) throws(ZeroMQError) {
+      socket = try Socket(.sub, in: context)
+      try socket.set([
+        .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .receiveHighWaterMark(messages: 0),
+        .ipv6(endpoint.hasPrefix("tcp://[")),
+      ])
+      try socket.subscribe(sessionTopic)
+      try socket.subscribe(Topics.bytes(Topics.beat))
+      try socket.connect(endpoint)
+    }
+  }
+
+  /// A connection that does not come about in this time is given up.
+  private static let connectMilliseconds: UInt64 = 2_000
+  /// Frames taken from a socket before the other one, and writers, get their turn.
+  private static let drainFrames = 1_024
+  /// How long the last words of a session may take to leave. Without them the hub would wait for its lease.
+  private static let farewellMilliseconds = 500
+
+  private let runtime: PeerRuntime
+  private let addresses: [HubAddress]
+  private let wakeup: Wakeup
+  private let context: Context
+  private var message = Message()
+  private var request: Request? { didSet { isPollerStale = true } }
+  private var publish: Publish? { didSet { isPollerStale = true } }
+  private var poller = Poller()
+  private var isPollerStale = true
+  private var wakeups: Poller.Slot?
+  private var news: Poller.Slot?
+  private var next = 0
+  private var current = 0
+  private var opensAt: UInt64?
+  private let desk = PeerRuntime.LinkDesk()
+  private var isEnded = false
+
+  init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {
+    self.runtime = runtime
+    self.addresses = addresses
+    self.wakeup = wakeup
+    context = try Context()
+  }
+
+  func run() throws(ZeroMQError) {
+    runtime.perform(as: .link(desk)) { state, now in state.session.tick(now: now, into: &state.output) }
+    while !isEnded {
+      runtime.tidyUp()
+      carryOutAll()
+      if isEnded { break }
+      try wait()
+      if let wakeups, poller.isReadable(wakeups) { wakeup.clear() }
+      openIfDue()
+      followConnection()
+      drain()
+    }
+  }
+
+  private func wait() throws(ZeroMQError) {
+    if isPollerStale { fillPoller() }
+    guard var deadline = runtime.restLink() else {
+      _ = try poller.wait(timeoutMilliseconds: 0)
+      return
+    }
+    let now = PeerRuntime.now
+    if let opensAt { deadline = min(deadline, opensAt) }
+    if let request, !request.isOpen { deadline = min(deadline, request.givesUpAt) }
+    _ = try poller.wait(timeoutMilliseconds: deadline <= now ? 0 : Int(min(deadline - now, 60_000)))
+  }
+
+  private func fillPoller() {
+    poller = Poller()
+    isPollerStale = false
+    wakeups = poller.add(wakeup)
+    news = nil
+    if let request {
+      _ = poller.add(request.socket)
+      news = poller.add(request.events)
+    }
+    if let publish { _ = poller.add(publish.socket) }
+  }
+
+  /// Does what lies on the desk. To lose a connection on the way leads to more of it.
+  private func carryOutAll() {
+    while !desk.actions.isEmpty {
+      var actions: [PeerAction] = []
+      swap(&actions, &desk.actions)
+      carryOut(actions)
+    }
+  }
+
+  private func carryOut(_ actions: [PeerAction]) {
+    for action in actions {
+      switch action {
+      case .open(let pause):
+        closeBoth()
+        opensAt = PeerRuntime.now + pause
+      case .send(let frame): send(frame)
+      case .listen(let sessionTopic, let ways): listen(sessionTopic, ways)
+      case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
+      case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
+      case .close:
+        try? request?.socket.set([.linger(milliseconds: PeerSocketLoop.farewellMilliseconds)])
+        closeBoth()
+        isEnded = true
+      default: break
+      }
+    }
+  }
+
+  private func send(_ frame: [UInt8]) {
+    guard let request else { return }
+    let outcome = try? request.socket.send(frame)
+    if outcome != .sent { lose() }
+  }
+
+  private func listen(_ sessionTopic: [UInt8], _ ways: [Way]) {
+    let address = addresses[current]
+    guard let endpoint = address.publishEndpoint(among: ways) else {
+      // Without a publish connection the hub serves the session on the request connection, after its time-out.
+      runtime.log.warning("the hub names no way to subscribe", metadata: ["hub": "\(address)"])
+      return
+    }
+    do throws(ZeroMQError) {
+      publish = try Publish(to: endpoint, sessionTopic: sessionTopic, in: context)
+    } catch {
+      runtime.log.warning("cannot subscribe at \(endpoint)", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func openIfDue() {
+    let now = PeerRuntime.now
+    guard let due = opensAt, due <= now else { return }
+    opensAt = nil
+    current = next
+    let address = addresses[current]
+    runtime.state.withLock { $0.hubInUse = address.description }
+    do throws(ZeroMQError) {
+      request = try Request(to: address, in: context, now: now)
+    } catch {
+      runtime.log.debug("cannot connect to \(address)", metadata: ["error": "\(error)"])
+      lose()
+    }
+  }
+
+  /// Looks what became of the connection: `opened` once the handshake is done, `lost` when it fails or ends.
+  private func followConnection() {
+    guard let request else { return }
+    while let news, poller.isReadable(news), let event = try? request.events.next() {
+      switch event.change {
+      case .handshakeSucceeded where !request.isOpen:
+        request.isOpen = true
+        runtime.perform(as: .link(desk)) { state, now in state.session.opened(now: now, into: &state.output) }
+        carryOutAll()
+      case .disconnected, .closed, .handshakeFailed: return lose()
+      default: break
+      }
+      guard self.request === request else { return }
+    }
+    if !request.isOpen, request.givesUpAt <= PeerRuntime.now { lose() }
+  }
+
+  private func lose() {
+    closeBoth()
+    next = (current + 1) % addresses.count
+    runtime.perform(as: .link(desk)) { state, now in state.session.lost(now: now, into: &state.output) }
+  }
+
+  private func closeBoth() {
+    request = nil
+    publish = nil
+  }
+
+  /// Feeds the session everything that waits, as one drain: one reveal a model.
+  private func drain() {
+    runtime.perform(as: .link(desk)) { state, now in
+      if let request { receive(from: request.socket, now, &state) }
+      if let publish { receive(from: publish.socket, now, &state) }
+      state.session.tick(now: now, into: &state.output)
+    }
+  }
+
+  private func receive(from socket: borrowing Socket, _ now: UInt64, _ state: inout PeerRuntime.State) {
+    for _ in 0..<PeerSocketLoop.drainFrames {
+      guard (try? socket.receive(into: &message)) == true else { return }
+      if message.hasMore {
+        try? socket.discardRemainingFrames(after: &message)
+        continue
+      }
+      state.session.receive(message.unsafeBytes, now: now, into: &state.output)
+    }
+    // More may wait: come back at once.
+    wakeup.signal()
+  }
+}

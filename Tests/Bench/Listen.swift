@@ -1,0 +1,142 @@
+import ArgumentParser
+import BindingProtocol
+import Foundation
+import ZeroMQ
+
+/// The subscribers when contenders are compared, with the figures of the C clients in `Contenders`.
+struct Listen: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "listen", shouldDisplay: false)
+  @Option var kind: String
+  @Option var to: String
+  /// The first bytes of what is wanted.
+  @Option(parsing: .unconditional) var topic: String
+  @Option var count = 1
+  /// Changes a second at which they are written; 0: no delays are told.
+  @Option var rate = 0.0
+
+  /// Nothing came for so long after something did: whoever still waits has missed the last change.
+  private static let silence: UInt64 = 3_000_000_000
+  private static let patience: UInt64 = 60_000_000_000
+
+  func run() throws {
+    let context = try Context()
+    let prefix = topic.split(separator: ",").compactMap { UInt8($0) }
+    let sockets = try Sockets(count, to: to, prefix, in: context)
+    // A subscription is on its way for as long as a connection takes to come about.
+    usleep(400_000)
+    tell("ready")
+    var seen = (0..<count).map { _ in Seen(isTimed: rate > 0) }
+    try Self.wait(
+      for: { Arrivals(seen) },
+      listen: {
+        try sockets.drain(timeoutMilliseconds: 100) { index, frame in
+          if kind == Contender.hub.rawValue {
+            Frames.values(inCommits: frame) { seen[index].take($0) }
+          } else {
+            Frames.values(inProposal: frame) { seen[index].take($0) }
+          }
+        }
+      })
+    tell(Self.figures(of: seen))
+  }
+
+  /// Listens until all have the last change, or nothing has come for long.
+  static func wait(for arrivals: () -> Arrivals, listen: () throws -> Void) rethrows {
+    let begun = now()
+    while case let so = arrivals(), !so.areAll {
+      if so.latest > 0 ? now() > so.latest + silence : now() > begun + patience { break }
+      try listen()
+    }
+  }
+
+  static func figures(of seen: [Seen]) -> String {
+    guard let least = seen.min(by: { $0.count < $1.count }) else { return "{}" }
+    let expected = seen.map(\.expected).max() ?? 0
+    let rate = least.last > least.first ? Double(least.countAtLast - 1) / (Double(least.last - least.first) / 1e9) : 0
+    var line = "{\"least\":\(least.count),\"expected\":\(expected),\"rate\":\(rate)"
+    let delays = seen.flatMap(\.delays).sorted()
+    for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)]
+    where !delays.isEmpty {
+      let place = min(Int(share * Double(delays.count)), delays.count - 1)
+      line += ",\"\(name)\":\(Double(delays[place]) / 1e3)"
+    }
+    return line + (delays.isEmpty ? "" : ",\"samples\":\(delays.count)") + "}"
+  }
+}
+
+/// How far all subscribers are. What they have seen is not in it: whoever holds that while they listen has them copy
+/// all delays before they add one.
+struct Arrivals {
+  let areAll: Bool
+  /// When the last change came.
+  let latest: UInt64
+
+  init(_ seen: [Seen]) {
+    areAll = seen.allSatisfy { $0.expected > 0 }
+    latest = seen.map(\.last).max() ?? 0
+  }
+}
+
+/// What one subscriber has seen.
+struct Seen {
+  private static let clocked = 16
+  let isTimed: Bool
+  private(set) var count = 0
+  private(set) var first: UInt64 = 0
+  /// When the last one came whose time was taken, and how many had come then.
+  private(set) var last: UInt64 = 0
+  private(set) var countAtLast = 0
+  /// The number of the last change: how many there are. 0 until it came.
+  private(set) var expected: UInt64 = 0
+  /// Nanoseconds.
+  private(set) var delays: [UInt32] = []
+
+  init(isTimed: Bool) { self.isTimed = isTimed }
+
+  mutating func take(_ value: UnsafeRawBufferPointer, withoutQuotes: Bool = false) {
+    let missing = withoutQuotes ? 1 : 0
+    guard value.count + 2 * missing >= Stamp.leastBytes else { return }
+    count += 1
+    // The last change is outside the pace and not measured.
+    if Stamp.isLast(value, from: missing) {
+      expected = Stamp.digits(value, Stamp.numberPlaces, from: missing)
+      return
+    }
+    // Where only their number counts, the clock is read for one of so many: it must not be what is measured.
+    guard isTimed || count % Self.clocked == 1 else { return }
+    last = now()
+    if first == 0 { first = last }
+    countAtLast = count
+    guard isTimed else { return }
+    let written = Stamp.digits(value, Stamp.timePlaces, from: missing)
+    delays.append(UInt32(clamping: last > written ? last - written : 0))
+  }
+}
+
+extension Frames {
+  /// Every value in a `commits`; none in another message about the model.
+  static func values(inCommits frame: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+    guard frame.count > HubHeader.byteCount, frame[4] == HubMessageKind.commits.rawValue,
+      var commits = try? CommitCursor(
+        WireReader(UnsafeRawBufferPointer(rebasing: frame.dropFirst(HubHeader.byteCount))))
+    else { return }
+    while (try? commits.next()) == true {
+      var changes = commits.changes
+      while (try? changes.next()) == true { if let value = changes.value { body(value) } }
+    }
+  }
+
+  /// Every value in a `propose` as `proposals` makes it: all of one size, after a head of 15 bytes.
+  static func values(inProposal frame: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+    let (head, count) = (15, changes(inProposal: frame))
+    guard count > 0, (frame.count - head) % count == 0 else { return }
+    let size = (frame.count - head) / count
+    // Before the value: topic, number, confirmed, four empty parts, one operation's count, verb, field and length.
+    let before = 27
+    guard size > before else { return }
+    for index in 0..<count {
+      let end = head + (index + 1) * size
+      body(UnsafeRawBufferPointer(rebasing: frame[end - size + before..<end]))
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import BindingProtocol
+import Foundation
+import ZeroMQ
+
+/// Fills models with fields of 32 bytes, a thousand in a proposal, then writes single changes when asked to.
+struct ScaleFill: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "fill", shouldDisplay: false)
+  @Option var request: String
+  /// What the models' names begin with.
+  @Option var name = "scale/m"
+  @Option var models = 1
+  @Option var fields = 1
+
+  private static let fieldsOfProposal = 1_000
+  /// Proposals of a session under way.
+  private static let window = 8
+
+  func run() throws {
+    // Connecting waits for the word, so that a hub may be started meanwhile.
+    tell("here")
+    guard readLine() != nil else { return }
+    let begun = now()
+    let lines = try ScaleLines(
+      .hub, request: request, publish: "", models: models, named: name, sessions: min(models, ScaleLines.sessionCount))
+    let joined = now()
+    for first in stride(from: 0, to: fields, by: Self.fieldsOfProposal) {
+      for session in lines.sessions { try put(first, in: session, over: lines) }
+    }
+    try lines.waitForAll()
+    tell("{\"joinedAt\":\(joined),\"doneAt\":\(now()),\"seconds\":\(Double(now() - begun) / 1e9)}")
+    _ = readLine()
+  }
+
+  private func put(_ first: Int, in session: ScaleLines.Session, over lines: ScaleLines) throws {
+    for place in session.lines.indices {
+      while session.underWay >= Self.window { try lines.hear(for: 1_000) }
+      let operations = (first..<min(first + Self.fieldsOfProposal, fields)).map { field in
+        // 32 bytes with the quotes: a model has a million fields at most.
+        WireOperation(
+          verb: .set, field: .name("field\(field)"),
+          value: FieldValue(bytes: Array("\"thirty-two bytes, field\(1_000_000 + field)\"".utf8)))
+      }
+      let line = session.lines[place]
+      try lines.send(
+        .propose([
+          NumberedProposal(
+            topic: line.topic, number: line.sent + 1, confirmed: line.acknowledged, operations: operations)
+        ]), of: session)
+      session.lines[place].sent += 1
+      session.underWay += 1
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import BindingProtocol
+import Foundation
+import ZeroMQ
+
+/// Writes single changes to many models in turn, one in a message. Each line that it reads says how: changes a second,
+/// 0 for as many as acknowledgements allow, and seconds.
+struct ScaleWrite: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "write", shouldDisplay: false)
+  @Option var kind = "hub"
+  @Option var request: String
+  /// Where a forwarder publishes; a hub tells it.
+  @Option var publish = ""
+  @Option var models = 1
+
+  /// Changes under way in all, shared by the sessions.
+  private static let window = 1_024
+
+  func run() throws {
+    let lines = try ScaleLines(Contender(rawValue: kind) ?? .hub, request: request, publish: publish, models: models)
+    var course = ScaleCourse(lines: lines, window: Self.window / ScaleLines.sessionCount)
+    if lines.kind == .hub { try course.nameFields() }
+    tell("ready \(lines.publish) " + lines.topics.map(String.init).joined(separator: ","))
+    while let words = readLine()?.split(separator: " ").compactMap({ Double($0) }), words.count == 2 {
+      let (rate, seconds) = (words[0], words[1])
+      let begun = now()
+      let before = course.sent
+      if rate > 0 {
+        try course.write(at: rate, for: seconds, from: begun)
+      } else {
+        try course.write(until: begun + UInt64(seconds * 1e9))
+      }
+      try lines.waitForAll()
+      tell("{\"sent\":\(course.sent - before),\"seconds\":\(Double(now() - begun) / 1e9)}")
+    }
+  }
+}
+
+/// What has been written so far.
+private struct ScaleCourse {
+  let lines: ScaleLines
+  let window: Int
+  private(set) var sent = 0
+  private var turn = 0
+  private var writer = WireWriter()
+
+  init(lines: ScaleLines, window: Int) {
+    self.lines = lines
+    self.window = window
+  }
+
+  /// Every model has one field, of id 0: whoever writes first names it.
+  mutating func nameFields() throws {
+    for session in lines.sessions {
+      for place in session.lines.indices {
+        while session.underWay >= window { try lines.hear(for: 1_000) }
+        let named = WireOperation(verb: .set, field: .name("f0"), value: FieldValue(bytes: Array("0".utf8)))
+        try lines.send(
+          .propose([NumberedProposal(topic: session.lines[place].topic, number: 1, confirmed: 0, operations: [named])]),
+          of: session)
+        session.lines[place].sent = 1
+        session.underWay += 1
+      }
+      try lines.waitForAll()
+    }
+  }
+
+  /// One change in the next model of the next session that has room; false when none has.
+  private mutating func put() throws -> Bool {
+    for _ in lines.sessions {
+      turn = (turn + 1) % lines.sessions.count
+      let session = lines.sessions[turn]
+      guard session.underWay < window else { continue }
+      let place = session.next
+      session.next = (place + 1) % session.lines.count
+      session.lines[place].sent += 1
+      frame(of: session.lines[place], session.id)
+      try writer.withUnsafeBytes { _ = try lines.dealer.send($0) }
+      session.underWay += 1
+      sent += 1
+      return true
+    }
+    return false
+  }
+
+  /// A forwarder's frame is as long and begins with its topic; the count of changes stands at the same place.
+  private mutating func frame(of line: ScaleLines.Line, _ session: SessionID) {
+    writer.removeAll()
+    if lines.kind == .hub {
+      writer.u8(PeerMessageKind.propose.rawValue)
+      writer.u64(session)
+      writer.u32(lines.start)
+    } else {
+      writer.raw(Topics.bytes(line.topic))
+      writer.u64(session)
+      writer.u8(0)
+    }
+    writer.u16(1)
+    writer.u32(line.topic)
+    writer.u32(line.sent)
+    writer.u32(line.acknowledged)
+    // No flags, hops, metadata or conditions; one operation: set, a field, a value.
+    writer.u32(0)
+    writer.u16(1)
+    writer.u8(Verb.set.rawValue)
+    writer.u32(0)
+    writer.u32(16)
+    Frames.digits(now(), into: &writer)
+  }
+
+  mutating func write(until end: UInt64) throws {
+    while now() < end {
+      var hasRoom = true
+      for _ in 0..<4 where hasRoom { hasRoom = try put() }
+      try lines.hear(for: hasRoom ? 0 : 1_000)
+    }
+  }
+
+  /// By the clock, however the hub does; what finds no room is written as soon as there is some.
+  mutating func write(at rate: Double, for seconds: Double, from begun: UInt64) throws {
+    let (count, before) = (Int(rate * seconds), sent)
+    while sent - before < count {
+      let due = begun + UInt64(Double(sent - before) * 1e9 / rate)
+      let present = now()
+      if due > present {
+        var rest = timespec(tv_sec: 0, tv_nsec: Int(min(due - present, 999_999_999)))
+        nanosleep(&rest, nil)
+      }
+      let hasRoom = try put()
+      try lines.hear(for: hasRoom ? 0 : 1)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import BindingHub
+import BindingProtocol
+import Logging
+
+/// The hub, as `bindhub serve --store memory` runs it; a model may be given more fields than that allows.
+struct ServeHub: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "serve-hub", shouldDisplay: false)
+  @Option var listen: String
+  @Option var maxFields = Limits().maxModelFields
+
+  func run() throws {
+    var options = HubOptions()
+    options.listen = [try HubAddress(listen)]
+    options.limits.maxModelFields = maxFields
+    let hub = try Hub(options: options, log: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try hub.start()
+    tell(hub.addresses.map(\.description).joined(separator: " "))
+    try hub.wait()
+  }
+}

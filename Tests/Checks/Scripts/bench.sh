@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What scripts/bench answers when it cannot do what it is asked for, and that its ratios, tables and plots say what was
+# measured. That it measures is shown by `scripts/bench --quick`, which scripts/test runs.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# answers CODE ARGUMENT...: scripts/bench ends with this code.
+answers() {
+  local wanted=$1 code=0
+  shift
+  scripts/bench "$@" >/dev/null 2>&1 || code=$?
+  if ((code != wanted)); then
+    printf 'bench.sh: scripts/bench %s ended with %s, not %s\n' "$*" "$code" "$wanted" >&2
+    exit 1
+  fi
+}
+answers 0 --help
+answers 64 --no-such-option
+answers 64 --rounds 0
+answers 64 --seconds nan
+answers 64 --only 'a case that there is not'
+BINDBUS_BIN=/nonexistent answers 72 --quick
+
+python3 - <<'PYTHON'
+import sys
+import xml.dom.minidom
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "Benchmarks/compare")
+from cases import AIMS, ALL, SHORT
+from contenders import BY_NAME
+from drawing import drawings
+from report import Results, as_json, as_markdown, is_met
+
+fast = next(case for case in ALL if case.rate == 20_000 and case.subscribers == 8)
+best = next(aim for aim in AIMS if aim.cases == (fast,))
+results = Results()
+results.skipped["JetStream KV, memory"] = "not here"
+for ours, redis, nats in ((50, 100, 400), (90, 300, 100), (30, 100, 60)):
+    for name, delay in (("bindhub", ours), ("Redis", redis), ("NATS core", nats)):
+        results.add(fast, name, {part: delay for part in ("p50", "p90", "p99", "p99.9", "max")} | {
+            "rate": 20_000, "missed": 0.25 if name == "Redis" else 0, "cost": 1})
+ratios = results.ratios(best, fast)
+assert ratios == [0.5, 0.9, 0.5], ratios
+assert is_met(best, ratios) is True and is_met(best, [0.7]) is False and is_met(best, []) is None
+
+about = {"date": "-", "machine": {"processor": "-", "cores": 2, "system": "-"}, "versions": {}, "rounds": 3,
+         "seconds": 1, "fileSystem": "-", "loadBefore": 0, "loadAfter": 0}
+text = as_markdown(results, [fast], AIMS, about)
+for words in ("| 50.0 (30.0–90.0) |", "missed 25.0%", "| JetStream KV, memory | skipped |",
+              "- JetStream KV, memory: not here",
+              "| p99: bindhub by Redis or NATS core | 20,000/s, 8 subscribers | 0.50 (0.50–0.90) | ≤ 0.6 | met |"):
+    assert words in text, (words, text)
+aim = as_json(results, [fast], [best], about)["aims"][0]
+assert aim["median"] == 0.5 and aim["isMet"], aim
+plots = drawings(results, [fast])
+assert list(plots) == ["latency-20000.svg"]
+words = xml.dom.minidom.parseString(plots["latency-20000.svg"]).documentElement.toxml()
+assert "NATS core" in words and "microseconds" in words and "JetStream" not in words
+for case in ALL + SHORT:
+    assert all(name in BY_NAME for name in case.contenders)
+for aim in AIMS:
+    assert aim.cases and all({aim.ours, *aim.others} <= set(case.contenders) for case in aim.cases), aim
+PYTHON
+printf 'bench.sh: passed\n' >&2

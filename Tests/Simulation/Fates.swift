@@ -1,0 +1,84 @@
+import BindingPeer
+import BindingProtocol
+
+/// What became of every proposal: by model, by who made it, by its number.
+struct Fates {
+  struct Fate {
+    /// What was decided, if it is no commit, and in which life of the hub.
+    var decision: WireOutcome.Kind?
+    var life = 0
+    /// Its outcome has left the hub.
+    var isTold = false
+    /// Which write it turned out to be.
+    var claimedBy: WriteID?
+    /// The fields that it changed, by the life of the log in which it did.
+    private var changed: (epoch: Epoch, fields: UInt16) = (0, 0)
+    private var changedEarlier: [(epoch: Epoch, fields: UInt16)] = []
+
+    /// Notes that it changed a field; false if it had changed that in this life already.
+    mutating func change(_ field: Int, in epoch: Epoch) -> Bool {
+      if changed.epoch != epoch {
+        changedEarlier.append(changed)
+        changed = (epoch, changedEarlier.first { $0.epoch == epoch }?.fields ?? 0)
+      }
+      guard changed.fields & 1 << field == 0 else { return false }
+      changed.fields |= 1 << field
+      return true
+    }
+  }
+  private struct Writer {
+    var mark: ProposalNumber = 0
+    /// By number, from 1 on.
+    var fates: [Fate] = []
+  }
+  private let models: Int
+  private var places: [Tag: Int] = [:]
+  /// Whom it was asked about last: it is about one of them several times in turn.
+  private var last: (tag: Tag, place: Int)?
+  private var writers: [Writer] = []
+
+  init(models: Int) { self.models = models }
+
+  func mark(of tag: Tag, in model: Int) -> ProposalNumber { places[tag].map { writers[$0 + model].mark } ?? 0 }
+
+  mutating func raise(_ tag: Tag, to number: ProposalNumber, in model: Int) {
+    let place = placeMade(for: tag) + model
+    writers[place].mark = max(writers[place].mark, number)
+  }
+
+  subscript(name: Ledger.Name) -> Fate {
+    mutating get {
+      let place = placeMade(for: name.tag) + name.model
+      make(name.number, at: place)
+      return writers[place].fates[Int(name.number)]
+    }
+    _modify {
+      let place = placeMade(for: name.tag) + name.model
+      make(name.number, at: place)
+      yield &writers[place].fates[Int(name.number)]
+    }
+  }
+
+  /// The marks and decisions of a log are gone; what is known of the proposals themselves stays.
+  mutating func forgetDecisions() {
+    for writer in writers.indices {
+      writers[writer].mark = 0
+      for fate in writers[writer].fates.indices { writers[writer].fates[fate].decision = nil }
+    }
+  }
+
+  private mutating func placeMade(for tag: Tag) -> Int {
+    if let last, last.tag == tag { return last.place }
+    if let place = places[tag] {
+      last = (tag, place)
+      return place
+    }
+    places[tag] = writers.count
+    writers.append(contentsOf: repeatElement(Writer(), count: models))
+    return writers.count - models
+  }
+
+  private mutating func make(_ number: ProposalNumber, at place: Int) {
+    while writers[place].fates.count <= Int(number) { writers[place].fates.append(Fate()) }
+  }
+}

@@ -1,0 +1,170 @@
+import BindingProtocol
+
+/// What the hub stored: each commit is a write that somebody made, once, in an order that no acknowledgement denies.
+extension HistoryCheck {
+  mutating func enter(_ entry: HistoryEntry) {
+    switch entry.content {
+    case .hub(let epoch, let durability):
+      log.begin(epoch, isMemory: durability == "memory", at: entry.time)
+    case .epoch(let epoch): log.turn(to: epoch, isMemory: log.epochs.last?.isMemory ?? false, at: entry.time)
+    case .commit(let commit): enter(commit, at: entry.place)
+    default: break
+    }
+  }
+
+  private mutating func enter(_ commit: HistoryCommit, at place: HistoryPlace) {
+    let (version, before) = log.present(commit.model)
+    var entry = HubLog.Entry(place: place, content: commit)
+    let proposal = HubLog.ProposalName(model: commit.model, tag: commit.tag, number: commit.number)
+    let name = CommitName(model: commit.model, epoch: commit.epoch, version: commit.version)
+    if commit.isAgain, let known = log.entry(name)?.content, known.tag == commit.tag, known.number == commit.number,
+      known.changes == commit.changes
+    {
+      return
+    }
+    if commit.number == 0 {
+      entry.isRescued = true
+      figures.rescued += 1
+    } else if let first = log.first[proposal] {
+      if first.epoch == commit.epoch {
+        find(.twice, place, "\(proposal.described) is version \(first.version) already")
+      } else if log.epochs.last?.isMemory == true {
+        figures.repeatedAfterRestart += 1
+      } else {
+        find(.twice, place, "\(proposal.described) was carried out again after a restart")
+      }
+      entry.write = log.entry(first)?.write
+    } else if let write = writer(of: commit, named: name, on: before, at: place) {
+      entry.write = write
+      if writes[write].commit == nil { writes[write].commit = name }
+      checkConditions(of: writes[write], commit, at: place)
+    }
+    if !log.add(entry) {
+      find(.gapped, place, "version \(commit.version) of \(commit.model) follows version \(version)")
+    }
+  }
+
+  /// The write that a commit is.
+  private mutating func writer(
+    of commit: HistoryCommit, named name: CommitName, on before: [String: JSON], at place: HistoryPlace
+  ) -> Int? {
+    guard let life = lives[commit.tag] else {
+      find(.phantom, place, "\(commit.tag) is no peer with a history")
+      return nil
+    }
+    if let index = acknowledgedAt[name], writes[index].tag == commit.tag, writes[index].commit == nil {
+      if !writes[index].content.makes(commit.changes, of: before) {
+        find(.changed, place, "it is not what write \(writes[index].content.id) at \(writes[index].place) asks for")
+      }
+      return index
+    }
+    let writer = WriterName(tag: commit.tag, model: commit.model)
+    let list = writesOf[writer] ?? []
+    var start = firstOpen[writer] ?? 0
+    while start < list.count, writes[list[start]].commit != nil { start += 1 }
+    firstOpen[writer] = start
+    // What was acknowledged in a later epoch may have been committed, and lost, in this one.
+    let fitting = list[start...].filter {
+      let write = writes[$0]
+      let isElsewhere = write.isAcknowledged && (write.outcome?.epoch ?? 0) <= commit.epoch
+      return write.commit == nil && !isElsewhere && write.content.makes(commit.changes, of: before)
+    }
+    if let index = fitting.first(where: { writes[$0].outcome?.isNo != true }) { return index }
+    if let index = fitting.first {
+      find(.undone, place, "the write at \(writes[index].place) was told '\(writes[index].outcome?.kind ?? "")'")
+      return index
+    }
+    if life.shares.contains(commit.model) { return nil }
+    find(.phantom, place, "\(life.name) (\(commit.tag)) asked for no such change of \(commit.model)")
+    return nil
+  }
+
+  /// A comparison that passed held on the state before the commit.
+  private mutating func checkConditions(of write: Write, _ commit: HistoryCommit, at place: HistoryPlace) {
+    let track = log.tracks[.init(model: commit.model, epoch: commit.epoch)]
+    for condition in write.content.conditions {
+      let changed = track?.changedAt[condition.field] ?? 0
+      // Version 0, of any epoch: that it was never written.
+      if changed > condition.version || (condition.epoch != commit.epoch && condition.version > 0) {
+        find(
+          .unchecked, place,
+          "\(condition.field) changed at \(changed), after \(condition.version) which the write at \(write.place) names"
+        )
+      }
+    }
+  }
+
+  /// Whoever was told of a commit finds it in the hub's history.
+  mutating func checkAcknowledged() {
+    for write in writes where write.isAcknowledged {
+      guard let outcome = write.outcome, let place = write.toldIn else { continue }
+      let name = CommitName(model: write.content.model, epoch: outcome.epoch, version: outcome.version)
+      guard log.entry(name)?.content.tag != write.tag else { continue }
+      find(
+        .unstored, place,
+        "version \(outcome.version) of epoch \(outcome.epoch) of \(name.model) is not stored as a write of this peer")
+    }
+  }
+
+  /// A write acknowledged before another was made comes before it: going up the versions, the latest moment at which
+  /// a write so far was made never passes the acknowledgement of the present one.
+  mutating func checkOrder() {
+    for name in log.tracks.keys.sorted(by: { ($0.model, $0.epoch) < ($1.model, $1.epoch) }) {
+      var latest: (time: UInt64, version: Version) = (0, 0)
+      for entry in log.tracks[name]?.commits ?? [] where !entry.isRescued {
+        guard let index = entry.write else { continue }
+        let write = writes[index]
+        if write.isAcknowledged, write.outcome?.version == entry.content.version,
+          write.outcome?.epoch == entry.content.epoch, write.toldAt < latest.time
+        {
+          find(
+            .late, entry.place,
+            "it was acknowledged before version \(latest.version) was asked for, and comes after it")
+        }
+        if write.submitted > latest.time { latest = (write.submitted, entry.content.version) }
+      }
+    }
+  }
+}
+
+extension HubLog.ProposalName {
+  var described: String { "proposal \(number) of \(tag) to \(model)" }
+}
+
+extension HistoryWrite {
+  /// Whether this write, carried out on a state, makes these changes.
+  func makes(_ changes: [String: JSON], of state: [String: JSON]) -> Bool {
+    guard changes.keys.allSatisfy({ field in operations.contains { $0.field == field } }) else { return false }
+    return operations.allSatisfy { operation in
+      let before = state[operation.field] ?? .null
+      guard let after = changes[operation.field] else {
+        // What changes nothing need not be in the commit.
+        return operation.verb != "set" && operation.holds(from: before, to: before)
+      }
+      return operation.holds(from: before, to: after)
+    }
+  }
+}
+
+extension HistoryWrite.Operation {
+  /// Whether the operation makes the one of the other.
+  func holds(from before: JSON, to after: JSON) -> Bool {
+    switch verb {
+    case "set": return after == value
+    case "delete": return after == .null
+    case "add": return (before.int64 ?? 0) + (value.int64 ?? 0) == after.int64
+    case "max": return Swift.max(before.int64 ?? .min, value.int64 ?? .min) == after.int64
+    case "min": return Swift.min(before.int64 ?? .max, value.int64 ?? .max) == after.int64
+    case "union":
+      let old = before.elements ?? []
+      return after.elements == old + (value.elements ?? []).filter { !old.contains($0) }
+    case "text": return value.string.map { after.words.contains($0) } ?? false
+    default: return false
+    }
+  }
+}
+
+extension JSON {
+  /// Of a text, what stands between blanks.
+  var words: Set<String> { Set((string ?? "").split(separator: " ").map(String.init)) }
+}

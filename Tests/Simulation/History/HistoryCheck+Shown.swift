@@ -1,0 +1,133 @@
+import BindingProtocol
+
+/// What a peer showed: only what was committed, or its own; whole; never older than before.
+extension HistoryCheck {
+  mutating func checkShown(_ tag: String) {
+    guard let life = lives[tag] else { return }
+    var shown: [String: [String: JSON]] = [:]
+    var at: [String: (epoch: Epoch, version: Version)] = [:]
+    var broken: Set<String> = []
+    for entry in life.entries {
+      switch entry.content {
+      case .reveal(let reveal):
+        figures.reveals += 1
+        if reveal.missed > 0 { broken.insert(reveal.model) }
+        if let before = at[reveal.model], (reveal.epoch, reveal.version) < before {
+          find(
+            .back, entry.place,
+            "\(reveal.model) shows version \(reveal.version) of epoch \(reveal.epoch) after \(before.version) of "
+              + "\(before.epoch)")
+        }
+        at[reveal.model] = (reveal.epoch, reveal.version)
+        for (field, value) in reveal.values { shown[reveal.model, default: [:]][field] = value == .null ? nil : value }
+        // Without the reveals that were dropped, only what this one says is known.
+        let isPart = broken.contains(reveal.model)
+        checkReveal(reveal, isPart ? reveal.values : shown[reveal.model] ?? [:], isPart, of: tag, at: entry.place)
+      case .read(let model, let field, let value): checkRead(value, field, of: model, by: tag, entry)
+      default: break
+      }
+    }
+  }
+
+  private mutating func checkReveal(
+    _ reveal: HistoryReveal, _ shown: [String: JSON], _ isPart: Bool, of tag: String, at place: HistoryPlace
+  ) {
+    guard reveal.epoch != 0 else { return }
+    guard let state = log.state(reveal.model, reveal.epoch, reveal.version) else {
+      return find(
+        .invented, place, "\(reveal.model) never had version \(reveal.version) in epoch \(reveal.epoch)")
+    }
+    let fields = isPart ? Set(shown.keys) : Set(shown.keys).union(state.keys)
+    for field in fields where !field.hasPrefix("@") {
+      let (value, committed) = (shown[field] ?? .null, state[field] ?? .null)
+      if value == committed || isOwn(value, over: committed, field, reveal, tag) { continue }
+      let wasThere = log.tracks[.init(model: reveal.model, epoch: reveal.epoch)]?.commits.contains {
+        $0.content.version <= reveal.version && $0.content.changes[field] == value
+      }
+      find(
+        wasThere == true ? .torn : .invented, place,
+        "\(reveal.model).\(field) shows \(value) at version \(reveal.version), where the hub has \(committed)")
+    }
+  }
+
+  /// Whether a shown value is what writes of this peer make of the committed one that are not in it.
+  private func isOwn(
+    _ value: JSON, over committed: JSON, _ field: String, _ reveal: HistoryReveal, _ tag: String
+  ) -> Bool {
+    // A default that it proposed.
+    if committed == .null, lives[tag]?.shares.contains(reveal.model) == true { return true }
+    let pending = pending(field, reveal, tag)
+    var (least, most) = (committed.int64 ?? 0, committed.int64 ?? 0)
+    var isCounter = false
+    var elements = Set(committed.elements ?? [])
+    for operation in pending {
+      switch operation.verb {
+      case "set": if operation.value == value { return true }
+      case "delete": if value == .null { return true }
+      case "add":
+        isCounter = true
+        least += min(0, operation.value.int64 ?? 0)
+        most += max(0, operation.value.int64 ?? 0)
+      case "union": elements.formUnion(operation.value.elements ?? [])
+      default: break
+      }
+    }
+    if isCounter, let number = value.int64 { return (least...most).contains(number) }
+    if let shown = value.elements {
+      return Set(shown).isSuperset(of: committed.elements ?? []) && elements.isSuperset(of: shown)
+    }
+    // A text of one's own lies over whole until it is merged: it may lack what others put in since, or hold what was
+    // lost with a hub, but no word that nobody wrote.
+    return pending.contains { $0.verb == "text" } && value.words.isSubset(of: wordsWritten)
+  }
+
+  /// Operations on a field, by this peer or an earlier life of its outbox, that the shown version does not hold.
+  private func pending(_ field: String, _ reveal: HistoryReveal, _ tag: String) -> [HistoryWrite.Operation] {
+    var tags = [tag]
+    if let life = lives[tag], life.keepsOutbox {
+      tags += lives.filter { $0.key != tag && $0.value.name == life.name }.map(\.key)
+    }
+    var operations: [HistoryWrite.Operation] = []
+    for writer in tags {
+      // Proposals of one writer are carried out in their order, so the pending ones are the last.
+      var heldInARow = 0
+      for index in (writesOf[WriterName(tag: writer, model: reveal.model)] ?? []).reversed() {
+        let write = writes[index]
+        // What an earlier life was told nothing of lies over until this one is.
+        let isRestored = writer != tag && write.outcome == nil
+        if !isRestored, let commit = write.commit, commit.epoch == reveal.epoch, commit.version <= reveal.version {
+          heldInARow += 1
+          if heldInARow > 64 { break }
+          continue
+        }
+        operations += write.content.operations.filter { $0.field == field }
+      }
+    }
+    return operations
+  }
+
+  /// What a peer reads of a field is the last value that it wrote there, or one that came after.
+  private mutating func checkRead(
+    _ value: JSON, _ field: String, of model: String, by tag: String, _ entry: HistoryEntry
+  ) {
+    let own = (writesOf[WriterName(tag: tag, model: model)] ?? []).last {
+      writes[$0].place.line < entry.place.line && writes[$0].content.operations.contains { $0.field == field }
+    }
+    guard let own, let operation = writes[own].content.operations.first(where: { $0.field == field }) else { return }
+    let write = writes[own]
+    let written = operation.verb == "delete" ? .null : operation.value
+    guard ["set", "delete"].contains(operation.verb), value != written, write.outcome?.isNo != true else { return }
+    guard let commit = write.commit else {
+      return find(.unread, entry.place, "\(model).\(field) reads \(value); the write at \(write.place) is pending")
+    }
+    let isLater = log.tracks.contains { name, track in
+      name.model == model && name.epoch >= commit.epoch
+        && track.commits.contains {
+          $0.content.changes[field] == value && (name.epoch > commit.epoch || $0.content.version > commit.version)
+        }
+    }
+    if !isLater {
+      find(.unread, entry.place, "\(model).\(field) reads \(value), which is older than the write at \(write.place)")
+    }
+  }
+}

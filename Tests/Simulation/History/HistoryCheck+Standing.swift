@@ -1,0 +1,161 @@
+import BindingProtocol
+
+/// What stands in the end: what was acknowledged, or something later; and the same at every peer.
+extension HistoryCheck {
+  mutating func checkStanding() {
+    guard let last = log.last else { return }
+    for model in log.models {
+      var byField: [String: [(write: Int, operation: HistoryWrite.Operation)]] = [:]
+      for (index, write) in writes.enumerated() where write.content.model == model {
+        for operation in write.content.operations { byField[operation.field, default: []].append((index, operation)) }
+      }
+      for field in byField.keys.sorted() {
+        let list = byField[field] ?? []
+        let verbs = Set(list.map(\.operation.verb))
+        if verbs.isSubset(of: ["set", "delete"]) { checkRegister(field, model, list.map(\.write), last) }
+        if verbs == ["add"] { checkCounter(field, model, list) }
+        if verbs == ["union"] || verbs == ["text"] { checkCollected(field, model, list) }
+      }
+    }
+    checkOutboxes()
+  }
+
+  /// A field that is only set: its last value is no older than any that was acknowledged.
+  private mutating func checkRegister(_ field: String, _ model: String, _ list: [Int], _ last: Epoch) {
+    let entry = log.tracks[.init(model: model, epoch: last)]?.commits.last { $0.content.changes[field] != nil }
+    let stands = entry.flatMap { log.origin(of: $0, in: field) }
+    for index in list where writes[index].isAcknowledged {
+      guard let commit = writes[index].commit else { continue }
+      if commit.epoch == last, stands == nil { continue }
+      guard stands.map({ HubLog.isBefore($0, commit) }) ?? true else { continue }
+      // A deletion that a snapshot carried over stands as "nothing there".
+      if stands == nil, writes[index].content.operations.contains(where: { $0.field == field && $0.verb == "delete" }) {
+        continue
+      }
+      lose(index, "\(model).\(field) ended with \(stands.map { "version \($0.version)" } ?? "nothing"), which is older")
+    }
+  }
+
+  /// A counter that is only added to: all that was acknowledged, and no more than what was asked for.
+  private mutating func checkCounter(
+    _ field: String, _ model: String, _ list: [(write: Int, operation: HistoryWrite.Operation)]
+  ) {
+    var (least, most) = (Int64(0), Int64(0))
+    for (index, operation) in list {
+      let (write, amount) = (writes[index], operation.value.int64 ?? 0)
+      if write.isAcknowledged || (write.isOpen && write.commit != nil) {
+        least += amount
+        most += amount
+      } else if write.isOpen {
+        least += min(0, amount)
+        most += max(0, amount)
+      }
+    }
+    guard let place = list.last.map({ writes[$0.write].place }) else { return }
+    let value = log.present(model).state[field]?.int64 ?? 0
+    if (least...most).contains(value) { return }
+    let wasLost = log.epochs.count > 1 && log.epochs.contains(where: \.isMemory)
+    if wasLost, value < least {
+      figures.lostWithHub += Int(least - value)
+      return
+    }
+    if wasLost, value > most {
+      figures.repeatedAfterRestart += Int(value - most)
+      return
+    }
+    find(.miscounted, place, "\(model).\(field) is \(value), where \(least) to \(most) were added")
+  }
+
+  /// A list or text that is only put into: all that was acknowledged is in it.
+  private mutating func checkCollected(
+    _ field: String, _ model: String, _ list: [(write: Int, operation: HistoryWrite.Operation)]
+  ) {
+    let value = log.present(model).state[field] ?? .null
+    let (elements, words) = (Set(value.elements ?? []), value.words)
+    for (index, operation) in list where writes[index].isAcknowledged {
+      let isThere =
+        operation.verb == "text"
+        ? words.contains(operation.value.string ?? "") : elements.isSuperset(of: operation.value.elements ?? [])
+      if !isThere { lose(index, "\(model).\(field) ended without \(operation.value)", mergesOn: true) }
+    }
+  }
+
+  /// An acknowledged write does not stand. A hub that keeps nothing may lose what nobody who lives on had shown; and
+  /// what came back too late for a field that others had written on by then.
+  private mutating func lose(_ index: Int, _ text: String, mergesOn: Bool = false) {
+    let write = writes[index]
+    guard let commit = write.commit else { return }
+    let later = log.epochs.filter { $0.epoch > commit.epoch }.map(\.epoch)
+    let isMemory = log.epochs.contains { $0.epoch > commit.epoch && $0.isMemory }
+    if isMemory, mergesOn || !isHeld(commit, by: later) {
+      figures.lostWithHub += 1
+      return
+    }
+    find(.lost, write.toldIn ?? write.place, "\(text) than the acknowledged write at \(write.place)")
+  }
+
+  /// Whether a peer had shown a version before its epoch ended, and lived on to the end, seeing every epoch after it.
+  private func isHeld(_ commit: CommitName, by later: [Epoch]) -> Bool {
+    lives.values.contains { life in
+      var (hadIt, isThere, seen) = (false, false, Set<Epoch>())
+      for entry in life.entries {
+        switch entry.content {
+        case .reveal(let reveal) where reveal.model == commit.model:
+          seen.insert(reveal.epoch)
+          if reveal.epoch == commit.epoch, reveal.version >= commit.version { hadIt = true }
+        case .final(let reveal) where reveal.model == commit.model: isThere = true
+        default: break
+        }
+      }
+      return hadIt && isThere && seen.isSuperset(of: later)
+    }
+  }
+
+  /// What a peer with an outbox wrote before it was killed, and cannot have been replaced by a later write, is there.
+  private mutating func checkOutboxes() {
+    guard log.epochs.count == 1 else { return }
+    let settled = lives.values.filter { $0.keepsOutbox && $0.isSettled }.map(\.name)
+    for write in writes where write.outcome == nil && write.commit == nil {
+      guard let life = lives[write.tag], life.keepsOutbox, settled.contains(life.name) else { continue }
+      if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.wasMade(in: life) {
+        find(.lost, write.place, "\(life.name) kept it in its outbox, and it was never committed")
+      }
+    }
+  }
+
+  /// When all is quiet, every peer shows what the hub has.
+  mutating func checkConverged() {
+    for tag in lives.keys.sorted() {
+      for entry in lives[tag]?.entries ?? [] {
+        guard case .final(let final) = entry.content else { continue }
+        let (version, state) = log.present(final.model)
+        let differing = Set(final.values.keys).union(state.keys)
+          .filter { (final.values[$0] ?? .null) != (state[$0] ?? .null) }.sorted()
+        if final.epoch != log.last || final.version != version {
+          find(
+            .diverged, entry.place,
+            "\(final.model) is at version \(final.version) of epoch \(final.epoch); the hub is at \(version) of "
+              + "\(log.last ?? 0)")
+        } else if let field = differing.first {
+          find(
+            .diverged, entry.place,
+            "\(final.model).\(field) is \(final.values[field] ?? .null); the hub has \(state[field] ?? .null)")
+        }
+      }
+    }
+  }
+}
+
+extension HistoryCheck.Life {
+  /// Whether it came to its end, when all was quiet.
+  var isSettled: Bool {
+    entries.contains {
+      if case .final = $0.content { true } else { false }
+    }
+  }
+}
+
+extension HistoryCheck.Write {
+  /// Whether the call returned: some line of the same life comes later. Only then does an outbox have it for sure.
+  func wasMade(in life: HistoryCheck.Life) -> Bool { (life.entries.last?.place.line ?? 0) > place.line }
+}

@@ -1,0 +1,162 @@
+import BindingProtocol
+
+/// Holds what hubs and peers wrote down against what Bindbus promises.
+///
+/// The hub's file gives the order, so nothing has to be searched for: commits are gone through once, in the order of
+/// their versions, and each is tied to the write that it was; then every peer's file is read beside them.
+public struct HistoryCheck {
+  public internal(set) var findings: [HistoryFinding] = []
+  public internal(set) var figures = HistoryFigures()
+
+  var lives: [String: Life] = [:]
+  var writes: [Write] = []
+  var log = HubLog()
+  /// Writes by who made them and their id.
+  var writeIndex: [WriteName: Int] = [:]
+  /// Writes of one writer to one model, in their order.
+  var writesOf: [WriterName: [Int]] = [:]
+  /// Those among them that nobody has looked at in vain yet: the first that may still be without a commit.
+  var firstOpen: [WriterName: Int] = [:]
+  /// What anybody put into a text.
+  var wordsWritten: Set<String> = []
+  /// The write whose acknowledgement names this commit.
+  var acknowledgedAt: [CommitName: Int] = [:]
+
+  struct WriteName: Hashable {
+    var tag: String
+    var id: Int
+  }
+  struct WriterName: Hashable {
+    var tag: String
+    var model: String
+  }
+  struct CommitName: Hashable {
+    var model: String
+    var epoch: Epoch
+    var version: Version
+  }
+
+  /// From one start of a peer to its end.
+  struct Life {
+    var name: String
+    var keepsOutbox: Bool
+    var entries: [HistoryEntry] = []
+    var shares: Set<String> = []
+  }
+
+  /// A write with all that is known of it.
+  struct Write {
+    var content: HistoryWrite
+    var tag: String
+    var place: HistoryPlace
+    var submitted: UInt64
+    var outcome: HistoryOutcome?
+    var toldAt: UInt64 = 0
+    var toldIn: HistoryPlace?
+    /// Where it was committed first.
+    var commit: CommitName?
+
+    var isAcknowledged: Bool { outcome?.kind == "committed" }
+    var isOpen: Bool { outcome == nil || outcome?.kind == "unknown" }
+  }
+
+  /// Checks the lines of all files of one run; each file's in their order.
+  public init(_ entries: [HistoryEntry], bad: [HistoryPlace] = []) {
+    for place in bad { find(.malformed, place, "this is no line of a history") }
+    var hubs: [[HistoryEntry]] = []
+    var tagOfFile: [String: String] = [:]
+    for entry in entries {
+      switch entry.content {
+      case .hub: hubs.append([entry])
+      case .epoch, .commit:
+        if hubs.last?.first?.place.file != entry.place.file { hubs.append([]) }
+        hubs[hubs.count - 1].append(entry)
+      default: take(entry, &tagOfFile)
+      }
+    }
+    tieWrites()
+    // Hubs follow each other in time, whatever their files are called.
+    for hub in hubs.sorted(by: { ($0.first?.time ?? 0) < ($1.first?.time ?? 0) }) { for entry in hub { enter(entry) } }
+    figures.epochs = log.epochs.count
+    checkAcknowledged()
+    checkOrder()
+    for tag in lives.keys.sorted() { checkShown(tag) }
+    checkStanding()
+    checkConverged()
+    countWrites()
+    findings.sort { ($0.place.file, $0.place.line) < ($1.place.file, $1.place.line) }
+  }
+
+  mutating func find(_ name: HistoryFinding.Name, _ place: HistoryPlace, _ text: String) {
+    findings.append(HistoryFinding(name, place, text))
+  }
+
+  /// Takes in a line of a peer.
+  private mutating func take(_ entry: HistoryEntry, _ tagOfFile: inout [String: String]) {
+    let file = entry.place.file
+    if case .peer(let tag, let name, let keepsOutbox) = entry.content {
+      tagOfFile[file] = tag
+      lives[tag] = Life(name: name, keepsOutbox: keepsOutbox)
+      return
+    }
+    guard let tag = tagOfFile[file] else {
+      return find(.malformed, entry.place, "before any 'peer' or 'hub' line")
+    }
+    lives[tag]?.entries.append(entry)
+    switch entry.content {
+    case .share(let model): lives[tag]?.shares.insert(model)
+    case .submit(let content):
+      writeIndex[WriteName(tag: tag, id: content.id)] = writes.count
+      writes.append(Write(content: content, tag: tag, place: entry.place, submitted: entry.time))
+      wordsWritten.formUnion(content.operations.filter { $0.verb == "text" }.compactMap(\.value.string))
+    case .notMade(let id):
+      guard let index = writeIndex[WriteName(tag: tag, id: id)] else { return }
+      writes[index].outcome = HistoryOutcome(kind: "refused", epoch: 0, version: 0)
+    case .outcome(let id, let outcome):
+      guard let index = writeIndex[WriteName(tag: tag, id: id)] else {
+        return find(.malformed, entry.place, "there is no write \(id)")
+      }
+      writes[index].outcome = outcome
+      writes[index].toldAt = entry.time
+      writes[index].toldIn = entry.place
+    default: break
+    }
+  }
+
+  private mutating func tieWrites() {
+    for (index, write) in writes.enumerated() {
+      writesOf[WriterName(tag: write.tag, model: write.content.model), default: []].append(index)
+      guard write.isAcknowledged, let outcome = write.outcome else { continue }
+      let name = CommitName(model: write.content.model, epoch: outcome.epoch, version: outcome.version)
+      acknowledgedAt[name] = index
+    }
+  }
+
+  private mutating func countWrites() {
+    figures.writes = writes.count
+    figures.commits = log.commitCount
+    var told: [UInt64] = []
+    for life in lives.values { figures.acknowledgedBy[life.name] = 0 }
+    for write in writes {
+      switch write.outcome?.kind {
+      case "committed":
+        figures.acknowledged += 1
+        figures.acknowledgedBy[lives[write.tag]?.name ?? write.tag, default: 0] += 1
+        told.append(write.toldAt)
+      case "superseded", "kept": figures.superseded += 1
+      case nil, "unknown": figures.unknown += 1
+      default: figures.refused += 1
+      }
+    }
+    told.sort()
+    let last = writes.lazy.map(\.submitted).max() ?? 0
+    for (earlier, later) in zip(told, told.dropFirst()) where earlier < last {
+      figures.longestPause = max(figures.longestPause, later - earlier)
+    }
+  }
+}
+
+extension HistoryOutcome {
+  /// Whether its writer was told that it is no commit.
+  var isNo: Bool { !["committed", "unknown"].contains(kind) }
+}

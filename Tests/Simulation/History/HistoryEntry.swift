@@ -1,0 +1,190 @@
+public import BindingProtocol
+
+/// Where a line stands.
+public struct HistoryPlace: Sendable, Hashable, CustomStringConvertible {
+  public var file: String
+  /// From 1 on.
+  public var line: Int
+  public var description: String { "\(file):\(line)" }
+}
+
+/// One line of a history: what a hub stored, or what a peer did, was told or showed (`docs/histories.md`).
+public struct HistoryEntry: Sendable {
+  public var place: HistoryPlace
+  /// The machine's monotonic clock, nanoseconds.
+  public var time: UInt64
+  public var content: Content
+
+  public enum Content: Sendable {
+    case hub(epoch: Epoch, durability: String)
+    case epoch(Epoch)
+    case commit(HistoryCommit)
+    /// A life of a peer begins.
+    case peer(tag: String, name: String, keepsOutbox: Bool)
+    /// The peer may write defaults of its own into the model.
+    case share(model: String)
+    case submit(HistoryWrite)
+    /// The call threw: nothing was written.
+    case notMade(write: Int)
+    case outcome(write: Int, HistoryOutcome)
+    case reveal(HistoryReveal)
+    case read(model: String, field: String, value: JSON)
+    /// What a peer shows when all is quiet.
+    case final(HistoryReveal)
+  }
+}
+
+/// A commit as the hub stored it; a deleted field is `null`.
+public struct HistoryCommit: Sendable {
+  public var model: String
+  public var epoch: Epoch
+  public var version: Version
+  public var tag: String
+  public var number: Int
+  public var changes: [String: JSON]
+  /// A hub that begins found it in its store: the one before may have been killed before it wrote this down.
+  public var isAgain = false
+}
+
+/// A write as it was asked for.
+public struct HistoryWrite: Sendable {
+  /// Counted by the peer, in each of its lives anew.
+  public var id: Int
+  public var model: String
+  public var operations: [Operation]
+  public var conditions: [Condition]
+
+  public struct Operation: Sendable {
+    /// A verb of the protocol, or `text`: the word that was put into a text.
+    public var verb: String
+    public var field: String
+    public var value: JSON
+  }
+}
+
+/// What a peer was told of its write.
+public struct HistoryOutcome: Sendable {
+  /// `committed`, `kept`, `refused`, `conflict`, `superseded`, `expired` or `unknown`.
+  public var kind: String
+  /// Of a commit.
+  public var epoch: Epoch
+  public var version: Version
+}
+
+/// What a peer showed: the fields that changed, or for `final` all.
+public struct HistoryReveal: Sendable {
+  public var model: String
+  public var epoch: Epoch
+  public var version: Version
+  public var values: [String: JSON]
+  /// Reveals that were dropped before this one, for an observer far behind.
+  public var missed: Int
+}
+
+extension HistoryEntry {
+  /// Reads the lines of one file.
+  /// - Returns: the entries, and the places of lines that are none. A last line without its end is passed over: it was
+  ///   being written when its process died.
+  public static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryPlace]) {
+    var entries: [HistoryEntry] = []
+    var bad: [HistoryPlace] = []
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in lines.dropLast().enumerated() where !line.isEmpty {
+      let place = HistoryPlace(file: file, line: index + 1)
+      if let json = try? JSON(parsing: String(line)), let entry = HistoryEntry(json, at: place) {
+        entries.append(entry)
+      } else {
+        bad.append(place)
+      }
+    }
+    return (entries, bad)
+  }
+
+  init?(_ json: JSON, at place: HistoryPlace) {
+    guard let time = json.count("t"), let kind = json["e"]?.string, let content = Content(kind, json) else {
+      return nil
+    }
+    self.place = place
+    self.time = time
+    self.content = content
+  }
+}
+
+extension HistoryEntry.Content {
+  init?(_ kind: String, _ json: JSON) {
+    let content: Self?
+    switch kind {
+    case "hub":
+      content = json.count("epoch").map { .hub(epoch: $0, durability: json["durability"]?.string ?? "memory") }
+    case "epoch": content = json.count("epoch").map { .epoch($0) }
+    case "commit": content = HistoryCommit(json).map { .commit($0) }
+    case "peer":
+      content = json["tag"]?.string.map {
+        .peer(tag: $0, name: json["name"]?.string ?? "", keepsOutbox: json["outbox"]?.boolean ?? false)
+      }
+    case "share": content = json["m"]?.string.map { .share(model: $0) }
+    case "submit": content = HistoryWrite(json).map { .submit($0) }
+    case "not-made": content = json.number("w").map { .notMade(write: $0) }
+    case "outcome":
+      guard let write = json.number("w"), let kind = json["as"]?.string else { return nil }
+      let (epoch, version) = (json.count("epoch") ?? 0, json.count("version") ?? 0)
+      content = .outcome(write: write, HistoryOutcome(kind: kind, epoch: epoch, version: version))
+    case "reveal": content = HistoryReveal(json, "changes").map { .reveal($0) }
+    case "final": content = HistoryReveal(json, "values").map { .final($0) }
+    case "read":
+      guard let model = json["m"]?.string, let field = json["f"]?.string, let value = json["value"] else { return nil }
+      content = .read(model: model, field: field, value: value)
+    default: content = nil
+    }
+    guard let content else { return nil }
+    self = content
+  }
+}
+
+extension HistoryCommit {
+  init?(_ json: JSON) {
+    guard let model = json["m"]?.string, let epoch = json.count("epoch"), let version = json.count("version"),
+      let tag = json["tag"]?.string, let number = json.number("number"), let changes = json.fields("changes")
+    else { return nil }
+    self.init(model: model, epoch: epoch, version: version, tag: tag, number: number, changes: changes)
+    isAgain = json["again"]?.boolean ?? false
+  }
+}
+
+extension HistoryWrite {
+  init?(_ json: JSON) {
+    guard let id = json.number("w"), let model = json["m"]?.string, let operations = json["ops"]?.elements else {
+      return nil
+    }
+    self.init(id: id, model: model, operations: [], conditions: [])
+    for operation in operations {
+      guard let verb = operation[0]?.string, let field = operation[1]?.string else { return nil }
+      self.operations.append(Operation(verb: verb, field: field, value: operation[2] ?? .null))
+    }
+    for condition in json["if"]?.elements ?? [] {
+      guard let field = condition[0]?.string, let epoch = condition[1]?.int64, let version = condition[2]?.int64,
+        let epoch = Epoch(exactly: epoch), let version = Version(exactly: version)
+      else { return nil }
+      conditions.append(Condition(field: field, epoch: epoch, version: version))
+    }
+  }
+}
+
+extension HistoryReveal {
+  init?(_ json: JSON, _ fields: String) {
+    guard let model = json["m"]?.string, let epoch = json.count("epoch"), let version = json.count("version"),
+      let values = json.fields(fields)
+    else { return nil }
+    self.init(model: model, epoch: epoch, version: version, values: values, missed: json.number("missed") ?? 0)
+  }
+}
+
+extension JSON {
+  fileprivate func number(_ name: String) -> Int? { self[name]?.int64.flatMap { Int(exactly: $0) } }
+
+  fileprivate func count(_ name: String) -> UInt64? { self[name]?.int64.flatMap { UInt64(exactly: $0) } }
+
+  fileprivate func fields(_ name: String) -> [String: JSON]? {
+    self[name]?.members.map { Dictionary($0.map { ($0.name, $0.value) }) { _, later in later } }
+  }
+}

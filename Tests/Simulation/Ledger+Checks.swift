@@ -1,0 +1,84 @@
+import BindingHub
+import BindingProtocol
+
+/// What each batch is held against when it enters.
+extension Ledger {
+  /// R3: the numbers of a writer follow each other; only a join raises them.
+  mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Broken) {
+    var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
+    numbers.reserveCapacity(decisions.count + (group?.commits.count ?? 0))
+    for decision in decisions where !decision.isSeen {
+      numbers.append((decision.origin.tag, decision.number, decision.outcome == nil))
+    }
+    for commit in group?.commits ?? [] {
+      guard let tag = group?.origins[Int(commit.origin)].tag, commit.number > 0 else { continue }
+      numbers.append((tag, commit.number, false))
+    }
+    numbers.sort { $0.tag == $1.tag ? $0.number < $1.number : $0.tag.rawValue < $1.tag.rawValue }
+    var (tag, mark) = (Tag.none, ProposalNumber(0))
+    for entry in numbers {
+      if entry.tag != tag { (tag, mark) = (entry.tag, self.mark(of: entry.tag, in: model)) }
+      if !entry.isRaise, entry.number <= mark {
+        throw Broken(.exactlyOnce, "proposal \(entry.number) of \(tag.short) was decided again")
+      }
+      if !entry.isRaise, entry.number != mark + 1 {
+        throw Broken(.dense, "proposal \(entry.number) of \(tag.short) was decided after \(mark)")
+      }
+      mark = max(mark, entry.number)
+    }
+  }
+
+  /// What a proposal made of a field, by what the field had before.
+  func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at place: Place) throws(Broken) {
+    switch field {
+    case SimulatedField.sum: try checkSum(value, after: former, at: place)
+    case SimulatedField.text, SimulatedField.union, SimulatedField.list:
+      try checkGathered(value, in: field, after: former, at: place)
+    default:
+      if value == Ledger.ofStranger {
+        throw Broken(.noPhantom, "version \(place.version) of \(title(place)) was written by a stranger")
+      }
+    }
+  }
+
+  /// What a stranger writes.
+  static let ofStranger = FieldValue(bytes: Array("\"stranger\"".utf8))
+
+  /// Nothing but 1 is ever added, and the sum fits the description that the model has then.
+  private func checkSum(_ value: FieldValue?, after former: FieldValue?, at place: Place) throws(Broken) {
+    let sum = Ledger.number(value)
+    guard let sum, sum == (Ledger.number(former) ?? 0) + 1 else {
+      throw Broken(
+        .lossless,
+        "version \(place.version) of \(title(place)) made \(describe(value)) of \(describe(former)) by adding 1")
+    }
+    let description = head(of: place.model)[SimulatedField.description]
+    if let most = try? description?.json["fields"]?["n"]?["max"]?.int64, sum > most {
+      throw Broken(
+        .description, "version \(place.version) of \(title(place)) wrote \(sum) where \(most) is the most")
+    }
+  }
+
+  /// Nobody takes a word or a number out: each is there once, and stays.
+  private func checkGathered(
+    _ value: FieldValue?, in field: Int, after former: FieldValue?, at place: Place
+  ) throws(Broken) {
+    let elements = SimulatedField.elements(of: value)
+    let known = Swift.Set(elements)
+    if known.count < elements.count, !claims.mayRepeatWords {
+      throw Broken(
+        .lossless, "version \(place.version) of \(title(place)) has something twice: \(describe(value))")
+    }
+    for element in SimulatedField.elements(of: former) where !known.contains(element) {
+      throw Broken(
+        .lossless,
+        "version \(place.version) of \(title(place)) lost \(element) of \(describe(former)): \(describe(value))")
+    }
+  }
+
+  static func number(_ value: FieldValue?) -> Int64? { (try? value?.json)?.int64 }
+
+  func title(_ place: Place) -> String { modelNames[place.model] }
+
+  func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
+}

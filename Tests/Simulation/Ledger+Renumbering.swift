@@ -1,0 +1,20 @@
+import BindingHub
+import BindingProtocol
+
+extension Ledger {
+  /// The ids of a model's fields mean others from this batch on: of a field that has a value the name has to stay.
+  mutating func renumber(_ model: Int, _ batch: Batch) throws(Broken) {
+    guard case .renumbering(let kept) = batch.form else { return }
+    renumberings += 1
+    let before = names[model]
+    guard kept.allSatisfy({ Int($0) < before.count }) else {
+      throw Broken(.trueReplica, "\(modelNames[model]) keeps fields that have no name")
+    }
+    names[model] = kept.map { before[Int($0)] }
+    let present = head(of: model)
+    if let lost = before.first(where: { !names[model].contains($0) && present[$0] != nil }) {
+      throw Broken(.noPhantom, "\(modelNames[model]) forgets \(SimulatedField.names[lost]), which has a value")
+    }
+    for field in before where !names[model].contains(field) { beginnings[model][field] = batch.version }
+  }
+}

@@ -1,0 +1,161 @@
+import BindingProtocol
+
+/// What replicas brought back after a loss, and what was carried out besides.
+extension Ledger {
+  /// Who has lied to the hub, and what.
+  static let forged = FieldValue(bytes: Array("\"forged\"".utf8))
+
+  /// Whether this value of a field, which no other write has, was brought back from a lost life.
+  func isRescued(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
+    place(of: value, in: field, of: model).flatMap { entry($0) }?.isRescued ?? false
+  }
+
+  /// A value comes back in the name of who offered it: also what a liar offers, in nobody else's.
+  mutating func enterRescued(
+    _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
+  ) throws(Broken) {
+    if value == Ledger.forged {
+      let isKnown = claims.forgeries.contains(.init(model: place.model, field: field))
+      guard isKnown || claims.liars.contains(name.tag) else {
+        throw Broken(.noPhantom, "what a liar offered stands in \(title(place)) as written by \(name.tag.short)")
+      }
+      claims.forgeries.insert(.init(model: place.model, field: field))
+      return
+    }
+    if let value, !claims.hasStood(value, in: field, of: place.model), !claims.liars.contains(name.tag) {
+      throw Broken(
+        .noPhantom,
+        "\(name.tag.short) brought \(describe(value)) back to \(SimulatedField.names[field]), which never stood there")
+    }
+    if field == SimulatedField.sum {
+      sums[place.model].bring(
+        Ledger.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
+    }
+    // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
+    if let earlier = note(value, in: field, name, place), earlier.number > 0,
+      !claims.isRescued(field, of: place.model)
+    {
+      throw Broken(
+        .exactlyOnce,
+        "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and then brought back")
+    }
+  }
+
+  /// A proposal takes effect, for the first time: or its peer had it carried out by a life that is lost, and no replica
+  /// that was brought back had seen that.
+  mutating func enterOnce(
+    _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
+  ) throws(Broken) {
+    if value == Ledger.forged {
+      guard claims.liars.contains(name.tag) else {
+        throw Broken(.noPhantom, "what a liar wrote stands in \(title(place)) as written by \(name.tag.short)")
+      }
+      claims.forgeries.insert(.init(model: place.model, field: field))
+      return
+    }
+    if field == SimulatedField.sum, let offerer = sums[place.model].add(name, in: place.epoch) {
+      guard let offerer, !claims.hasSeen(name, offerer: offerer) else {
+        throw Broken(
+          .exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(place)) twice")
+      }
+    }
+    guard let earlier = note(value, in: field, name, place), earlier != name else { return }
+    guard earlier.number == 0, !claims.hasSeen(name, offerer: earlier.tag) else {
+      throw Broken(
+        .exactlyOnce,
+        "\(describe(value)) was written to \(SimulatedField.names[field]) as \(earlier.number) and "
+          + "\(name.number)")
+    }
+  }
+}
+
+/// What the hub was offered since it lost its memory: by whom, and which numbers that replica had seen.
+struct OfferedClaims {
+  /// A text goes a second time where the hub may have forgotten that it carried it out: its words are told from those
+  /// of the first time only while they stand at the same place.
+  var mayRepeatWords = false
+  struct Key: Hashable {
+    let model: Int
+    let offerer: Tag
+    let writer: Tag
+  }
+  struct Place: Hashable {
+    let model: Int
+    let field: Int
+  }
+  private var numbers: [Key: ProposalNumber] = [:]
+  private var epochs: [Key: Epoch] = [:]
+  private var rescued: Swift.Set<Place> = []
+  /// All that fields ever had.
+  private var stood: [Place: Swift.Set<FieldValue>] = [:]
+  var liars: Swift.Set<Tag> = []
+  /// Where a lie stood once: whoever saw it there may bring it back.
+  var forgeries: Swift.Set<Place> = []
+
+  mutating func begin() {
+    numbers.removeAll()
+    epochs.removeAll()
+  }
+
+  mutating func take(_ seen: [SeenNumber], from offerer: Tag, at epoch: Epoch, in model: Int) {
+    epochs[Key(model: model, offerer: offerer, writer: .none)] = epoch
+    for one in seen {
+      numbers[Key(model: model, offerer: offerer, writer: one.tag), default: 0] = max(
+        one.number, numbers[Key(model: model, offerer: offerer, writer: one.tag)] ?? 0)
+    }
+  }
+
+  /// What the fields have is looked at anew.
+  mutating func forgetFields() { rescued.removeAll() }
+
+  func hasStood(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
+    stood[Place(model: model, field: field)]?.contains(value) ?? false
+  }
+
+  mutating func note(_ value: FieldValue?, isRescued: Bool, _ field: Int, of model: Int) {
+    if let value { stood[Place(model: model, field: field), default: []].insert(value) }
+    if isRescued {
+      rescued.insert(Place(model: model, field: field))
+    } else {
+      rescued.remove(Place(model: model, field: field))
+    }
+  }
+
+  /// Whether what a field has, or that it has nothing, was brought back.
+  func isRescued(_ field: Int, of model: Int) -> Bool { rescued.contains(Place(model: model, field: field)) }
+
+  func hasSeen(_ name: Ledger.Name, offerer: Tag) -> Bool {
+    numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false
+  }
+
+  /// Of which life a replica was.
+  func epoch(of offerer: Tag, in model: Int) -> Epoch {
+    epochs[Key(model: model, offerer: offerer, writer: .none)] ?? 0
+  }
+}
+
+/// Which additions a number holds, by life of the log: 1 is added each time and nothing else is written, so the number
+/// is how many they are.
+struct SumLines {
+  private var lines: [Epoch: [Ledger.Name]] = [:]
+  private var present: Epoch = 0
+  /// Who brought the number back in the present life.
+  private var offerer: Tag?
+
+  /// A life begins, or goes on, with what the log has left.
+  mutating func begin(_ epoch: Epoch, at sum: Int64) {
+    lines[epoch] = Array((lines[present] ?? []).prefix(Int(clamping: sum)))
+    (present, offerer) = (epoch, nil)
+  }
+
+  mutating func bring(_ sum: Int64, from old: Epoch, into epoch: Epoch, by offerer: Tag) {
+    lines[epoch] = Array((lines[old] ?? []).prefix(Int(clamping: sum)))
+    self.offerer = offerer
+  }
+
+  /// - Returns: nil if it was not in there; else who brought it back, if anybody did.
+  mutating func add(_ name: Ledger.Name, in epoch: Epoch) -> Tag?? {
+    defer { lines[epoch, default: []].append(name) }
+    return lines[epoch, default: []].contains(name) ? .some(offerer) : nil
+  }
+}

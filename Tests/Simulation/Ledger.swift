@@ -1,0 +1,298 @@
+import BindingHub
+import BindingProtocol
+
+/// What the hub's store took, seen from outside: the one truth that every replica is held against.
+struct Ledger {
+  /// A version of a model, in a life of its log.
+  struct Place {
+    let model: Int
+    let epoch: Epoch
+    let version: Version
+  }
+  /// The value of each simulated field.
+  typealias State = [FieldValue?]
+  struct Entry {
+    let tag: Tag
+    let number: ProposalNumber
+    let changes: [(field: Int, value: FieldValue?)]
+    /// The life of the log and of the hub in which it was decided.
+    let epoch: Epoch
+    let life: Int
+    let isRescued: Bool
+
+    /// What it made of a field; nil if it did not change it.
+    func change(of field: Int) -> FieldValue?? { changes.first { $0.field == field }?.value }
+  }
+  /// A proposal, wherever it was decided.
+  struct Name: Equatable {
+    let model: Int
+    let tag: Tag
+    let number: ProposalNumber
+  }
+  private struct Step {
+    var entry: Entry?
+    var state: State?
+  }
+  private struct Life {
+    let epoch: Epoch
+    /// By version, from 0 on.
+    var steps: [Step] = []
+  }
+  private struct Written: Hashable {
+    let model: Int
+    let field: Int
+    let value: FieldValue
+  }
+  let modelNames: [String]
+  var fates: Fates
+  private var lives: [[Life]]
+  /// The hub's numbers for the fields of each model.
+  var names: [[Int]]
+  private var present: [State]
+  /// Whether the log has a model.
+  private var isThere: [Bool]
+  /// By field: up to which version each model forgot that it was ever written.
+  var beginnings: [[Version]]
+  /// How often names of deleted fields were given back.
+  var renumberings = 0
+  /// Where a value that only one write has was committed, in the log as it is now.
+  private var written: [Written: (place: Place, name: Name)] = [:]
+  private(set) var decided: UInt64 = 0
+  /// The additions that each model's number holds, and what was offered of replicas.
+  var sums: [SumLines]
+  var claims = OfferedClaims()
+  /// Where a model begins that is not in the log.
+  private(set) var floor = LogFloor.none
+  /// How often each model's list was written that its writers merge themselves.
+  private(set) var listsWritten: [Int]
+  private static let unforgotten = [Version](repeating: 0, count: SimulatedField.count)
+  private static let empty = State(repeating: nil, count: SimulatedField.count)
+
+  init(modelNames: [String]) {
+    self.modelNames = modelNames
+    fates = Fates(models: modelNames.count)
+    lives = modelNames.map { _ in [] }
+    names = modelNames.map { _ in [] }
+    present = modelNames.map { _ in Ledger.empty }
+    isThere = modelNames.map { _ in false }
+    beginnings = modelNames.map { _ in Ledger.unforgotten }
+    listsWritten = modelNames.map { _ in 0 }
+    sums = modelNames.map { _ in SumLines() }
+  }
+
+  func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
+
+  func entry(_ place: Place) -> Entry? {
+    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].entry }
+  }
+
+  /// The whole model at a version; nil if there never was that version.
+  func state(_ place: Place) -> State? {
+    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].state }
+  }
+
+  /// The models as the log leaves them.
+  func head(of model: Int) -> State { present[model] }
+
+  /// Where the log holds this value of a field, which no other write has.
+  func place(of value: FieldValue, in field: Int, of model: Int) -> Place? {
+    written[Written(model: model, field: field, value: value)]?.place
+  }
+
+  // MARK: Entering
+
+  /// A hub has started with this log, or a new life of it has begun: models stand where it leaves them.
+  mutating func begin(_ epoch: Epoch, with log: [Batch]) {
+    fates.forgetDecisions()
+    written.removeAll(keepingCapacity: true)
+    claims.forgetFields()
+    floor = .none
+    for batch in log where batch.form == .removal { floor.raise(over: batch) }
+    for model in modelNames.indices {
+      present[model] = Ledger.empty
+      names[model].removeAll(keepingCapacity: true)
+      var head: Version?
+      (isThere[model], beginnings[model]) = (false, Ledger.unforgotten)
+      for batch in log where batch.model == modelNames[model] {
+        head = batch.version
+        isThere[model] = batch.form != .removal
+        try? renumber(model, batch)
+        if batch.form == .removal {
+          (head, present[model]) = (nil, Ledger.empty)
+          beginnings[model] = beginnings[model].map { _ in batch.version }
+          names[model].removeAll(keepingCapacity: true)
+        }
+        note(batch.decisions, of: model, life: 0)
+        guard let group = try? CommitGroup.decode(batch.body) else { continue }
+        learn(group.names, of: model)
+        present[model] = state(Place(model: model, epoch: batch.epoch, version: batch.version)) ?? Ledger.empty
+        // What is left of earlier lives stands in the new one too, under the same versions.
+        for version in group.previous + 1...group.version {
+          let place = Place(model: model, epoch: epoch, version: version)
+          guard let entry = entry(Place(model: model, epoch: batch.epoch, version: version)) else { continue }
+          if entry.epoch != epoch { setEntry(entry, at: place) }
+          let name = Name(model: model, tag: entry.tag, number: entry.number)
+          fates.raise(entry.tag, to: entry.number, in: model)
+          for (field, value) in entry.changes {
+            note(value, in: field, name, place)
+            claims.note(value, isRescued: entry.isRescued, field, of: model)
+          }
+        }
+      }
+      if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
+      sums[model].begin(epoch, at: Ledger.number(present[model][SimulatedField.sum]) ?? 0)
+      if head == nil, floor.version > 0 { beginAtFloor(model, epoch) }
+    }
+  }
+
+  /// A model that is not in the log has nothing, at the version of the floor.
+  private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
+    setState(Ledger.empty, at: Place(model: model, epoch: epoch, version: floor.version))
+  }
+
+  /// A model is removed: nothing in it may have a value. Models that are not in the log begin beyond it.
+  private mutating func remove(_ model: Int, _ batch: Batch, epoch: Epoch) throws(Broken) {
+    guard present[model].allSatisfy({ $0 == nil }) else {
+      throw Broken(.noPhantom, "\(modelNames[model]) is removed, and something in it has a value")
+    }
+    names[model].removeAll(keepingCapacity: true)
+    floor.raise(over: batch)
+    isThere[model] = false
+    beginnings[model] = beginnings[model].map { _ in batch.version }
+    for model in modelNames.indices where !isThere[model] { beginAtFloor(model, epoch) }
+  }
+
+  /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
+  mutating func enter(_ batch: Batch, epoch: Epoch, life: Int) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: batch.model) else {
+      throw Broken(.noPhantom, "the hub stores \(batch.model), which nobody joined")
+    }
+    let group: CommitGroup?
+    if batch.body.isEmpty {
+      group = nil
+    } else {
+      group = try? CommitGroup.decode(batch.body)
+      if group == nil { throw Broken(.trueReplica, "the body of a batch does not parse") }
+    }
+    if batch.form == .removal { return try remove(model, batch, epoch: epoch) }
+    try renumber(model, batch)
+    isThere[model] = true
+    try checkDense(batch.decisions, group, model)
+    note(batch.decisions, of: model, life: life)
+    guard let group else { return }
+    if let name = group.names.names.first(where: { SimulatedField.place(of: $0) == nil }) {
+      throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
+    }
+    learn(group.names, of: model)
+    var version = group.previous
+    for commit in group.commits {
+      version += 1
+      let place = Place(model: model, epoch: group.epoch, version: version)
+      try enter(commit, of: group, at: place, life)
+      // A batch may still be under way when its peers prove a loss: it stands in the new life too.
+      guard epoch != group.epoch else { continue }
+      let later = Place(model: model, epoch: epoch, version: version)
+      if let entry = entry(place) { setEntry(entry, at: later) }
+      setState(present[model], at: later)
+    }
+  }
+
+  private mutating func enter(
+    _ commit: Commit, of group: CommitGroup, at place: Place, _ life: Int
+  ) throws(Broken) {
+    guard entry(place) == nil else {
+      throw Broken(.order, "version \(place.version) of \(title(place)) was decided twice in one epoch")
+    }
+    let tag = group.origins[Int(commit.origin)].tag
+    let name = Name(model: place.model, tag: tag, number: commit.number)
+    // What is brought back from a lost life has no number.
+    let isRescued = commit.number == 0
+    if commit.hops > 8 {
+      throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
+    }
+    let before = present[place.model]
+    var changes: [(field: Int, value: FieldValue?)] = []
+    changes.reserveCapacity(commit.changes.count)
+    for change in commit.changes {
+      guard Int(change.field) < names[place.model].count else {
+        throw Broken(.trueReplica, "a commit names field \(change.field) of \(title(place)), which has no name")
+      }
+      let field = names[place.model][Int(change.field)]
+      changes.append((field, change.value))
+      present[place.model][field] = change.value
+      if isRescued {
+        try enterRescued(change.value, in: field, name, place)
+      } else {
+        guard claims.liars.contains(tag) || fates[name].change(field, in: place.epoch) else {
+          throw Broken(
+            .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
+        }
+        try enterOnce(change.value, in: field, name, place)
+        try check(change.value, in: field, after: before[field], at: place)
+      }
+      claims.note(change.value, isRescued: isRescued, field, of: place.model)
+      if field == SimulatedField.list { listsWritten[place.model] += 1 }
+    }
+    setEntry(
+      Entry(tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life, isRescued: isRescued),
+      at: place)
+    setState(present[place.model], at: place)
+    fates.raise(tag, to: commit.number, in: place.model)
+    decided += 1
+  }
+
+  /// Returns which proposal brought this value before.
+  @discardableResult
+  mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ place: Place) -> Name? {
+    guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
+    return written.updateValue((place, name), forKey: Written(model: name.model, field: field, value: value))?.name
+  }
+
+  private mutating func note(_ new: [Decision], of model: Int, life: Int) {
+    for decision in new where !decision.isSeen {
+      fates.raise(decision.origin.tag, to: decision.number, in: model)
+      guard let rest = decision.outcome, !claims.liars.contains(decision.origin.tag) else { continue }
+      let name = Name(model: model, tag: decision.origin.tag, number: decision.number)
+      fates[name].decision = WireOutcome(topic: Topics.firstModel, number: decision.number, rest).kind
+      fates[name].life = life
+      if life > 0 { decided += 1 }
+    }
+  }
+
+  private mutating func learn(_ run: NamesRun, of model: Int) {
+    for (offset, name) in run.names.enumerated() {
+      let (id, field) = (Int(run.first) + offset, SimulatedField.place(of: name) ?? 0)
+      if id < names[model].count { names[model][id] = field } else { names[model].append(field) }
+    }
+  }
+
+  // MARK: Places
+
+  /// The life that has come to that version; nil if none has.
+  private func life(holding place: Place) -> Int? {
+    let lives = lives[place.model]
+    return lives.indices.last { lives[$0].epoch == place.epoch && place.version < lives[$0].steps.count }
+  }
+
+  private mutating func setEntry(_ entry: Entry, at place: Place) {
+    let life = make(place)
+    lives[place.model][life].steps[Int(place.version)].entry = entry
+  }
+
+  private mutating func setState(_ state: State, at place: Place) {
+    let life = make(place)
+    lives[place.model][life].steps[Int(place.version)].state = state
+  }
+
+  private mutating func make(_ place: Place) -> Int {
+    let life: Int
+    if let known = lives[place.model].indices.last(where: { lives[place.model][$0].epoch == place.epoch }) {
+      life = known
+    } else {
+      life = lives[place.model].count
+      lives[place.model].append(Life(epoch: place.epoch))
+    }
+    while lives[place.model][life].steps.count <= Int(place.version) { lives[place.model][life].steps.append(Step()) }
+    return life
+  }
+}

@@ -1,0 +1,135 @@
+import BindingProtocol
+
+/// What the hub told of a model's ephemeral line: the truth that replicas of it are held against, and that each commit
+/// is held against itself.
+struct LineLedger {
+  /// A field's value, and whose it is; the hub's own tag is none.
+  struct Held: Equatable {
+    let value: FieldValue
+    let tag: Tag
+  }
+  typealias State = [String: Held]
+  private struct Life {
+    /// By version, from 0 on.
+    var states: [State] = [[:]]
+    var authors: [Tag] = [.none]
+    /// By the hub's numbers, which are those of a topic.
+    var fields: [String] = []
+    var topic = Topics.none
+    var marks: [Tag: ProposalNumber] = [:]
+  }
+  /// What a commit changed.
+  struct Change {
+    let field: String
+    let tag: Tag
+    let old: Held?
+    let new: Held?
+  }
+  let model: String
+  let name: String
+  /// The hub's start number.
+  private(set) var life: Epoch = 0
+  private var lives: [Epoch: Life] = [:]
+
+  init(of model: String) {
+    self.model = model
+    name = Names.ephemeral(model)
+  }
+
+  var present: State { lives[life]?.states.last ?? [:] }
+
+  var owner: Tag? { present[Names.owner]?.tag }
+
+  func state(_ epoch: Epoch, _ version: Version) -> State? {
+    guard let states = lives[epoch]?.states, version < states.count else { return nil }
+    return states[Int(version)]
+  }
+
+  /// Who wrote a version; none: the hub.
+  func author(_ epoch: Epoch, _ version: Version) -> Tag? {
+    guard let authors = lives[epoch]?.authors, version < authors.count else { return nil }
+    return authors[Int(version)]
+  }
+
+  /// Another hub process: it knows nothing of what was.
+  mutating func begin(_ life: Epoch) {
+    self.life = life
+    lives[life] = Life()
+  }
+
+  /// The hub has forgotten an identity, with its marks.
+  mutating func forget(_ tag: Tag) { lives[life]?.marks[tag] = nil }
+
+  /// Under another topic the fields that have a value have other numbers, in the same order; of a line that was
+  /// removed, and is made again, there are none.
+  /// - Returns: whether names were given back.
+  mutating func moves(to topic: Topic) -> Bool {
+    guard var now = lives[life], now.topic != topic else { return false }
+    defer {
+      now.topic = topic
+      lives[life] = now
+    }
+    guard now.topic != Topics.none, let present = now.states.last else { return false }
+    now.fields.removeAll { present[$0] == nil }
+    return !now.fields.isEmpty
+  }
+
+  /// Enters what is published.
+  /// - Returns: what it changes, in order.
+  mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {
+    guard group.epoch == life, var now = lives[life] else {
+      throw Broken(.order, "\(name) is told in life \(group.epoch), the hub's is \(life)")
+    }
+    guard Int(group.previous) == now.states.count - 1 else {
+      throw Broken(.order, "after version \(now.states.count - 1) of \(name) follows one after \(group.previous)")
+    }
+    lives[life] = nil
+    defer { lives[life] = now }
+    for (offset, field) in group.names.names.enumerated() where Int(group.names.first) + offset == now.fields.count {
+      now.fields.append(field)
+    }
+    var changes: [Change] = []
+    var state = now.states.last ?? [:]
+    for commit in group.commits {
+      let tag = group.origins[Int(commit.origin)].tag
+      if tag != .none {
+        guard commit.number > now.marks[tag] ?? 0 else {
+          throw Broken(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was carried out again in \(name)")
+        }
+        now.marks[tag] = commit.number
+      }
+      for change in commit.changes {
+        guard Int(change.field) < now.fields.count else {
+          throw Broken(.trueReplica, "a commit names field \(change.field) of \(name), which has no name")
+        }
+        let field = now.fields[Int(change.field)]
+        let (old, new) = (state[field], change.value.map { Held(value: $0, tag: tag) })
+        try check(field, from: old, to: new, by: tag)
+        state[field] = new
+        changes.append(Change(field: field, tag: tag, old: old, new: new))
+      }
+      now.states.append(state)
+      now.authors.append(tag)
+    }
+    return changes
+  }
+
+  /// §9: what one holds nobody else writes; the hub only deletes, but for the places of who is present.
+  private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Broken) {
+    if field.hasPrefix(Names.presencePrefix) {
+      guard tag != .none, LineLedger.place(old) != tag || LineLedger.place(new) != tag else { return }
+      throw Broken(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
+    } else if tag == .none {
+      guard new != nil else { return }
+      throw Broken(.noPhantom, "the hub itself wrote \(field) of \(name)")
+    } else if let old, old.tag != tag {
+      throw Broken(.holder, "\(field) of \(name) is \(old.tag.short)'s, and \(tag.short) wrote it")
+    }
+  }
+
+  /// Whose place the field of one who is present is.
+  static func place(_ held: Held?) -> Tag? {
+    guard case .string(let text)? = (try? held?.value.json)?["tag"] else { return nil }
+    return Tag(text)
+  }
+}

@@ -1,0 +1,45 @@
+import BindingPeer
+import BindingProtocol
+
+/// What the application of a peer in an ephemeral line remembers, to hold the line to what it said there.
+final class LineMember {
+  /// Undecided writes, and which fields each is about; empty: all of them.
+  @exclusivity(unchecked) var undecided: [WriteID: [String]] = [:]
+  @exclusivity(unchecked) var withdrawn: Swift.Set<WriteID> = []
+  /// By field: its writes that count, oldest first; nil: it was deleted.
+  @exclusivity(unchecked) private var said: [String: [(id: WriteID, value: FieldValue?)]] = [:]
+  /// The hub has taken it for gone once, or has started again: another may have been quicker.
+  @exclusivity(unchecked) var mayHaveLost = false
+  /// How often the session claimed something again that was another's by then.
+  @exclusivity(unchecked) var refusedClaims = 0
+  /// What it was told is another's.
+  @exclusivity(unchecked) var refused: Swift.Set<String> = []
+  /// What it has come to show.
+  @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)
+  @exclusivity(unchecked) var isAway = false
+
+  func note(_ id: WriteID, _ operations: [FieldOperation]) {
+    undecided[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)
+    for operation in operations {
+      switch operation.verb {
+      case .clear: for field in said.keys { said[field]?.append((id, nil)) }
+      default: said[operation.field, default: []].append((id, operation.value))
+      }
+    }
+  }
+
+  /// A write had no effect: what was said before stands.
+  func takeBack(_ id: WriteID) {
+    for field in said.keys { said[field]?.removeAll { $0.id == id } }
+  }
+
+  /// What it has in a field, as far as it knows.
+  func has(_ field: String) -> FieldValue? { said[field]?.last?.value }
+
+  /// The last write of a field, if that is undecided.
+  func pending(_ field: String) -> (id: WriteID, value: FieldValue?)? {
+    said[field]?.last.flatMap { undecided[$0.id] == nil ? nil : $0 }
+  }
+
+  var fields: [String] { said.keys.sorted() }
+}

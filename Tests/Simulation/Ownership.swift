@@ -1,0 +1,79 @@
+import BindingProtocol
+
+/// What the hub asked the owner of a model, and what it was answered.
+struct Ownership {
+  struct Question {
+    let token: UInt32
+    let session: SessionID
+    /// Whom it was sent to, and whose proposal it is about.
+    let owner: Tag
+    let writer: Tag
+    let fields: [String: FieldValue?]
+    let askedAt: UInt64
+    /// Whether it may be carried out; nil: nothing was said in time.
+    var verdict: Bool?
+    var answeredAt: UInt64 = 0
+    /// The owner gave the model up, or went.
+    var isVoid = false
+    /// What it stood for was decided.
+    var isUsed = false
+    /// Its silence has cost the owner the model.
+    var isSpent = false
+
+    init(_ judge: Judge, to owner: Tag, at time: UInt64) {
+      (token, session, self.owner, writer) = (judge.token, judge.session, owner, judge.origin.tag)
+      var fields: [String: FieldValue?] = [:]
+      for field in judge.fields { fields[field.name] = .some(field.value) }
+      self.fields = fields
+      askedAt = time
+    }
+  }
+  private(set) var questions: [Question] = []
+  /// Who owned the model when the hub was last done.
+  var settled: Tag?
+
+  var open: Question? { questions.last.flatMap { $0.verdict == nil && !$0.isVoid && !$0.isUsed ? $0 : nil } }
+
+  mutating func ask(_ question: Question) {
+    // What was answered may be asked about next before it is seen what was decided.
+    questions.removeAll { $0.isUsed || $0.isVoid }
+    questions.append(question)
+  }
+
+  mutating func answer(_ token: UInt32, _ verdict: Bool, at time: UInt64) {
+    for place in questions.indices where questions[place].token == token {
+      questions[place].verdict = verdict
+      questions[place].answeredAt = time
+    }
+  }
+
+  /// Whether this is what an owner was asked about that said nothing, and lost the model for that.
+  func wasSilence(about fields: [String: FieldValue?], of writer: Tag) -> Bool {
+    // What is only deleted may be written again as it is; each string is written once.
+    guard fields.values.contains(where: { $0?.bytes.first == UInt8(ascii: "\"") }) else { return false }
+    return questions.contains { $0.isSpent && !$0.isUsed && $0.writer == writer && $0.fields == fields }
+  }
+
+  mutating func voidOpen() {
+    guard open != nil else { return }
+    questions[questions.count - 1].isVoid = true
+  }
+
+  /// Whether the model was taken from this owner for its silence: once for each question.
+  mutating func spendSilence(of owner: Tag, at time: UInt64, patience: UInt64) -> Bool {
+    let place = questions.lastIndex {
+      $0.owner == owner && !$0.isSpent && !$0.isVoid && time >= $0.askedAt + patience
+        && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + patience)
+    }
+    guard let place else { return false }
+    questions[place].isSpent = true
+    return true
+  }
+
+  /// Uses a question up that allows what is looked for.
+  mutating func use(where isMeant: (Question) -> Bool) -> Question? {
+    guard let place = questions.lastIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
+    questions[place].isUsed = true
+    return questions[place]
+  }
+}

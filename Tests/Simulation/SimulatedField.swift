@@ -1,0 +1,57 @@
+import BindingProtocol
+
+/// The fields of every simulated model, by their place in its state.
+enum SimulatedField {
+  static let names = ["a", "b", "c", "n", Names.description, "t", "u", "s"]
+  static let count = names.count
+  /// How many of them, from the first on, have plain values.
+  static let plain = 3
+  /// A number, to which is added.
+  static let sum = 3
+  static let description = 4
+  /// A text, into which every write puts one word.
+  static let text = 5
+  /// A list, into which the hub puts one number for each write.
+  static let union = 6
+  /// A list, into which its writers put one number each, and which they merge themselves.
+  static let list = 7
+
+  /// Of which it is said what has to show.
+  static let areShown = names.indices.map { $0 != sum }
+
+  static func place(of name: String) -> Int? { names.firstIndex(of: name) }
+
+  /// Whether its writers may not lose each other's elements.
+  static func isGathered(_ field: Int) -> Bool { field >= text }
+
+  /// The words or numbers of a value: a text's words are "w" and a number.
+  static func elements(of value: FieldValue?) -> [Int] {
+    guard let value else { return [] }
+    var elements: [Int] = []
+    var number: Int?
+    for byte in value.bytes {
+      if byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
+        number = (number ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
+      } else if let element = number {
+        elements.append(element)
+        number = nil
+      }
+    }
+    return elements
+  }
+
+  static func list(of elements: [Int]) -> FieldValue {
+    FieldValue(bytes: Array("[\(elements.map(String.init).joined(separator: ","))]".utf8))
+  }
+
+  /// All words are of one length: none becomes another by letters that are put in, for those of two writers would stand
+  /// in it.
+  private static func word(_ number: Int) -> String {
+    let digits = String(number)
+    return "w" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+  }
+
+  static func text(of words: [Int]) -> FieldValue {
+    FieldValue(bytes: Array("\"\(words.map(word).joined(separator: " "))\"".utf8))
+  }
+}

@@ -1,0 +1,147 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Peers that wait until others have a version of the first model.
+extension World {
+  /// A wait, as the application that waits knows it.
+  struct Barrier {
+    let version: Version
+    /// 0: all.
+    let count: UInt32
+    let askedAt: UInt64
+    let deadline: UInt64
+    /// For how long its process had been stopped before.
+    let slept: UInt64
+  }
+  /// A wait, as it was heard by the hub.
+  struct AskedBarrier {
+    let session: SessionID
+    let request: UInt32
+    let epoch: Epoch
+    let version: Version
+    let count: UInt32
+    let heardAt: UInt64
+    let within: UInt64
+    /// Who had been told before that it has joined the model, and in which session.
+    let served: [Tag: Heard.Membership]
+  }
+
+  /// When the end of a wait is told at the latest: the hub's word is waited for, a peer looks after its time now and
+  /// then, and while its process is stopped it cannot.
+  private func latestEnd(of barrier: Barrier, at peer: SimulatedPeer) -> UInt64 {
+    barrier.deadline + 1_000 + 300 + (peer.slept - barrier.slept)
+  }
+
+  /// A step of an application: now and then it waits for a version that is there, or will be.
+  func awaitSometimes(_ index: Int) throws(Broken) {
+    guard company.perMille(climate.barriers), peers[index].heir == nil else { return }
+    let version = max(peers[index].session.version(of: modelNames[0]).version + Version(company.below(3)), 1)
+    let count = company.perMille(300) ? UInt32(1 + company.below(climate.peers)) : 0
+    try awaitApplied(version, count, within: company.within(50...4_000), by: index)
+  }
+
+  func awaitApplied(_ version: Version, _ count: UInt32, within: UInt64, by index: Int) throws(Broken) {
+    let peer = peers[index]
+    guard peer.session.joinedModels.contains(modelNames[0]) else { return }
+    let id = peer.session.awaitApplied(
+      version, of: modelNames[0], count: count, within: within, now: peerNow(index))
+    note("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
+    peer.barriers[id] = Barrier(version: version, count: count, askedAt: now, deadline: now + within, slept: peer.slept)
+    try settle(index)
+  }
+
+  /// What a peer has come to have, by its identity and the life of the log.
+  func noteReached(_ reveal: Reveal, _ peer: SimulatedPeer) {
+    guard climate.barriers > 0 else { return }
+    let tag = peer.session.identity.tag
+    let known = reached[tag]?[reveal.epoch] ?? 0
+    reached[tag, default: [:]][reveal.epoch] = max(known, reveal.version)
+  }
+
+  /// What a peer says that it has it has.
+  func checkReport(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
+    guard case (_, .report(let entries))? = try? PeerMessage.decode(frame) else { return }
+    for entry in entries {
+      let lines = modelNames + (line.map { [$0.name] } ?? [])
+      let isTrue = lines.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
+      if !isTrue {
+        throw broken(.barrier, "p\(peer.index) reports version \(entry.version), which it does not have")
+      }
+    }
+  }
+
+  // MARK: At the hub
+
+  func hear(_ wanted: AwaitApplied, in session: SessionID) {
+    guard climate.barriers > 0, model(of: wanted.topic) == 0 else { return }
+    asked.removeAll { $0.session == session && $0.request == wanted.request }
+    asked.append(
+      AskedBarrier(
+        session: session, request: wanted.request, epoch: wanted.epoch, version: wanted.version, count: wanted.count,
+        heardAt: now, within: UInt64(wanted.withinMilliseconds), served: heard.served))
+  }
+
+  /// §5.3: the hub says that a version is applied only when it is.
+  func look(_ awaited: Awaited) throws(Broken) {
+    guard let place = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
+    else { return }
+    let barrier = asked.remove(at: place)
+    if awaited.end == .incomplete, now < barrier.heardAt + barrier.within {
+      throw broken(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
+    }
+    guard awaited.end == .complete else { return }
+    let have = reached.values.count { $0[barrier.epoch] ?? 0 >= barrier.version }
+    guard awaited.applied <= have, awaited.applied >= barrier.count else {
+      throw broken(
+        .barrier,
+        "the hub says that \(awaited.applied) have version \(barrier.version) of \(modelNames[0]); \(have) have it, "
+          + "and \(barrier.count == 0 ? "all" : "\(barrier.count)") were waited for")
+    }
+    guard barrier.count == 0 else { return }
+    for (tag, membership) in barrier.served.sorted(by: { $0.key < $1.key })
+    where heard.served[tag] == membership && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
+      throw broken(
+        .barrier, "the hub says that all have version \(barrier.version) of \(modelNames[0]); \(tag.short) has it not")
+    }
+  }
+
+  // MARK: At its peer
+
+  func ended(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Broken) {
+    note("p\(peer.index) waits no longer: \(end)")
+    guard let barrier = peer.barriers.removeValue(forKey: id) else {
+      throw broken(.barrier, "a wait of p\(peer.index) ended twice, now as \(end)")
+    }
+    if now > latestEnd(of: barrier, at: peer) {
+      throw broken(.barrier, "p\(peer.index) waited until \(barrier.deadline) ms and was told only now")
+    }
+    switch end {
+    case .applied: counts[.barrierMet] += 1
+    case .missing(let names, let applied, let of):
+      counts[.barrierMissed] += 1
+      guard now >= barrier.deadline else {
+        throw broken(.barrier, "p\(peer.index) was told who is missing before its time was over")
+      }
+      guard applied < of, barrier.count > 0 || names.count == of - applied else {
+        throw broken(.barrier, "p\(peer.index) was told that \(names) are missing, \(applied) of \(of) have it")
+      }
+    case .otherEpoch: counts[.barrierOfOldEpoch] += 1
+    case .noAnswer:
+      counts[.barrierUnanswered] += 1
+      guard now >= barrier.deadline else {
+        throw broken(.barrier, "a wait of p\(peer.index) ended without an answer before its time was over")
+      }
+    case .notJoined where climate.leaves > 0: break
+    case .notJoined, .tooMany, .hubTooOld, .stopped:
+      throw broken(.barrier, "a wait of p\(peer.index) ended as \(end)")
+    }
+  }
+
+  func checkBarriersOver() throws(Broken) {
+    for peer in peers where !peer.isOver {
+      guard let barrier = peer.barriers.values.first(where: { latestEnd(of: $0, at: peer) < now }) else { continue }
+      throw broken(.barrier, "p\(peer.index) still waits, since \(barrier.askedAt) ms, until \(barrier.deadline) ms")
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// What peers show and tell, held against the ledger.
+extension World {
+  /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
+  func check(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: reveal.model) else { return try checkLine(reveal, of: peer) }
+    let before = peer.seen[model]
+    if before.epoch == reveal.epoch, reveal.version < before.version {
+      throw broken(
+        .neverBack, "p\(peer.index) went from version \(before.version) of \(reveal.model) back to \(reveal.version)")
+    }
+    if reveal.epoch < before.epoch {
+      throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(reveal.model)")
+    }
+    peer.seen[model] = (reveal.epoch, reveal.version)
+    if model == 0 { noteReached(reveal, peer) }
+    noteSeen(reveal, in: model, by: peer)
+    for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
+      throw broken(
+        .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
+    }
+    peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
+    noteTold(reveal, peer, in: model)
+    try checkOwnWrites(peer, in: model)
+    // A write of its own changes nothing of what is committed.
+    guard reveal.version > 0, reveal.cause != .local else { return }
+    // What it told last of a model that it has left with that can be looked at no more.
+    if reveal.model == visited, peer.read({ $0.version(of: reveal.model).version }) == 0 { return }
+    guard let truth = ledger.state(.init(model: model, epoch: reveal.epoch, version: reveal.version)) else {
+      throw broken(
+        .trueReplica,
+        "p\(peer.index) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
+    }
+    for field in 0..<SimulatedField.count {
+      let mine = peer.glimpse.committed[field]
+      if mine != truth[field] {
+        throw broken(
+          .trueReplica,
+          "p\(peer.index) at version \(reveal.version) of \(reveal.model) has \(SimulatedField.names[field]) = "
+            + "\(describe(mine)), the hub had \(describe(truth[field]))"
+        )
+      }
+    }
+    try checkOverlay(reveal, model, of: peer)
+  }
+
+  /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
+  /// put in.
+  private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
+    for id in peer.glimpse.laidOver {
+      guard let write = peer.undecided[id] else { continue }
+      for (field, value) in write.fields {
+        guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.glimpse.shown[field] else {
+          continue
+        }
+        throw broken(
+          .readYourWrites,
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])) over its own "
+            + "pending "
+            + "\(value)")
+      }
+      // What goes a second time may be in the committed values already, as nobody knows.
+      for (field, element) in write.gathered where !mayBeForgotten(peer) {
+        // Two lists are made one by their application, when the first of them is committed; until then the last shows.
+        if field == SimulatedField.list, id != peer.glimpse.laidOver.last(where: { isOver($0, field, peer) }) {
+          continue
+        }
+        let count = SimulatedField.elements(of: peer.glimpse.shown[field]).count { $0 == element }
+        guard count != 1 else { continue }
+        throw broken(
+          .readYourWrites,
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])), "
+            + "with \(count) of its own pending \(element)")
+      }
+    }
+  }
+
+  private func isOver(_ id: WriteID, _ field: Int, _ peer: SimulatedPeer) -> Bool {
+    peer.undecided[id]?.gathered.contains { $0.field == field } ?? false
+  }
+
+  /// R6: and then until the committed values have reached it.
+  func checkAcknowledged(_ peer: SimulatedPeer) throws(Broken) {
+    var wrong: Broken?
+    peer.acknowledged.removeAll { at in
+      let mine = peer.read { $0.version(of: modelNames[at.model]) }
+      guard mine.epoch == at.epoch, mine.version < at.version, let last = peer.lastPlain[at.model][at.field] else {
+        return true
+      }
+      let shown = peer.read { $0.shown(modelNames[at.model], SimulatedField.names[at.field]) }
+      if shown != last.value {
+        wrong = broken(
+          .readYourWrites,
+          "p\(peer.index) at version \(mine.version) of \(modelNames[at.model]) shows "
+            + "\(SimulatedField.names[at.field]) = \(describe(shown)), although its \(last.value) was acknowledged at "
+            + "\(at.version)")
+      }
+      return false
+    }
+    if let wrong { throw wrong }
+  }
+
+  /// G6: one outcome each, and a true one.
+  func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
+    note("p\(peer.index) write \(id.rawValue): \(outcome)")
+    guard let write = peer.undecided.remove(id) else {
+      throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
+    }
+    // Words are made only when they are needed: that is never.
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
+    switch outcome {
+    case .committed(let epoch, let version):
+      return try checkCommitted(write, id, peer, .init(model: write.model, epoch: epoch, version: version))
+    case .conflict:
+      counts[.conflict] += 1
+      if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
+    case .superseded:
+      counts[.folded] += 1
+      return try checkFolded(write, what, peer)
+    case .kept: counts[.kept] += 1
+    case .unknown:
+      counts[.unknown] += 1
+      // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
+      if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.heir == nil {
+        throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
+      }
+      return
+    case .expired:
+      counts[.expiredUnsent] += 1
+      if !write.isWithdrawn { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
+    case .refused(let refusal):
+      counts[refusal.code == .loop ? .refusedAsLoop : .refused] += 1
+      if !write.mayBeRefused, !isRefusedByOwner(refusal, in: write.model) {
+        throw broken(.oneOutcome, "\(what) was refused: \(refusal)")
+      }
+    }
+    try checkNotCarriedOut(peer.index, id, write)
+    notCarriedOut.append((peer.index, id, write))
+  }
+
+  /// What took its place sets all that it set; words and numbers stand in it besides.
+  private func checkFolded(
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
+  ) throws(Broken) {
+    guard let writing, write.isPlain,
+      write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
+      write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
+    else { throw broken(.folding, "\(what()) was replaced by one that does not set all of its fields") }
+    peer.undecided[writing.id]?.gathered += write.gathered
+  }
+
+  private func checkCommitted(
+    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Ledger.Place
+  ) throws(Broken) {
+    var what: String { "write \(id.rawValue) of p\(peer.index)" }
+    counts[.committed] += 1
+    let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
+    if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
+    if delivering == .outcomes, isSeen.version < place.version { counts[.ownAfterAcknowledgement] += 1 }
+    guard let entry = ledger.entry(place) else {
+      throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
+    }
+    if entry.isRescued {
+      throw broken(.oneOutcome, "\(what) was acknowledged with version \(place.version), which was brought back")
+    }
+    if entry.tag != peer.session.identity.tag {
+      throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(place.version)")
+    }
+    for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
+      throw broken(
+        .oneOutcome,
+        "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
+    }
+    if !mayBeForgotten(peer) { try checkGathered(write, what, place, entry) }
+    let name = Ledger.Name(model: write.model, tag: entry.tag, number: entry.number)
+    if let other = ledger.fates[name].claimedBy, other != id {
+      throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
+    }
+    ledger.fates[name].claimedBy = id
+    if write.isPlain {
+      for (field, _) in write.fields where peer.lastPlain[write.model][field]?.id == id {
+        peer.acknowledged.append((write.model, field, place.epoch, place.version))
+      }
+    }
+    if let condition = write.condition { try check(condition, of: what, place, entry) }
+  }
+
+  /// A compare-and-set won only if nobody had written the field since.
+  private func check(
+    _ condition: Condition, of what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
+  ) throws(Broken) {
+    if condition.version > 0, condition.epoch != entry.epoch {
+      throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
+    }
+    guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
+    // What was deleted and forgotten since was never written.
+    let first = condition.version == 0 ? ledger.beginnings[place.model][field] : condition.version
+    guard first + 1 < place.version else { return }
+    for version in first + 1..<place.version {
+      let between = ledger.entry(.init(model: place.model, epoch: place.epoch, version: version))
+      if between?.change(of: field) != nil {
+        throw broken(
+          .comparison,
+          "\(what()) at version \(place.version) compared \(condition.field) with version \(condition.version), "
+            + "but version \(version) changed it")
+      }
+    }
+  }
+
+  func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
+    for (field, value) in write.fields {
+      guard let place = ledger.place(of: value, in: field, of: write.model) else { continue }
+      // Who has a value as one that was brought back does not know whose it was: a second loss forgets that.
+      if losses > 1, ledger.entry(place)?.isRescued == true { continue }
+      throw broken(
+        .noPhantom,
+        "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
+          + "but it is version \(place.version) of \(modelNames[write.model])")
+    }
+    // After a loss a later write may have been brought back, which had it.
+    for (field, element) in write.gathered
+    where losses == 0 && SimulatedField.elements(of: ledger.head(of: write.model)[field]).contains(element) {
+      throw broken(
+        .noPhantom,
+        "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
+          + "but its \(element) is in \(SimulatedField.names[field]) of \(modelNames[write.model])")
+    }
+  }
+
+  func count(_ notice: Notice, of peer: Int) {
+    note("p\(peer) \(notice)")
+    switch notice {
+    case .gap: counts[.gap] += 1
+    case .healed(_, let form, _): counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1
+    case .missedBeat: counts[.missedBeat] += 1
+    case .diverged: divergences += 1
+    case .newEpoch: counts[.newEpoch] += 1
+    case .offered: counts[.offered] += 1
+    case .unknownIdentity: peers[peer].wasForgotten = true
+    default: break
+    }
+  }
+
+  func lookAtSnapshot(_ frame: [UInt8], for peer: Int) {
+    guard case (let header, .catchup(let chunk))? = try? HubMessage.decode(frame), chunk.form == .snapshot,
+      let model = model(of: header.topic)
+    else { return }
+    if chunk.version < peers[peer].session.version(of: modelNames[model]).version { counts[.snapshotOlder] += 1 }
+  }
+
+  func describe(_ value: FieldValue?) -> String { ledger.describe(value) }
+}

@@ -1,0 +1,173 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Rules between peers: ephemeral lines, owners and waits for others. All are about the first model.
+extension World {
+  /// What happens in them, besides what happens in every history.
+  enum Besides {
+    case actInLine(peer: Int)
+    case comeBack(peer: Int, life: Int)
+    case withdrawInLine(peer: Int, life: Int, WriteID)
+    case judge(peer: Int, life: Int, Judge, refuses: Bool)
+    case breakOff(peer: Int, life: Int, crashes: Bool)
+    case strand(peer: Int, life: Int)
+    case impose(hubLife: Int)
+    case lie
+  }
+
+  /// What the hub has heard of whom, by tag, as seen from outside.
+  struct Heard {
+    var last: [Tag: UInt64] = [:]
+    var hello: [Tag: UInt64] = [:]
+    var session: [Tag: SessionID] = [:]
+    /// When it said hello again, of who was in the model until then.
+    var comingBack: [Tag: UInt64] = [:]
+    /// Since when who has joined the model since its last hello is in it; who has joined its ephemeral line.
+    var inModel: [Tag: UInt64] = [:]
+    var inLine: Swift.Set<Tag> = []
+    /// The session in which it was told that it has joined the model, and how often it had left it before.
+    struct Membership: Equatable {
+      let session: SessionID
+      let leaves: Int
+    }
+    var served: [Tag: Membership] = [:]
+    var leaves: [Tag: Int] = [:]
+    /// Who is leaving now.
+    var leaving: Tag?
+  }
+
+  func beginCompany() {
+    guard climate.hasLine else { return }
+    for index in 0..<climate.peers where isInLine(index) {
+      agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(20...400))
+    }
+  }
+
+  func handle(_ event: Besides) throws(Broken) {
+    switch event {
+    case .actInLine(let peer): try actInLine(peer)
+    case .comeBack(let peer, let life): if peers[peer].life == life { try comeBack(peer) }
+    case .withdrawInLine(let peer, let life, let id): if peers[peer].life == life { try withdrawInLine(id, of: peer) }
+    case .judge(let peer, let life, let judge, let refuses):
+      if peers[peer].life == life { try answer(judge, refuses: refuses, peer) }
+    case .breakOff(let peer, let life, let crashes):
+      if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
+    case .strand(let peer, let life): if peers[peer].life == life { try strand(peer) }
+    case .impose(let life): if hubLife == life { try impose() }
+    case .lie: try lie()
+    }
+  }
+
+  /// Another process of the hub has heard nothing of anybody.
+  func beginCompanyAtHub() {
+    guard climate.isInCompany else { return }
+    heard = Heard()
+    line?.begin(Epoch(hubLife))
+    ownership = Ownership()
+    asked.removeAll()
+    for peer in peers { peer.member?.mayHaveLost = true }
+  }
+
+  /// Looks at a frame before the hub does.
+  func hear(_ frame: [UInt8], of peer: SimulatedPeer) {
+    let tag = peer.session.identity.tag
+    // If its session has ended meanwhile, nothing that it says before another hello counts.
+    if !isLiving(tag) {
+      forget(tag)
+      heard.comingBack[tag] = nil
+    }
+    heard.last[tag] = now
+    guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
+    switch kind {
+    case .hello, .join, .leave, .judged, .awaitApplied: break
+    default: return
+    }
+    guard let (header, message) = try? PeerMessage.decode(frame) else { return }
+    switch message {
+    case .hello:
+      if line?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInLine] += 1 }
+      heard.hello[tag] = now
+      heard.session[tag] = header.session
+      if heard.inModel[tag] != nil { heard.comingBack[tag] = now }
+      forget(tag)
+    case .join(let joins) where read({ $0.hears(session: header.session) }) == true:
+      for join in joins where join.form == .model {
+        if join.name == modelNames[0] { heard.inModel[tag] = heard.inModel[tag] ?? now }
+        if join.name == line?.name { heard.inLine.insert(tag) }
+      }
+    case .leave(let leave):
+      heard.leaving = tag
+      if leave.topics.isEmpty { return forget(tag) }
+      for topic in leave.topics {
+        let name = topicNames[topic]
+        if name == modelNames[0] {
+          heard.inModel[tag] = nil
+          heard.comingBack[tag] = nil
+          heard.served[tag] = nil
+          heard.leaves[tag, default: 0] += 1
+        }
+        if name == line?.name { heard.inLine.remove(tag) }
+      }
+    case .judged(let judged): hear(judged, in: header.session)
+    case .awaitApplied(let wanted): hear(wanted, in: header.session)
+    default: break
+    }
+  }
+
+  private func forget(_ tag: Tag) {
+    heard.inModel[tag] = nil
+    heard.inLine.remove(tag)
+    heard.served[tag] = nil
+  }
+
+  /// Whether the hub may not have taken it for gone.
+  func isLiving(_ tag: Tag) -> Bool {
+    heard.last[tag].map { now < $0 + UInt64(climate.leaseMilliseconds) } ?? false
+  }
+
+  /// Looks at a frame that leaves the hub.
+  func look(
+    _ frame: UnsafeRawBufferPointer, _ kind: HubMessageKind, to destination: HubOutput.Destination
+  ) throws(Broken) {
+    switch kind {
+    case .commits where line != nil: break
+    case .joined, .judge, .awaited: break
+    default: return
+    }
+    guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
+    switch message {
+    case .commits(let group):
+      guard case .publish = destination, let name = line?.name,
+        topicNames[header.topic] == name
+      else { return }
+      if line?.moves(to: header.topic) == true { counts[.renumberedLine] += 1 }
+      try take(group)
+    case .joined(let joined):
+      guard joined.model == modelNames[0], case .connection(let connection) = destination,
+        let peer = peers.first(where: { $0.hubSide == Int(connection) })
+      else { return }
+      let tag = peer.session.identity.tag
+      heard.served[tag] = .init(session: joined.session, leaves: heard.leaves[tag] ?? 0)
+    case .judge(let judge): try look(judge)
+    case .awaited(let awaited): try look(awaited)
+    default: break
+    }
+  }
+
+  func checkCompanyHealed() throws(Broken) {
+    try checkLineHealed()
+    try checkBarriersOver()
+  }
+
+  /// Whether something needs longer to end than a history without it.
+  var isCompanyBusy: Bool {
+    if climate.hasOwner, peers.contains(where: { !$0.undecided.isEmpty }) { return true }
+    guard let line, hub != nil else { return false }
+    // A hub that was stopped at the end of the chaos gave every session a new term.
+    return line.present.contains { field, held in
+      let tag = field.hasPrefix(Names.presencePrefix) ? LineLedger.place(held) : held.tag
+      return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import BindingPeer
+import BindingProtocol
+
+/// Peers that are away for so long that the hub forgets them (R11): some have not heard what it decided of theirs, and
+/// some not that it knows them no more.
+extension World {
+  /// R11: whom the log has marks of a hub knows, as long as it does not have to forget anybody.
+  func checkForgotten(_ peer: Int) throws(Broken) {
+    guard losses == 0, !climate.forgetsSoon else { return }
+    let tag = peers[peer].session.identity.tag
+    for (model, name) in modelNames.prefix(climate.models).enumerated()
+    where lastRecord(of: name) > 0 && ledger.mark(of: tag, in: model) > 0 {
+      throw broken(.outcomeKept, "the hub says that it does not know p\(peer), which has a mark in \(name)")
+    }
+  }
+
+  /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
+  func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
+    peer.heir == nil ? climate.forgetsSoon && peer.wasForgotten : climate.forgetsSoon || peer.wasForgotten
+  }
+
+  /// Who is told an outcome may be gone before it hears it.
+  func strandSometimes(_ peer: Int) {
+    guard climate.forgetsSoon, forgetting.perMille(60) else { return }
+    agenda.add(.besides(.strand(peer: peer, life: peers[peer].life)), at: now)
+  }
+
+  /// Who is told that nobody knows it may be gone before it hears that.
+  func cutWelcomeSometimes(_ peer: Int) {
+    guard climate.forgetsSoon, forgetting.perMille(300) else { return }
+    agenda.add(.besides(.breakOff(peer: peer, life: peers[peer].life, crashes: false)), at: now)
+  }
+
+  /// Its connection breaks, and its process stops until its lease has run out.
+  func strand(_ index: Int) throws(Broken) {
+    guard isChaos, !isQuiet, peers[index].heir == nil, !peers[index].isPaused else { return }
+    note("p\(index) is cut off for longer than its lease")
+    counts[.stranded] += 1
+    breakConnection(index)
+    try settle(index)
+    stop(index)
+    let lease = UInt64(climate.leaseMilliseconds)
+    agenda.add(.goOn(peer: index, life: peers[index].life), at: now + lease + forgetting.within(100...2_500))
+  }
+}

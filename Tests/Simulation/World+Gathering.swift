@@ -1,0 +1,85 @@
+import BindingPeer
+import BindingProtocol
+
+/// Writes that add to what others write, and may lose nothing of it.
+extension World {
+  /// One word for a text, or one number for a list, that no other write has.
+  /// - Returns: false if there are enough of them.
+  func gather(_ peer: Int, in model: Int) throws(Broken) -> Bool {
+    guard gatheredCount < climate.mostGathered else { return false }
+    let element = gatheredCount
+    gatheredCount += 1
+    let field = [SimulatedField.text, SimulatedField.union, SimulatedField.list][chance.below(3)]
+    let name = SimulatedField.names[field]
+    let shown = peers[peer].session.shown(modelNames[model], name)
+    var elements = SimulatedField.elements(of: shown)
+    elements.insert(element, at: chance.below(elements.count + 1))
+    switch field {
+    case SimulatedField.text:
+      try write(
+        Proposal(operations: [FieldOperation(.set, name, SimulatedField.text(of: elements))]),
+        rules: [name: RuledWrite(.text, base: shown)], gathering: (field, element), to: model, by: peer)
+    case SimulatedField.list:
+      try write(
+        Proposal(operations: [FieldOperation(.set, name, SimulatedField.list(of: elements))]),
+        rules: [name: RuledWrite(.asked, base: shown)], gathering: (field, element), to: model, by: peer)
+    default:
+      try write(
+        Proposal(operations: [FieldOperation(.union, name, SimulatedField.list(of: [element]))]),
+        gathering: (field, element), to: model, by: peer)
+    }
+    return true
+  }
+
+  /// A peer's application is asked what becomes of two lists; it answers at once or after a while.
+  func ask(
+    _ question: MergeQuestion, of id: WriteID, in name: String, _ peer: SimulatedPeer
+  ) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: name), let questions = peer.undecided[id]?.questions else { return }
+    peer.undecided[id]?.questions = questions + 1
+    // It is asked again only when something was written meanwhile, or its number was used up on what was.
+    if questions > ledger.listsWritten[model] + losses {
+      throw broken(
+        .boundedMerges,
+        "p\(peer.index) was asked \(questions + 1) times what becomes of write \(id.rawValue); "
+          + "its field was written \(ledger.listsWritten[model]) times")
+    }
+    agenda.add(
+      .merge(peer: peer.index, life: peer.life, id, model: model, question), at: now + chance.within(0...climate.pace))
+  }
+
+  func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Broken) {
+    let peer = peers[index]
+    guard !peer.isPaused else {
+      return agenda.add(.merge(peer: index, life: peer.life, id, model: model, question), at: now + 100)
+    }
+    counts[.listMerged] += 1
+    let base = SimulatedField.elements(of: question.base)
+    let theirs = SimulatedField.elements(of: question.theirs)
+    let mine = SimulatedField.elements(of: question.mine).filter { !base.contains($0) && !theirs.contains($0) }
+    let value = chance.perMille(50) ? nil : SimulatedField.list(of: theirs + mine)
+    note("p\(index) makes \(describe(value)) of write \(id.rawValue) and \(describe(question.theirs))")
+    peer.session.merged(id, question, into: value, now: peerNow(index))
+    try settle(index)
+  }
+
+  /// What was committed of a write holds all that it put in, and what it took the place of.
+  func checkGathered(
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
+  ) throws(Broken) {
+    guard !write.gathered.isEmpty else { return }
+    for (field, element) in write.gathered {
+      let value = entry.change(of: field) ?? nil
+      guard !SimulatedField.elements(of: value).contains(element) else { continue }
+      throw broken(
+        .lossless,
+        "\(what()) was acknowledged at version \(place.version), which has no \(element): \(describe(value))")
+    }
+    if let original = write.original, let value = entry.change(of: write.gathered[0].field), value != original,
+      write.gathered[0].field == SimulatedField.text
+    {
+      counts[.textMerged] += 1
+    }
+    if write.original == nil { counts[.unionGrown] += 1 }
+  }
+}

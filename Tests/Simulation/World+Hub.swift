@@ -1,0 +1,232 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// The hub's process in the world.
+extension World {
+  var hubTime: HubTime { HubTime(monotonic: now, wall: 1_700_000_000_000 + now) }
+
+  /// Looks at the hub without making a copy of it; nil while there is none.
+  func read<Result>(_ look: (inout HubMachine) -> Result) -> Result? {
+    // SAFETY: it was looked at just before, and binding it would copy it.
+    hub == nil ? nil : look(&hub!)
+  }
+
+  /// Goes through the hub's frames in place; `body` may not put others beside them.
+  func forEachFrame(_ body: (HubOutput.Destination, UnsafeRawBufferPointer) -> Void) {
+    func look(_ output: inout HubOutput) { output.forEachFrame(body) }
+    look(&hubOutput)
+  }
+
+  /// Whether the hub has a session on the connection that it knows the peer by.
+  func hasSession(_ peer: SimulatedPeer) -> Bool {
+    read { $0.hasSession(on: UInt64(max(peer.hubSide, 0))) } == true
+  }
+
+  func handleAtHub(_ event: Event) throws(Broken) {
+    if isHubPaused {
+      switch event {
+      case .hubGoesOn(let life): if life == hubLife { return try hubGoesOn() }
+      case .tickHub: break
+      default: return hubInbox.append(event)
+      }
+    }
+    switch event {
+    case .toHub(let peer, let generation, let frame): try receive(frame, of: peer, generation)
+    case .subscribe(let peer, let generation, let topic, let isOn):
+      try subscribe(peer, generation, topic, isOn)
+    case .append(let life, let batches): if hub != nil, hubLife == life { try finishAppend(batches) }
+    case .reload(let life, let model): if hub != nil, hubLife == life { try reload(model) }
+    case .tickHub(let life):
+      guard hubLife == life, var due = read({ $0.nextDeadline }) else { return }
+      if due <= now, !isHubPaused {
+        try tickHub(isAfterPause: false)
+        due = read { $0.nextDeadline } ?? now
+      }
+      agenda.add(.tickHub(life), at: max(now + 1, min(due, now + 250)))
+    default: break
+    }
+  }
+
+  private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Broken) {
+    guard hub != nil, peers[peer].hubSide == generation else { return }
+    counts[.delivered] += 1
+    peers[peer].heardAt = now
+    note("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
+    if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
+      for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
+    }
+    if climate.isInCompany { hear(frame, of: peers[peer]) }
+    let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+    frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
+    if frame[0] == PeerMessageKind.offer.rawValue {
+      let now = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
+      noteOffer(frame, of: peers[peer], wasTaken: now == passedOver)
+    }
+    try settleHub()
+    heard.leaving = nil
+  }
+
+  private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
+    guard hub != nil, peers[peer].hubSide == generation else { return }
+    if let published = World.topic(of: topic) {
+      peers[peer].topics.removeAll { $0 == published }
+      if isOn { peers[peer].topics.append(published) }
+    }
+    topic.withUnsafeBytes {
+      if isOn {
+        hub?.subscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput)
+      } else {
+        hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput)
+      }
+    }
+    try settleHub()
+  }
+
+  /// R16: a session ends for silence only, and nobody is to blame for a pause of the hub's own.
+  private func tickHub(isAfterPause: Bool) throws(Broken) {
+    let before = peers.indices.filter { hasSession(peers[$0]) }
+    hub?.tick(time: hubTime, into: &hubOutput)
+    for peer in before where hub != nil && !hasSession(peers[peer]) {
+      if isAfterPause || now < peers[peer].heardAt + UInt64(climate.leaseMilliseconds) {
+        throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].heardAt) ms")
+      }
+    }
+    try settleHub()
+  }
+
+  func startHub() throws(Broken) {
+    hubLife += 1
+    let isProven = hubLife == 1 || climate.isDurable && !isTailLost
+    if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
+    if !isProven { losses += 1 }
+    if !climate.isDurable { log.removeAll() }
+    if !isProven { ledger.claims.begin() }
+    ledger.begin(epoch, with: log)
+    isTailLost = false
+    topicNames.removeAll()
+    var configuration = HubConfiguration()
+    configuration.name = "simulated"
+    configuration.leaseMilliseconds = climate.leaseMilliseconds
+    if climate.forgetsSoon { configuration.maxIdentities = 1 }
+    configuration.limits.maxUndecided = climate.maxUndecided
+    configuration.limits.chunkBytes = climate.chunkBytes
+    configuration.maxDeletedNames = climate.maxDeletedNames
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: ledger.floor)
+    var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
+    for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
+      do {
+        try hub.restore(try stored(model))
+      } catch {
+        throw broken(.order, "\(error)")
+      }
+    }
+    self.hub = hub
+    beginCompanyAtHub()
+    hubOutput.removeAll()
+    checkedFrames = 0
+    agenda.add(.tickHub(hubLife), at: now + 1)
+    if !isProven { awaitImpostor() }
+    note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
+    if hubLife > 1, climate.strangers > 0 { try approachFirst() }
+  }
+
+  func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
+    note("hub crashes")
+    counts[.hubCrash] += 1
+    if let counters = hub?.counters { add(counters) }
+    hub = nil
+    isHubPaused = false
+    hubInbox.removeAll()
+    if losingUnnoticed { loseUnnoticed() } else { try crashStore() }
+    for index in peers.indices where peers[index].isConnected {
+      breakConnection(index)
+      try settle(index)
+    }
+    agenda.add(.startHub, at: now + chance.within(50...1_500))
+  }
+
+  func pauseHub() {
+    note("the hub is stopped")
+    counts[.hubPause] += 1
+    isHubPaused = true
+    agenda.add(.hubGoesOn(hubLife: hubLife), at: now + chance.within(3_100...6_000))
+  }
+
+  private func hubGoesOn() throws(Broken) {
+    note("the hub goes on")
+    isHubPaused = false
+    try tickHub(isAfterPause: true)
+    let inbox = hubInbox
+    hubInbox.removeAll()
+    for event in inbox where !isHubPaused { try handleAtHub(event) }
+  }
+
+  /// Has the store take what was decided, hands the result back, and lets the frames go.
+  func settleHub() throws(Broken) {
+    guard hub != nil else { return }
+    hub?.finishDrain(time: hubTime, into: &hubOutput)
+    repeat {
+      beginNewLife()
+      noteTopicOfLine()
+      try checkTold()
+    } while try store()
+    ownership.settled = line?.owner
+    guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
+    // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
+    forEachFrame { destination, bytes in
+      let frame = Array(bytes)
+      switch destination {
+      case .connection(let connection):
+        guard let peer = peers.first(where: { $0.hubSide == Int(connection) }) else { return }
+        sendDown(frame, to: peer, isPublished: false)
+      case .publish:
+        guard let topic = World.topic(of: frame.prefix(4)) else { return }
+        for peer in peers where peer.topics.contains(topic) { sendDown(frame, to: peer, isPublished: true) }
+      }
+    }
+    hubOutput.removeAll()
+    checkedFrames = 0
+  }
+
+  /// Under a topic that nobody was told yet may come what the hub itself writes: fields were numbered anew.
+  private func noteTopicOfLine() {
+    guard let line, let topic = read({ $0.topic(of: line.name) }) ?? nil else { return }
+    topicNames[topic] = line.name
+  }
+
+  /// What a subscription of four bytes asks for, or what such a frame begins with; nil for another length, that of a
+  /// session's own topic.
+  private static func topic(of bytes: some Collection<UInt8>) -> Topic? {
+    bytes.count == 4 ? bytes.reduce(0 as Topic) { $0 << 8 | Topic($1) } : nil
+  }
+
+  /// A peer has proven to the hub that commits are missing.
+  private func beginNewLife() {
+    guard let new = hubOutput.newEpoch else { return }
+    hubOutput.newEpoch = nil
+    note("the hub believes that commits are missing: epoch \(new >> 32)")
+    counts[.provenLoss] += 1
+    // It may have been a lie: then nothing is lost, and all goes as if something were.
+    losses = max(losses, 1)
+    epoch = new
+    ledger.begin(epoch, with: log)
+  }
+
+  func add(_ counters: HubCounters) {
+    counts[.repeated] += counters.repeats
+    counts[.routedJoin] += counters.routedJoins
+    counts[.rescuedField] += counters.rescuedFields
+    counts[.jump] += counters.jumps
+    counts[.raisedMark] += counters.raisedMarks
+    counts[.expiredLease] += counters.expiredLeases
+    counts[.movedBatch] += counters.movedBatches
+    counts[.unknownBatch] += counters.unknownBatches
+    counts[.fullStore] += counters.fullAppends
+    counts[.deltaServed] += counters.deltas
+    counts[.snapshotServed] += counters.snapshots
+    counts[.expiredAtHub] += counters.expired
+    counts[.removedModel] += counters.removedModels
+    counts[.renumberedModel] += counters.renumberedModels
+  }
+}

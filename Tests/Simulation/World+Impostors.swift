@@ -1,0 +1,118 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// What a hub that has lost commits is offered: by peers, who tell what they have, and by liars.
+extension World {
+  /// Takes note of an offer that the hub has read.
+  func noteOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasTaken: Bool) {
+    guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
+      return
+    }
+    if offer.chunk == 0 { peer.offered.removeAll() }
+    peer.offered += World.seen(in: offer)
+    guard offer.isLast, wasTaken else { return }
+    ledger.claims.take(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
+  }
+
+  private static func seen(in offer: Offer) -> [SeenNumber] {
+    offer.fields.map { SeenNumber(tag: $0.origin.tag, number: $0.number) } + (offer.numbers ?? [])
+  }
+
+  /// A peer that offers its replica tells of every number that it was shown.
+  func checkOffer(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
+    guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
+      return
+    }
+    if offer.chunk == 0 { peer.offering.removeAll() }
+    peer.offering += World.seen(in: offer)
+    guard offer.isLast else { return }
+    var told: [Tag: ProposalNumber] = [:]
+    for seen in peer.offering { told[seen.tag] = max(told[seen.tag] ?? 0, seen.number) }
+    for (tag, number) in peer.saw[model] where told[tag] ?? 0 < number {
+      throw broken(
+        .exactlyOnce,
+        "p\(peer.index) has seen proposal \(number) of \(tag.short) in \(modelNames[model]) and offers its replica as "
+          + "if it had seen \(told[tag] ?? 0)")
+    }
+  }
+
+  /// Notes whose commits a peer has seen one by one.
+  func noteSeen(_ reveal: Reveal, in model: Int, by peer: SimulatedPeer) {
+    for commit in reveal.commits where commit.number > 0 {
+      peer.saw[model][commit.origin.tag] = max(peer.saw[model][commit.origin.tag] ?? 0, commit.number)
+    }
+  }
+
+  /// A hub that has lost commits has begun: somebody who never was a peer may be there first.
+  func awaitImpostor() {
+    guard climate.impostors > 0, isChaos, impostures.perMille(climate.impostors) else { return }
+    agenda.add(.besides(.impose(hubLife: hubLife)), at: now + impostures.within(1...1_500))
+  }
+
+  /// Offers a replica that never was: in others' names and numbers, with names that nobody may write.
+  func impose() throws(Broken) {
+    guard hub != nil, !isHubPaused else { return }
+    let connection: ConnectionID = 1 << 41 + impostures.next() % 1_000
+    let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "impostor")
+    ledger.claims.liars.insert(identity.tag)
+    let session = impostures.next() | 1
+    let model = impostures.below(modelNames.count)
+    // Of the present life a hub believes it once; that is a lie of its own.
+    let lives: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
+    let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
+    let life = lives[impostures.perMille(600) ? 0 : impostures.below(lives.count)]
+    let version = versions[impostures.below(versions.count)]
+    note("an impostor offers version \(version) of epoch \(life >> 32) of \(modelNames[model])")
+    func say(_ message: PeerMessage, start: StartNumber) {
+      message.encode(session: session, start: start).withUnsafeBytes {
+        hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
+      }
+    }
+    let start = StartNumber(hubLife)
+    say(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
+    say(.join([Join(request: 1, model: modelNames[model], epoch: life, version: version)]), start: start)
+    guard let topic = topic(of: model) else { return try settleHub() }
+    let victim = peers[impostures.below(peers.count)].session.identity
+    let names = [SimulatedField.names[impostures.below(SimulatedField.plain)], "@peer-0", "@me"]
+    let fields = names.map { name in
+      OfferedField(
+        name: name, version: max(version, 1), origin: Origin(tag: victim.tag, name: victim.name),
+        number: ProposalNumber(1 + impostures.below(20)), time: .max, value: Ledger.forged)
+    }
+    let numbers = peers.map { peer in
+      SeenNumber(tag: peer.session.identity.tag, number: ProposalNumber(impostures.below(100_000)))
+    }
+    say(
+      .offer(
+        Offer(
+          request: 1, topic: topic, epoch: life, version: version, chunk: 0, isLast: true, fields: fields,
+          numbers: numbers)), start: start)
+    counts[.imposed] += 1
+    try settleHub()
+    say(.leave(Leave()), start: start)
+    try settleHub()
+  }
+
+  /// Notes in which life of the log a proposal was sent first.
+  func noteSent(_ frame: [UInt8], by peer: SimulatedPeer) {
+    guard case (let header, .propose(let proposals))? = try? PeerMessage.decode(frame),
+      header.start == StartNumber(hubLife), let epoch = peer.read({ $0.epoch })
+    else { return }
+    for proposal in proposals {
+      guard let model = model(of: proposal.topic), peer.firstSent[model][proposal.number] == nil else { continue }
+      // What it says was first sent in an earlier epoch an earlier process may have sent.
+      peer.firstSent[model][proposal.number] = proposal.isEarlier ? 0 : epoch
+    }
+  }
+
+  /// What this life was sent first has an outcome, whatever others say of older lives.
+  func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Broken) {
+    peers[peer].wasToldUnknown = true
+    guard peers[peer].firstSent[model][number] == epoch else { return }
+    throw broken(
+      .outcomeKept,
+      "p\(peer) was told that nobody knows what became of proposal \(number) to \(modelNames[model]), which was first "
+        + "sent in this epoch")
+  }
+}

@@ -1,0 +1,211 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Liars: each has a secret of its own and may write, as peers may; but it says whatever it likes. An honest peer is
+/// promised all that it is promised among honest ones.
+extension World {
+  /// What a liar does. Each history has some of these.
+  enum Lie: CaseIterable {
+    /// A hello with another's tag, and whatever can be said in another's session.
+    case stolenTag
+    /// A replica that never was.
+    case forgedOffer
+    /// The same of the present life of the log, which a hub believes once in a start.
+    case presentEpoch
+    /// Numbers far ahead, all of them its own.
+    case farNumbers
+    /// Names that are not for writing.
+    case reservedNames
+    /// Frames that cannot be read, and proposals that make no sense.
+    case badStructure
+    /// Identities enough that others may have to be forgotten.
+    case crowd
+  }
+
+  private struct Liar {
+    let identity: Identity
+    let session: SessionID
+    let connection: ConnectionID
+  }
+
+  static func drawLies(from chance: inout Chance) -> [Lie] {
+    Lie.allCases.filter { chance.perMille($0 == .presentEpoch ? 200 : 600) }
+  }
+
+  func awaitLie() {
+    guard !lies.isEmpty, isChaos else { return }
+    agenda.add(.besides(.lie), at: now + impostures.within(20...1_500))
+  }
+
+  func lie() throws(Broken) {
+    defer { awaitLie() }
+    // In a quiet time nobody writes.
+    guard hub != nil, !isHubPaused, !isQuiet, let lie = lies.isEmpty ? nil : lies[impostures.below(lies.count)] else {
+      return
+    }
+    counts[.lied] += 1
+    switch lie {
+    case .stolenTag: try stealTag()
+    case .forgedOffer: try impose()
+    case .presentEpoch: try claimPresent()
+    case .farNumbers: try numberFar()
+    case .reservedNames: try writeReserved()
+    case .badStructure: try speakBadly()
+    case .crowd: for _ in 0..<4 { try comeAndGo() }
+    }
+  }
+
+  // MARK: What it is said with
+
+  private func makeLiar() -> Liar {
+    let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "liar")
+    ledger.claims.liars.insert(identity.tag)
+    return Liar(
+      identity: identity, session: impostures.next() | 1, connection: 1 << 41 + impostures.next() % (1 << 30))
+  }
+
+  private func say(_ bytes: [UInt8], _ liar: Liar) throws(Broken) {
+    guard hub != nil else { return }
+    bytes.withUnsafeBytes { hub?.receive($0, on: liar.connection, time: hubTime, into: &hubOutput) }
+    try settleHub()
+  }
+
+  private func say(_ message: PeerMessage, _ liar: Liar) throws(Broken) {
+    var start = StartNumber(hubLife)
+    if case .hello = message { start = 0 }
+    try say(message.encode(session: liar.session, start: start), liar)
+  }
+
+  /// Says hello and joins a model; nil if the hub has none of that name then.
+  private func enter(_ liar: Liar, undecided: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
+    try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
+    let model = impostures.below(modelNames.count)
+    try say(.join([Join(request: 1, model: modelNames[model], undecided: undecided)]), liar)
+    return topic(of: model).map { (model, $0) }
+  }
+
+  private func goAway(_ liar: Liar) throws(Broken) {
+    if impostures.perMille(500) { try say(.leave(Leave()), liar) }
+    hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
+    try settleHub()
+  }
+
+  private func forged(_ field: String? = nil) -> WireOperation {
+    let field = field ?? SimulatedField.names[impostures.below(SimulatedField.plain)]
+    return WireOperation(verb: .set, field: .name(field), value: Ledger.forged)
+  }
+
+  // MARK: The lies
+
+  /// R9: nobody speaks for another: its session goes on as if nothing had been said.
+  private func stealTag() throws(Broken) {
+    let victim = peers[impostures.below(peers.count)]
+    let liar = makeLiar()
+    let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
+    note("a liar says hello as p\(victim.index), and speaks in its session")
+    try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
+    let place = impostures.below(modelNames.count)
+    try say(.join([Join(request: 1, model: modelNames[place], undecided: 1_000)]), liar)
+    guard let topic = topic(of: place) else { return }
+    let next = ledger.mark(of: stolen.tag, in: place) + 1
+    let set = WireOperation(verb: .set, field: .name("b"), value: Ledger.ofStranger)
+    let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
+    try say(.propose([proposal]), liar)
+    let wasThere = hasSession(victim)
+    let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
+    for message in [
+      .join([Join(request: 1, model: modelNames[place], undecided: 1_000)]), .propose([proposal]),
+      .alive(Alive(beat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
+    ] as [PeerMessage] where inItsName.session != 0 {
+      try say(message, inItsName)
+    }
+    if wasThere, !hasSession(victim) {
+      throw broken(.lease, "a liar that spoke in its session ended that of p\(victim.index)")
+    }
+  }
+
+  /// It is ahead in the present life: that proves a loss, once in a start. Then it may be asked for what it has.
+  private func claimPresent() throws(Broken) {
+    let liar = makeLiar()
+    note("a liar is ahead in the present life")
+    guard let (model, topic) = try enter(liar) else { return }
+    let version: Version = [4, 400, 1 << 52][impostures.below(3)]
+    let old = epoch
+    try say(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
+    let field = OfferedField(
+      name: SimulatedField.names[impostures.below(SimulatedField.plain)], version: version,
+      origin: liar.identity.origin, number: .max, time: .max, value: Ledger.forged)
+    try say(
+      .offer(
+        Offer(request: 2, topic: topic, epoch: old, version: version, chunk: 0, isLast: true, fields: [field])), liar)
+    try goAway(liar)
+  }
+
+  private func numberFar() throws(Broken) {
+    let liar = makeLiar()
+    let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][impostures.below(5)]
+    note("a liar counts from \(far)")
+    guard let (_, topic) = try enter(liar, undecided: far) else { return }
+    for number in [far, .max, 1, far] as [ProposalNumber] {
+      let proposal = NumberedProposal(
+        topic: topic, number: number, confirmed: .max, isVoid: impostures.perMille(200),
+        isEarlier: impostures.perMille(500), operations: [forged()])
+      try say(.propose([proposal]), liar)
+    }
+    try say(.alive(Alive(beat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
+    try goAway(liar)
+  }
+
+  private func writeReserved() throws(Broken) {
+    let liar = makeLiar()
+    note("a liar writes what nobody may")
+    guard let (_, topic) = try enter(liar) else { return }
+    for (place, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
+      // A frame with a name that is none ends the session; the next ones are of nobody.
+      let proposal = NumberedProposal(topic: topic, number: ProposalNumber(place + 1), operations: [forged(name)])
+      try say(.propose([proposal]), liar)
+    }
+    try goAway(liar)
+  }
+
+  private func speakBadly() throws(Broken) {
+    let liar = makeLiar()
+    note("a liar speaks badly")
+    guard let (_, topic) = try enter(liar) else { return }
+    let ahead = WireCondition(epoch: epoch + 1 << 32, version: 1 << 60, field: .name("a"))
+    let beyond = WireCondition(epoch: epoch, version: .max, field: .id(7))
+    let proposals = [
+      NumberedProposal(topic: topic, number: 1, operations: [forged("a"), forged("a")]),
+      NumberedProposal(topic: topic, number: 2, hops: .max, operations: [forged()]),
+      NumberedProposal(topic: topic, number: 3, conditions: [ahead, beyond], operations: [forged()]),
+      NumberedProposal(topic: topic, number: 4, operations: []),
+      NumberedProposal(
+        topic: topic, number: 5, operations: [.init(verb: .delete, field: .id(.max - 1), value: nil)]),
+      NumberedProposal(topic: topic + 1_000, number: 6, operations: [forged()]),
+      NumberedProposal(topic: topic, number: 6, hops: 8, operations: [forged()]),
+    ]
+    try say(.propose(proposals), liar)
+    for _ in 0..<3 {
+      var frame = PeerMessage.propose(Array(proposals.suffix(1))).encode(
+        session: liar.session, start: StartNumber(hubLife))
+      if impostures.perMille(500) {
+        frame.removeLast(1 + impostures.below(frame.count - 1))
+      } else {
+        frame.append(UInt8(truncatingIfNeeded: impostures.next()))
+      }
+      try say(frame, liar)
+      try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
+    }
+    try goAway(liar)
+  }
+
+  /// One more identity with a mark, of which nobody hears again.
+  private func comeAndGo() throws(Broken) {
+    let liar = makeLiar()
+    guard let (_, topic) = try enter(liar) else { return }
+    try say(.propose([NumberedProposal(topic: topic, number: 1, operations: [forged()])]), liar)
+    try say(.leave(Leave()), liar)
+    hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
+  }
+}

@@ -1,0 +1,235 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Peers in an ephemeral line: each field is with who wrote it, and goes with it.
+extension World {
+  /// Those that belong to everybody and to whoever is first.
+  private static let contested = ["x", "y", "n"]
+
+  /// Not those that only send what an earlier life left.
+  func isInLine(_ peer: Int) -> Bool {
+    peer < min(climate.lineWriters, climate.peers) || climate.hasOwner && peer == climate.peers - 1
+  }
+
+  func joinLine(_ peer: Int, _ session: inout Session, _ output: inout PeerOutput, now: UInt64) -> LineMember? {
+    guard isInLine(peer) else { return nil }
+    session.join(Names.ephemeral(modelNames[0]), now: now, into: &output)
+    return LineMember()
+  }
+
+  /// One step of an application in the line: a write most of the time.
+  func actInLine(_ index: Int) throws(Broken) {
+    guard isChaos, let line else { return }
+    agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(50...900))
+    let peer = peers[index]
+    guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
+    if climate.hasOwner, index == climate.peers - 1, company.perMille(400) { return try own(peer, member) }
+    let own = "c\(index)"
+    let field = company.perMille(500) ? own : World.contested[company.below(World.contested.count)]
+    switch company.below(16) {
+    case 0:
+      member.isAway = true
+      note("p\(index) leaves \(line.name)")
+      counts[.leftLine] += 1
+      peer.session.leave(line.name, now: peerNow(index), into: &peer.output)
+      agenda.add(.besides(.comeBack(peer: index, life: peer.life)), at: now + company.within(0...3_000))
+      try settle(index)
+    case 1: try say([FieldOperation(.clear, "")], peer, member)
+    case 2, 3: try say([FieldOperation(.delete, field)], peer, member)
+    case 4: try say([FieldOperation(.set, Names.me, uniqueValue(of: index))], peer, member)
+    case 5: try say([FieldOperation(.delete, Names.me)], peer, member)
+    case 6:
+      let fields = Swift.Set([own, field, "x"]).sorted()
+      try say(fields.map { FieldOperation(.set, $0, uniqueInLine($0, index)) }, peer, member)
+    case 7 where climate.hasOwner && company.perMille(200):
+      try say([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
+    default: try say([FieldOperation(.set, field, uniqueInLine(field, index))], peer, member)
+    }
+  }
+
+  /// The description may bound "n"; all else is unlike any other.
+  private func uniqueInLine(_ field: String, _ peer: Int) -> FieldValue {
+    field == "n" ? FieldValue(bytes: Array("\(company.below(40))".utf8)) : uniqueValue(of: peer)
+  }
+
+  func say(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: LineMember) throws(Broken) {
+    guard let line else { return }
+    let id: WriteID
+    do {
+      id = try peer.session.write(
+        Proposal(operations: operations), to: line.name, now: peerNow(peer.index), into: &peer.output)
+    } catch {
+      if case .outboxFull = error, climate.maxOutboxWrites < 100 { return }
+      throw broken(.oneOutcome, "p\(peer.index) cannot write to \(line.name): \(error)")
+    }
+    writeCount += 1
+    counts[.saidInLine] += 1
+    note("p\(peer.index) writes \(id.rawValue) to \(line.name): \(operations.map { "\($0.verb) \($0.field)" })")
+    member.note(id, operations)
+    try settle(peer.index)
+    if company.perMille(80) {
+      agenda.add(
+        .besides(.withdrawInLine(peer: peer.index, life: peer.life, id)), at: now + company.within(0...200))
+    }
+  }
+
+  func withdrawInLine(_ id: WriteID, of index: Int) throws(Broken) {
+    let peer = peers[index]
+    guard !peer.isPaused, let member = peer.member, member.undecided[id] != nil else { return }
+    note("p\(index) withdraws \(id.rawValue)")
+    member.withdrawn.insert(id)
+    _ = peer.session.withdraw(id, now: peerNow(index), into: &peer.output)
+    try settle(index)
+  }
+
+  func comeBack(_ index: Int) throws(Broken) {
+    guard let line, let member = peers[index].member, member.isAway else { return }
+    let peer = peers[index]
+    guard !peer.isPaused else {
+      return agenda.add(.besides(.comeBack(peer: index, life: peer.life)), at: now + 100)
+    }
+    note("p\(index) joins \(line.name) again")
+    // It had left wholly: nothing of what it said there is its own any more.
+    if !peer.read({ $0.knows(line.name) }) { peer.member = LineMember() }
+    peer.member?.isAway = false
+    peer.session.join(line.name, now: peerNow(index), into: &peer.output)
+    try settle(index)
+  }
+
+  // MARK: What the hub tells
+
+  /// Enters commits of the line, and sees that what goes goes with who is gone.
+  func take(_ group: CommitGroup) throws(Broken) {
+    let ownerBefore = line?.owner
+    for change in try line?.enter(group) ?? [] {
+      guard change.tag == .none, let old = change.old else { continue }
+      if change.field.hasPrefix(Names.presencePrefix) {
+        guard let place = LineLedger.place(old), place != LineLedger.place(change.new), mustBeThere(place) else {
+          continue
+        }
+        throw broken(.living, "\(place.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
+      }
+      let isGone = !isLiving(old.tag) || heard.leaving == old.tag || hasStayedAway(old.tag)
+      guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {
+        throw broken(
+          .living,
+          "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(heard.last[old.tag] ?? 0) ms")
+      }
+      if heard.leaving != old.tag { counts[.goneFromLine] += 1 }
+      peers.first { $0.session.identity.tag == old.tag }?.member?.mayHaveLost = true
+    }
+    if line?.owner != ownerBefore { ownerChanged() }
+  }
+
+  /// §9.3: an owner that does not answer in time is none any more.
+  private func wasSilent(_ owner: Tag) -> Bool { ownership.spendSilence(of: owner, at: now, patience: World.patience) }
+
+  /// Whether a peer has come back and not joined the line within the time that it has for it.
+  private func hasStayedAway(_ tag: Tag) -> Bool {
+    !heard.inLine.contains(tag) && heard.hello[tag].map { now >= $0 + 3_000 } ?? false
+  }
+
+  /// Whether somebody looks at who is present, and this one is, or has only lost its connection.
+  private func mustBeThere(_ tag: Tag) -> Bool {
+    guard isLiving(tag), heard.leaving != tag, heard.inLine.contains(where: isLiving) else { return false }
+    // Whom it had taken for gone it may tell of only when somebody comes.
+    if let since = heard.inModel[tag] { return since < now }
+    return heard.comingBack[tag].map { now < $0 + 3_000 } == true
+  }
+
+  // MARK: What peers show and are told
+
+  func checkLine(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
+    guard let line, reveal.model == line.name, let member = peer.member else { return }
+    let before = member.seen
+    if reveal.epoch < before.epoch || reveal.epoch == before.epoch && reveal.version < before.version {
+      throw broken(
+        .neverBack,
+        "p\(peer.index) went from \(before.epoch):\(before.version) of \(line.name) back to "
+          + "\(reveal.epoch):\(reveal.version)")
+    }
+    member.seen = (reveal.epoch, reveal.version)
+    // It may have left in the same breath.
+    guard peer.read({ $0.knows(line.name) }) else { return }
+    peer.read { $0.look(at: line.name, [], meant: [], into: &peer.glimpse) }
+    for field in member.fields where field != Names.me && !peer.glimpse.laidOver.isEmpty {
+      guard let pending = member.pending(field), peer.glimpse.laidOver.contains(pending.id), let value = pending.value,
+        case let shown = peer.read({ $0.shown(line.name, field) }), shown != value
+      else { continue }
+      throw broken(
+        .readYourWrites,
+        "p\(peer.index) shows \(field) = \(describe(shown)) of \(line.name) over its own pending \(value)")
+    }
+    guard reveal.version > 0, reveal.cause != .local, reveal.cause != .detached else { return }
+    guard let truth = line.state(reveal.epoch, reveal.version) else {
+      throw broken(
+        .trueReplica,
+        "p\(peer.index) has version \(reveal.version) of \(line.name) in life \(reveal.epoch), which never was")
+    }
+    var mine: LineLedger.State = [:]
+    for field in peer.read({ $0.committed(line.name, after: 0) }) {
+      if let value = field.value { mine[field.name] = .init(value: value, tag: field.origin.tag) }
+    }
+    guard mine != truth else { return }
+    throw broken(
+      .trueReplica,
+      "p\(peer.index) at version \(reveal.version) of \(line.name) has \(World.words(mine)), the hub had "
+        + World.words(truth))
+  }
+
+  private static func words(_ state: LineLedger.State) -> String {
+    "\(state.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.value) of \($0.value.tag.short)" })"
+  }
+
+  func checkLine(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
+    note("p\(peer.index) write \(id.rawValue) to its line: \(outcome)")
+    guard let line, let member = peer.member else { return }
+    let what = "write \(id.rawValue) of p\(peer.index)"
+    guard let fields = member.undecided.removeValue(forKey: id) else {
+      // Its session claimed again what it had.
+      if case .refused = outcome { member.refusedClaims += 1 }
+      counts[outcome.isRefusal ? .lostInLine : .claimedAgain] += 1
+      return
+    }
+    switch outcome {
+    case .kept: return
+    case .committed(let epoch, let version):
+      guard line.author(epoch, version) == peer.session.identity.tag else {
+        throw broken(
+          .oneOutcome, "\(what) was acknowledged at version \(version) of \(line.name), which is not its own")
+      }
+      return
+    case .superseded: break
+    case .expired:
+      if !member.withdrawn.contains(id) { throw broken(.oneOutcome, "\(what) expired, which nobody asked for") }
+    case .refused(let refusal):
+      let isUnderstood =
+        switch refusal.code {
+        case .notOwner: !fields.isEmpty
+        case .doesNotFit: fields.contains("n")
+        case .notPermitted: fields.contains(Names.me)
+        default: false
+        }
+      if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(line.name) was refused: \(refusal)") }
+      // A description that came between does not take what it took once.
+      if refusal.code == .doesNotFit { member.refused.insert("n") }
+      if refusal.code == .notOwner {
+        counts[.notOwner] += 1
+        member.refused.formUnion(fields)
+        // The first time, which the hub has forgotten, it may have given the field up.
+        if mayBeForgotten(peer) { member.mayHaveLost = true }
+      }
+    // Decided by a hub that is no more, or has forgotten whose it was.
+    case .unknown where hubLife > 1 || climate.forgetsSoon:
+      member.mayHaveLost = true
+      if !member.withdrawn.contains(id) { return }
+    case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
+    }
+    member.takeBack(id)
+  }
+}
+
+extension Outcome {
+  fileprivate var isRefusal: Bool { if case .refused = self { true } else { false } }
+}

@@ -1,0 +1,72 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// An ephemeral line after everything has healed.
+extension World {
+  /// What all see is what the living have said, no more and no less.
+  func checkLineHealed() throws(Broken) {
+    guard let line, let head = hub?.head(of: line.name) else { return }
+    var living: [Tag: LineMember] = [:]
+    for peer in peers {
+      guard let member = peer.member, !peer.isOver, peer.read({ $0.knows(line.name) }) else { continue }
+      let mine = peer.session.version(of: line.name)
+      guard mine == (line.life, head.version), peer.session.digest(of: line.name) == head.digest else {
+        throw broken(
+          .convergence,
+          "p\(peer.index) has version \(mine.version) of \(line.name) in life \(mine.epoch), the hub \(head.version) "
+            + "in \(line.life)")
+      }
+      if let (id, _) = member.undecided.min(by: { $0.key < $1.key }) {
+        throw broken(.convergence, "write \(id.rawValue) of p\(peer.index) to \(line.name) has no outcome")
+      }
+      living[peer.session.identity.tag] = member
+      try checkHas(peer, member, line)
+    }
+    for (field, held) in line.present.sorted(by: { $0.key < $1.key }) where !field.hasPrefix(Names.presencePrefix) {
+      guard living[held.tag]?.has(field) != held.value else { continue }
+      let words = living[held.tag].map { "has said \(describe($0.has(field)))" } ?? "is not there"
+      throw broken(.living, "\(field) of \(line.name) is \(held.value) of \(held.tag.short), which \(words)")
+    }
+    if !living.isEmpty { try checkPresent(line, living) }
+  }
+
+  private func checkHas(_ peer: SimulatedPeer, _ member: LineMember, _ line: LineLedger) throws(Broken) {
+    for field in member.fields where field != Names.me {
+      guard let value = member.has(field), line.present[field]?.value != value else { continue }
+      let other = line.present[field]?.tag
+      // Another may have been quicker while the hub took it for gone, and be gone itself by now.
+      let isLost =
+        other.map { $0 != peer.session.identity.tag } ?? (member.refusedClaims > 0 || member.refused.contains(field))
+      if member.mayHaveLost, isLost { continue }
+      throw broken(
+        .living,
+        "p\(peer.index) has said \(field) = \(value) in \(line.name), where it is "
+          + describe(line.present[field]?.value))
+    }
+  }
+
+  /// Everybody who is in the model has a place, nobody else has, and it tells what they say.
+  private func checkPresent(_ line: LineLedger, _ living: [Tag: LineMember]) throws(Broken) {
+    var places: [Tag: FieldValue] = [:]
+    for (field, held) in line.present where field.hasPrefix(Names.presencePrefix) {
+      guard let tag = LineLedger.place(held), places.updateValue(held.value, forKey: tag) == nil else {
+        throw broken(.living, "\(field) of \(line.name) is \(held.value)")
+      }
+    }
+    for peer in peers where !peer.isOver && peer.session.joinedModels.contains(modelNames[0]) {
+      let tag = peer.session.identity.tag
+      guard let place = places.removeValue(forKey: tag) else {
+        throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(line.name) does not tell of it")
+      }
+      // Who leaves the model leaves its place, and with it what it says.
+      guard climate.leaves == 0, let member = living[tag], case let says = (try? place.json)?["says"],
+        says != (try? member.has(Names.me)?.json)
+      else { continue }
+      throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(place)")
+    }
+    if let (tag, _) = places.min(by: { $0.key < $1.key }) {
+      throw broken(.living, "\(line.name) tells of \(tag.short), which is not there")
+    }
+  }
+}

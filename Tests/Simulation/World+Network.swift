@@ -1,0 +1,210 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+extension World {
+  func sendDown(_ frame: [UInt8], to peer: SimulatedPeer, isPublished: Bool) {
+    guard peer.isConnected else { return }
+    var copies = 1
+    if isPublished {
+      if probe?.drops(frame, to: peer.index) == true { return }
+      let isOfModel = frame[0] != 0 && frame[3] != 0
+      if isOfModel {
+        modelFrames += 1
+        // The probe at the end loses as much as may be lost already.
+        if climate.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
+      }
+      if isChaos, now < peer.deafUntil || chance.perMille(climate.lostFrames) { copies = 0 }
+      if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
+    }
+    if copies == 0 { counts[.lostFrame] += 1 }
+    for _ in 0..<copies {
+      let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
+      let time = max(now + delay, isPublished ? peer.publishLine : peer.requestLine)
+      if isPublished { peer.publishLine = time } else { peer.requestLine = time }
+      agenda.add(
+        .toPeer(peer: peer.index, generation: peer.generation, frame: frame, isPublished: isPublished),
+        at: time)
+    }
+  }
+
+  private func sendUp(_ entry: Event, of peer: SimulatedPeer, isPublish: Bool) {
+    let delay = chance.within(1...(isPublish ? climate.publishDelay : climate.requestDelay))
+    let time = max(now + delay, isPublish ? peer.subscriptionLine : peer.upLine)
+    if isPublish { peer.subscriptionLine = time } else { peer.upLine = time }
+    agenda.add(entry, at: time)
+  }
+
+  /// What waits for a stopped process: of what is published only so much, the rest is dropped in silence.
+  func queue(_ frame: [UInt8], _ generation: Int, for peer: SimulatedPeer, isPublished: Bool) {
+    if isPublished {
+      guard peer.publishedInInbox < climate.queueFrames else {
+        counts[.queueOverflow] += 1
+        return
+      }
+      peer.publishedInInbox += 1
+    }
+    peer.inbox.append((generation, frame))
+  }
+
+  /// One way of a peer's connections is dead for a while: nothing that is published comes, or nothing that it says
+  /// arrives, which ends with a cut.
+  func cutOneWay(_ peer: SimulatedPeer) {
+    counts[.oneWayCut] += 1
+    let end = now + chance.within(500...6_000)
+    if chance.perMille(500) {
+      note("p\(peer.index) hears nothing of what is published")
+      peer.deafUntil = end
+    } else {
+      note("nothing that p\(peer.index) says arrives")
+      peer.muteUntil = end
+      agenda.add(.endMute(peer: peer.index, generation: peer.generation), at: end)
+    }
+  }
+
+  func endMute(_ peer: Int, _ generation: Int) throws(Broken) {
+    peers[peer].muteUntil = 0
+    guard peers[peer].generation == generation else { return }
+    breakConnection(peer)
+    try settle(peer)
+  }
+
+  /// Cuts both connections. The peer hears of it at once, the hub when it next hears from that peer.
+  func breakConnection(_ peer: Int) {
+    guard peers[peer].isConnected else { return }
+    let generation = peers[peer].hubSide
+    peers[peer].isConnected = false
+    if hub != nil {
+      let topic = Topics.sessionTopic(peers[peer].sessionOnTheWire)
+      topic.withUnsafeBytes { hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput) }
+      hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
+    }
+    peers[peer].topics.removeAll()
+    peers[peer].generation += 1
+    peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
+  }
+
+  func connect(_ peer: Int, _ generation: Int) throws(Broken) {
+    guard peers[peer].generation == generation else { return }
+    guard hub != nil else {
+      peers[peer].generation += 1
+      peers[peer].session.lost(now: peerNow(peer), into: &peers[peer].output)
+      return try settle(peer)
+    }
+    counts[.connected] += 1
+    peers[peer].hubSide = generation
+    peers[peer].isConnected = true
+    peers[peer].topics.removeAll()
+    peers[peer].session.opened(now: peerNow(peer), into: &peers[peer].output)
+    try settle(peer)
+  }
+
+  /// Carries out what a session wants, and holds what it reveals against the ledger.
+  func settle(_ index: Int) throws(Broken) {
+    let peer = peers[index]
+    peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
+    if !peer.output.actions.isEmpty {
+      // More may be wanted meanwhile, further in: that finds no room and makes its own.
+      var output = PeerOutput()
+      swap(&output, &emptyOutput)
+      swap(&output, &peer.output)
+      for place in output.actions.indices { try carryOut(output.actions[place], of: peer) }
+      if peer.heir != nil { try tellHeir(output.actions, of: index) }
+      output.removeAll()
+      swap(&output, &emptyOutput)
+    } else if peer.heir != nil {
+      try tellHeir([], of: index)
+    }
+    if !peer.acknowledged.isEmpty { try checkAcknowledged(peer) }
+  }
+
+  private func carryOut(_ action: PeerAction, of peer: SimulatedPeer) throws(Broken) {
+    switch action {
+    case .open(let pause):
+      if peer.isConnected { breakQuietly(peer) }
+      agenda.add(.connect(peer: peer.index, generation: peer.generation), at: now + pause + 1)
+    case .send(let frame):
+      guard peer.isConnected else { return }
+      peer.sessionOnTheWire = PeerHeader.session(
+        ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
+      if climate.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
+      if frame[0] == PeerMessageKind.offer.rawValue { try checkOffer(frame, of: peer) }
+      if climate.impostors > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
+      if now < peer.muteUntil { return }
+      sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
+    case .listen(let sessionTopic, _):
+      subscribe(sessionTopic, true, peer)
+      subscribe(Topics.bytes(Topics.beat), true, peer)
+    case .subscribe(let topic): subscribe(Topics.bytes(topic), true, peer)
+    case .unsubscribe(let topic): subscribe(Topics.bytes(topic), false, peer)
+    case .reveal(let reveal):
+      try check(reveal, of: peer)
+      // Who sends what an earlier life left writes nothing of its own.
+      if peer.heir == nil { answer(reveal, of: peer.index) }
+    case .settled(let id, let model, let outcome):
+      if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
+    case .notice(let notice): count(notice, of: peer.index)
+    case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
+    case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
+    case .judge(_, let judge): ask(judge, peer)
+    case .awaited(let id, let end): try ended(id, end, peer)
+    case .keep(let note): keep(note, of: peer.index)
+    case .announced(_, let model, _, _):
+      counts[.announced] += 1
+      if let place = modelNames.firstIndex(of: model) { peer.announced[place] = true }
+    case .listed, .phase, .pong, .close: break
+    }
+  }
+
+  private func subscribe(_ topic: [UInt8], _ isOn: Bool, _ peer: SimulatedPeer) {
+    sendUp(
+      .subscribe(peer: peer.index, generation: peer.generation, topic: topic, isOn: isOn), of: peer, isPublish: true)
+  }
+
+  /// The session itself gave the connection up.
+  private func breakQuietly(_ peer: SimulatedPeer) {
+    let generation = peer.hubSide
+    peer.isConnected = false
+    peer.topics.removeAll()
+    peer.generation += 1
+    guard hub != nil else { return }
+    let topic = Topics.sessionTopic(peer.sessionOnTheWire)
+    topic.withUnsafeBytes { hub?.unsubscribed($0, by: UInt64(generation), time: hubTime, into: &hubOutput) }
+    hub?.closed(UInt64(generation), time: hubTime, into: &hubOutput)
+  }
+
+  // MARK: Words for the trace
+
+  static func words(ofPeerFrame frame: [UInt8]) -> String {
+    guard let (_, message) = try? PeerMessage.decode(frame) else { return "garbage" }
+    if case .propose(let proposals) = message {
+      return "propose "
+        + proposals.map { "\($0.topic)#\($0.number) \($0.operations.map(\.verb))" }.joined(separator: " ")
+    }
+    if case .join(let joins) = message {
+      return "join "
+        + joins.map { "\($0.name) \($0.epoch >> 32):\($0.version) undecided \($0.undecided)" }.joined(separator: " ")
+    }
+    return "\(message.kind)"
+  }
+
+  private static func words(of outcome: WireOutcome) -> String {
+    if case .expected(let next) = outcome.rest { "expected \(next)" } else { "\(outcome.kind)" }
+  }
+
+  static func words(ofHubFrame frame: [UInt8]) -> String {
+    guard let (_, message) = try? HubMessage.decode(frame) else { return "garbage" }
+    switch message {
+    case .outcomes(let outcomes):
+      return "outcomes "
+        + outcomes.outcomes.map { "\($0.topic)#\($0.number) \(words(of: $0))" }.joined(separator: " ")
+    case .commits(let group): return "commits \(group.previous)…\(group.version)"
+    case .joined(let joined):
+      return "joined \(joined.model) \(joined.version) mark \(joined.mark) follows \(joined.follows)"
+    case .catchup(let chunk): return "catchup \(chunk.form) \(chunk.previous)…\(chunk.version) mark \(chunk.mark)"
+    case .error(let error): return "error \(error.code) \(error.text)"
+    case .head(let head): return "head \(head.version)"
+    default: return "\(message.kind)"
+    }
+  }
+}

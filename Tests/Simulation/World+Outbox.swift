@@ -1,0 +1,111 @@
+import BindingPeer
+import BindingProtocol
+
+/// Outboxes that survive a peer's crash: the bytes of the file, and the sessions that send what it holds. Such a
+/// session is a peer of its own in the world, which belongs to its *heir*.
+extension World {
+  var wall: UInt64 { 1_700_000_000_000 + now }
+
+  /// Notes of a session go into the file of its process.
+  func keep(_ note: OutboxNote, of peer: Int) {
+    let owner = peers[peer].heir ?? peer
+    peers[owner].book?.append(note, life: peers[peer].bookLife, wall: wall)
+  }
+
+  /// What a process that was killed has left, at whatever byte, is all that its next life has.
+  func crashWithOutbox(_ peer: Int) throws(Broken) {
+    if let carrier = peers[peer].carrier { end(carrier) }
+    // In a quiet time nobody writes, and what is torn off late enough is sent.
+    if !isQuiet, chance.perMille(500) { tear(peer) }
+    let undecided = peers[peer].undecided.ids
+    guard let lives = peers[peer].book?.reopen() else {
+      throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
+    }
+    let own = lives.first { $0.number == peers[peer].bookLife }
+    for id in undecided where own?.writes.contains(where: { $0.id == id }) != true {
+      throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
+    }
+    counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
+  }
+
+  /// One more write, whose record the crash cuts off somewhere, before anything of it leaves.
+  private func tear(_ peer: Int) {
+    let proposal = Proposal(operations: [
+      FieldOperation(
+        .set, SimulatedField.names[chance.below(SimulatedField.plain)],
+        FieldValue(bytes: Array("\"p\(peer).t\(now)\"".utf8)))
+    ])
+    var output = PeerOutput()
+    guard (try? peers[peer].session.write(proposal, to: modelNames[0], now: peerNow(peer), into: &output)) != nil
+    else { return }
+    peers[peer].session.finishDrain(now: peerNow(peer), into: &output)
+    let before = peers[peer].book?.count ?? 0
+    for case .keep(let note) in output.actions { keep(note, of: peer) }
+    // It may have taken the place of others.
+    for case .settled(let id, _, _) in output.actions { peers[peer].undecided.remove(id) }
+    let torn = (peers[peer].book?.count ?? 0) - before
+    peers[peer].book?.cut(to: before + chance.below(torn + 1))
+  }
+
+  /// Has the lives before this one sent, one after the other.
+  func carryOn(_ peer: Int) throws(Broken) {
+    peers[peer].carrier = nil
+    guard !peers[peer].earlier.isEmpty else { return }
+    let (life, ids) = peers[peer].earlier.removeFirst()
+    let session = Session(resuming: life, seed: chance.next(), now: peerNow(peer), wall: wall)
+    let index = peers.count
+    let carrier = SimulatedPeer(
+      index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, life: 0,
+      clockOffset: peers[peer].clockOffset, models: modelNames.count)
+    carrier.heir = peer
+    carrier.bookLife = life.number
+    for (write, id) in zip(life.writes, ids) {
+      guard let model = modelNames.firstIndex(of: write.model) else { continue }
+      let isAddition = write.proposal.operations.contains { $0.verb == .add }
+      let mine = SimulatedPeer.Write(
+        model: model, fields: World.plainSets(write.proposal), isPlain: false,
+        mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
+      carrier.undecided.add(mine, as: write.id)
+      carrier.heirIDs[write.id] = id
+    }
+    peers.append(carrier)
+    peers[peer].carrier = index
+    agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(1...400))
+    try settle(index)
+  }
+
+  /// Tells the heir how far its carrier is.
+  func tellHeir(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
+    guard let heir = peers[carrier].heir, peers[heir].carrier == carrier else { return }
+    for action in actions {
+      switch action {
+      case .keep(.numbered(let id, let number, _)) where number > 0:
+        guard let mine = peers[carrier].heirIDs[id], let model = peers[carrier].undecided[id]?.model else { continue }
+        peers[heir].session.carriedSent(mine, of: modelNames[model], as: number)
+      case .settled(let id, let model, let outcome):
+        if let mine = peers[carrier].heirIDs[id] { peers[heir].session.carriedEnded(mine, of: model, as: outcome) }
+      default: break
+      }
+    }
+    if peers[carrier].session.unconfirmed == 0, !peers[carrier].isOver {
+      peers[carrier].isOver = true
+      peers[carrier].session.bye(now: peerNow(carrier), into: &peers[carrier].output)
+      try settle(carrier)
+      peers[heir].book?.leave(peers[carrier].bookLife)
+      end(carrier)
+      try carryOn(heir)
+    }
+    try settle(heir)
+  }
+
+  private func end(_ carrier: Int) {
+    breakConnection(carrier)
+    peers[carrier].output.removeAll()
+    peers[carrier].isOver = true
+    peers[carrier].undecided.removeAll()
+    peers[carrier].life += 1
+    peers[carrier].generation += 1
+    // Of a process that is gone nothing arrives after the hub has been told that its connection is.
+    peers[carrier].hubSide = -1
+  }
+}

@@ -1,0 +1,64 @@
+import BindingPeer
+import BindingProtocol
+
+/// What lies over the committed values of a replica, held against them.
+extension World {
+  /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
+  func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
+    // What a hub has forgotten of a peer it cannot tell it.
+    if peer.glimpse.laidOver.isEmpty || mayBeForgotten(peer) { return }
+    let base = lastOwn(reveal, model, of: peer)
+    for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
+      guard let write = peer.undecided[id] else { continue }
+      for (field, value) in write.fields {
+        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
+          place.version <= reveal.version, mustKnow(number, place, in: field, peer)
+        else { continue }
+        throw broken(
+          .readYourWrites,
+          "write \(id.rawValue) of p\(peer.index) lies over version \(reveal.version) of \(reveal.model), "
+            + "which holds it"
+        )
+      }
+      guard let base else { continue }
+      // What has no number yet was merged, or is sent again: it gets a later one.
+      let isOlder =
+        if let number {
+          number <= base.number
+        } else {
+          (base.id.map { id < $0 } ?? false) && !peer.wasForgotten && !peer.wasToldUnknown && write.original == nil
+        }
+      guard isOlder else { continue }
+      throw broken(
+        .readYourWrites,
+        "write \(id.rawValue) of p\(peer.index), proposal \(number ?? 0), lies over its own proposal \(base.number) "
+          + "in \(reveal.model)")
+    }
+  }
+
+  /// The last of its own writes that the committed values hold, and its name if it is a plain one. What was brought
+  /// back says nothing of what its writer's numbers became.
+  private func lastOwn(
+    _ reveal: Reveal, _ model: Int, of peer: SimulatedPeer
+  ) -> (id: WriteID?, number: ProposalNumber)? {
+    var last: (id: WriteID?, number: ProposalNumber)?
+    for (field, name) in SimulatedField.names.enumerated() {
+      guard let version = peer.read({ $0.fieldRecord(reveal.model, name)?.version }),
+        let entry = ledger.entry(.init(model: model, epoch: reveal.epoch, version: version)), !entry.isRescued,
+        entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
+      else { continue }
+      last = (peer.glimpse.committed[field].flatMap { peer.writers[$0] }, entry.number)
+    }
+    return last
+  }
+
+  /// Whether a peer must have seen that a value which stands there is that of its own write. What was brought back in
+  /// this life bears no number; but only what was sent in an earlier one can be.
+  private func mustKnow(
+    _ number: ProposalNumber?, _ place: Ledger.Place, in field: Int, _ peer: SimulatedPeer
+  ) -> Bool {
+    guard let entry = ledger.entry(place), entry.isRescued else { return true }
+    guard let number, let first = peer.firstSent[place.model][number] else { return false }
+    return first >= entry.epoch
+  }
+}

@@ -1,0 +1,173 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// A peer that owns the first model and is asked before anybody else's write to it is carried out.
+extension World {
+  /// How long the hub waits for the owner, milliseconds.
+  static let patience: UInt64 = 2_000
+
+  /// Takes the model, or gives it up.
+  func own(_ peer: SimulatedPeer, _ member: LineMember) throws(Broken) {
+    if member.has(Names.owner) == nil {
+      try say([FieldOperation(.set, Names.owner, uniqueValue(of: peer.index))], peer, member)
+    } else if company.perMille(300) {
+      try say([FieldOperation(.delete, Names.owner)], peer, member)
+    }
+  }
+
+  /// On a long way one question after the other would take for ever.
+  func endOwnership() throws(Broken) {
+    guard climate.hasOwner, climate.requestDelay > 5 || company.perMille(500) else { return }
+    for peer in peers {
+      guard let member = peer.member, !member.isAway, member.has(Names.owner) != nil else { continue }
+      try say([FieldOperation(.delete, Names.owner)], peer, member)
+    }
+  }
+
+  /// An owner's application is asked.
+  func ask(_ judge: Judge, _ peer: SimulatedPeer) {
+    let temper = climate.temper
+    var refuses = false
+    var delay = company.within(0...20)
+    if isChaos {
+      if company.perMille(temper.silences) { return }
+      refuses = company.perMille(temper.refusals)
+      if company.perMille(temper.delays) { delay = company.within(1_500...2_500) }
+      if company.perMille(temper.cuts) {
+        agenda.add(
+          .besides(.breakOff(peer: peer.index, life: peer.life, crashes: false)), at: now + company.within(0...20))
+      }
+      if company.perMille(temper.crashes) {
+        agenda.add(
+          .besides(.breakOff(peer: peer.index, life: peer.life, crashes: true)), at: now + company.within(0...20))
+      }
+    }
+    agenda.add(.besides(.judge(peer: peer.index, life: peer.life, judge, refuses: refuses)), at: now + delay)
+  }
+
+  func answer(_ judge: Judge, refuses: Bool, _ index: Int) throws(Broken) {
+    let peer = peers[index]
+    guard !peer.isPaused else {
+      return agenda.add(.besides(.judge(peer: index, life: peer.life, judge, refuses: refuses)), at: now + 100)
+    }
+    note("p\(index) \(refuses ? "refuses" : "allows") what \(judge.origin.name) writes")
+    peer.session.answer(judge, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)
+    try settle(index)
+  }
+
+  func breakOff(_ index: Int, crashes: Bool) throws(Broken) {
+    // Who only sends what an earlier life left has no process of its own.
+    guard isChaos, !isQuiet, peers[index].heir == nil else { return }
+    if crashes { return try crash(index) }
+    note("cut p\(index), which was asked")
+    breakConnection(index)
+    try settle(index)
+  }
+
+  // MARK: What the hub asks, hears and decides
+
+  func look(_ judge: Judge) throws(Broken) {
+    counts[.ownerAsked] += 1
+    guard let owner = line?.owner, heard.session[owner] == judge.session, judge.origin.tag != owner else {
+      throw broken(.leave, "somebody was asked about what \(judge.origin.name) writes who does not own the model")
+    }
+    if let open = ownership.open, open.session == judge.session, now < open.askedAt + World.patience {
+      throw broken(.leave, "\(owner.short) was asked \(judge.token) before it answered \(open.token)")
+    }
+    ownership.ask(.init(judge, to: owner, at: now))
+  }
+
+  /// The owner's answer arrives, in its turn or too late.
+  func hear(_ judged: Judged, in session: SessionID) {
+    guard let open = ownership.open, open.token == judged.token, open.session == session else { return }
+    ownership.answer(judged.token, judged.isAccepted, at: now)
+    if judged.isAccepted { counts[.allowedByOwner] += 1 }
+  }
+
+  /// The model has another owner, or none: what the old one was asked is decided afresh.
+  func ownerChanged() {
+    if ownership.open != nil { counts[.ownerGone] += 1 }
+    ownership.voidOpen()
+  }
+
+  /// §9.3: what leaves for the store was allowed by who owns the model, and what was refused in the owner's name was
+  /// refused by it, or it said nothing for 2 s.
+  func checkLeave(_ batches: [Batch]) throws(Broken) {
+    guard climate.hasOwner, let batch = batches.first(where: { $0.model == modelNames[0] }) else { return }
+    for decision in batch.decisions {
+      guard case .refused(let refusal)? = decision.outcome else { continue }
+      try checkRefusal(refusal, decision)
+    }
+    guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
+    // A refusal that the store did not take, that fell into a rescue, of somebody whom the hub had forgotten, or whose
+    // number was not the next any more, was never made, and the model has no owner by then.
+    let takesAll =
+      climate.fullAppends + climate.movedAppends + climate.unknownAppends == 0 && losses == 0 && !climate.forgetsSoon
+    for commit in group.commits where commit.number > 0 && takesAll {
+      let writer = group.origins[Int(commit.origin)].tag
+      guard ownership.wasSilence(about: fields(of: commit, in: group), of: writer) else { continue }
+      throw broken(
+        .leave, "proposal \(commit.number) of \(writer.short) is carried out, about which the owner said nothing")
+    }
+    guard let owner = line?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil else {
+      return
+    }
+    for commit in group.commits {
+      let writer = group.origins[Int(commit.origin)].tag
+      // What is brought back from a lost life has no number, and nobody is asked.
+      guard writer != owner, commit.number > 0 else { continue }
+      let fields = fields(of: commit, in: group)
+      if ownership.use(where: { $0.writer == writer && $0.verdict == true && $0.fields == fields }) == nil {
+        throw broken(
+          .leave,
+          "proposal \(commit.number) of \(writer.short) is carried out, which the owner, \(owner.short), did not allow"
+        )
+      }
+    }
+  }
+
+  private func checkRefusal(_ refusal: Refusal, _ decision: Decision) throws(Broken) {
+    let writer = decision.origin.tag
+    switch refusal.code {
+    case .refusedByOwner:
+      counts[.refusedByOwner] += 1
+      if ownership.use(where: { $0.writer == writer && $0.verdict == false }) != nil { return }
+      throw broken(
+        .leave, "proposal \(decision.number) of \(writer.short) was refused in the name of an owner that did not")
+    case .ownerSilent:
+      counts[.ownerSilent] += 1
+      // What is answered later may be too late.
+      let silent = ownership.use {
+        $0.writer == writer && now >= $0.askedAt + World.patience
+          && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + World.patience)
+      }
+      guard let silent else {
+        throw broken(
+          .leave, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time")
+      }
+      // The hub looks at least four times a second; what is being stored is waited for.
+      if climate.hubPauses == 0, now > silent.askedAt + World.patience + 500 {
+        throw broken(.leave, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
+      }
+    default: break
+    }
+  }
+
+  private func fields(of commit: Commit, in group: CommitGroup) -> [String: FieldValue?] {
+    var fields: [String: FieldValue?] = [:]
+    for change in commit.changes {
+      let id = Int(change.field)
+      let known = ledger.names[0]
+      let name =
+        id < known.count ? SimulatedField.names[known[id]] : group.names.names[id - Int(group.names.first)]
+      fields[name] = .some(change.value)
+    }
+    return fields
+  }
+
+  /// Whether a write was refused as those of a model with an owner may be.
+  func isRefusedByOwner(_ refusal: Refusal, in model: Int) -> Bool {
+    climate.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
+  }
+}

@@ -1,0 +1,70 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// The end of a history, when everything has healed: one last change, of which one peer hears nothing.
+struct Probe {
+  let peer: Int
+  let topic: Topic
+  /// What is still to be kept from that peer, by the kind of message.
+  var heads: Int
+  var beats: Int
+  var hasDropped = false
+
+  mutating func drops(_ frame: [UInt8], to peer: Int) -> Bool {
+    guard peer == self.peer, frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]) else { return false }
+    let isOfModel = frame.starts(with: Topics.bytes(topic))
+    switch kind {
+    case .commits where isOfModel:
+      hasDropped = true
+      return true
+    case .head where isOfModel && hasDropped && heads > 0:
+      heads -= 1
+      return true
+    case .beat where hasDropped && beats > 0:
+      beats -= 1
+      return true
+    default: return false
+    }
+  }
+}
+
+extension World {
+  /// R7: whether up to two of the three heads are lost too, or all of them and a beat, the last change arrives.
+  func probeTail() throws(Broken) {
+    let model = chance.below(modelNames.count)
+    guard let topic = topic(of: model) else { return }
+    // Not those that only send what an earlier life left.
+    let owners = peers.indices.filter { peers[$0].heir == nil }
+    let place = chance.below(owners.count)
+    let (victim, writer) = (owners[place], owners[(place + 1) % owners.count])
+    let losesBeat = chance.perMille(500)
+    probe = Probe(
+      peer: victim, topic: topic, heads: losesBeat ? 3 : chance.below(3),
+      beats: losesBeat ? 1 : 0)
+    note("p\(victim) will not hear of the last change of \(modelNames[model])")
+    try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
+    if climate.barriers > 0, model == 0 {
+      // Until all have that change, which takes as long as the one that hears nothing of it.
+      let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
+      try awaitApplied(version, 0, within: 10_000, by: writer)
+    }
+    // Its owner may have to be asked first.
+    try run(until: now + (climate.hasOwner ? 6_000 : 5_000))
+    guard probe?.hasDropped == true else { return }
+    let (mine, head) = (
+      peers[victim].session.version(of: modelNames[model]).version, hub?.head(of: modelNames[model])?.version ?? 0
+    )
+    guard mine == head else {
+      throw broken(
+        .tail, "p\(victim) still has version \(mine) of \(modelNames[model]) five beats after version \(head)")
+    }
+    counts[losesBeat ? .tailAsked : .tailHealed] += 1
+    probe = nil
+    guard let barrier = peers[writer].barriers.values.first else { return }
+    try run(until: now + 1_500)
+    guard peers[writer].barriers.isEmpty else {
+      throw broken(.barrier, "p\(writer) still waits for version \(barrier.version), which all have")
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import BindingHub
+import BindingProtocol
+
+/// The store of the world: quick or slow, forgetful at a crash, sometimes unsure, and sometimes another hub writes to
+/// it.
+extension World {
+  /// Takes what the hub wants stored or read again; answers at once, or later.
+  /// - Returns: whether there was anything that was answered at once.
+  func store() throws(Broken) -> Bool {
+    let (batches, models) = (hubOutput.batches, hubOutput.reload)
+    if !batches.isEmpty { try checkLeave(batches) }
+    hubOutput.batches.removeAll()
+    hubOutput.reload.removeAll()
+    if climate.storeDelay > 0 {
+      if !batches.isEmpty {
+        underway += batches
+        agenda.add(.append(hubLife: hubLife, batches), at: now + chance.within(1...climate.storeDelay))
+      }
+      for model in models {
+        agenda.add(.reload(hubLife: hubLife, model: model), at: now + chance.within(1...climate.storeDelay))
+      }
+      return false
+    }
+    if !batches.isEmpty { try answer(batches) }
+    for model in models { hub?.reloaded(try stored(model), time: hubTime, into: &hubOutput) }
+    return !batches.isEmpty || !models.isEmpty
+  }
+
+  func finishAppend(_ batches: [Batch]) throws(Broken) {
+    underway.removeAll { batches.contains($0) }
+    try answer(batches)
+    try settleHub()
+  }
+
+  func reload(_ model: String) throws(Broken) {
+    hub?.reloaded(try stored(model), time: hubTime, into: &hubOutput)
+    try settleHub()
+  }
+
+  /// What the store has of a model; a part of it folded, as chance will have it.
+  func stored(_ model: String) throws(Broken) -> StoredModel {
+    let all = log.filter { $0.model == model }
+    // What was before a removal is nothing.
+    let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
+    // Of a model that is not there a store has no chunk either.
+    guard !batches.isEmpty, chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
+    counts[.loadedFolded] += 1
+    let count = chance.below(batches.count + 1)
+    var chunks: [[UInt8]] = []
+    do {
+      var fold = ModelFold(model)
+      for batch in batches.prefix(count) { try fold.apply(batch) }
+      while let chunk = fold.nextChunk(ofBytes: 512) { chunks.append(chunk) }
+    } catch {
+      throw broken(.order, "\(error)")
+    }
+    // Some of what is folded may still be in the log.
+    return StoredModel(model: model, chunks: chunks, batches: Array(batches.dropFirst(chance.below(count + 1))))
+  }
+
+  private func answer(_ batches: [Batch]) throws(Broken) {
+    var results: [Appended] = []
+    for batch in batches { results.append(try append(batch)) }
+    hub?.appended(results, of: batches, time: hubTime, into: &hubOutput)
+  }
+
+  private func append(_ batch: Batch) throws(Broken) -> Appended {
+    if isChaos, !isQuiet, chance.perMille(climate.movedAppends) {
+      let other = batchOfAnotherHub(for: batch)
+      note("another hub writes version \(other.version) of \(batch.model)")
+      try take(other)
+      return .moved([other])
+    }
+    if isChaos, chance.perMille(climate.unknownAppends) {
+      note("the store does not know what became of version \(batch.version) of \(batch.model)")
+      if chance.perMille(500) { try take(batch) }
+      return .unknown
+    }
+    if isChaos, chance.perMille(climate.fullAppends) {
+      note("the store has no room for version \(batch.version) of \(batch.model)")
+      return .full
+    }
+    try take(batch)
+    return .stored
+  }
+
+  private func take(_ batch: Batch) throws(Broken) {
+    let last = lastRecord(of: batch.model)
+    guard batch.record == last + 1 || last == 0 && ledger.floor.mayBegin(batch.record) else {
+      throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
+    }
+    try ledger.enter(batch, epoch: epoch, life: hubLife)
+    log.append(batch)
+  }
+
+  /// One write by a peer of another hub in front of the same log.
+  private func batchOfAnotherHub(for batch: Batch) -> Batch {
+    writeCount += 1
+    let field = chance.below(SimulatedField.plain)
+    let names = modelNames.firstIndex(of: batch.model).map { ledger.names[$0] } ?? []
+    var commits = CommitsWriter()
+    commits.begin(
+      epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: FieldID(names.count))
+    let id = names.firstIndex(of: field).map { FieldID($0) } ?? commits.introduce(SimulatedField.names[field])
+    let origin = Origin(tag: Tag(rawValue: chance.next() | 1), name: "other")
+    commits.beginCommit(origin: commits.origin(origin), number: 1, hops: 0)
+    _ = commits.change(id, FieldValue(bytes: Array("\"other.\(writeCount)\"".utf8)))
+    commits.endCommit()
+    return Batch(
+      model: batch.model, record: batch.record, epoch: batch.epoch, previous: batch.previous,
+      version: commits.version, body: commits.finish(), decisions: [])
+  }
+
+  /// 0: there is nothing of it.
+  func lastRecord(of model: String) -> UInt64 {
+    log.last { $0.model == model }.flatMap { $0.form == .removal ? nil : $0.record } ?? 0
+  }
+
+  /// At a crash the store has taken some of what was underway, or, where it loses its tail, lacks some of what it had
+  /// acknowledged.
+  func crashStore() throws(Broken) {
+    for batch in underway where chance.perMille(500) {
+      let last = lastRecord(of: batch.model)
+      if last + 1 == batch.record || last == 0 && ledger.floor.mayBegin(batch.record) { try take(batch) }
+    }
+    underway.removeAll()
+    guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }
+    let lost = min(log.count, 1 + chance.below(8))
+    note("the store loses its last \(lost) batches")
+    counts[.lostBatch] += UInt64(lost)
+    log.removeLast(lost)
+    losses += 1
+    isTailLost = true
+  }
+
+  /// The end of the log is gone, and the store does not notice: the same epoch goes on. Of a model that everybody may
+  /// have left nothing is lost: nobody would come back to prove it.
+  func loseUnnoticed() {
+    underway.removeAll()
+    let provable = log.reversed().prefix { $0.model != visited }.count
+    let lost = min(provable, 1 + chance.below(4))
+    note("the store loses its last \(lost) batches and does not notice")
+    counts[.lostBatch] += UInt64(lost)
+    losses += 1
+    lostModels = Swift.Set(log.suffix(lost).compactMap { modelNames.firstIndex(of: $0.model) })
+    log.removeLast(lost)
+  }
+}

@@ -1,0 +1,83 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// Who is none of the peers, and those who answer each other.
+extension World {
+  /// R9: a stranger who knows a peer's tag and session, but not its secret, is told no and changes nothing.
+  func approach(_ peer: Int) throws(Broken) {
+    guard hasSession(peers[peer]), peers[peer].session.phase == .live else {
+      return
+    }
+    let connection: ConnectionID = 1 << 40
+    let tag = peers[peer].session.identity.tag
+    let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
+    var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
+    if let model = peers[peer].session.joinedModels.first(where: { !Names.isEphemeral($0) }),
+      let place = modelNames.firstIndex(of: model), let topic = topic(of: place)
+    {
+      let proposal = NumberedProposal(
+        topic: topic, number: ledger.mark(of: tag, in: place) + 1,
+        operations: [
+          WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
+        ])
+      frames.append(
+        PeerMessage.propose([proposal]).encode(
+          session: peers[peer].sessionOnTheWire, start: StartNumber(hubLife)))
+    }
+    note("a stranger speaks for p\(peer)")
+    for frame in frames {
+      frame.withUnsafeBytes { hub?.receive($0, on: connection, time: hubTime, into: &hubOutput) }
+    }
+    counts[.stranger] += 1
+    try settleHub()
+  }
+
+  /// R9: a hub that starts again has to remember nobody. A stranger that is there before all others, with a tag that it
+  /// has read from commits, is told no as at any other time.
+  func approachFirst() throws(Broken) {
+    let connection: ConnectionID = 1 << 40 + 1
+    let tag = peers[chance.below(peers.count)].session.identity.tag
+    let model = chance.below(modelNames.count)
+    let secret = Secret(high: 2, low: chance.next())
+    let session = chance.next() | 1
+    let start = StartNumber(hubLife)
+    note("a stranger speaks for \(tag.short) before it is back")
+    func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
+      message.encode(session: session, start: start).withUnsafeBytes {
+        hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
+      }
+      try settleHub()
+    }
+    try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "stranger"))), start: 0)
+    try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
+    if let topic = topic(of: model) {
+      let set = WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
+      let number = ledger.mark(of: tag, in: model) + 1
+      try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
+    }
+    counts[.strangerFirst] += 1
+  }
+
+  /// The hub's topic of a model.
+  func topic(of model: Int) -> Topic? { read { $0.topic(of: modelNames[model]) } ?? nil }
+
+  /// An application that answers what others write.
+  func answer(_ reveal: Reveal, of peer: Int) {
+    guard isChaos, climate.answers > 0, peers[peer].answers < 60, reveal.commits.contains(where: { !$0.own }),
+      chance.perMille(climate.answers), let model = modelNames.firstIndex(of: reveal.model)
+    else { return }
+    peers[peer].answers += 1
+    agenda.add(
+      .answer(peer: peer, life: peers[peer].life, model: model, hops: reveal.proposalHops),
+      at: now + chance.within(1...climate.pace))
+  }
+
+  func writeAnswer(_ peer: Int, to model: Int, hops: UInt8) throws(Broken) {
+    guard isChaos, !isQuiet, peers[peer].session.joinedModels.contains(modelNames[model]) else { return }
+    let field = SimulatedField.names[chance.below(SimulatedField.plain)]
+    counts[.answered] += 1
+    try write(
+      Proposal(operations: [FieldOperation(.set, field, uniqueValue(of: peer))], hops: hops), to: model, by: peer)
+  }
+}

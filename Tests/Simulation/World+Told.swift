@@ -1,0 +1,133 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// What leaves the hub, held against what its store has.
+extension World {
+  /// R1, R2: whatever leaves speaks of what is stored.
+  func checkTold() throws(Broken) {
+    guard hubOutput.frameCount > checkedFrames else { return }
+    var problem: Broken?
+    var number = 0
+    forEachFrame { destination, bytes in
+      number += 1
+      guard number > checkedFrames, problem == nil, bytes.count > 4 else { return }
+      do throws(Broken) { try check(bytes, to: destination) } catch { problem = error }
+    }
+    checkedFrames = number
+    if let problem { throw problem }
+  }
+
+  private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
+    guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
+    if climate.isInCompany { try look(frame, kind, to: destination) }
+    switch kind {
+    case .commits:
+      var reader = WireReader(frame)
+      guard let header = try? HubHeader(from: &reader), let cursor = try? CommitCursor(reader) else { return }
+      return try check(header.topic, cursor.epoch, cursor.lastVersion, "commits")
+    case .catchup, .head, .joined, .outcomes, .welcome: break
+    case .topic:
+      if case (_, .topic(let assigned))? = try? HubMessage.decode(frame) { topicNames[assigned.topic] = assigned.model }
+      return
+    default: return
+    }
+    guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
+    let peer: Int? =
+      if case .connection(let id) = destination { peers.firstIndex { $0.hubSide == Int(id) } } else { nil }
+    switch message {
+    case .catchup(let chunk):
+      if chunk.chunk > 0 { counts[.snapshotInChunks] += 1 }
+      if chunk.isLast, let answered = peer.flatMap({ peers[$0].answered[chunk.request] }), chunk.version > answered {
+        counts[.catchupMovedOn] += 1
+      }
+      try check(header.topic, chunk.epoch, chunk.version, "a catch-up")
+    case .head(let head): try check(header.topic, head.epoch, head.version, "a head")
+    case .joined(let joined):
+      try check(joined.topic, joined.epoch, joined.version, "the answer to a join")
+      if let peer {
+        peers[peer].answered[joined.request] = joined.version
+        try check(joined, to: peer)
+      }
+    case .welcome(let welcome):
+      // Whose marks the hub has forgotten begins anew in an ephemeral line.
+      if let peer, !welcome.knewIdentity {
+        line?.forget(peers[peer].session.identity.tag)
+        try checkForgotten(peer)
+        cutWelcomeSometimes(peer)
+      }
+    case .outcomes(let outcomes):
+      guard let peer else { return }
+      strandSometimes(peer)
+      for outcome in outcomes.outcomes { try check(outcome, outcomes.epoch, to: peer) }
+    default: break
+    }
+  }
+
+  private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Broken) {
+    guard version > 0, let model = model(of: topic) else { return }
+    if ledger.state(.init(model: model, epoch: epoch, version: version)) == nil {
+      throw broken(.storedFirst, "\(what) told version \(version) of \(modelNames[model]) before it was stored")
+    }
+  }
+
+  /// R8, R13.
+  private func check(_ joined: Joined, to peer: Int) throws(Broken) {
+    let tag = peers[peer].session.identity.tag
+    guard let model = modelNames.firstIndex(of: joined.model) else { return }
+    let mark = ledger.mark(of: tag, in: model)
+    if joined.mark > mark {
+      throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
+    }
+    if let undecided = peers[peer].asked[joined.request], undecided > mark + 1 {
+      throw broken(
+        .soundJoin, "p\(peer) joined \(joined.model) with \(undecided - 1) decided; the stored mark is \(mark)")
+    }
+    guard joined.way == .published, peers[peer].isConnected else { return }
+    if !peers[peer].topics.contains(joined.topic) {
+      throw broken(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
+    }
+  }
+
+  private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Broken) {
+    guard let model = model(of: outcome.topic) else { return }
+    let tag = peers[peer].session.identity.tag
+    var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
+    switch outcome.rest {
+    case .hold, .expected: return
+    case .unknown:
+      counts[.toldUnknown] += 1
+      return try checkUnknown(outcome.number, in: model, to: peer)
+    case .committed(let count, let version):
+      for offset in 0..<UInt32(count) {
+        name = Ledger.Name(model: model, tag: tag, number: outcome.number + offset)
+        let place = Ledger.Place(model: model, epoch: epoch, version: version + Version(offset))
+        guard let entry = ledger.entry(place), entry.tag == tag, entry.number == name.number else {
+          throw broken(
+            .storedFirst,
+            "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(modelNames[model]), "
+              + "which is not stored so")
+        }
+        countRepeat(of: name, decidedIn: entry.life)
+      }
+    default:
+      let fate = ledger.fates[name]
+      guard fate.decision == outcome.kind else {
+        throw broken(
+          .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
+      }
+      countRepeat(of: name, decidedIn: fate.life)
+    }
+  }
+
+  private func countRepeat(of name: Ledger.Name, decidedIn life: Int) {
+    if ledger.fates[name].isTold { counts[.repeatAnswered] += 1 }
+    ledger.fates[name].isTold = true
+    if life < hubLife { counts[.repeatAfterRestart] += 1 }
+  }
+
+  /// Which of the models a topic of the hub is.
+  func model(of topic: Topic) -> Int? {
+    topicNames[topic].flatMap { modelNames.firstIndex(of: $0) }
+  }
+}

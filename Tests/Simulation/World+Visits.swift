@@ -1,0 +1,54 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// A model that programs look at for a while: one writes something, deletes all, and leaves; it comes back later, as
+/// others do.
+extension World {
+  /// Its name; nil where nobody goes there.
+  var visited: String? { climate.visits > 0 ? modelNames.last : nil }
+
+  /// A step of a visit: join and write, then write again or delete all, then leave.
+  func visit(_ peer: Int, step: Int) throws(Broken) {
+    guard isChaos, !isQuiet, !peers[peer].isPaused, let visited else { return }
+    let model = modelNames.count - 1
+    switch step {
+    case 0:
+      try joinVisited(peer)
+      try write(
+        Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: peer))]), to: model, by: peer)
+    case 1 where peers[peer].session.joinedModels.contains(visited):
+      let condition = peers[peer].session.fieldRecord(visited, "a").map {
+        Condition(field: "a", epoch: $0.epoch, version: $0.version)
+      }
+      let set = FieldOperation(.set, "a", uniqueValue(of: peer))
+      if chance.perMille(300), let condition {
+        try write(Proposal(operations: [set], conditions: [condition]), to: model, by: peer)
+      }
+      try write(Proposal(operations: [FieldOperation(.clear, "a")]), to: model, by: peer)
+    case 2:
+      note("p\(peer) leaves \(visited)")
+      peers[peer].session.leave(visited, now: peerNow(peer), into: &peers[peer].output)
+      return try settle(peer)
+    default: return
+    }
+    agenda.add(
+      .visit(peer: peer, life: peers[peer].life, step: step + 1),
+      at: now + chance.within(1...(climate.pace + 2 * climate.requestDelay)))
+  }
+
+  func joinVisited(_ peer: Int) throws(Broken) {
+    guard let visited, !peers[peer].session.joinedModels.contains(visited) else { return }
+    note("p\(peer) joins \(visited)")
+    // Who observes it from now on was told nothing yet.
+    if !peers[peer].session.knows(visited) {
+      for field in SimulatedField.names.indices { peers[peer].told[modelNames.count - 1][field] = nil }
+    }
+    peers[peer].session.join(visited, now: peerNow(peer), into: &peers[peer].output)
+    if peers[peer].session.version(of: visited).version == 0 {
+      peers[peer].seen[modelNames.count - 1] = (0, 0)
+      peers[peer].saw[modelNames.count - 1].removeAll()
+    }
+    try settle(peer)
+  }
+}

@@ -1,0 +1,237 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// A hub, its store and some peers in simulated time: the same machines and codecs as live, driven by chance from one
+/// seed.
+///
+/// A chaos phase with the faults of the climate, then a phase in which everything heals; at each step invariants are
+/// looked at.
+public final class World {
+  enum Event {
+    case toHub(peer: Int, generation: Int, frame: [UInt8])
+    case toPeer(peer: Int, generation: Int, frame: [UInt8], isPublished: Bool)
+    case subscribe(peer: Int, generation: Int, topic: [UInt8], isOn: Bool)
+    case connect(peer: Int, generation: Int)
+    case tickHub(Int)
+    case tickPeer(peer: Int, life: Int)
+    case act(peer: Int)
+    case startHub
+    case append(hubLife: Int, [Batch])
+    case reload(hubLife: Int, model: String)
+    case goOn(peer: Int, life: Int)
+    case hubGoesOn(hubLife: Int)
+    case answer(peer: Int, life: Int, model: Int, hops: UInt8)
+    /// Apart, so that it does not make all others as large.
+    indirect case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
+    case withdraw(peer: Int, life: Int, WriteID)
+    case visit(peer: Int, life: Int, step: Int)
+    case endMute(peer: Int, generation: Int)
+    case endQuiet
+    case besides(Besides)
+  }
+
+  public let seed: UInt64
+  let climate: Climate
+  // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
+  @exclusivity(unchecked) var chance: Chance
+  @exclusivity(unchecked) var now: UInt64 = 1_000
+  @exclusivity(unchecked) var agenda = Agenda<Event>(blank: .endQuiet)
+  @exclusivity(unchecked) var isChaos = true
+  @exclusivity(unchecked) public internal(set) var counts = Counts()
+  @exclusivity(unchecked) public internal(set) var trace: [String] = []
+  let keepsTrace: Bool
+
+  @exclusivity(unchecked) var hub: HubMachine?
+  @exclusivity(unchecked) var hubLife = 0
+  @exclusivity(unchecked) var hubOutput = HubOutput()
+  /// Which model a topic of this hub is, or was.
+  @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
+  @exclusivity(unchecked) var epoch: Epoch = 1 << 32
+  @exclusivity(unchecked) var log: [Batch] = []
+  /// Batches that the store has been given and has not answered.
+  @exclusivity(unchecked) var underway: [Batch] = []
+  @exclusivity(unchecked) var isTailLost = false
+  @exclusivity(unchecked) var ledger: Ledger
+  @exclusivity(unchecked) var peers: [SimulatedPeer] = []
+  let modelNames: [String]
+  @exclusivity(unchecked) var modelFrames = 0
+  @exclusivity(unchecked) var writeCount = 0
+  /// Frames of the output that were held against the ledger.
+  @exclusivity(unchecked) var checkedFrames = 0
+  /// Writes that ended without being carried out.
+  @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
+  /// How often the log, or its end, was lost.
+  @exclusivity(unchecked) var losses = 0
+  @exclusivity(unchecked) var divergences = 0
+  /// While the hub's process is stopped, what is for it waits.
+  @exclusivity(unchecked) var isHubPaused = false
+  @exclusivity(unchecked) var hubInbox: [Event] = []
+  /// Nobody writes: the hub has lost commits and does not know.
+  @exclusivity(unchecked) var isQuiet = false
+  /// But for one that started afresh, in the models that have lost nothing.
+  @exclusivity(unchecked) var newcomer: Int?
+  @exclusivity(unchecked) var lostModels: Swift.Set<Int> = []
+  @exclusivity(unchecked) var probe: Probe?
+  /// The write that is being made: it may take the place of others.
+  @exclusivity(unchecked) var writing: (id: WriteID, write: SimulatedPeer.Write)?
+  /// Words and numbers that were put into fields that gather.
+  @exclusivity(unchecked) var gatheredCount = 0
+  /// Room for what a peer wants done: that of the last which wanted something.
+  @exclusivity(unchecked) var emptyOutput = PeerOutput()
+  /// The kind of message that a peer is reading.
+  @exclusivity(unchecked) var delivering: HubMessageKind?
+  /// Chance for all that is between peers.
+  @exclusivity(unchecked) var company: Chance
+  /// Chance for all that liars do.
+  @exclusivity(unchecked) var impostures: Chance
+  @exclusivity(unchecked) var forgetting: Chance
+  let lies: [Lie]
+  @exclusivity(unchecked) var heard = Heard()
+  /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
+  @exclusivity(unchecked) var line: LineLedger?
+  @exclusivity(unchecked) var ownership = Ownership()
+  /// Waits that the hub has heard of, and what each identity has come to have of the first model, by life of the log.
+  @exclusivity(unchecked) var asked: [AskedBarrier] = []
+  @exclusivity(unchecked) var reached: [Tag: [Epoch: Version]] = [:]
+
+  public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
+    self.seed = seed
+    self.keepsTrace = keepsTrace
+    var chance = Chance(seed: seed)
+    var company = Chance(seed: seed ^ 0x5EED_C0DE)
+    var drawn = climate ?? Climate(drawnFrom: &chance)
+    var impostures = Chance(seed: seed ^ 0x11A2_5EED)
+    if climate == nil {
+      drawn.drawCompany(from: &company)
+      drawn.drawImpostors(from: &impostures)
+    }
+    self.climate = drawn
+    self.company = company
+    lies = drawn.impostors > 0 ? World.drawLies(from: &impostures) : []
+    self.impostures = impostures
+    forgetting = Chance(seed: seed ^ 0x0F06_5EED)
+    modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
+    ledger = Ledger(modelNames: modelNames)
+    ledger.claims.mayRepeatWords = drawn.forgetsSoon
+    self.chance = chance
+    if drawn.hasLine { line = LineLedger(of: modelNames[0]) }
+    for index in 0..<drawn.peers {
+      peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
+    }
+  }
+
+  /// Runs the whole history.
+  /// - Throws: `Broken`, naming the invariant and the moment.
+  public func run() throws(Broken) {
+    try startHub()
+    for index in peers.indices {
+      if climate.writesTooDeep { try writeTooDeep(index) }
+      agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(0...50))
+      agenda.add(.act(peer: index), at: now + chance.within(20...400))
+    }
+    beginCompany()
+    awaitLie()
+    let chaosEnds = now + climate.chaosMilliseconds
+    try run(until: chaosEnds)
+    isChaos = false
+    note("healing")
+    for peer in peers.indices where climate.visits > 0 { try joinVisited(peer) }
+    if hub == nil { try startHub() }
+    try endOwnership()
+    // Long enough for leases, back-offs, two beats of resending and a rescue.
+    try run(until: chaosEnds + 15_000)
+    // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
+    // a long way that takes its time.
+    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.undecided.isEmpty }) {
+      try run(until: now + 10_000)
+    }
+    for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
+    // What the hub took back last is on its way.
+    if climate.isInCompany { try run(until: now + 1_000) }
+    try awaitRenumbered()
+    try checkHealed()
+    try probeTail()
+    try awaitRenumbered()
+    try checkHealed()
+    if let counters = hub?.counters { add(counters) }
+    counts[.decided] = ledger.decided
+    for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
+  }
+
+  /// Names that are given back end the sessions of all who were there: they say hello again.
+  private func awaitRenumbered() throws(Broken) {
+    var seen = 0
+    for _ in 0..<6 where ledger.renumberings != seen {
+      seen = ledger.renumberings
+      try run(until: now + 5_000)
+    }
+  }
+
+  func run(until end: UInt64) throws(Broken) {
+    while let event = agenda.take(upTo: end) {
+      now = agenda.time
+      try handle(event)
+    }
+    now = end
+  }
+
+  private func handle(_ event: Event) throws(Broken) {
+    switch event {
+    case .toHub, .subscribe, .append, .reload, .tickHub, .hubGoesOn: try handleAtHub(event)
+    case .toPeer(let peer, let generation, let frame, let isPublished):
+      if peers[peer].isPaused {
+        queue(frame, generation, for: peers[peer], isPublished: isPublished)
+      } else {
+        try deliver(frame, generation, to: peer)
+      }
+    case .connect(let peer, let generation): try connect(peer, generation)
+    case .tickPeer(let peer, let life): if peers[peer].life == life { try tick(peers[peer]) }
+    case .act(let peer): try act(peer)
+    case .startHub: if hub == nil { try startHub() }
+    case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
+    case .answer(let peer, let life, let model, let hops):
+      if peers[peer].life == life, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }
+    case .merge(let peer, let life, let id, let model, let question):
+      if peers[peer].life == life { try answer(question, of: id, in: model, peer) }
+    case .withdraw(let peer, let life, let id): if peers[peer].life == life { try withdraw(id, of: peer) }
+    case .visit(let peer, let life, let step): if peers[peer].life == life { try visit(peer, step: step) }
+    case .endMute(let peer, let generation): try endMute(peer, generation)
+    case .endQuiet: isQuiet = false
+    case .besides(let event): try handle(event)
+    }
+  }
+
+  private func tick(_ peer: SimulatedPeer) throws(Broken) {
+    let (life, time) = (peer.life, now + peer.clockOffset)
+    let due = peer.read { $0.nextDeadline }
+    if !peer.isPaused, due <= time {
+      peer.session.tick(now: time, into: &peer.output)
+      try settle(peer.index)
+    }
+    let wait = due == .max ? 200 : min(due - min(due, time), 200)
+    agenda.add(.tickPeer(peer: peer.index, life: life), at: now + max(wait, 25))
+  }
+
+  func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Broken) {
+    guard peers[index].generation == generation else { return }
+    counts[.delivered] += 1
+    note("hub → p\(index)  \(World.words(ofHubFrame: frame))")
+    delivering = HubMessageKind(rawValue: frame[4])
+    defer { delivering = nil }
+    if delivering == .catchup { lookAtSnapshot(frame, for: index) }
+    let (now, peer) = (peerNow(index), peers[index])
+    frame.withUnsafeBytes { peer.session.receive($0, now: now, into: &peer.output) }
+    try settle(index)
+  }
+
+  func peerNow(_ peer: Int) -> UInt64 { now + peers[peer].clockOffset }
+
+  func note(_ text: @autoclosure () -> String) {
+    guard keepsTrace else { return }
+    trace.append("\(now)  \(text())")
+    if trace.count > 20_000 { trace.removeFirst(10_000) }
+  }
+
+  func broken(_ invariant: Invariant, _ text: String) -> Broken { Broken(invariant, "\(text) (at \(now) ms)") }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import Simulation
+
+/// `bindsim`: runs simulated histories and holds every one against the invariants.
+@main
+struct BindSim: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bindsim", abstract: "Run simulated histories of a hub and its peers; one seed is one history.")
+
+  @Option(help: "How many histories.")
+  var seeds = 2_000
+  @Option(help: "The first seed of the fixed half.")
+  var from: UInt64 = 0
+  @Option(help: "The first seed of the other half; drawn afresh and printed when not given.")
+  var fresh: UInt64?
+  @Option(help: "Run this seed alone and tell it step by step.")
+  var replay: UInt64?
+  @Flag(help: "End with the first broken history, tell it in a line, and draw no seed afresh.")
+  var untilBroken = false
+  #if MUTANTS
+    @Option(help: "Plant this fault; 'list' names them all.")
+    var mutant: String?
+  #endif
+
+  /// From so many histories on, every situation is to have occurred.
+  private static let enough = 1_000
+
+  func run() throws {
+    #if MUTANTS
+      if try plant() { return }
+    #endif
+    if let replay { return tell(replay) }
+    let fresh = self.fresh ?? UInt64.random(in: 1_000_000 ... .max / 2)
+    if !untilBroken { print("half of the seeds from \(from), half fresh: --fresh \(fresh)") }
+    let begin = clock()
+    var all = Counts()
+    var (run, broken) = (0, 0)
+    for number in 0..<UInt64(max(seeds, 0)) {
+      // Every second one has never been seen before.
+      let seed = untilBroken ? from + number : (number % 2 == 0 ? from : fresh) + number / 2
+      let world = World(seed: seed)
+      run += 1
+      do {
+        try world.run()
+      } catch {
+        broken += 1
+        print("\(error)  replay: SWIFT_DETERMINISTIC_HASHING=1 swift run -c release bindsim --replay \(seed)")
+      }
+      all.add(world.counts)
+      if broken > 0, untilBroken { throw ExitCode(1) }
+    }
+    // Of this process alone, whatever else the machine does.
+    let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
+    print(all.table)
+    print(BindSim.figures(all, run, seconds))
+    let never = run >= BindSim.enough ? all.never : []
+    for situation in never { print("never happened: \(situation.rawValue)") }
+    print("\(run) histories in \(Int(seconds)) s of a core, \(broken) broken")
+    if broken > 0 || !never.isEmpty { throw ExitCode(1) }
+  }
+
+  private static func figures(_ all: Counts, _ run: Int, _ seconds: Double) -> String {
+    let histories = Double(max(run, 1))
+    return "a history: \(Int(Double(all[.delivered]) / histories)) messages delivered, "
+      + "\(Int(Double(all[.decided]) / histories)) proposals decided; "
+      + "\(Int(histories * 60 / max(seconds, 1e-9))) histories a minute and core"
+  }
+
+  #if MUTANTS
+    /// - Returns: whether only the list was asked for.
+    private func plant() throws -> Bool {
+      guard let mutant else { return false }
+      if mutant == "list" {
+        for mutant in World.mutants { print("\(mutant.name) \(mutant.rule)") }
+        return true
+      }
+      guard World.plant(mutant) else {
+        throw ValidationError("there is no mutant \(mutant); --mutant list names them")
+      }
+      return false
+    }
+  #endif
+
+  private func tell(_ seed: UInt64) {
+    let world = World(seed: seed, keepsTrace: true)
+    do {
+      try world.run()
+      print(world.trace.joined(separator: "\n"))
+    } catch {
+      print(world.trace.joined(separator: "\n"))
+      print("\(error)")
+      BindSim.exit(withError: ExitCode(1))
+    }
+  }
+}

@@ -1,0 +1,114 @@
+"""Layers: which target may import what, and that Package.swift says the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator
+
+from targets import Target, declared, target_of
+from tree import Finding, Tree
+
+LIBC = {"Glibc", "Musl", "Darwin"}
+SYSTEM = LIBC | {"Dispatch", "Foundation", "FoundationEssentials", "Observation", "Synchronization"}
+NIO = {"NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"}
+COMMAND_LINE = LIBC | {"ArgumentParser", "Dispatch", "Foundation", "Logging"}
+
+# Imports point downward only. A new target is entered here first.
+ALLOWED = {
+    "CZMQ": set(),
+    "CZMQGuard": set(),
+    "CStoreDisk": set(),  # For tests.
+    "CPages": set(),
+    "ZeroMQ": LIBC | {"CZMQ", "CZMQGuard", "Dispatch"},
+    "BindingModel": SYSTEM,  # Foundation: see FOUNDATION_ONLY_IN.
+    "BindingControls": {"BindingModel"},
+    "BindingClassic": {"BindingModel"},
+    "BindingProtocol": LIBC,
+    "BindingPeer": SYSTEM | {"BindingModel", "BindingProtocol", "Logging", "ZeroMQ"},
+    "BindingHub": SYSTEM | {"BindingProtocol", "Logging", "ZeroMQ"},
+    "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
+    "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
+    "Simulation": SYSTEM | {"BindingHub", "BindingModel", "BindingPeer", "BindingProtocol"},
+    "BindingTerminal": LIBC | {"ArgumentParser", "BindingProtocol"},
+    "bindhub": COMMAND_LINE | {"BindingHub", "BindingStore", "BindingTerminal", "BindingWeb", "BindingProtocol"},
+    "bindbench": COMMAND_LINE
+    | {"BindingHub", "BindingPeer", "BindingProtocol", "BindingStore", "GRDB", "ZeroMQ"},
+    "bindsim": COMMAND_LINE | {"Simulation"},
+    "bindlab": COMMAND_LINE | {"BindingModel", "BindingPeer", "Simulation", "BindingProtocol"},
+    "vitals": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
+    "bindpeer": COMMAND_LINE | {"BindingPeer", "BindingTerminal"},
+}
+# The pure machines: no socket, lock, clock or randomness, so nothing to import but the wire's values.
+PURE_FOLDERS = {
+    ("BindingHub", "Core"): {"BindingProtocol"},
+    ("BindingPeer", "Core"): {"BindingProtocol"},
+    ("BindingWeb", "Core"): {"BindingPeer", "BindingProtocol"},
+}
+# What is there for Apple's frameworks: under `canImport`, in a folder of its own.
+BRIDGES = {("BindingModel", "Bridges"): {"AppKit", "SwiftUI", "UIKit"}}
+FOUNDATION_ONLY_IN = {"BindingModel": "+Foundation.swift"}
+IN_TESTS = SYSTEM | {"Testing"}
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"
+    r"import\s+(?:(?:struct|class|enum|protocol|typealias|func|let|var)\s+)?(\w+)",
+    re.MULTILINE,
+)
+_IMPURE = re.compile(
+    r"\b(?:Continuous|Suspending)Clock(?:\(\)|\.now)|\bSystemRandomNumberGenerator\b"
+    r"|\.(?:random|randomElement|shuffled?)\((?![^\n]*using:)"
+)
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    targets = declared(tree)
+    yield from _check_package(targets)
+    for file in tree.swift_files():
+        target = target_of(tree, file)
+        if target is None or (not target.is_test and target.name not in ALLOWED):
+            if file.parts[0] == "Sources":
+                cure = f"enter {file.parts[1]} with what it may import in scripts/rules/layers.py"
+                yield Finding(file.path, 1, "layer", cure)
+            continue
+        room = file.path[len(target.folder) + 1 :].split("/")[0]
+        allowed = _allowed_in(target, room)
+        for match in _IMPORT.finditer(file.code):
+            module, line = match.group(1), file.line_of(match.start(1))
+            if target.is_test:
+                if module not in IN_TESTS and module not in target.modules:
+                    yield Finding(file.path, line, "layer", f"{target.name} does not declare {module} in Package.swift")
+            elif module not in allowed:
+                place = f"{target.name}/{room}" if (target.name, room) in PURE_FOLDERS else target.name
+                yield Finding(file.path, line, "layer", f"{place} may not import {module}; move this code to its layer")
+            elif module.startswith("Foundation") and not file.name.endswith(FOUNDATION_ONLY_IN.get(target.name, "")):
+                cure = f"in {target.name} only files named *{FOUNDATION_ONLY_IN[target.name]} import Foundation"
+                yield Finding(file.path, line, "layer", cure)
+            elif module in SYSTEM or (target.name, room) in BRIDGES:
+                continue
+            elif module not in target.modules:
+                cure = f"declare {module} as a dependency of {target.name} in Package.swift"
+                yield Finding(file.path, line, "layer", cure)
+        if (target.name, room) in PURE_FOLDERS:
+            for match in _IMPURE.finditer(file.code):
+                cure = f"{match.group().strip('(')}: time and randomness are arguments of a machine"
+                yield Finding(file.path, file.line_of(match.start()), "layer", cure)
+
+
+def _allowed_in(target: Target, room: str) -> set[str]:
+    if target.is_test:
+        return IN_TESTS
+    if (target.name, room) in BRIDGES:
+        return ALLOWED[target.name] | BRIDGES[target.name, room]
+    return PURE_FOLDERS.get((target.name, room), ALLOWED[target.name])
+
+
+def _check_package(targets: dict[str, Target]) -> Iterator[Finding]:
+    for target in targets.values():
+        if target.is_test:
+            continue
+        if target.name not in ALLOWED:
+            cure = f"enter {target.name} with what it may import in scripts/rules/layers.py"
+            yield Finding("Package.swift", target.line, "layer", cure)
+            continue
+        for dependency in sorted(target.modules - ALLOWED[target.name]):
+            yield Finding("Package.swift", target.line, "layer", f"{target.name} may not depend on {dependency}")

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# What Bindbus needs from the machine and where it is. To be sourced by the scripts beside it; bash 3.2 or later.
+# Every function prints what it found, or prints nothing and returns 1.
+
+# The words of these scripts go to stderr, so that stdout stays free for data.
+say() { printf '%s\n' "$*" >&2; }
+
+# at_least 6.2 6.10.1: is the second version the first or a later one? Compares major and minor only.
+at_least() {
+  local wanted_major=${1%%.*} wanted_minor=${1#*.} major=${2%%.*} minor=${2#*.}
+  minor=${minor%%.*}
+  ((major > wanted_major || (major == wanted_major && minor >= wanted_minor)))
+}
+
+# The version of the Swift compiler that is first in PATH.
+swift_version() {
+  command -v swift >/dev/null || return 1
+  local words
+  words=$(swift --version 2>/dev/null) || return 1
+  [[ $words =~ Swift\ version\ ([0-9]+\.[0-9]+(\.[0-9]+)?) ]] || return 1
+  printf '%s\n' "${BASH_REMATCH[1]}"
+}
+
+# The folder that holds zmq.h, in the order in which compilers look.
+libzmq_include() {
+  local folder
+  for folder in /usr/local/include /usr/include /opt/homebrew/include; do
+    if [[ -f $folder/zmq.h ]]; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
+  command -v pkg-config >/dev/null || return 1
+  folder=$(pkg-config --variable=includedir libzmq 2>/dev/null) || return 1
+  [[ -f $folder/zmq.h ]] && printf '%s\n' "$folder"
+}
+
+# libzmq_version FOLDER: the version that the header in this folder declares.
+libzmq_version() {
+  local hash name value major='' minor='' patch=''
+  while read -r hash name value _; do
+    [[ $hash == '#define' ]] || continue
+    case $name in
+      ZMQ_VERSION_MAJOR) major=$value ;;
+      ZMQ_VERSION_MINOR) minor=$value ;;
+      ZMQ_VERSION_PATCH) patch=$value ;;
+    esac
+  done <"$1/zmq.h"
+  [[ -n $major && -n $minor ]] && printf '%s.%s.%s\n' "$major" "$minor" "${patch:-0}"
+}
+
+# The folder that holds sqlite3.h, in the order in which compilers look. On macOS it comes with the compiler.
+sqlite_include() {
+  local folder
+  for folder in /usr/local/include /usr/include; do
+    if [[ -f $folder/sqlite3.h ]]; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
+  if command -v xcrun >/dev/null; then
+    folder=$(xcrun --show-sdk-path 2>/dev/null)/usr/include
+  else
+    command -v pkg-config >/dev/null || return 1
+    folder=$(pkg-config --variable=includedir sqlite3 2>/dev/null) || return 1
+  fi
+  [[ -f $folder/sqlite3.h ]] && printf '%s\n' "$folder"
+}
+
+# sqlite_version FOLDER: the version that the header in this folder declares.
+sqlite_version() {
+  local hash name value
+  while read -r hash name value _; do
+    if [[ $hash == '#define' && $name == SQLITE_VERSION ]]; then
+      value=${value%\"}
+      printf '%s\n' "${value#\"}"
+      return 0
+    fi
+  done <"$1/sqlite3.h"
+  return 1
+}
+
+# The first Python 3 that can import zmq. The first python3 in PATH need not be the system's, so it is tried, not
+# trusted. BINDBUS_PYTHON names one to try before all others; scripts/setup makes the last where pip must help.
+python_with_zmq() {
+  local checkout candidate found
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  for candidate in "${BINDBUS_PYTHON:-}" python3 /usr/bin/python3 /usr/local/bin/python3 /opt/homebrew/bin/python3 \
+    "$checkout/.build/python/bin/python3"; do
+    found=$("$candidate" -c 'import sys, zmq; print(sys.executable)' 2>/dev/null) || continue
+    printf '%s\n' "$found"
+    return 0
+  done
+  return 1
+}
+
+# A browser that can be driven without a screen. BINDBUS_CHROMIUM names one to try before all others; some systems have
+# a `chromium-browser` that only says where to get one, so each is asked for its version.
+chromium_path() {
+  local candidate
+  for candidate in "${BINDBUS_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' \
+    /Applications/Chromium.app/Contents/MacOS/Chromium; do
+    candidate=$(command -v "$candidate" 2>/dev/null) || continue
+    [[ -n $(chromium_version "$candidate") ]] || continue
+    printf '%s\n' "$candidate"
+    return 0
+  done
+  return 1
+}
+
+# chromium_version PATH: the version that this browser tells.
+chromium_version() {
+  local words
+  words=$("$1" --version 2>/dev/null) || return 1
+  [[ $words =~ ([0-9]+(\.[0-9]+)+) ]] || return 1
+  printf '%s\n' "${BASH_REMATCH[1]}"
+}
+
+# The first Python 3 that can drive a browser; scripts/setup --browser makes the one of this checkout.
+python_with_playwright() {
+  local checkout candidate found
+  checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  for candidate in "${BINDBUS_BROWSER_PYTHON:-}" "$checkout/.build/browser/bin/python3" python3 /usr/bin/python3; do
+    found=$("$candidate" -c 'import sys, playwright.sync_api; print(sys.executable)' 2>/dev/null) || continue
+    printf '%s\n' "$found"
+    return 0
+  done
+  return 1
+}
