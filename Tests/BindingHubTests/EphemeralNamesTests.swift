@@ -1,4 +1,4 @@
-import BindingWire
+import BindingProtocol
 import Testing
 
 @testable import BindingHub

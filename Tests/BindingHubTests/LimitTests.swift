@@ -14,7 +14,7 @@ import Testing
 
   private func refusals(_ code: RefusalCode) -> UInt64 { bench.counters.refusals[code] ?? 0 }
 
-  @Test("the limits of a hub are those that DESIGN names")
+  @Test("the limits of a hub are those of the protocol page")
   mutating func defaults() throws {
     let limits = try #require(bench.hello(.ann).welcome(.ann)?.limits)
     #expect(limits.maxValueBytes == 65_536 && limits.maxProposalBytes == 262_144 && limits.maxProposalFields == 1_000)

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Bringing back what a hub lost (DESIGN, Rescue).
+/// Bringing back what a hub lost (protocol.md §7).
 @Suite struct RescueTests {
   var bench = HubBench(tailProven: false)
 

@@ -5,16 +5,16 @@ ROOMS = {
     "Sources/BindingModel": {
         "": "BindingModel.docc Bridges Controls",
         "Values": """AnyCell AnyCell+Observers Cell Cell+Derived Cell+Later Cell+Member Cell+Observe Cell+Repeat
-            ComputedNode DependencyCollector Derived Derived+Sources DerivedNode DerivedNode+Refresh DerivedSource
-            Evaluation Hops LoopWatch NodeFollower Observable ReadTracking State ThreadTurn Tracking Traffic Turn
-            Writer""",
+            ComputedNode ComputedNode+Tracking DependencyCollector Derived Derived+Sources DerivedNode
+            DerivedNode+Refresh DerivedSource Evaluation Hops LoopWatch NodeFollower Observable ReadTracking State
+            ThreadTurn Tracking Traffic Turn Writer""",
         "Bindings": """Assigning Binding Binding+Places BindingError BindingLocation BindingSource Elements Flattened
             Mapping Mappings Mappings+Checked Mappings+Foundation MemberLocation Parts ReadOnly Rows Selected TwoWayLink
             UnwritableLocation Validated ValidatedLink""",
         "Observation": """ChangeFilter Mailbox Observer ObserverToken ObserverTokens Observing+Changes Observing+End
             Observing+Isolation Observing+Pace Timed Values""",
         "Lanes": "Lane LaneDelivery Pace PaceGate PacedDelivery PacedValues",
-        "Support": "Fifo FoldingQueue ObjectAssociation PlainList Platform Protected Remains",
+        "Support": "Fifo FoldingQueue LateRefusals ObjectAssociation PlainList Platform Protected Remains",
     },
     "Sources/BindingWire": {
         "": "Mutant",

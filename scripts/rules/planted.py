@@ -132,11 +132,12 @@ PLANTS = [
     Plant("row", "Tests/BindingHubTests/A.swift", 'let a = 1\n@Test("S9.9: a row that the page lacks")\n', 2),
     Plant("name", "Sources/BindingProtocol/StringUtils.swift", "let a = 1\n"),
     Plant("name", "scripts/build_helpers.sh", "echo\n"),
+    Plant("mutant", HUB, "let a = 1\n#if MUTANTS\n#endif\n", 2),
     Plant("marker", WIRE, f"let a = 1\n// {UNFINISHED}: later\n", 2),
     Plant("marker", "docs/a.md", f"{UNFINISHED}\n"),
     Plant("marker", "docs/a.md", "one\n" + "<" * 7 + " theirs\n", 2),
     *(
-        Plant("safety", WIRE, f"// Why, but not marked as such.\n{line}\n", 2)
+    Plant("safety", WIRE, f"// Why, but not marked as such.\n{line}\n", 2)
         for line in (
             "final class A: @unchecked Sendable {}", "nonisolated(unsafe) var a = 1", "let a = try! b()",
             "let a = b as! Int", "let a = b!", "a[0]!.run()", "f(a()!, b)", "var a: Int!", 'let a = "\\(b!)"',

@@ -14,10 +14,15 @@ _UNCHECKED = re.compile(
     r"@unchecked\s+Sendable|\bnonisolated\(unsafe\)|\btry!|\bas!|\b(?:fatalError|preconditionFailure)\("
     r"|(?<=[\w)\]\"])[?]*!(?!=)"
 )
+_MUTANT = re.compile(r"#(?:else)?if[^\n]*\bMUTANTS\b|\bMutant\.isOn\b")
 
 
 def check(tree: Tree) -> Iterator[Finding]:
     for file in tree.swift_files():
+        if file.parts[0] == "Sources":
+            for match in _MUTANT.finditer(file.text):
+                cure = "what is tested is what is shipped: plant it in a copy, by Tests/Mutants"
+                yield Finding(file.path, file.line_of(match.start()), "mutant", cure)
         if not is_tested(tree, file):
             continue
         reported = set()

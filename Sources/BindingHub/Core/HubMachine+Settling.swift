@@ -19,13 +19,6 @@ extension HubMachine {
       if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
       if model.hasHand, !model.isAppending, model.ephemeral == nil {
         let batch = model.takeBatch(epoch: epoch)
-        #if MUTANTS
-          if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
-          if Mutant.isOn(.acknowledgeUnstored) {
-            let others = model.hand.others
-            forEachRun(model.hand.answers) { $0.tell($1, others, of: model, wall: time.wall) }
-          }
-        #endif
         output.batches.append(batch)
       } else if mayRenumber(index, time) {
         renumber(index, &output)

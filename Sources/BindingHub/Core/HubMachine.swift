@@ -76,11 +76,6 @@ public struct HubMachine {
     tailProven = birth.tailProven
     sequencer = Sequencer(
       limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes, epoch: birth.epoch)
-    #if MUTANTS
-      var limits = configuration.limits
-      if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
-      sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024, epoch: birth.epoch)
-    #endif
     nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
     lastTick = time.monotonic
     startedAt = time.monotonic
@@ -97,9 +92,6 @@ public struct HubMachine {
     // Now, and not when somebody waits: of a million fields it takes a while.
     _ = models[index].fields.digest()
     writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
-    #if MUTANTS
-      if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }
-    #endif
     if models[index].records > 0, models[index].lastEpoch != epoch {
       models[index].storedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
@@ -204,11 +196,6 @@ public struct HubMachine {
     }
     let now = time.monotonic
     let isKnown = sessions.with(header.session) { session -> Bool in
-      #if MUTANTS
-        if Mutant.isOn(.neverRenew) { return session.connection == connection }
-        if Mutant.isOn(.anyConnection) { session.expiresAt = now + session.leaseMilliseconds }
-        if Mutant.isOn(.anyConnection) { return true }
-      #endif
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
       // What its owner has answered counts all the same: else a model would be taken from it for its silence.

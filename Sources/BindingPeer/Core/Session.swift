@@ -172,9 +172,6 @@ public struct Session: Sendable {
       models[id]?.staleSince = now
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
       layCarried(over: id)
-      #if MUTANTS
-        if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }
-      #endif
     }
     models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }

@@ -40,11 +40,7 @@ public enum Merge {
   }
 
   private static func union(_ operand: FieldValue, into current: FieldValue?) -> FieldValue? {
-    #if MUTANTS
-      let present = Mutant.isOn(.unionReplaces) ? emptyList : current ?? emptyList
-    #else
-      let present = current ?? emptyList
-    #endif
+    let present = current ?? emptyList
     return operand.bytes.withUnsafeBytes { new in
       present.bytes.withUnsafeBytes { present in
         guard let adding = ListText(new), let list = ListText(present) else { return nil }

@@ -222,9 +222,6 @@ struct FieldSlots {
 
   /// The batch in hand is over, with no field still named by it.
   mutating func endDecisions() {
-    #if MUTANTS
-      if Mutant.isOn(.keepDropped) { return }
-    #endif
     decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)
   }
 

@@ -113,9 +113,6 @@ extension HubMachine {
       !model.lacksMark,
       model.otherLine == nil || model.ephemeral != nil, !returning.contains(where: { $0.line == index })
     else { return false }
-    #if MUTANTS
-      if Mutant.isOn(.forgetMarkEarly) { return true }
-    #endif
     // Numbers that replicas have seen and this log has not decided are not to be carried out.
     guard model.seenNumbers.allSatisfy({ model.mark(of: $0.key) >= $0.value }) else { return false }
     return model.writers.allSatisfy { $0.origin.tag == .none || $0.isConfirmed }

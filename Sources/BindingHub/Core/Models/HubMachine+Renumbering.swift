@@ -61,9 +61,6 @@ extension HubMachine {
 
   private mutating func endRenumbering(of index: Int, _ output: inout HubOutput) {
     sequencer.counters.renumberedModels += 1
-    #if MUTANTS
-      if Mutant.isOn(.renumberUntold) { return }
-    #endif
     endSessions(in: index, &output)
   }
 

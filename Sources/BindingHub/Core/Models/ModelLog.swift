@@ -193,9 +193,6 @@ final class ModelLog {
 
   /// Undoes everything that was decided on top of the stored state (R1).
   func dropHand() {
-    #if MUTANTS
-      if Mutant.isOn(.keepDropped) { return clearHand() }
-    #endif
     let namesStored = storedNames
     for (field, _) in hand.touched where Int(field) < namesStored { fields.forgetDecision(field) }
     takeBackNames(from: namesStored)

@@ -6,9 +6,6 @@ extension Sequencer {
   func checkHolder(of id: FieldID, _ writer: Int, in model: ModelLog) throws(Verdict) {
     let name = model.fields[id].name
     if name.hasPrefix(Names.presencePrefix) { throw .refused(.notOwner, "\(name) is the hub's; say \(Names.me)") }
-    #if MUTANTS
-      if Mutant.isOn(.anyHolder) { return }
-    #endif
     guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }
     let field = "\(Names.model(ofEphemeral: model.id)).\(name)"
     throw .refused(.notOwner, "\(field) belongs to \(holder), until that peer deletes it or goes")

@@ -44,15 +44,6 @@ extension ModelLog {
       let mark = knownWriter(tag).map { writer in withWriter(writer) { $0.decidedMark } } ?? 0
       guard number > mark, number > seenNumbers[tag] ?? 0 else { continue }
       takeHand()
-      #if MUTANTS
-        if Mutant.isOn(.raiseOffered) {
-          let writer = writer(for: Origin(tag: tag, name: ""))
-          hand.touchedWriters.append(writer)
-          withWriter(writer) { $0.decidedMark = number }
-          hand.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
-          continue
-        }
-      #endif
       hand.decisions.append(Decision(seen: number, of: tag))
     }
   }
@@ -65,14 +56,7 @@ extension ModelLog {
     var count = 0
     let version = nextVersion
     let writer = writer(for: offerer)
-    #if MUTANTS
-      let isForged = Mutant.isOn(.acknowledgeRescued)
-      let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
-      hand.commits.beginCommit(
-        origin: hand.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
-    #else
-      hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)
-    #endif
+    hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)
     for field in together {
       guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
       guard hand.commits.change(id, field.value) else { break }

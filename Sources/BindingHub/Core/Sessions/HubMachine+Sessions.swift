@@ -39,11 +39,7 @@ extension HubMachine {
       }
       // What it wrote in ephemeral lines stays: it speaks on.
       awaitReturn(of: tag, after: earlier)
-      #if MUTANTS
-        end(earlier, time: time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect))
-      #else
-        end(earlier, time: time, forgetting: false, releasing: false)
-      #endif
+      end(earlier, time: time, forgetting: false, releasing: false)
     }
     if let limit = sessionLimit(reachedOn: connection) {
       sequencer.counters.sessionsRefused += 1
@@ -63,11 +59,7 @@ extension HubMachine {
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
-    #if MUTANTS
-      let wasKnown = known?.hasHeard ?? false || known != nil && Mutant.isOn(.forgottenOnce)
-    #else
-      let wasKnown = known?.hasHeard ?? false
-    #endif
+    let wasKnown = known?.hasHeard ?? false
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
       knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
@@ -87,9 +79,6 @@ extension HubMachine {
   }
 
   private func isProven(_ identity: Identity) -> Bool {
-    #if MUTANTS
-      if Mutant.isOn(.anySecret) { return true }
-    #endif
     return identity.isProven
   }
 
@@ -109,11 +98,7 @@ extension HubMachine {
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
     forgetWaiting(id)
-    #if MUTANTS
-      if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }
-    #else
-      if releasing { release(session.identity.tag, time) }
-    #endif
+    if releasing { release(session.identity.tag, time) }
     if !hasSession(on: session.connection) { behind[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }

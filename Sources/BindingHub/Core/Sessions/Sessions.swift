@@ -139,9 +139,6 @@ struct Sessions {
   }
 
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {
-    #if MUTANTS
-      if Mutant.isOn(.answerUnsubscribed) { return true }
-    #endif
     return subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
   }
 

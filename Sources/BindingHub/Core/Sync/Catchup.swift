@@ -91,18 +91,12 @@ struct Catchup {
   mutating func note(_ changed: some Sequence<FieldID>, after version: Version) {
     // Else more is missing, and looked for when the next message is made.
     guard seen == version else { return }
-    #if MUTANTS
-      if Mutant.isOn(.forgetToldAgain) { return }
-    #endif
     for field in changed where field < next { again.insert(field) }
     seen = model.version
   }
 
   private mutating func noteChanges() {
     guard model.version > seen else { return }
-    #if MUTANTS
-      if Mutant.isOn(.forgetToldAgain) { seen = model.version }
-    #endif
     note(model.fieldsChanged(after: seen), after: seen)
   }
 

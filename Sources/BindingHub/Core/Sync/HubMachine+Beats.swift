@@ -4,9 +4,6 @@ extension HubMachine {
   /// Keeps the hub's promises in time: beats and heads, leases, joins whose subscription does not come, rescues.
   public mutating func tick(time: HubTime, into output: inout HubOutput) {
     let beat = UInt64(configuration.beatMilliseconds)
-    #if MUTANTS
-      if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }
-    #endif
     // R16: after a long pause of our own, nobody's silence counts.
     if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }
     lastTick = time.monotonic

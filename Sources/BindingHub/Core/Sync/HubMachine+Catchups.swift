@@ -69,9 +69,6 @@ extension HubMachine {
 
   /// The mark that a peer is told with what it is brought.
   func toldMark(of tag: Tag, in model: ModelLog) -> ProposalNumber {
-    #if MUTANTS
-      if Mutant.isOn(.catchUpWithoutMark) { return 0 }
-    #endif
     return model.mark(of: tag)
   }
 

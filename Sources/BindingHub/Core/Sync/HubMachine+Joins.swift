@@ -67,9 +67,6 @@ extension HubMachine {
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
   /// decided: then `raiseMarks` comes back to it, before the join is answered.
   private mutating func raiseMark(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
-    #if MUTANTS
-      if Mutant.isOn(.ignoreJoinedNumber) { return }
-    #endif
     let model = models[index]
     if join.undecided > 1 || model.knownWriter(origin.tag) != nil {
       let writer = model.writer(for: origin)
@@ -80,9 +77,6 @@ extension HubMachine {
       else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }
-      #if MUTANTS
-        if Mutant.isOn(.raiseUnstored) { return }
-      #endif
       model.takeHand()
       model.hand.touchedWriters.append(writer)
       model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
@@ -105,9 +99,6 @@ extension HubMachine {
   private mutating func believeIfAhead(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
-    #if MUTANTS
-      if Mutant.isOn(.ignorePeerAhead) { return }
-    #endif
     guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,
       join.version <= RescuePoint.lastVersion
     else { return }

@@ -8,10 +8,6 @@ extension HubMachine {
     if !verifications.isEmpty { rememberDigest(index) }
     model.headsLeft = 3
     recentlyChanged.insert(index)
-    #if MUTANTS
-      if Mutant.isOn(.noHeads) { recentlyChanged.remove(index) }
-      if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
-    #endif
     announceFirstCommit(index, &output)
     let header = HubHeader(topic: model.topic, kind: .commits, start: start)
     let isBig = isBig(batch.body)

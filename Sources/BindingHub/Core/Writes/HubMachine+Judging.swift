@@ -51,11 +51,7 @@ extension HubMachine {
       judging.token == judged.token, judging.leave == nil
     else { return }
     let name = sessions[session]?.identity.name ?? ""
-    #if MUTANTS
-      let isAccepted = judged.isAccepted || Mutant.isOn(.ignoreOwner)
-    #else
-      let isAccepted = judged.isAccepted
-    #endif
+    let isAccepted = judged.isAccepted
     models[index].judging?.leave =
       isAccepted
       ? .givenFor(judging.fields)
@@ -86,9 +82,6 @@ extension HubMachine {
       models[index].judging?.leave = .denied(
         Refusal(.ownerSilent, "\(models[index].id): \(name), which owns it, did not answer within \(limit) ms"))
       disown(index, judging.owner, time)
-      #if MUTANTS
-        if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }
-      #endif
       goOn(index, time, &output)
     }
   }

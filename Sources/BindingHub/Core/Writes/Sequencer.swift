@@ -57,14 +57,7 @@ struct Sequencer {
         record.unconfirmedCount + Int(record.decidedMark) - Int(record.storedMark)
       )
     }
-    #if MUTANTS
-      let record = model.withWriter(writer) { $0 }
-      if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
-      let wrong: Mutant = proposal.number > record.decidedMark ? .acceptJumps : .repeatEffects
-      if !isNext, !Mutant.isOn(wrong) { return answerOutOfTurn(proposal.number, record) }
-    #else
-      if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
-    #endif
+    if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
     if let hold = holdBack(model, waiting, time) { return hold }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
@@ -72,9 +65,6 @@ struct Sequencer {
     let isTouched = model.hand.touchedWriters.last == writer
     if !isTouched { model.hand.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
-      #if MUTANTS
-        if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }
-      #endif
       model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
       let place = model.hand.others.count
       model.hand.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
@@ -117,9 +107,6 @@ struct Sequencer {
 
   /// Whether a replica has shown that an older life of the log decided that number.
   private mutating func isSeen(_ number: ProposalNumber, of tag: Tag, in model: ModelLog) -> Bool {
-    #if MUTANTS
-      if Mutant.isOn(.repeatOffered) { return false }
-    #endif
     guard let seen = model.seenNumbers[tag], number <= seen else { return false }
     counters.unknownOutcomes += 1
     return true
@@ -238,9 +225,6 @@ struct Sequencer {
     var conditions = conditions
     let epoch = model.life(in: epoch)
     while (try? conditions.next()) == true {
-      #if MUTANTS
-        if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }
-      #endif
       guard let field = try field(conditions.id, conditions.name, in: model) else {
         do throws(WireError) {
           if let name = conditions.name { try Names.checkField(name) }

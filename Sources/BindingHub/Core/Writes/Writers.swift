@@ -101,9 +101,6 @@ struct WriterRecord {
   }
 
   func outcome(of number: ProposalNumber) -> WireOutcome.Rest? {
-    #if MUTANTS
-      if Mutant.isOn(.forgetOutcomes) { return nil }
-    #endif
     guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }
     guard run.version > 0 else { return run.outcome }
     return .committed(count: 1, version: run.version + Version(number - run.number))

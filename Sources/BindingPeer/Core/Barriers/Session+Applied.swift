@@ -159,12 +159,7 @@ extension Session {
         owingReports.remove(id)
         continue
       }
-      #if MUTANTS
-        let told = Mutant.isOn(.reportUnapplied) ? models[at: place].asked.max() ?? 0 : 0
-        let version = max(models[at: place].replica.version, told)
-      #else
-        let version = models[at: place].replica.version
-      #endif
+      let version = models[at: place].replica.version
       guard models[at: place].isCurrent, let topic = models[at: place].topic,
         models[at: place].asked.contains(where: { $0 <= version })
       else { continue }

@@ -164,9 +164,6 @@ extension Session {
   /// The time is the longer of what this clock tells, which may have slept, and of what the hub's own tells; half of
   /// what the hub remembers is left for clocks that do not run alike. How long an earlier life waited no clock tells.
   private func mayBeForgotten(by welcome: Welcome, now: UInt64) -> Bool {
-    #if MUTANTS
-      if Mutant.isOn(.trustForgetful) { return false }
-    #endif
     guard !isResumed else { return true }
     guard let first = firstNumbered else { return false }
     let byHub = max(first.hub, welcome.now) - min(first.hub, welcome.now)

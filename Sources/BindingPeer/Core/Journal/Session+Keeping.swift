@@ -48,9 +48,6 @@ extension Session {
 
   func noteNumber(of write: WriteID, at place: Int, _ output: inout PeerOutput) {
     guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
-    #if MUTANTS
-      if Mutant.isOn(.numberUnkept) { return }
-    #endif
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
 }
@@ -65,9 +62,6 @@ extension Session {
     resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
     var secret = life.identity.secret
-    #if MUTANTS
-      if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }
-    #endif
     let identity = Identity(secret: secret, name: life.identity.name)
     self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
     isResumed = true

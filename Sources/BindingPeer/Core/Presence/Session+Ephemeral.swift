@@ -70,9 +70,6 @@ extension Session {
     in id: String, now: UInt64, _ output: inout PeerOutput, where isMissing: (String, FieldValue) -> Bool
   ) {
     guard let model = models[id] else { return }
-    #if MUTANTS
-      if Mutant.isOn(.neverClaim) { return }
-    #endif
     for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {
       // Nobody waits for its outcome. Where there is no room for it now, there is later.
       _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)

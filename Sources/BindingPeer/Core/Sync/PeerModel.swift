@@ -187,9 +187,6 @@ struct PeerModel: Sendable {
       }
     }
     replica.forgetTouched()
-    #if MUTANTS
-      if Mutant.isOn(.forgetHops) { hops &-= 1 }
-    #endif
     let reveal = Reveal(
       model: id, cause: cause, changes: changes, confirmed: confirmed, covered: covered, epoch: replica.epoch,
       version: replica.version, commits: commits, folded: folded,

@@ -81,9 +81,6 @@ struct Replica: Sendable {
 
   /// The hub was started anew: its ids are other ones.
   mutating func forgetIDs() {
-    #if MUTANTS
-      if Mutant.isOn(.keepFieldNumbers) { return }
-    #endif
     for place in places { fields[place].id = nil }
     places.removeAll()
   }
@@ -154,9 +151,6 @@ struct Replica: Sendable {
   /// A snapshot replaces: what it does not name has no value.
   /// - Parameter kept: whether it names the field at a place; false for those beyond.
   mutating func removeAll(but kept: [Bool]) {
-    #if MUTANTS
-      if Mutant.isOn(.mergeSnapshot) { return }
-    #endif
     for place in fields.indices
     where !(place < kept.count && kept[place]) && (fields[place].value != nil || fields[place].version != 0) {
       commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)

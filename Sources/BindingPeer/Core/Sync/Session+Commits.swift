@@ -30,11 +30,7 @@ extension Session {
       models[at: place].replica.seen.note(origin.tag, cursor.number)
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
       if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
-      #if MUTANTS
-        let isRepeat = cursor.version <= models[at: place].replica.version && !Mutant.isOn(.applyRepeats)
-      #else
-        let isRepeat = cursor.version <= models[at: place].replica.version
-      #endif
+      let isRepeat = cursor.version <= models[at: place].replica.version
       if isRepeat {
         counters.repeats += 1
         continue
@@ -71,11 +67,7 @@ extension Session {
   ) -> Bool {
     let (id, epoch, version) = (models.keys[place], models[at: place].replica.epoch, models[at: place].replica.version)
     let isOther = cursor.epoch != epoch
-    #if MUTANTS
-      let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)
-    #else
-      let isPastGap = cursor.previous > version
-    #endif
+    let isPastGap = cursor.previous > version
     if isPastGap, !isOther {
       counters.gaps += 1
       output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
@@ -101,9 +93,6 @@ extension Session {
       settle(id, as: .committed(epoch: epoch, version: version), at: place)
       release(id, at: place)
     }
-    #if MUTANTS
-      if Mutant.isOn(.overlayLowerOwn) { return }
-    #endif
     models[at: place].touch(models[at: place].outbox.hide(upTo: number))
   }
 
@@ -114,11 +103,7 @@ extension Session {
     guard let id = topics[ask.topic], let place = models.place(of: id), ask.session == sessionID else { return }
     let (replica, seen) = (models[at: place].replica, models[at: place].replica.seen.told())
     let fields = replica.fields.filter { $0.version > 0 }
-    #if MUTANTS
-      let numbers = hubCan(Capability.rescue) && !Mutant.isOn(.offerLastWriters) ? seen : nil
-    #else
-      let numbers = hubCan(Capability.rescue) ? seen : nil
-    #endif
+    let numbers = hubCan(Capability.rescue) ? seen : nil
     var chunk: UInt32 = 0
     var part: [OfferedField] = []
     var bytes = 0

@@ -138,11 +138,6 @@ extension Session {
     else { return }
     models[at: place].joining = .catchingUp(request: chunk.request, at: now)
     models[at: place].chunks.append(chunk)
-    #if MUTANTS
-      if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
-        return apply(models[at: place].chunks, at: place) ? becomeCurrent(at: place, now: now, &output) : ()
-      }
-    #endif
     guard chunk.isLast else { return }
     let chunks = models[at: place].chunks
     models[at: place].chunks.removeAll()
@@ -193,11 +188,7 @@ extension Session {
     if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
     models[at: place].replica.reach(last.version, epoch: last.epoch)
     models[at: place].startsOver = false
-    #if MUTANTS
-      let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark
-    #else
-      let mark = last.mark
-    #endif
+    let mark = last.mark
     models[at: place].touch(models[at: place].outbox.hide(upTo: mark))
     // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
     let reached: Version = isOtherLife ? .max : last.version
@@ -213,11 +204,6 @@ extension Session {
     models[at: place].refusal = nil
     models[at: place].currentSince = beatsSeen
     models[at: place].note(.outcome)
-    #if MUTANTS
-      if Mutant.isOn(.renumberResent) {
-        for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
-      }
-    #endif
     if models[at: place].mayBeAnew {
       models[at: place].mayBeAnew = false
       endDecided(at: place)
@@ -279,9 +265,6 @@ extension Session {
       counters.missedBeats += 1
       output.add(.notice(.missedBeat(last: lastBeat)))
       owesAskHeads = true
-      #if MUTANTS
-        if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }
-      #endif
     }
     // Before its first beat a peer may have missed the heads that went with earlier ones.
     if lastBeat == 0 { owesAskHeads = true }

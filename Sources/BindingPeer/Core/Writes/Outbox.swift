@@ -52,9 +52,6 @@ struct Outbox: Sendable {
 
   /// The lowest number without an outcome: what a join tells.
   var lowestUndecided: ProposalNumber {
-    #if MUTANTS
-      if Mutant.isOn(.confirmTooFar) { return (byNumber.firstKey ?? lastNumber) + 1 }
-    #endif
     return byNumber.firstKey ?? lastNumber + 1
   }
 
@@ -94,9 +91,6 @@ struct Outbox: Sendable {
     if !wasLaid, !pending[at: place].isHidden, let number = pending[at: place].number {
       laid.enter(Laid(number: number, write: id))
     }
-    #if MUTANTS
-      if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }
-    #endif
   }
 
   /// Gives the write the next number: from now on it is what it is (R3).
@@ -151,11 +145,6 @@ struct Outbox: Sendable {
   /// conflict of one that is compared, or that be compared with what was never committed.
   func replaced(by proposal: Proposal, rules: [String: ConflictRule]) -> [WriteID] {
     guard proposal.isPlainSet else { return [] }
-    #if MUTANTS
-      if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
-        return replacedWrongly(by: Swift.Set(proposal.operations.map(\.field)))
-      }
-    #endif
     if proposal.operations.count == 1 {
       let field = proposal.operations[0].field
       return lastReplaced(in: field, rules) { $0 == field }.map { [$0] } ?? []
@@ -176,15 +165,6 @@ struct Outbox: Sendable {
     return last
   }
 
-  #if MUTANTS
-    private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
-      Swift.Set(fields.compactMap { over[$0]?.last }).filter { id in
-        guard let write = pending[id], write.proposal.isPlainSet, write.isUndecided else { return false }
-        if Mutant.isOn(.foldPartly) { return write.number == nil }
-        return write.proposal.operations.allSatisfy { fields.contains($0.field) }
-      }.sorted()
-    }
-  #endif
 
   /// What is to be sent with the next drain: what has a number, in that order, for the hub decides nothing after one
   /// that is missing; then the oldest of the others, as far as there is `room` for them.

@@ -53,9 +53,6 @@ extension Session {
       conditions.append(
         Condition(field: field, epoch: epoch, version: version > 0 ? version : models[at: place].replica.version))
     }
-    #if MUTANTS
-      if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }
-    #endif
     models[at: place].outbox.update(write) { $0.proposal.conditions = conditions }
     // What is kept must be what is sent.
     if keeps(modelAt: place), let sent = models[at: place].outbox[write], sent.isRewritten || sent.attempts > 0 {
@@ -93,20 +90,9 @@ extension Session {
         models[at: place].outbox.update(write) {
           $0.isAsking = false
           $0.replace(question.field, by: value)
-          #if MUTANTS
-            if Mutant.isOn(.askForEver) { return }
-          #endif
           // Should another have been committed while it was asked, it is asked again: the value tells.
           $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
-        #if MUTANTS
-          if Mutant.isOn(.trustStaleMerge) {
-            let now = models[at: place].replica.field(question.field)?.value
-            models[at: place].outbox.update(write) {
-              $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
-            }
-          }
-        #endif
         models[at: place].touch(question.field)
         models[at: place].note(.local)
       } else {
@@ -176,7 +162,7 @@ extension Session {
   }
 
   /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
-  /// as compare-and-set on what its writer saw (DESIGN §5).
+  /// as compare-and-set on what its writer saw (docs/offline.md).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at place: Int) -> Preparation {
     guard let pending = models[at: place].outbox[write], pending.proposal.isPlainSet, !models[at: place].isEphemeral,
       pending.hasWaited(at: now, options)

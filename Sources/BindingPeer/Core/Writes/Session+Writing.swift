@@ -32,11 +32,7 @@ extension Session {
         field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: place].shown(field),
         isOwn: models[at: place].outbox.isPending(field))
     }
-    #if MUTANTS
-      let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)
-    #else
-      let isKept = keeps(modelAt: place)
-    #endif
+    let isKept = keeps(modelAt: place)
     if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
     models[at: place].lay(pending)
     models[at: place].note(.local)
@@ -138,9 +134,6 @@ extension Session {
       return
     }
     settle(write, as: .committed(epoch: epoch, version: version), at: place)
-    #if MUTANTS
-      if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }
-    #endif
     if models[at: place].holds(version, epoch) {
       release(write, at: place)
     } else {
@@ -171,12 +164,7 @@ extension Session {
   /// The write has its outcome, and no longer lies over the committed values.
   mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
     var outcome = outcome
-    #if MUTANTS
-      let isBelieved = Mutant.isOn(.secondTryBelieved)
-    #else
-      let isBelieved = false
-    #endif
-    if models[at: place].outbox[write]?.isSecondTry == true, !isBelieved {
+    if models[at: place].outbox[write]?.isSecondTry == true {
       outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
     }
     settle(write, as: outcome, at: place)

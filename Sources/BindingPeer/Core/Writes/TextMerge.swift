@@ -1,6 +1,3 @@
-#if MUTANTS
-  import BindingProtocol
-#endif
 
 /// Three-way merge of one text: what two writers made of it, each without knowing of the other.
 ///
@@ -99,9 +96,6 @@ private struct Weave {
   /// What both put in at one place counts once; words that one has among more are older than those.
   private static func isTwice(_ laid: Laid, _ former: Laid?, _ later: Laid?) -> Bool {
     guard laid.piece.words != nil else { return former?.piece.text == laid.piece.text }
-    #if MUTANTS
-      if Mutant.isOn(.dropWords), let former, !former.words.isEmpty { return true }
-    #endif
     if let former { return laid.words.isPart(of: former.words) }
     if let later { return laid.words.isPart(of: later.words) && !later.words.isPart(of: laid.words) }
     return false

@@ -1,0 +1,204 @@
+"""Where mutants of the hub are planted."""
+
+from place import Place
+
+_CORE = "Sources/BindingHub/Core/"
+
+PLACES = [
+    Place(
+        _CORE + "HubMachine+Settling.swift", "func finishDrain", "before",
+        "output.batches.append(batch)",
+        """
+if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
+if Mutant.isOn(.acknowledgeUnstored) {
+  let others = model.hand.others
+  forEachRun(model.hand.answers) { $0.tell($1, others, of: model, wall: time.wall) }
+}
+""",
+    ),
+    Place(
+        _CORE + "HubMachine.swift", "init", "before",
+        "nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)",
+        """
+var limits = configuration.limits
+if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
+sequencer = Sequencer(limits: limits, maxUnconfirmedOutcomes: 1_024, epoch: birth.epoch)
+""",
+    ),
+    Place(
+        _CORE + "HubMachine.swift", "func restore", "before",
+        "if models[index].records > 0, models[index].lastEpoch != epoch {",
+        "if Mutant.isOn(.forgetWriters) { writersBefore.removeAll() }",
+    ),
+    Place(
+        _CORE + "HubMachine.swift", "func admit", "before",
+        "guard session.connection == connection else { return false }",
+        """
+if Mutant.isOn(.neverRenew) { return session.connection == connection }
+if Mutant.isOn(.anyConnection) { session.expiresAt = now + session.leaseMilliseconds }
+if Mutant.isOn(.anyConnection) { return true }
+""",
+    ),
+    Place(
+        _CORE + "Models/FieldSlots.swift", "func endDecisions", "before",
+        "decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)",
+        "if Mutant.isOn(.keepDropped) { return }",
+    ),
+    Place(
+        _CORE + "Models/HubMachine+Removing.swift", "func isGone", "before",
+        "guard model.seenNumbers.allSatisfy({ model.mark(of: $0.key) >= $0.value }) else { return false }",
+        "if Mutant.isOn(.forgetMarkEarly) { return true }",
+    ),
+    Place(
+        _CORE + "Models/ModelLog.swift", "func dropHand", "before",
+        "let namesStored = storedNames",
+        "if Mutant.isOn(.keepDropped) { return clearHand() }",
+    ),
+    Place(
+        _CORE + "Presence/Sequencer+Ephemeral.swift", "func checkHolder", "before",
+        "guard let holder = model.holder(of: id), holder.tag != model.origin(ofWriter: writer).tag else { return }",
+        "if Mutant.isOn(.anyHolder) { return }",
+    ),
+    Place(
+        _CORE + "Recovery/ModelLog+Rescue.swift", "func takeIn", "before",
+        "hand.decisions.append(Decision(seen: number, of: tag))",
+        """
+if Mutant.isOn(.raiseOffered) {
+  let writer = writer(for: Origin(tag: tag, name: ""))
+  hand.touchedWriters.append(writer)
+  withWriter(writer) { $0.decidedMark = number }
+  hand.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
+  continue
+}
+""",
+    ),
+    Place(
+        _CORE + "Recovery/ModelLog+Rescue.swift", "func rescue", "instead of",
+        "hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)",
+        """
+let isForged = Mutant.isOn(.acknowledgeRescued)
+let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
+hand.commits.beginCommit(
+  origin: hand.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
+""",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "end(earlier, time: time, forgetting: false, releasing: false)",
+        "end(earlier, time: time, forgetting: false, releasing: Mutant.isOn(.goneAtReconnect))",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "let wasKnown = known?.hasHeard ?? false",
+        "let wasKnown = known?.hasHeard ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func isProven", "before",
+        "return identity.isProven",
+        "if Mutant.isOn(.anySecret) { return true }",
+    ),
+    Place(
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func end", "instead of",
+        "if releasing { release(session.identity.tag, time) }",
+        "if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }",
+    ),
+    Place(
+        _CORE + "Sessions/Sessions.swift", "func isSubscribed", "before",
+        "return subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
+        "if Mutant.isOn(.answerUnsubscribed) { return true }",
+    ),
+    Place(
+        _CORE + "Sync/Catchup.swift", "func note", "before",
+        "for field in changed where field < next { again.insert(field) }",
+        "if Mutant.isOn(.forgetToldAgain) { return }",
+    ),
+    Place(
+        _CORE + "Sync/Catchup.swift", "func noteChanges", "before",
+        "note(model.fieldsChanged(after: seen), after: seen)",
+        "if Mutant.isOn(.forgetToldAgain) { seen = model.version }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Beats.swift", "func tick", "before",
+        "if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }",
+        "if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Catchups.swift", "func toldMark", "before",
+        "return model.mark(of: tag)",
+        "if Mutant.isOn(.catchUpWithoutMark) { return 0 }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
+        "let model = models[index]",
+        "if Mutant.isOn(.ignoreJoinedNumber) { return }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
+        "model.takeHand()",
+        "if Mutant.isOn(.raiseUnstored) { return }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Joins.swift", "func believeIfAhead", "before",
+        "guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,",
+        "if Mutant.isOn(.ignorePeerAhead) { return }",
+    ),
+    Place(
+        _CORE + "Sync/HubMachine+Telling.swift", "func publish", "before",
+        "announceFirstCommit(index, &output)",
+        """
+if Mutant.isOn(.noHeads) { recentlyChanged.remove(index) }
+if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
+""",
+    ),
+    Place(
+        _CORE + "Verification/Barriers.swift", "var isComplete", "before",
+        "return applied.count >= wanted",
+        "if Mutant.isOn(.endWaitsAtOnce) { return true }",
+    ),
+    Place(
+        _CORE + "Writes/HubMachine+Judging.swift", "func take", "instead of",
+        "let isAccepted = judged.isAccepted",
+        "let isAccepted = judged.isAccepted || Mutant.isOn(.ignoreOwner)",
+    ),
+    Place(
+        _CORE + "Writes/HubMachine+Judging.swift", "func endSilence", "before",
+        "goOn(index, time, &output)",
+        "if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer.swift", "func decide", "instead of",
+        "if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }",
+        """
+let record = model.withWriter(writer) { $0 }
+if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
+let isJump = proposal.number > record.decidedMark
+let isTaken = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
+if !isNext, !isTaken { return answerOutOfTurn(proposal.number, record) }
+""",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer.swift", "func decided", "before",
+        "model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))",
+        "if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer.swift", "func isSeen", "before",
+        "guard let seen = model.seenNumbers[tag], number <= seen else { return false }",
+        "if Mutant.isOn(.repeatOffered) { return false }",
+    ),
+    Place(
+        _CORE + "Writes/Sequencer.swift", "func check", "before",
+        "guard let field = try field(conditions.id, conditions.name, in: model) else {",
+        "if Mutant.isOn(.compareAcrossEpochs), conditions.epoch != epoch { continue }",
+    ),
+    Place(
+        _CORE + "Writes/Writers.swift", "func outcome", "before",
+        "guard let run = runs[first...].first(where: { $0.contains(number) }) else { return nil }",
+        "if Mutant.isOn(.forgetOutcomes) { return nil }",
+    ),
+    Place(
+        _CORE + "Models/HubMachine+Renumbering.swift", "func endRenumbering", "before",
+        "endSessions(in: index, &output)",
+        "if Mutant.isOn(.renumberUntold) { return }",
+    ),
+]

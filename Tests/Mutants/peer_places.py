@@ -1,0 +1,188 @@
+"""Where mutants of the peer are planted, and of what both sides share."""
+
+from place import Place
+
+_CORE = "Sources/BindingPeer/Core/"
+
+PLACES = [
+    Place(
+        _CORE + "Barriers/Session+Applied.swift", "func report", "instead of",
+        "let version = models[at: place].replica.version",
+        """
+let told = Mutant.isOn(.reportUnapplied) ? models[at: place].asked.max() ?? 0 : 0
+let version = max(models[at: place].replica.version, told)
+""",
+    ),
+    Place(
+        _CORE + "Connection/Session+Link.swift", "func mayBeForgotten", "before",
+        "guard !isResumed else { return true }",
+        "if Mutant.isOn(.trustForgetful) { return false }",
+    ),
+    Place(
+        _CORE + "Journal/Session+Keeping.swift", "func noteNumber", "before",
+        "output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))",
+        "if Mutant.isOn(.numberUnkept) { return }",
+    ),
+    Place(
+        _CORE + "Journal/Session+Keeping.swift", "init", "before",
+        "let identity = Identity(secret: secret, name: life.identity.name)",
+        "if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }",
+    ),
+    Place(
+        _CORE + "Presence/Session+Ephemeral.swift", "func claim", "before",
+        "for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {",
+        "if Mutant.isOn(.neverClaim) { return }",
+    ),
+    Place(
+        _CORE + "Session.swift", "func join", "after",
+        "layCarried(over: id)",
+        "if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }",
+    ),
+    Place(
+        _CORE + "Sync/PeerModel.swift", "func takeReveal", "before",
+        "let reveal = Reveal(",
+        "if Mutant.isOn(.forgetHops) { hops &-= 1 }",
+    ),
+    Place(
+        _CORE + "Sync/Replica.swift", "func removeAll", "before",
+        "for place in fields.indices",
+        "if Mutant.isOn(.mergeSnapshot) { return }",
+    ),
+    Place(
+        _CORE + "Sync/Session+Commits.swift", "func commits", "instead of",
+        "let isRepeat = cursor.version <= models[at: place].replica.version",
+        "let isRepeat = cursor.version <= models[at: place].replica.version && !Mutant.isOn(.applyRepeats)",
+    ),
+    Place(
+        _CORE + "Sync/Session+Commits.swift", "func fits", "instead of",
+        "let isPastGap = cursor.previous > version",
+        "let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)",
+    ),
+    Place(
+        _CORE + "Sync/Session+Commits.swift", "func noteOwn", "before",
+        "models[at: place].touch(models[at: place].outbox.hide(upTo: number))",
+        "if Mutant.isOn(.overlayLowerOwn) { return }",
+    ),
+    Place(
+        _CORE + "Sync/Session+Commits.swift", "func offer", "instead of",
+        "let numbers = hubCan(Capability.rescue) ? seen : nil",
+        "let numbers = hubCan(Capability.rescue) && !Mutant.isOn(.offerLastWriters) ? seen : nil",
+    ),
+    Place(
+        _CORE + "Sync/Session+Reading.swift", "func take", "before",
+        "guard chunk.isLast else { return }",
+        """
+if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
+  return apply(models[at: place].chunks, at: place) ? becomeCurrent(at: place, now: now, &output) : ()
+}
+""",
+    ),
+    Place(
+        _CORE + "Sync/Session+Reading.swift", "func apply", "instead of",
+        "let mark = last.mark",
+        "let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark",
+    ),
+    Place(
+        _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",
+        "if models[at: place].mayBeAnew {",
+        """
+if Mutant.isOn(.renumberResent) {
+  for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
+}
+""",
+    ),
+    Place(
+        _CORE + "Sync/Session+Reading.swift", "func take", "after",
+        "owesAskHeads = true",
+        "if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }",
+    ),
+    Place(
+        _CORE + "Writes/Outbox.swift", "var lowestUndecided", "before",
+        "return byNumber.firstKey ?? lastNumber + 1",
+        "if Mutant.isOn(.confirmTooFar) { return (byNumber.firstKey ?? lastNumber) + 1 }",
+    ),
+    Place(
+        _CORE + "Writes/Outbox.swift", "func update", "after",
+        "body(&pending[at: place])",
+        "if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }",
+    ),
+    Place(
+        _CORE + "Writes/Outbox.swift", "func replaced", "before",
+        "if proposal.operations.count == 1 {",
+        """
+if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
+  return replacedWrongly(by: Swift.Set(proposal.operations.map(\\.field)))
+}
+""",
+    ),
+    Place(
+        _CORE + "Writes/Outbox.swift", "", "before",
+        "mutating func toSend(room: Int) -> [WriteID] {",
+        """
+private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
+  Swift.Set(fields.compactMap { over[$0]?.last }).filter { id in
+    guard let write = pending[id], write.proposal.isPlainSet, write.isUndecided else { return false }
+    if Mutant.isOn(.foldPartly) { return write.number == nil }
+    return write.proposal.operations.allSatisfy { fields.contains($0.field) }
+  }.sorted()
+}
+""",
+    ),
+    Place(
+        _CORE + "Writes/Session+Conflicts.swift", "func prepare", "before",
+        "models[at: place].outbox.update(write) { $0.proposal.conditions = conditions }",
+        "if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }",
+    ),
+    Place(
+        _CORE + "Writes/Session+Conflicts.swift", "func merged", "before",
+        "$0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)",
+        "if Mutant.isOn(.askForEver) { return }",
+    ),
+    Place(
+        _CORE + "Writes/Session+Conflicts.swift", "func merged", "before",
+        "models[at: place].touch(question.field)",
+        """
+if Mutant.isOn(.trustStaleMerge) {
+  let now = models[at: place].replica.field(question.field)?.value
+  models[at: place].outbox.update(write) {
+    $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
+  }
+}
+""",
+    ),
+    Place(
+        _CORE + "Writes/Session+Writing.swift", "func write", "instead of",
+        "let isKept = keeps(modelAt: place)",
+        "let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)",
+    ),
+    Place(
+        _CORE + "Writes/Session+Writing.swift", "func acknowledge", "before",
+        "if models[at: place].holds(version, epoch) {",
+        "if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }",
+    ),
+    Place(
+        _CORE + "Writes/Session+Writing.swift", "func end", "instead of",
+        "if models[at: place].outbox[write]?.isSecondTry == true {",
+        "if models[at: place].outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
+    ),
+    Place(
+        _CORE + "Writes/TextMerge.swift", "", "before",
+        "enum TextMerge {",
+        "import BindingProtocol",
+    ),
+    Place(
+        _CORE + "Writes/TextMerge.swift", "func isTwice", "before",
+        "if let former { return laid.words.isPart(of: former.words) }",
+        "if Mutant.isOn(.dropWords), let former, !former.words.isEmpty { return true }",
+    ),
+    Place(
+        "Sources/BindingProtocol/Values/Merge.swift", "func union", "instead of",
+        "let present = current ?? emptyList",
+        "let present = Mutant.isOn(.unionReplaces) ? emptyList : current ?? emptyList",
+    ),
+    Place(
+        _CORE + "Sync/Replica.swift", "func forgetIDs", "before",
+        "for place in places { fields[place].id = nil }",
+        "if Mutant.isOn(.keepFieldNumbers) { return }",
+    ),
+]
