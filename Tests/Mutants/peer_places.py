@@ -24,9 +24,13 @@ let version = max(models[at: place].replica.version, told)
         "if Mutant.isOn(.numberUnkept) { return }",
     ),
     Place(
-        _CORE + "Journal/Session+Keeping.swift", "init", "before",
-        "let identity = Identity(secret: secret, name: life.identity.name)",
-        "if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }",
+        _CORE + "Journal/Session+Keeping.swift", "init", "instead of",
+        "let identity = Identity(secret: life.identity.secret, name: life.identity.name)",
+        """
+var secret = life.identity.secret
+if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }
+let identity = Identity(secret: secret, name: life.identity.name)
+""",
     ),
     Place(
         _CORE + "Presence/Session+Ephemeral.swift", "func claim", "before",

@@ -61,8 +61,7 @@ extension Session {
   public init(
     resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
-    var secret = life.identity.secret
-    let identity = Identity(secret: secret, name: life.identity.name)
+    let identity = Identity(secret: life.identity.secret, name: life.identity.name)
     self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
     isResumed = true
     isDisowned = !life.identity.isProven

@@ -165,7 +165,6 @@ struct Outbox: Sendable {
     return last
   }
 
-
   /// What is to be sent with the next drain: what has a number, in that order, for the hub decides nothing after one
   /// that is missing; then the oldest of the others, as far as there is `room` for them.
   mutating func toSend(room: Int) -> [WriteID] {

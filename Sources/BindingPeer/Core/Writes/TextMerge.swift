@@ -1,4 +1,3 @@
-
 /// Three-way merge of one text: what two writers made of it, each without knowing of the other.
 ///
 /// - Words that either inserted are in the result; words that either deleted are not.
