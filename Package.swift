@@ -17,6 +17,7 @@ let package = Package(
   name: "bindbus",
   platforms: [.macOS(.v14)],
   products: [
+    .library(name: "Bindbus", targets: ["Bindbus"]),
     .library(name: "BindingModel", targets: ["BindingModel"]),
     .library(name: "BindingControls", targets: ["BindingControls"]),
     .library(name: "BindingPeer", targets: ["BindingPeer"]),
@@ -46,6 +47,8 @@ let package = Package(
       name: "BindingPeer",
       dependencies: ["BindingModel", "BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
+    // What an application imports: the types that it needs, by their names.
+    .target(name: "Bindbus", dependencies: ["BindingModel", "BindingPeer", "BindingProtocol"], swiftSettings: strict),
     .target(
       name: "BindingHub",
       dependencies: ["BindingProtocol", "ZeroMQ", .product(name: "Logging", package: "swift-log")],

@@ -25,6 +25,7 @@ ALLOWED = {
     "BindingClassic": {"BindingModel"},
     "BindingProtocol": LIBC,
     "BindingPeer": SYSTEM | {"BindingModel", "BindingProtocol", "Logging", "ZeroMQ"},
+    "Bindbus": {"BindingModel", "BindingPeer", "BindingProtocol"},
     "BindingHub": SYSTEM | {"BindingProtocol", "Logging", "ZeroMQ"},
     "BindingStore": SYSTEM | {"BindingHub", "BindingProtocol", "GRDB", "GRDBSQLite", "ZeroMQ"},
     "BindingWeb": SYSTEM | NIO | {"BindingHub", "BindingPeer", "BindingProtocol", "CPages", "Logging"},
