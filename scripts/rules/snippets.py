@@ -5,7 +5,7 @@ usage: snippets.py --modules DIR --work DIR [--symbols FILE] PAGE-OR-CATALOGUE..
 The blocks of one page are compiled in order, as one main file, in the language mode and with the upcoming features of
 Package.swift. In a catalogue (a folder of pages) every block counts that is marked as Swift, but for one directly below
 `<!-- not compiled: reason -->`; one directly below `<!-- compiled alone -->` is a file of its own. In a page outside,
-only a block directly below `<!-- compiled: BindingModel -->` counts.
+only a block directly below `<!-- compiled: BindingModel -->` or `<!-- compiled: Bindbus -->` counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Iterator, NamedTuple
 
 FENCE = re.compile(r"^( {0,8})(`{3,}|~{3,})[ \t]*([^\s`]*)")
 ALONE = re.compile(r"<!-- compiled alone -->")
-COMPILED = re.compile(r"<!-- compiled: BindingModel -->")
+COMPILED = re.compile(r"<!-- compiled: (?:BindingModel|Bindbus) -->")
 NOT_COMPILED = re.compile(r"<!-- not compiled:(.*)-->")
 FEATURE = re.compile(r"\.enableUpcomingFeature\(\"(\w+)\"\)")
 FEWEST_BLOCKS = 10
@@ -108,10 +108,13 @@ class Compiler:
         for feature in features:
             self._command += ["-enable-upcoming-feature", feature]
         # Down to SIL, because isolation and initialisation are checked only there.
-        self._command += ["-I", str(modules), "-module-name", "Page", "-emit-sil", "-o", "/dev/null"]
+        # What stands on C modules needs their maps: one is ours, the package manager writes those of the others.
+        maps = [Path("Sources/CZMQ"), *(found.parent for found in modules.parent.glob("*.build/module.modulemap"))]
+        self._command += [flag for folder in [modules, *maps] for flag in ("-I", str(folder))]
+        self._command += ["-module-name", "Page", "-emit-sil", "-o", "/dev/null"]
         known = hashlib.sha256(" ".join(self._command).encode())
         known.update(subprocess.run(["swiftc", "--version"], capture_output=True, check=True).stdout)
-        for module in sorted(modules.glob("Binding*.swiftmodule")):
+        for module in sorted(modules.glob("Bind*.swiftmodule")):
             known.update(module.read_bytes())
         self._base = known.hexdigest()
 
