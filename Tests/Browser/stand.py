@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "Examples" / "demo"))
 
-from demo_stage import LIMIT_SECONDS, Actor, Failed, Line, Stage  # noqa: E402
+from stage import LIMIT_SECONDS, Actor, Failed, Line, Stage  # noqa: E402
 from playwright.sync_api import Browser, Error, Page  # noqa: E402
 
 from link import Link  # noqa: E402

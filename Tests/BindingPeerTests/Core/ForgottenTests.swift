@@ -145,24 +145,32 @@ struct ForgottenTests {
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [1])
   }
 
+  private static let line = "@ephemeral/lamp"
+
+  /// A peer that opens, to join an ephemeral line in the life of its hub.
+  private func benchInLine() -> PeerBench {
+    var bench = PeerBench()
+    bench.capabilities = [Capability.ephemeral]
+    bench.join(Self.line)
+    bench.open()
+    bench.epoch = Epoch(bench.start)
+    return bench
+  }
+
+  private func follow(_ request: UInt32, _ bench: inout PeerBench, _ fields: [Entry] = []) -> Drain {
+    bench.hub(
+      bench.assigned(request, model: Self.line),
+      bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: Self.line),
+      bench.chunk(request, version: 4, fields))
+  }
+
   @Test(
     "in an ephemeral line that has forgotten it, a peer sends nothing again that was decided before what it sees there")
   func ephemeralLine() throws {
-    let line = "@ephemeral/lamp"
-    var bench = PeerBench()
-    bench.capabilities = [Capability.ephemeral]
-    bench.join(line)
-    bench.open()
-    bench.epoch = Epoch(bench.start)
-    func follow(_ request: UInt32, _ bench: inout PeerBench, _ fields: [Entry]) -> Drain {
-      bench.hub(
-        bench.assigned(request, model: line),
-        bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: line),
-        bench.chunk(request, version: 4, fields))
-    }
-    _ = follow(bench.welcome().request, &bench, [])
-    let set = try bench.write(.set(["x": "1"]), to: line)
-    _ = try bench.write(.one(.delete, "x"), to: line)
+    var bench = benchInLine()
+    _ = follow(bench.welcome().request, &bench)
+    let set = try bench.write(.set(["x": "1"]), to: Self.line)
+    _ = try bench.write(.one(.delete, "x"), to: Self.line)
     bench.lose()
     bench.now += 30_000
     bench.open()
@@ -177,20 +185,9 @@ struct ForgottenTests {
 
   @Test("in an ephemeral line that has forgotten its peer, a write that was withdrawn ends as unknown, not as expired")
   func withdrawnInEphemeralLine() throws {
-    let line = "@ephemeral/lamp"
-    var bench = PeerBench()
-    bench.capabilities = [Capability.ephemeral]
-    bench.join(line)
-    bench.open()
-    bench.epoch = Epoch(bench.start)
-    func follow(_ request: UInt32, _ bench: inout PeerBench) -> Drain {
-      bench.hub(
-        bench.assigned(request, model: line),
-        bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: line),
-        bench.chunk(request, version: 4, []))
-    }
+    var bench = benchInLine()
     _ = follow(bench.welcome().request, &bench)
-    let clear = try bench.write(.one(.delete, "x"), to: line)
+    let clear = try bench.write(.one(.delete, "x"), to: Self.line)
     _ = bench.act { session, now, output in _ = session.withdraw(clear.id, now: now, into: &output) }
     bench.lose()
     bench.now += 30_000
