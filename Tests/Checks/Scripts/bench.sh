@@ -2,7 +2,7 @@
 # What scripts/bench answers when it cannot do what it is asked for, and that its ratios, tables and plots say what was
 # measured. That it measures is shown by `scripts/bench --quick`, which scripts/test runs.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 # answers CODE ARGUMENT...: scripts/bench ends with this code.
 answers() {

@@ -2,7 +2,7 @@
 # What Tests/Browser/run, Tests/Browser/screenshots and scripts/setup answer when they are asked wrongly, or when there
 # is no browser. That they work is shown by Tests/Browser/run itself, which scripts/test runs.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 # answers CODE COMMAND...: the command ends with this code; what it said is in `words`.
 answers() {

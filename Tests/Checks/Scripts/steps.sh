@@ -2,7 +2,7 @@
 # How scripts/test and scripts/demo show their steps: a line each, on a terminal one that counts, and what a step prints
 # only where it fails.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 python3 - <<'PYTHON'
 import os
