@@ -93,9 +93,9 @@ hand.commits.beginCommit(
         "let wasKnown = known?.hasHeard ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
     ),
     Place(
-        _CORE + "Sessions/HubMachine+Sessions.swift", "func isProven", "before",
-        "return identity.isProven",
-        "if Mutant.isOn(.anySecret) { return true }",
+        _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
+        "guard hello.identity.isProven else {",
+        "guard hello.identity.isProven || Mutant.isOn(.anySecret) else {",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func end", "instead of",
@@ -103,9 +103,9 @@ hand.commits.beginCommit(
         "if releasing, !Mutant.isOn(.outliveLease) { release(session.identity.tag, time) }",
     ),
     Place(
-        _CORE + "Sessions/Sessions.swift", "func isSubscribed", "before",
-        "return subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
-        "if Mutant.isOn(.answerUnsubscribed) { return true }",
+        _CORE + "Sessions/Sessions.swift", "func isSubscribed", "instead of",
+        "subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
+        "Mutant.isOn(.answerUnsubscribed) || subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
     ),
     Place(
         _CORE + "Sync/Catchup.swift", "func note", "before",
@@ -123,9 +123,9 @@ hand.commits.beginCommit(
         "if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Catchups.swift", "func toldMark", "before",
-        "return model.mark(of: tag)",
-        "if Mutant.isOn(.catchUpWithoutMark) { return 0 }",
+        _CORE + "Sync/HubMachine+Catchups.swift", "func toldMark", "instead of",
+        "model.mark(of: tag)",
+        "Mutant.isOn(.catchUpWithoutMark) ? 0 : model.mark(of: tag)",
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
@@ -151,14 +151,14 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
 """,
     ),
     Place(
-        _CORE + "Verification/Barriers.swift", "var isComplete", "before",
-        "return applied.count >= wanted",
-        "if Mutant.isOn(.endWaitsAtOnce) { return true }",
+        _CORE + "Verification/Barriers.swift", "", "instead of",
+        "var isComplete: Bool { applied.count >= wanted }",
+        "var isComplete: Bool { Mutant.isOn(.endWaitsAtOnce) || applied.count >= wanted }",
     ),
     Place(
         _CORE + "Writes/HubMachine+Judging.swift", "func take", "instead of",
-        "let isAccepted = judged.isAccepted",
-        "let isAccepted = judged.isAccepted || Mutant.isOn(.ignoreOwner)",
+        "judged.isAccepted",
+        "judged.isAccepted || Mutant.isOn(.ignoreOwner)",
     ),
     Place(
         _CORE + "Writes/HubMachine+Judging.swift", "func endSilence", "before",

@@ -54,8 +54,8 @@ let identity = Identity(secret: secret, name: life.identity.name)
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func commits", "instead of",
-        "let isRepeat = cursor.version <= models[at: place].replica.version",
-        "let isRepeat = cursor.version <= models[at: place].replica.version && !Mutant.isOn(.applyRepeats)",
+        "if cursor.version <= models[at: place].replica.version {",
+        "if cursor.version <= models[at: place].replica.version, !Mutant.isOn(.applyRepeats) {",
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func fits", "instead of",
@@ -83,8 +83,8 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func apply", "instead of",
-        "let mark = last.mark",
-        "let mark = Mutant.isOn(.ignoreMark) ? 0 : last.mark",
+        "models[at: place].touch(models[at: place].outbox.hide(upTo: last.mark))",
+        "models[at: place].touch(models[at: place].outbox.hide(upTo: Mutant.isOn(.ignoreMark) ? 0 : last.mark))",
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",
@@ -101,9 +101,9 @@ if Mutant.isOn(.renumberResent) {
         "if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }",
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "var lowestUndecided", "before",
-        "return byNumber.firstKey ?? lastNumber + 1",
-        "if Mutant.isOn(.confirmTooFar) { return (byNumber.firstKey ?? lastNumber) + 1 }",
+        _CORE + "Writes/Outbox.swift", "var lowestUndecided", "instead of",
+        "byNumber.firstKey ?? lastNumber + 1",
+        "Mutant.isOn(.confirmTooFar) ? (byNumber.firstKey ?? lastNumber) + 1 : byNumber.firstKey ?? lastNumber + 1",
     ),
     Place(
         _CORE + "Writes/Outbox.swift", "func update", "after",
@@ -156,8 +156,8 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Writes/Session+Writing.swift", "func write", "instead of",
-        "let isKept = keeps(modelAt: place)",
-        "let isKept = keeps(modelAt: place) && !Mutant.isOn(.writeUnkept)",
+        "if keeps(modelAt: place) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        "if keeps(modelAt: place), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
     ),
     Place(
         _CORE + "Writes/Session+Writing.swift", "func acknowledge", "before",

@@ -27,7 +27,7 @@ from peer_places import PLACES as PEER_PLACES  # noqa: E402
 from place import Place  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("Package.swift", "Package.resolved", "Sources", "Tests", "Examples")
+COPIED = ("Package.swift", "Sources", "Tests", "Examples")
 # The enum that all plants name, in the module that both machines import.
 ENUM = "Sources/BindingProtocol/Mutant.swift"
 
@@ -74,13 +74,13 @@ def _scopes(text: str, function: str) -> list[tuple[int, int]]:
     scopes = []
     for number, match in enumerate(starts):
         if match.group(1).split()[-1] == function.split()[-1]:
-            indent = len(match.group()) - len(match.group().lstrip(" "))
-            later = (
-                other.start() for other in starts[number + 1 :]
-                if len(other.group()) - len(other.group().lstrip(" ")) <= indent
-            )
+            later = (other.start() for other in starts[number + 1 :] if _indent(other) <= _indent(match))
             scopes.append((match.start(), next(later, len(text))))
     return scopes
+
+
+def _indent(declaration: re.Match) -> int:
+    return len(declaration.group()) - len(declaration.group().lstrip(" "))
 
 
 def enum_text() -> str:

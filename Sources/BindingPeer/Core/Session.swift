@@ -135,7 +135,7 @@ public struct Session: Sendable {
     }
     let field = model.replica.fields[place]
     return FieldRecord(
-      shown: model.shown(name), committed: field.value, epoch: model.replica.epoch,
+      shown: model.shown(at: place), committed: field.value, epoch: model.replica.epoch,
       // A field without a value is known to be unchanged since the version that this replica has wholly.
       version: field.value == nil ? model.replica.version : field.version, origin: field.origin, time: field.time,
       isPending: model.outbox.isPending(name))

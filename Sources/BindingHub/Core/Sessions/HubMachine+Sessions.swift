@@ -19,7 +19,7 @@ extension HubMachine {
     }
     let tag = hello.identity.tag
     let known = sessions.identities[tag]
-    guard isProven(hello.identity) else {
+    guard hello.identity.isProven else {
       sequencer.counters.wrongSecrets += 1
       error(
         .notYours, "this tag is not that of its secret, the first 8 bytes of SHA-256(\"bindbus tag 1\", 0, secret)", id,
@@ -76,10 +76,6 @@ extension HubMachine {
     let since = sessions.crowdedOut.map { max(now - min($0, now), 1) } ?? .max
     limits.identityMilliseconds = Int(clamping: min(configuration.identityMilliseconds, since))
     return limits
-  }
-
-  private func isProven(_ identity: Identity) -> Bool {
-    return identity.isProven
   }
 
   /// Why there is no room for a session on this connection; nil: there is.

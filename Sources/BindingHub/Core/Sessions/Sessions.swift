@@ -139,7 +139,7 @@ struct Sessions {
   }
 
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {
-    return subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
+    subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false
   }
 
   mutating func renew(_ id: SessionID, now: UInt64) {

@@ -69,7 +69,7 @@ extension HubMachine {
 
   /// The mark that a peer is told with what it is brought.
   func toldMark(of tag: Tag, in model: ModelLog) -> ProposalNumber {
-    return model.mark(of: tag)
+    model.mark(of: tag)
   }
 
   /// Somebody has left a model, or joins it anew.

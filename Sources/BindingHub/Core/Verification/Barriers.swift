@@ -15,9 +15,7 @@ struct Barrier {
   /// How many it waits for.
   var wanted: Int { count ?? waiting.count + applied.count }
 
-  var isComplete: Bool {
-    return applied.count >= wanted
-  }
+  var isComplete: Bool { applied.count >= wanted }
 }
 
 /// All barriers of a hub: who waits, for whom, until when. Bounded by whoever adds to it.

@@ -51,9 +51,8 @@ extension HubMachine {
       judging.token == judged.token, judging.leave == nil
     else { return }
     let name = sessions[session]?.identity.name ?? ""
-    let isAccepted = judged.isAccepted
     models[index].judging?.leave =
-      isAccepted
+      judged.isAccepted
       ? .givenFor(judging.fields)
       : .denied(Refusal(.refusedByOwner, "\(models[index].id): \(name) says: \(PrintedText.escaped(judged.text))"))
     goOn(index, time, &output)

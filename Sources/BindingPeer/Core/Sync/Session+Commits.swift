@@ -30,8 +30,7 @@ extension Session {
       models[at: place].replica.seen.note(origin.tag, cursor.number)
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
       if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
-      let isRepeat = cursor.version <= models[at: place].replica.version
-      if isRepeat {
+      if cursor.version <= models[at: place].replica.version {
         counters.repeats += 1
         continue
       }

@@ -188,8 +188,7 @@ extension Session {
     if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
     models[at: place].replica.reach(last.version, epoch: last.epoch)
     models[at: place].startsOver = false
-    let mark = last.mark
-    models[at: place].touch(models[at: place].outbox.hide(upTo: mark))
+    models[at: place].touch(models[at: place].outbox.hide(upTo: last.mark))
     // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
     let reached: Version = isOtherLife ? .max : last.version
     models[at: place].drop(reached: reached)

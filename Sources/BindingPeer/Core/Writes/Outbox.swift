@@ -52,7 +52,7 @@ struct Outbox: Sendable {
 
   /// The lowest number without an outcome: what a join tells.
   var lowestUndecided: ProposalNumber {
-    return byNumber.firstKey ?? lastNumber + 1
+    byNumber.firstKey ?? lastNumber + 1
   }
 
   /// Whether there is a number for each write that has none yet, and for one more.

@@ -32,8 +32,7 @@ extension Session {
         field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: place].shown(field),
         isOwn: models[at: place].outbox.isPending(field))
     }
-    let isKept = keeps(modelAt: place)
-    if isKept { output.add(.keep(.written(pending.kept(in: id)))) }
+    if keeps(modelAt: place) { output.add(.keep(.written(pending.kept(in: id)))) }
     models[at: place].lay(pending)
     models[at: place].note(.local)
     models[at: place].localHops = max(models[at: place].localHops, proposal.hops)

@@ -13,9 +13,7 @@ export function paintAttribute({ element, attribute }, value, rule) {
       element.setAttribute(end, bind.text(rule[end]))
     }
   }
-  if (name === 'href' || name === 'src') {
-    if (!isOfTheWeb(value)) value = null
-  }
+  if ((name === 'href' || name === 'src') && !isOfTheWeb(value)) value = null
   const isFlag = typeof value === 'boolean' && !name.startsWith('aria')
   if ((value ?? null) === null || isFlag && !value) element.removeAttribute(name)
   else element.setAttribute(name, isFlag ? '' : bind.text(value))
