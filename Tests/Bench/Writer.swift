@@ -21,7 +21,7 @@ final class Writer {
   private var start: StartNumber = 1
   private var message = Message()
   private var writer = WireWriter()
-  /// Undecided changes of a session: what a hub allows.
+  /// Unacknowledged changes of a session: what a hub allows.
   private let window = 256
   /// Changes go to this many fields in turn.
   private let fields: FieldID

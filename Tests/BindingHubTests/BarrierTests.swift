@@ -185,7 +185,8 @@ struct BarrierTests {
     var bench = bench()
     bench.say(.ann, wait(within: 60_000))
     let heard = bench.say(
-      .ben, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, undecided: 1)]))
+      .ben,
+      .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, unacknowledged: 1)]))
     #expect(heard.awaited(.ann).map(\.end) == [.otherEpoch])
   }
 

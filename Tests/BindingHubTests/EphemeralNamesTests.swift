@@ -23,11 +23,12 @@ import Testing
       ]))
   }
 
-  private mutating func comeBack(_ peer: Speaker, undecided: ProposalNumber) -> Heard {
+  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber) -> Heard {
     room.hub.hello(peer)
     return room.hub.join(peer, Join(request: 8, model: "lamp"), topic: HubBench.lamp)
       + room.hub.join(
-        peer, Join(request: 9, model: Room.name, epoch: Room.epoch, version: 1, undecided: undecided), topic: topic())
+        peer, Join(request: 9, model: Room.name, epoch: Room.epoch, version: 1, unacknowledged: unacknowledged),
+        topic: topic())
   }
 
   private mutating func values() -> [String: String] {
@@ -42,12 +43,12 @@ import Testing
     for _ in 0..<200 {
       wear(1_000, from: number)
       number += 2
-      if !room.hub.machine.hears(session: Speaker.ann.session) { _ = comeBack(.ann, undecided: number) }
+      if !room.hub.machine.hears(session: Speaker.ann.session) { _ = comeBack(.ann, unacknowledged: number) }
     }
     #expect(room.hub.counters.refusals[.modelFull] ?? 0 == 0)
     #expect(room.hub.counters.renumberedModels == 2)
     #expect(fields() < 100_000)
-    _ = comeBack(.ben, undecided: 2)
+    _ = comeBack(.ben, unacknowledged: 2)
     #expect(values() == ["kept": "1"])
   }
 
@@ -62,7 +63,7 @@ import Testing
       #expect(heard.errors(peer).map(\.code) == [.unknownSession] && heard.errors(peer).first?.isFatal == true)
     }
     #expect(topic() != before)
-    let back = comeBack(.ben, undecided: 2)
+    let back = comeBack(.ben, unacknowledged: 2)
     let joined = back.joined(.ben).first { $0.model == Room.name }
     #expect(joined?.follows == .snapshot && joined?.mark == 1 && joined?.epoch == Room.epoch)
     let names = back.chunks(.ben).flatMap(\.names.names)
@@ -83,7 +84,7 @@ import Testing
     let present = room.present()
     #expect(present.count == 2)
     var heard = wear(30, from: 1)
-    heard = heard + comeBack(.ann, undecided: 3) + comeBack(.ben, undecided: 2)
+    heard = heard + comeBack(.ann, unacknowledged: 3) + comeBack(.ben, unacknowledged: 2)
     for _ in 0..<5 { heard = heard + room.hub.wait(1_000) }
     let deleted = heard.commits().flatMap(\.commits).filter { $0.number == 0 }.flatMap(\.changes)
     #expect(deleted.isEmpty)
@@ -97,7 +98,7 @@ import Testing
   mutating func gone() {
     room.write(.ben, 1, .set("kept", "1"))
     wear(30, from: 1)
-    _ = comeBack(.ann, undecided: 3)
+    _ = comeBack(.ann, unacknowledged: 3)
     for _ in 0..<62 {
       room.hub.wait(1_000)
       room.hub.say(.ann, .askHeads)
@@ -110,8 +111,8 @@ import Testing
     room.write(.ben, 1, .set(Names.owner, "1"))
     wear(30, from: 1)
     #expect(room.hub.counters.renumberedModels == 1)
-    _ = comeBack(.ann, undecided: 3)
-    _ = comeBack(.ben, undecided: 2)
+    _ = comeBack(.ann, unacknowledged: 3)
+    _ = comeBack(.ben, unacknowledged: 2)
     let heard = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
     #expect(heard.messages(to: .ben).contains { if case .judge = $0 { true } else { false } })
   }
@@ -119,7 +120,7 @@ import Testing
   @Test("a number that was decided before is not decided again after")
   mutating func marks() {
     wear(30, from: 1)
-    let back = comeBack(.ann, undecided: 1)
+    let back = comeBack(.ann, unacknowledged: 1)
     #expect(back.joined(.ann).first { $0.model == Room.name }?.mark == 2)
     let outcomes = room.hub.say(.ann, .propose([.of(1, [.set("again", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())

@@ -43,7 +43,7 @@ import Testing
   mutating func wrongFrame() {
     bench.hello(.ben)
     let heard = bench.say(
-      .ben, .join([Join(request: 7, model: "lamp"), Join(request: 8, model: "fan", undecided: 0)]))
+      .ben, .join([Join(request: 7, model: "lamp"), Join(request: 8, model: "fan", unacknowledged: 0)]))
     #expect(heard.errors(.ben).map(\.isFatal) == [true] && heard.messages(to: .ben).count == 1)
   }
 
@@ -203,11 +203,11 @@ import Testing
     #expect(heard.chunks(.ann).map(\.mark) == [2])
   }
 
-  @Test("a join with a higher undecided number raises the mark and stores it before it is answered (R8)")
+  @Test("a join with a higher unacknowledged number raises the mark and stores it before it is answered (R8)")
   mutating func raisesMark() throws {
     bench.hello(.ben)
     bench.settling = .later
-    let early = bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    let early = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     #expect(early.joined(.ben).isEmpty)
     #expect(bench.waiting.flatMap(\.decisions) == [Decision(origin: Speaker.ben.origin, number: 4, outcome: nil)])
     #expect(try bench.settleWithStore().joined(.ben).map(\.mark) == [4])
@@ -217,7 +217,7 @@ import Testing
   @Test("numbers below a raised mark are unknown, the next is taken")
   mutating func belowRaisedMark() {
     bench.hello(.ben)
-    bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     #expect(bench.write(.ben, 3, .set("a", "3")) == .unknown)
     #expect(bench.write(.ben, 5, .set("a", "5")) == .committed(3))
   }
@@ -227,7 +227,7 @@ import Testing
     bench.hello(.ben)
     bench.settling = .later
     bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
-    var heard = bench.join(.ben, Join(request: 1, model: "lamp", undecided: 5))
+    var heard = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
     #expect(heard.joined(.ben).map(\.mark) == [4])
   }

@@ -19,7 +19,7 @@ import Testing
     let limits = try #require(bench.hello(.ann).welcome(.ann)?.limits)
     #expect(limits.maxValueBytes == 65_536 && limits.maxProposalBytes == 262_144 && limits.maxProposalFields == 1_000)
     #expect(limits.maxModelFields == 100_000 && limits.maxModelIdBytes == 200 && limits.maxFieldNameBytes == 64)
-    #expect(limits.maxModels == 100_000 && limits.maxSessions == 1_000 && limits.maxUndecided == 256)
+    #expect(limits.maxModels == 100_000 && limits.maxSessions == 1_000 && limits.maxUnacknowledged == 256)
     #expect(limits.chunkBytes == 262_144 && limits.maxPublishedBytes == 8_192 && limits.maxHops == 8)
     #expect(limits.maxTopics == 1_000 && limits.routedQueueBytes == 4_194_304)
   }
@@ -153,16 +153,16 @@ import Testing
     #expect(heard.outcomes(.ben) == [1: .committed(4)])
   }
 
-  @Test("a session may have maxUndecided proposals undecided")
-  mutating func undecidedAtLimit() {
-    bench = Self.bench { $0.limits.maxUndecided = 3 }
+  @Test("a session may have maxUnacknowledged proposals unacknowledged")
+  mutating func unacknowledgedAtLimit() {
+    bench = Self.bench { $0.limits.maxUnacknowledged = 3 }
     let outcomes = bench.propose(.ann, .of(1, [.set("a", "1")]), .of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]))
     #expect(outcomes[3] == .committed(3))
   }
 
   @Test("past it a proposal is held")
-  mutating func undecidedPastLimit() {
-    bench = Self.bench { $0.limits.maxUndecided = 3 }
+  mutating func unacknowledgedPastLimit() {
+    bench = Self.bench { $0.limits.maxUnacknowledged = 3 }
     let outcomes = bench.propose(
       .ann, .of(1, [.set("a", "1")]), .of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]), .of(4, [.set("a", "4")]))
     #expect(outcomes[3] == .committed(3))

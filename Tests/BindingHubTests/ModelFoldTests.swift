@@ -194,7 +194,7 @@ import Testing
   mutating func marks() {
     fill()
     bench.hello(.ben)
-    let join = Join(request: 1, model: "lamp", undecided: 8)
+    let join = Join(request: 1, model: "lamp", unacknowledged: 8)
     #expect(bench.join(.ben, join).joined(.ben).isEmpty)
     #expect(bench.wait(1_000).joined(.ben).map(\.mark) == [7])
   }

@@ -86,7 +86,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       var bench = HubBench()
       bench.hello(.ann)
-      bench.join(.ann, Join(request: 1, model: "lamp", undecided: .max))
+      bench.join(.ann, Join(request: 1, model: "lamp", unacknowledged: .max))
       bench.write(.ann, .max, .set("a", "1"))
       bench.write(.ann, 1, .set("a", "2"))
     }

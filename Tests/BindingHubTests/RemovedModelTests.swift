@@ -112,7 +112,7 @@ import Testing
     churn("lamp", confirming: false)
     #expect(bench.counters.removedModels == 0)
     // What was decided is not decided again.
-    bench.join(.ann, Join(request: 2, model: "lamp", undecided: 1), topic: topic("lamp"))
+    bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 1), topic: topic("lamp"))
     let repeated = bench.write(.ann, 1, .set("a", "1"))
     #expect(repeated == .committed(1))
     bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
@@ -156,7 +156,7 @@ import Testing
   mutating func numbers() {
     bench.hello(.ann)
     churn("lamp")
-    bench.join(.ann, Join(request: 2, model: "lamp", undecided: 3), topic: HubBench.lamp + 1)
+    bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 3), topic: HubBench.lamp + 1)
     #expect(topic("lamp") == HubBench.lamp + 1)
     let outcomes = bench.say(
       .ann,

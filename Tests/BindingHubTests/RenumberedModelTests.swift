@@ -36,9 +36,9 @@ import Testing
     return wear(29)
   }
 
-  private mutating func comeBack(_ peer: Speaker, undecided: ProposalNumber = 1) -> Heard {
+  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber = 1) -> Heard {
     bench.hello(peer)
-      + bench.join(peer, Join(request: 9, model: "lamp", undecided: undecided), topic: topic())
+      + bench.join(peer, Join(request: 9, model: "lamp", unacknowledged: unacknowledged), topic: topic())
   }
 
   @Test("a model takes new names however many it has had, and the versions go on")
@@ -51,7 +51,7 @@ import Testing
       number += 20
       if bench.machine.hears(session: Speaker.ann.session) { continue }
       // What was not heard any more is said again.
-      _ = comeBack(.ann, undecided: number)
+      _ = comeBack(.ann, unacknowledged: number)
     }
     #expect(bench.counters.refusals[.modelFull] ?? 0 == 0)
     #expect(bench.counters.renumberedModels > 3)
@@ -99,7 +99,7 @@ import Testing
   @Test("a number that was decided before is not decided again after")
   mutating func marks() {
     _ = renumber()
-    let back = comeBack(.ann, undecided: 1)
+    let back = comeBack(.ann, unacknowledged: 1)
     #expect(back.joined(.ann).map(\.mark) == [bench.machine.models[0].mark(of: Speaker.ann.identity.tag)])
     let outcomes = bench.say(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())

@@ -73,7 +73,7 @@ import Testing
   mutating func lastWriters() {
     rescue(seen: nil)
     bench.hello(.ben, tellsEarlier: true)
-    bench.join(.ben, Join(request: 2, model: "lamp", undecided: 4))
+    bench.join(.ben, Join(request: 2, model: "lamp", unacknowledged: 4))
     #expect(bench.propose(.ben, Self.add(4, isEarlier: true)) == [4: .unknown])
   }
 

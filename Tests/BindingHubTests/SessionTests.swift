@@ -166,7 +166,7 @@ import Testing
 
   // MARK: Leaving (R11)
 
-  @Test("an identity that leaves with nothing undecided is forgotten")
+  @Test("an identity that leaves with nothing unacknowledged is forgotten")
   mutating func leaves() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))

@@ -80,7 +80,7 @@ import Testing
   mutating func raisedMark() throws {
     bench.hello(.cat)
     bench.settling = .later
-    var heard = bench.join(.cat, Join(request: 1, model: "lamp", undecided: 5))
+    var heard = bench.join(.cat, Join(request: 1, model: "lamp", unacknowledged: 5))
     second.write(.ben, 1, .set("b", "2"))
     while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
     #expect(heard.joined(.cat).map(\.mark) == [4])

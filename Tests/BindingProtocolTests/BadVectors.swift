@@ -171,7 +171,7 @@ enum BadVectors {
         "hello-unknown-flag", replaced(good("hello"), "kitchen\u{0}", Array("kitchen".utf8) + [2]),
         "bit 1 has no meaning"),
       toHub("join-form", patched(good("join"), 19, 2), "forms are 0 and 1"),
-      toHub("join-undecided-zero", patched(good("join"), 45, 0), "numbers begin with 1"),
+      toHub("join-unacknowledged-zero", patched(good("join"), 45, 0), "numbers begin with 1"),
       toHub("alive-topic", patched(good("alive-models"), 23, 0, 0, 0, 0), "topic 0 is no model's"),
       toHub("offer-last-two", patched(good("offer-empty"), 41, 2), "last is 0 or 1"),
       toHub("await-topic", patched(good("await"), 17, 0), "0x01000000 is the topic of beats"),

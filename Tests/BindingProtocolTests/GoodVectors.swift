@@ -114,7 +114,7 @@ enum GoodVectors {
         "join-several",
         up(
           .join([
-            Join(request: 2, model: "shop/kiosk-3", epoch: epoch, version: 41, namesKnown: 3, undecided: 5),
+            Join(request: 2, model: "shop/kiosk-3", epoch: epoch, version: 41, namesKnown: 3, unacknowledged: 5),
             Join(request: 3, prefix: "shop/"), Join(request: 4, prefix: ""),
           ]))
       ),

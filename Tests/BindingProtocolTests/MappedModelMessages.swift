@@ -10,7 +10,7 @@ extension Join: Mapped {
     content.number("epoch", &epoch)
     content.number("version", &version)
     content.number("namesKnown", &namesKnown)
-    content.number("undecided", &undecided)
+    content.number("unacknowledged", &unacknowledged)
   }
 }
 

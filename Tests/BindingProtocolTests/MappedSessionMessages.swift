@@ -67,7 +67,8 @@ extension Limits {
       [
         maxValueBytes, maxProposalBytes, maxProposalFields, maxModelFields, maxModelIdBytes, maxFieldNameBytes,
         maxModels,
-        maxSessions, maxUndecided, chunkBytes, maxPublishedBytes, maxFrameBytes, maxHops, maxTopics, routedQueueBytes,
+        maxSessions, maxUnacknowledged, chunkBytes, maxPublishedBytes, maxFrameBytes, maxHops, maxTopics,
+        routedQueueBytes,
       ].enumerated().map { LimitEntry(code: UInt8($0.offset + 1), limit: UInt64($0.element)) }
     }
     set {
@@ -82,7 +83,7 @@ extension Limits {
         case 6: maxFieldNameBytes = limit
         case 7: maxModels = limit
         case 8: maxSessions = limit
-        case 9: maxUndecided = limit
+        case 9: maxUnacknowledged = limit
         case 10: chunkBytes = limit
         case 11: maxPublishedBytes = limit
         case 12: maxFrameBytes = limit

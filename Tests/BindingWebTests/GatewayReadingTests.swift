@@ -75,7 +75,7 @@ struct GatewayReadingTests {
     let again = stage.arrive(3)
     stage.hello(again, tag: 1, resuming: true)
     #expect(stage.take(again, "welcome").first?["known"] == true)
-    stage.say(again, #"{"kind":"join","model":"lamp","epoch":"\#(epoch)","version":1,"undecided":2}"#)
+    stage.say(again, #"{"kind":"join","model":"lamp","epoch":"\#(epoch)","version":1,"unacknowledged":2}"#)
     let catchup = stage.take(again, "catchup")
     #expect(catchup.first?["form"] == "delta")
     #expect(catchup.first?["previous"] == 1)

@@ -100,7 +100,7 @@
   const places = new Map();
   const leftOut = {
     hello: { lowest: 0, highest: 0, resuming: false, capabilities: [] },
-    join: { epoch: "0", version: 0, undecided: 1 },
+    join: { epoch: "0", version: 0, unacknowledged: 1 },
     propose: { confirmed: 0, void: false, earlier: false, hops: 0, conditions: [] },
     alive: { models: [] },
   };

@@ -34,7 +34,8 @@ let identity = Identity(secret: secret, name: life.identity.name)
     ),
     Place(
         _CORE + "Presence/Session+Ephemeral.swift", "func claim", "before",
-        "for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {",
+        "for (field, value) in model.claims.all where !model.outbox.isUnacknowledged(field) "
+        "&& isMissing(field, value) {",
         "if Mutant.isOn(.neverClaim) { return }",
     ),
     Place(
@@ -101,7 +102,7 @@ if Mutant.isOn(.renumberResent) {
         "if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }",
     ),
     Place(
-        _CORE + "Writes/Outbox.swift", "var lowestUndecided", "instead of",
+        _CORE + "Writes/Outbox.swift", "var lowestUnacknowledged", "instead of",
         "byNumber.firstKey ?? lastNumber + 1",
         "Mutant.isOn(.confirmTooFar) ? (byNumber.firstKey ?? lastNumber) + 1 : byNumber.firstKey ?? lastNumber + 1",
     ),
@@ -125,7 +126,7 @@ if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
         """
 private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
   Swift.Set(fields.compactMap { over[$0]?.last }).filter { id in
-    guard let write = pending[id], write.proposal.isPlainSet, write.isUndecided else { return false }
+    guard let write = pending[id], write.proposal.isPlainSet, write.isUnacknowledged else { return false }
     if Mutant.isOn(.foldPartly) { return write.number == nil }
     return write.proposal.operations.allSatisfy { fields.contains($0.field) }
   }.sorted()

@@ -59,7 +59,7 @@ public struct Climate: Sendable {
   /// In a thousand writes: it is taken back soon after; it adds to what may be text.
   public var withdrawals = 0
   public var wrongAdditions = 0
-  public var maxUndecided = 256
+  public var maxUnacknowledged = 256
   public var chunkBytes = 262_144
   public var offlineMilliseconds: UInt64 = 10_000
   /// A peer that allows longer chains of answers than the hub writes one before it is told.
@@ -118,7 +118,7 @@ public struct Climate: Sendable {
     if chance.perMille(300) { withdrawals = 60 }
     if chance.perMille(300) { wrongAdditions = 30 }
     // With few on a long way, what was written would not be through before the history ends.
-    if chance.perMille(200) { maxUndecided = requestDelay > 5 ? 16 : 3 }
+    if chance.perMille(200) { maxUnacknowledged = requestDelay > 5 ? 16 : 3 }
     if chance.perMille(300) { chunkBytes = 150 }
     if chance.perMille(300) { offlineMilliseconds = 1_000 }
     writesTooDeep = chance.perMille(150)

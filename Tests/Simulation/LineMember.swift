@@ -3,8 +3,8 @@ import BindingProtocol
 
 /// What the application of a peer in an ephemeral line remembers, to hold the line to what it said there.
 final class LineMember {
-  /// Undecided writes, and which fields each is about; empty: all of them.
-  @exclusivity(unchecked) var undecided: [WriteID: [String]] = [:]
+  /// Unacknowledged writes, and which fields each is about; empty: all of them.
+  @exclusivity(unchecked) var unacknowledged: [WriteID: [String]] = [:]
   @exclusivity(unchecked) var withdrawn: Swift.Set<WriteID> = []
   /// By field: its writes that count, oldest first; nil: it was deleted.
   @exclusivity(unchecked) private var said: [String: [(id: WriteID, value: FieldValue?)]] = [:]
@@ -19,7 +19,7 @@ final class LineMember {
   @exclusivity(unchecked) var isAway = false
 
   func note(_ id: WriteID, _ operations: [FieldOperation]) {
-    undecided[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)
+    unacknowledged[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)
     for operation in operations {
       switch operation.verb {
       case .clear: for field in said.keys { said[field]?.append((id, nil)) }
@@ -36,9 +36,9 @@ final class LineMember {
   /// What it has in a field, as far as it knows.
   func has(_ field: String) -> FieldValue? { said[field]?.last?.value }
 
-  /// The last write of a field, if that is undecided.
+  /// The last write of a field, if that is unacknowledged.
   func pending(_ field: String) -> (id: WriteID, value: FieldValue?)? {
-    said[field]?.last.flatMap { undecided[$0.id] == nil ? nil : $0 }
+    said[field]?.last.flatMap { unacknowledged[$0.id] == nil ? nil : $0 }
   }
 
   var fields: [String] { said.keys.sorted() }

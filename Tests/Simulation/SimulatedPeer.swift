@@ -73,7 +73,7 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var upLine: UInt64 = 0
   @exclusivity(unchecked) var subscriptionLine: UInt64 = 0
 
-  @exclusivity(unchecked) var undecided = WriteBook()
+  @exclusivity(unchecked) var unacknowledged = WriteBook()
   /// By model and field.
   @exclusivity(unchecked) var lastPlain: [[Plain?]]
   /// Where the last plain write of a field was acknowledged, as long as the replica has not reached it.
@@ -88,7 +88,7 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var wasForgotten = false
   /// It was told once that nobody knows what became of a write, and may have sent that again under a later number.
   @exclusivity(unchecked) var wasToldUnknown = false
-  /// The lowest undecided number that each of its joins told.
+  /// The lowest unacknowledged number that each of its joins told.
   @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
   /// The version of the answer that each of them got.
   @exclusivity(unchecked) var answered: [UInt32: Version] = [:]

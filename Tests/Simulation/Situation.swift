@@ -48,7 +48,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case hubPause = "hub stopped for longer than its beats"
   case lostBatch = "stored batch lost with the store's tail"
   case hold = "proposal held"
-  case heldAsTooMany = "proposal held by a hub that allows few undecided"
+  case heldAsTooMany = "proposal held by a hub that allows few unacknowledged"
   case repeated = "duplicate hit"
   case repeatAnswered = "duplicate hit answered from the stored outcome"
   case repeatAfterRestart = "duplicate hit after a hub restart"

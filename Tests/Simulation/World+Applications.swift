@@ -124,7 +124,7 @@ extension World {
   private var isAllQuiet: Bool {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
-      !peers[peer].isPaused && peers[peer].undecided.isEmpty
+      !peers[peer].isPaused && peers[peer].unacknowledged.isEmpty
         && modelNames.prefix(climate.models).allSatisfy { model in
           guard let head = hub?.head(of: model) else { return true }
           return peers[peer].session.isCurrent(model)
@@ -217,7 +217,7 @@ extension World {
       model: model, fields: sets, isPlain: proposal.isPlainSet, condition: proposal.conditions.first,
       gathered: gathering.map { [$0] } ?? [], original: rules.isEmpty ? nil : proposal.operations.first?.value,
       mayBeRefused: mayBeRefused)
-    peer.undecided.add(write, as: id)
+    peer.unacknowledged.add(write, as: id)
     if proposal.operations.contains(where: { $0.verb == .clear }) {
       for field in 0..<SimulatedField.count { peer.lastPlain[model][field] = nil }
       peer.acknowledged.removeAll { $0.model == model }
@@ -247,9 +247,9 @@ extension World {
   }
 
   func withdraw(_ id: WriteID, of peer: Int) throws(Broken) {
-    guard !peers[peer].isPaused, peers[peer].undecided[id] != nil else { return }
+    guard !peers[peer].isPaused, peers[peer].unacknowledged[id] != nil else { return }
     note("p\(peer) withdraws \(id.rawValue)")
-    peers[peer].undecided[id]?.isWithdrawn = true
+    peers[peer].unacknowledged[id]?.isWithdrawn = true
     _ = peers[peer].session.withdraw(id, now: peerNow(peer), into: &peers[peer].output)
     try settle(peer)
   }

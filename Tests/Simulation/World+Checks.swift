@@ -51,7 +51,7 @@ extension World {
   /// put in.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
     for id in peer.glimpse.laidOver {
-      guard let write = peer.undecided[id] else { continue }
+      guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.glimpse.shown[field] else {
           continue
@@ -79,7 +79,7 @@ extension World {
   }
 
   private func isOver(_ id: WriteID, _ field: Int, _ peer: SimulatedPeer) -> Bool {
-    peer.undecided[id]?.gathered.contains { $0.field == field } ?? false
+    peer.unacknowledged[id]?.gathered.contains { $0.field == field } ?? false
   }
 
   /// R6: and then until the committed values have reached it.
@@ -106,7 +106,7 @@ extension World {
   /// G6: one outcome each, and a true one.
   func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
     note("p\(peer.index) write \(id.rawValue): \(outcome)")
-    guard let write = peer.undecided.remove(id) else {
+    guard let write = peer.unacknowledged.remove(id) else {
       throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
     // Words are made only when they are needed: that is never.
@@ -149,7 +149,7 @@ extension World {
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
     else { throw broken(.folding, "\(what()) was replaced by one that does not set all of its fields") }
-    peer.undecided[writing.id]?.gathered += write.gathered
+    peer.unacknowledged[writing.id]?.gathered += write.gathered
   }
 
   private func checkCommitted(

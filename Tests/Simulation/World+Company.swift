@@ -162,7 +162,7 @@ extension World {
 
   /// Whether something needs longer to end than a history without it.
   var isCompanyBusy: Bool {
-    if climate.hasOwner, peers.contains(where: { !$0.undecided.isEmpty }) { return true }
+    if climate.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
     guard let line, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
     return line.present.contains { field, held in

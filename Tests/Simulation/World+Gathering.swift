@@ -35,8 +35,10 @@ extension World {
   func ask(
     _ question: MergeQuestion, of id: WriteID, in name: String, _ peer: SimulatedPeer
   ) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: name), let questions = peer.undecided[id]?.questions else { return }
-    peer.undecided[id]?.questions = questions + 1
+    guard let model = modelNames.firstIndex(of: name), let questions = peer.unacknowledged[id]?.questions else {
+      return
+    }
+    peer.unacknowledged[id]?.questions = questions + 1
     // It is asked again only when something was written meanwhile, or its number was used up on what was.
     if questions > ledger.listsWritten[model] + losses {
       throw broken(

@@ -9,7 +9,7 @@ extension World {
       guard peer.session.phase == .live else {
         throw broken(.convergence, "p\(peer.index) is \(peer.session.phase) after all has healed")
       }
-      if let (id, write) = peer.undecided.first {
+      if let (id, write) = peer.unacknowledged.first {
         throw broken(
           .convergence,
           "write \(id.rawValue) of p\(peer.index) to \(modelNames[write.model]) has no outcome after all has healed")

@@ -54,7 +54,7 @@ extension World {
     peers[peer].heardAt = now
     note("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
-      for join in joins where join.form == .model { peers[peer].asked[join.request] = join.undecided }
+      for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
     if climate.isInCompany { hear(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
@@ -109,7 +109,7 @@ extension World {
     configuration.name = "simulated"
     configuration.leaseMilliseconds = climate.leaseMilliseconds
     if climate.forgetsSoon { configuration.maxIdentities = 1 }
-    configuration.limits.maxUndecided = climate.maxUndecided
+    configuration.limits.maxUnacknowledged = climate.maxUnacknowledged
     configuration.limits.chunkBytes = climate.chunkBytes
     configuration.maxDeletedNames = climate.maxDeletedNames
     let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: ledger.floor)

@@ -78,10 +78,10 @@ extension World {
   }
 
   /// Says hello and joins a model; nil if the hub has none of that name then.
-  private func enter(_ liar: Liar, undecided: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
+  private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
     try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
     let model = impostures.below(modelNames.count)
-    try say(.join([Join(request: 1, model: modelNames[model], undecided: undecided)]), liar)
+    try say(.join([Join(request: 1, model: modelNames[model], unacknowledged: unacknowledged)]), liar)
     return topic(of: model).map { (model, $0) }
   }
 
@@ -106,7 +106,7 @@ extension World {
     note("a liar says hello as p\(victim.index), and speaks in its session")
     try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
     let place = impostures.below(modelNames.count)
-    try say(.join([Join(request: 1, model: modelNames[place], undecided: 1_000)]), liar)
+    try say(.join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: place) else { return }
     let next = ledger.mark(of: stolen.tag, in: place) + 1
     let set = WireOperation(verb: .set, field: .name("b"), value: Ledger.ofStranger)
@@ -115,7 +115,7 @@ extension World {
     let wasThere = hasSession(victim)
     let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
     for message in [
-      .join([Join(request: 1, model: modelNames[place], undecided: 1_000)]), .propose([proposal]),
+      .join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), .propose([proposal]),
       .alive(Alive(beat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
     ] as [PeerMessage] where inItsName.session != 0 {
       try say(message, inItsName)
@@ -146,7 +146,7 @@ extension World {
     let liar = makeLiar()
     let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][impostures.below(5)]
     note("a liar counts from \(far)")
-    guard let (_, topic) = try enter(liar, undecided: far) else { return }
+    guard let (_, topic) = try enter(liar, unacknowledged: far) else { return }
     for number in [far, .max, 1, far] as [ProposalNumber] {
       let proposal = NumberedProposal(
         topic: topic, number: number, confirmed: .max, isVoid: impostures.perMille(200),

@@ -76,7 +76,7 @@ extension World {
 
   func withdrawInLine(_ id: WriteID, of index: Int) throws(Broken) {
     let peer = peers[index]
-    guard !peer.isPaused, let member = peer.member, member.undecided[id] != nil else { return }
+    guard !peer.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
     note("p\(index) withdraws \(id.rawValue)")
     member.withdrawn.insert(id)
     _ = peer.session.withdraw(id, now: peerNow(index), into: &peer.output)
@@ -186,7 +186,7 @@ extension World {
     note("p\(peer.index) write \(id.rawValue) to its line: \(outcome)")
     guard let line, let member = peer.member else { return }
     let what = "write \(id.rawValue) of p\(peer.index)"
-    guard let fields = member.undecided.removeValue(forKey: id) else {
+    guard let fields = member.unacknowledged.removeValue(forKey: id) else {
       // Its session claimed again what it had.
       if case .refused = outcome { member.refusedClaims += 1 }
       counts[outcome.isRefusal ? .lostInLine : .claimedAgain] += 1

@@ -17,7 +17,7 @@ extension World {
           "p\(peer.index) has version \(mine.version) of \(line.name) in life \(mine.epoch), the hub \(head.version) "
             + "in \(line.life)")
       }
-      if let (id, _) = member.undecided.min(by: { $0.key < $1.key }) {
+      if let (id, _) = member.unacknowledged.min(by: { $0.key < $1.key }) {
         throw broken(.convergence, "write \(id.rawValue) of p\(peer.index) to \(line.name) has no outcome")
       }
       living[peer.session.identity.tag] = member

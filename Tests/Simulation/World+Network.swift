@@ -144,7 +144,7 @@ extension World {
     case .settled(let id, let model, let outcome):
       if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)
-    case .hold(_, _, let code): counts[code == .busy && climate.maxUndecided < 10 ? .heldAsTooMany : .hold] += 1
+    case .hold(_, _, let code): counts[code == .busy && climate.maxUnacknowledged < 10 ? .heldAsTooMany : .hold] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
     case .judge(_, let judge): ask(judge, peer)
     case .awaited(let id, let end): try ended(id, end, peer)
@@ -183,7 +183,8 @@ extension World {
     }
     if case .join(let joins) = message {
       return "join "
-        + joins.map { "\($0.name) \($0.epoch >> 32):\($0.version) undecided \($0.undecided)" }.joined(separator: " ")
+        + joins.map { "\($0.name) \($0.epoch >> 32):\($0.version) unacknowledged \($0.unacknowledged)" }.joined(
+          separator: " ")
     }
     return "\(message.kind)"
   }

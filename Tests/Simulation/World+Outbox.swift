@@ -17,12 +17,12 @@ extension World {
     if let carrier = peers[peer].carrier { end(carrier) }
     // In a quiet time nobody writes, and what is torn off late enough is sent.
     if !isQuiet, chance.perMille(500) { tear(peer) }
-    let undecided = peers[peer].undecided.ids
+    let unacknowledged = peers[peer].unacknowledged.ids
     guard let lives = peers[peer].book?.reopen() else {
       throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
     }
     let own = lives.first { $0.number == peers[peer].bookLife }
-    for id in undecided where own?.writes.contains(where: { $0.id == id }) != true {
+    for id in unacknowledged where own?.writes.contains(where: { $0.id == id }) != true {
       throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
     counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
@@ -42,7 +42,7 @@ extension World {
     let before = peers[peer].book?.count ?? 0
     for case .keep(let note) in output.actions { keep(note, of: peer) }
     // It may have taken the place of others.
-    for case .settled(let id, _, _) in output.actions { peers[peer].undecided.remove(id) }
+    for case .settled(let id, _, _) in output.actions { peers[peer].unacknowledged.remove(id) }
     let torn = (peers[peer].book?.count ?? 0) - before
     peers[peer].book?.cut(to: before + chance.below(torn + 1))
   }
@@ -65,7 +65,7 @@ extension World {
       let mine = SimulatedPeer.Write(
         model: model, fields: World.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
-      carrier.undecided.add(mine, as: write.id)
+      carrier.unacknowledged.add(mine, as: write.id)
       carrier.heirIDs[write.id] = id
     }
     peers.append(carrier)
@@ -80,7 +80,9 @@ extension World {
     for action in actions {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
-        guard let mine = peers[carrier].heirIDs[id], let model = peers[carrier].undecided[id]?.model else { continue }
+        guard let mine = peers[carrier].heirIDs[id], let model = peers[carrier].unacknowledged[id]?.model else {
+          continue
+        }
         peers[heir].session.carriedSent(mine, of: modelNames[model], as: number)
       case .settled(let id, let model, let outcome):
         if let mine = peers[carrier].heirIDs[id] { peers[heir].session.carriedEnded(mine, of: model, as: outcome) }
@@ -102,7 +104,7 @@ extension World {
     breakConnection(carrier)
     peers[carrier].output.removeAll()
     peers[carrier].isOver = true
-    peers[carrier].undecided.removeAll()
+    peers[carrier].unacknowledged.removeAll()
     peers[carrier].life += 1
     peers[carrier].generation += 1
     // Of a process that is gone nothing arrives after the hub has been told that its connection is.

@@ -9,7 +9,7 @@ extension World {
     if peer.glimpse.laidOver.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(reveal, model, of: peer)
     for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
-      guard let write = peer.undecided[id] else { continue }
+      guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
           place.version <= reveal.version, mustKnow(number, place, in: field, peer)

@@ -79,9 +79,9 @@ extension World {
     if joined.mark > mark {
       throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
     }
-    if let undecided = peers[peer].asked[joined.request], undecided > mark + 1 {
+    if let unacknowledged = peers[peer].asked[joined.request], unacknowledged > mark + 1 {
       throw broken(
-        .soundJoin, "p\(peer) joined \(joined.model) with \(undecided - 1) decided; the stored mark is \(mark)")
+        .soundJoin, "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(mark)")
     }
     guard joined.way == .published, peers[peer].isConnected else { return }
     if !peers[peer].topics.contains(joined.topic) {

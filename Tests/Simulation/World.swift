@@ -143,7 +143,7 @@ public final class World {
     try run(until: chaosEnds + 15_000)
     // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
     // a long way that takes its time.
-    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.undecided.isEmpty }) {
+    for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.unacknowledged.isEmpty }) {
       try run(until: now + 10_000)
     }
     for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }

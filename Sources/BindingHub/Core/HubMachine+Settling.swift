@@ -146,7 +146,7 @@ extension HubMachine {
       return decide(proposals, origin, writer, proposal.session, index, time, leave: leave)
     }
     switch decided {
-    case .answered: sessions.with(proposal.session) { $0.undecided = max($0.undecided - 1, 0) }
+    case .answered: sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     case .waits: break
     case .judged(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
     }

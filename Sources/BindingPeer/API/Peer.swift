@@ -215,7 +215,7 @@ extension PeerRuntime {
   fileprivate func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
 
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
-    let parts = perform { state, now -> ([UndecidedWrite], [Restored], EarlierLives?)? in
+    let parts = perform { state, now -> ([UnacknowledgedWrite], [Restored], EarlierLives?)? in
       guard !isAwaited(state) else { return nil }
       let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
       let wasStopped = state.session.phase.isStopped
@@ -238,10 +238,10 @@ extension PeerRuntime {
     let reason =
       "the peer was closed first"
       + (outbox == nil ? "" : problem.map { "; its outbox lacks the newest writes: \($0)" } ?? "; its outbox keeps it")
-    for undecided in left { undecided.write.settle(.unknown(reason)) }
+    for unacknowledged in left { unacknowledged.write.settle(.unknown(reason)) }
     for restored in restored { restored.write.settle(.unknown(reason)) }
     let fields =
-      left.flatMap { undecided in undecided.write.fields.map { "\(undecided.model.id).\($0)" } }
+      left.flatMap { unacknowledged in unacknowledged.write.fields.map { "\(unacknowledged.model.id).\($0)" } }
       + restored.flatMap { restored in restored.write.fields.map { "\(restored.model).\($0)" } }
     return fields.sorted()
   }

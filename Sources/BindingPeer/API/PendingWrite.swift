@@ -16,10 +16,10 @@ public final class PendingWrite: Sendable {
     var mark: Observable<Bool>?
   }
   private enum Progress: Sendable {
-    case undecided(Waiting?)
+    case unacknowledged(Waiting?)
     case decided(Outcome, current: [String: FieldValue], standing: Version?)
   }
-  private let progress: Protected<Progress> = Protected(.undecided(nil))
+  private let progress: Protected<Progress> = Protected(.unacknowledged(nil))
   /// The fields that this write concerns, by their names on the wire.
   public var fields: [String] { field.map { [$0] + others } ?? [] }
   /// Most concern one field: that takes no array.
@@ -61,11 +61,11 @@ public final class PendingWrite: Sendable {
     guard ReadTracking.current != .nobody else { return }
     let fresh = Observable(false, filter: .everyWrite)
     let mark: Observable<Bool>? = progress.withLock { progress in
-      guard case .undecided(var waiting) = progress else { return nil }
+      guard case .unacknowledged(var waiting) = progress else { return nil }
       waiting = waiting ?? Waiting()
       let mark = waiting?.mark ?? fresh
       waiting?.mark = mark
-      progress = .undecided(waiting)
+      progress = .unacknowledged(waiting)
       return mark
     }
     _ = mark?.value
@@ -95,12 +95,12 @@ public final class PendingWrite: Sendable {
     let (number, known): (UInt64?, Outcome?) = progress.withLock {
       switch $0 {
       case .decided(let outcome, _, _): return (nil, outcome)
-      case .undecided(let present):
-        $0 = .undecided(nil)
+      case .unacknowledged(let present):
+        $0 = .unacknowledged(nil)
         var waiting = present ?? Waiting()
         waiting.last += 1
         waiting.hears[waiting.last] = hear
-        $0 = .undecided(waiting)
+        $0 = .unacknowledged(waiting)
         return (waiting.last, nil)
       }
     }
@@ -120,17 +120,17 @@ public final class PendingWrite: Sendable {
 
   private func stopHearing(_ number: UInt64) {
     progress.withLock {
-      guard case .undecided(var waiting?) = $0 else { return }
-      $0 = .undecided(nil)
+      guard case .unacknowledged(var waiting?) = $0 else { return }
+      $0 = .unacknowledged(nil)
       waiting.hears[number] = nil
-      $0 = .undecided(waiting.hears.isEmpty && waiting.mark == nil ? nil : waiting)
+      $0 = .unacknowledged(waiting.hears.isEmpty && waiting.mark == nil ? nil : waiting)
     }
   }
 
   /// How many wait for the outcome.
   var waits: Int {
     progress.withLock {
-      if case .undecided(let waiting?) = $0 { waiting.hears.count } else { 0 }
+      if case .unacknowledged(let waiting?) = $0 { waiting.hears.count } else { 0 }
     }
   }
 
@@ -157,7 +157,7 @@ public final class PendingWrite: Sendable {
   /// Tells the outcome; the first counts.
   func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], standing: Version? = nil) {
     let waiting: Waiting? = progress.withLock {
-      guard case .undecided(let waiting) = $0 else { return nil }
+      guard case .unacknowledged(let waiting) = $0 else { return nil }
       $0 = .decided(outcome, current: current, standing: standing)
       return waiting
     }

@@ -109,9 +109,10 @@ public enum Notice: Sendable, Equatable {
   case diverged(model: String, version: Version)
   /// The hub's log has begun a new life; versions start again.
   case newEpoch(old: Epoch, new: Epoch)
-  /// The hub has another log: replicas are kept aside unsent, undecided writes have ended as `unknown`.
+  /// The hub has another log: replicas are kept aside unsent, unacknowledged writes have ended as `unknown`.
   case otherLog(old: LogID, new: LogID)
-  /// The hub has forgotten this identity: undecided writes went out again as compare-and-set or ended as `unknown`.
+  /// The hub has forgotten this identity: unacknowledged writes went out again as compare-and-set or ended as
+  /// `unknown`.
   case unknownIdentity
   /// The hub asked for this model's replica and got so many fields.
   case offered(model: String, fields: Int)

@@ -31,7 +31,7 @@ extension Session {
     for write in models[id]?.outbox.writes(over: field) ?? [] where !write.isHidden {
       standing.pendingSince = min(standing.pendingSince ?? .max, write.writtenAt)
       if write.number != nil { standing.isInFlight = true }
-      if write.needsSending, write.isUndecided { standing.waiting.append(write.id) }
+      if write.needsSending, write.isUnacknowledged { standing.waiting.append(write.id) }
     }
     return standing
   }
@@ -39,10 +39,10 @@ extension Session {
   func standing(of id: String) -> ModelStanding {
     guard let model = models[id] else { return ModelStanding(staleSince: staleSince(id)) }
     var standing = ModelStanding(version: model.replica.version, staleSince: staleSince(id))
-    standing.unconfirmed = model.outbox.undecided
+    standing.unconfirmed = model.outbox.unacknowledged
     standing.inFlight = model.outbox.inFlight
     standing.refusal = model.refusal
-    guard let oldest = model.outbox.oldestUndecided else { return standing }
+    guard let oldest = model.outbox.oldestUnacknowledged else { return standing }
     standing.pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest is not put off, none is.
     if oldest.needsSending { standing.waiting = [oldest.id] }

@@ -155,7 +155,7 @@ public struct Session: Sendable {
   public func isInFlight(_ model: String, _ field: String) -> Bool { models[model]?.outbox.isInFlight(field) ?? false }
 
   /// Writes without an outcome, of all models.
-  public var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.undecided } }
+  public var unconfirmed: Int { models.indices.reduce(0) { $0 + models[at: $1].outbox.unacknowledged } }
 
   /// The digest of the committed values, as the hub computes it.
   public mutating func digest(of model: String) -> UInt64? { models[model]?.replica.digest() }
@@ -181,7 +181,7 @@ public struct Session: Sendable {
   public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
     guard let place = models.place(of: id) else { return }
     models[at: place].isLeft = true
-    guard models[at: place].outbox.undecided == 0 else { return }
+    guard models[at: place].outbox.unacknowledged == 0 else { return }
     forget(id, &output)
   }
 
@@ -218,7 +218,7 @@ public struct Session: Sendable {
       guard phase == .live else { return }
       // The hub keeps what it decided of this peer's writes until it hears that their outcomes have been seen.
       if model.outbox.lastNumber > 0, !isKeepingBehind {
-        let (confirmed, applied) = (model.outbox.lowestUndecided - 1, model.replica.version)
+        let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
         let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
         say(.alive(Alive(beat: lastBeat, entries: [entry])), now: lastSaid, &output)
       }
@@ -243,7 +243,7 @@ public struct Session: Sendable {
           request: lastRequest, model: id, epoch: startsOver ? 0 : models[at: place].replica.epoch,
           version: startsOver ? 0 : models[at: place].replica.version,
           namesKnown: UInt32(models[at: place].replica.namesKnown),
-          undecided: isKeepingBehind ? 1 : models[at: place].outbox.lowestUndecided))
+          unacknowledged: isKeepingBehind ? 1 : models[at: place].outbox.lowestUnacknowledged))
       if joins.count == 500 {
         say(.join(joins), now: now, &output)
         joins.removeAll()

@@ -51,7 +51,7 @@ final class EarlierLives: Sendable {
     if let next { link.start(next) }
   }
 
-  /// The peer ends: what is undecided stays in the file.
+  /// The peer ends: what is unacknowledged stays in the file.
   func end() {
     let current = progress.withLock { progress in
       progress.isEnded = true

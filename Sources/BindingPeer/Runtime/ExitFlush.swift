@@ -83,9 +83,9 @@ extension PeerRuntime {
     let (counts, phase, isKept) = state.withLock { state in
       var counts: [String: Int] = [:]
       // Descriptions and defaults are nobody's loss: the next one to share the model proposes them.
-      for undecided in state.writes.elements
-      where !Names.isEphemeral(undecided.model.id) && !undecided.write.fields.contains(Names.description) {
-        counts[undecided.model.id, default: 0] += 1
+      for unacknowledged in state.writes.elements
+      where !Names.isEphemeral(unacknowledged.model.id) && !unacknowledged.write.fields.contains(Names.description) {
+        counts[unacknowledged.model.id, default: 0] += 1
       }
       return (counts, state.session.phase, state.outbox != nil && state.outboxProblem == nil)
     }

@@ -83,7 +83,7 @@ final class OutboxFile: Sendable {
 
   deinit { close() }
 
-  /// What earlier lives left undecided, oldest first.
+  /// What earlier lives left unacknowledged, oldest first.
   var unfinished: [EarlierLife] { disk.withLock { $0.content.unfinished } }
 
   /// Bytes in the file.
@@ -109,7 +109,7 @@ final class OutboxFile: Sendable {
       })
   }
 
-  /// A life has said good-bye with nothing undecided: its secret is worth nothing any more.
+  /// A life has said good-bye with nothing unacknowledged: its secret is worth nothing any more.
   func leave(_ life: UInt32) {
     _ = append([OutboxRecord(life: life, content: .left)])
     disk.withLock { disk in

@@ -4,7 +4,7 @@ import BindingProtocol
 /// What is left to do once the lock is let go, in the order in which it came about.
 struct Errands {
   struct Settled {
-    let undecided: PeerRuntime.UndecidedWrite
+    let unacknowledged: PeerRuntime.UnacknowledgedWrite
     let outcome: Outcome
     /// The committed values, where it was not carried out.
     let standing: [String: FieldValue]
@@ -13,14 +13,14 @@ struct Errands {
 
     func carryOut() {
       if let reason = outcome.complaint {
-        undecided.model.noteRejection(of: undecided.write.fields, reason, standing: standing, stamp: stamp)
+        unacknowledged.model.noteRejection(of: unacknowledged.write.fields, reason, standing: standing, stamp: stamp)
       }
-      undecided.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:], standing: version)
+      unacknowledged.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:], standing: version)
     }
   }
   var settled: [Settled] = []
   var revealed: [SharedModel] = []
-  var questions: [(WriteID, PeerRuntime.UndecidedWrite, MergeQuestion)] = []
+  var questions: [(WriteID, PeerRuntime.UnacknowledgedWrite, MergeQuestion)] = []
   var judgements: [(Judge, of: SharedModel?)] = []
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
@@ -58,16 +58,16 @@ extension PeerRuntime.State {
         stamp += 1
         if model.stage(reveal, stamp: stamp) { errands.revealed.append(model) }
       case .settled(let id, let model, let outcome):
-        guard let undecided = writes.removeValue(forKey: id) else { continue }
-        let standing = standing(undecided.write.fields, of: model, after: outcome)
+        guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
+        let standing = standing(unacknowledged.write.fields, of: model, after: outcome)
         // Later than the value that the field falls back to, which is revealed before.
         stamp += 1
         let version = session.version(of: model).version
         errands.settled.append(
-          .init(undecided: undecided, outcome: outcome, standing: standing, version: version, stamp: stamp))
+          .init(unacknowledged: unacknowledged, outcome: outcome, standing: standing, version: version, stamp: stamp))
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
-        if let undecided = writes[id] { errands.questions.append((id, undecided, question)) }
+        if let unacknowledged = writes[id] { errands.questions.append((id, unacknowledged, question)) }
       case .judge(let id, let judge):
         errands.judgements.append((judge, of: models[id]?.model))
       case .announced(let prefix, let model, let version, let fields):

@@ -19,7 +19,7 @@ final class PeerRuntime: Sendable {
     /// The link will look before it waits: it need not be woken.
     var isLinkAwake = false
     var models = Keyed<String, WeakModel>()
-    var writes = Ordered<WriteID, UndecidedWrite>()
+    var writes = Ordered<WriteID, UnacknowledgedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastWaiter: UInt64 = 0
@@ -27,7 +27,7 @@ final class PeerRuntime: Sendable {
     var stamp: UInt64 = 0
     var hubInUse: String?
     var outbox: OutboxPen?
-    /// It has ended with nothing undecided.
+    /// It has ended with nothing unacknowledged.
     var leavesOutbox = false
     /// Why the outbox file is behind.
     var outboxProblem: String?
@@ -42,7 +42,7 @@ final class PeerRuntime: Sendable {
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
-  struct UndecidedWrite: Sendable {
+  struct UnacknowledgedWrite: Sendable {
     let write: PendingWrite
     let model: SharedModel
     var policies: [String: WritePolicy] = [:]
@@ -225,9 +225,9 @@ final class PeerRuntime: Sendable {
     for model in errands.watched { model.noteStatusDue() }
     for model in errands.revealed { model.scheduleDelivery() }
     for model in errands.watched { model.scheduleDelivery() }
-    for (id, undecided, question) in errands.questions {
-      if let policy = undecided.policies[question.field] {
-        undecided.model.answer(question, of: id, by: policy)
+    for (id, unacknowledged, question) in errands.questions {
+      if let policy = unacknowledged.policies[question.field] {
+        unacknowledged.model.answer(question, of: id, by: policy)
       }
     }
     for (judge, model) in errands.judgements { answer(judge, of: model) }

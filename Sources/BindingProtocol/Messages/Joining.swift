@@ -16,11 +16,11 @@ public struct Join: WireContent, Hashable {
   /// Of how many of the model's field ids it knows the names, in this start of the hub.
   public var namesKnown: UInt32
   /// The lowest of its proposal numbers in this model whose outcome it has not seen: 1 at first; 0 for a prefix.
-  public var undecided: ProposalNumber
+  public var unacknowledged: ProposalNumber
 
   public init(
     request: UInt32, model: String, epoch: Epoch = 0, version: Version = 0, namesKnown: UInt32 = 0,
-    undecided: ProposalNumber = 1
+    unacknowledged: ProposalNumber = 1
   ) {
     self.request = request
     self.form = .model
@@ -28,11 +28,11 @@ public struct Join: WireContent, Hashable {
     self.epoch = epoch
     self.version = version
     self.namesKnown = namesKnown
-    self.undecided = undecided
+    self.unacknowledged = unacknowledged
   }
 
   public init(request: UInt32, prefix: String) {
-    self.init(request: request, model: prefix, undecided: 0)
+    self.init(request: request, model: prefix, unacknowledged: 0)
     form = .prefix
   }
 
@@ -66,12 +66,12 @@ public struct Join: WireContent, Hashable {
     var join = Join(
       request: request, model: String(decoding: bytes, as: UTF8.self), epoch: try reader.u64("epoch"),
       version: try reader.u64("version"), namesKnown: try reader.u32("namesKnown"),
-      undecided: try reader.u32("undecided"))
+      unacknowledged: try reader.u32("unacknowledged"))
     join.form = form
     switch form {
-    case .model where join.undecided == 0: throw reader.error("undecided", "is 0; numbers begin with 1")
-    case .prefix where join.epoch != 0 || join.version != 0 || join.namesKnown != 0 || join.undecided != 0:
-      throw reader.error("form", "a prefix has epoch, version, namesKnown and undecided 0")
+    case .model where join.unacknowledged == 0: throw reader.error("unacknowledged", "is 0; numbers begin with 1")
+    case .prefix where join.epoch != 0 || join.version != 0 || join.namesKnown != 0 || join.unacknowledged != 0:
+      throw reader.error("form", "a prefix has epoch, version, namesKnown and unacknowledged 0")
     default: return (join, fault)
     }
   }
@@ -83,7 +83,7 @@ public struct Join: WireContent, Hashable {
     writer.u64(epoch)
     writer.u64(version)
     writer.u32(namesKnown)
-    writer.u32(undecided)
+    writer.u32(unacknowledged)
   }
 }
 

@@ -9,7 +9,7 @@ public struct Limits: Sendable, Hashable {
   public var maxModels = 100_000
   public var maxSessions = 1_000
   /// Proposals in flight per session.
-  public var maxUndecided = 256
+  public var maxUnacknowledged = 256
   /// Bytes of one catch-up or offer message.
   public var chunkBytes = 262_144
   /// Bytes of a `commits` that is still published; longer ones go to each session.
@@ -28,7 +28,7 @@ public struct Limits: Sendable, Hashable {
   /// Every limit with its code, in the order of the codes.
   static let codes: [(code: UInt8, path: any WritableKeyPath<Limits, Int> & Sendable)] = [
     (1, \.maxValueBytes), (2, \.maxProposalBytes), (3, \.maxProposalFields), (4, \.maxModelFields),
-    (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUndecided),
+    (5, \.maxModelIdBytes), (6, \.maxFieldNameBytes), (7, \.maxModels), (8, \.maxSessions), (9, \.maxUnacknowledged),
     (10, \.chunkBytes), (11, \.maxPublishedBytes), (12, \.maxFrameBytes), (13, \.maxHops), (14, \.maxTopics),
     (15, \.routedQueueBytes), (16, \.identityMilliseconds),
   ]

@@ -84,7 +84,7 @@ extension Gateway {
         + "the last \(options.reservedModels) for pages with fewer than \(options.reservedModelsPerPage)"
       return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
-    var membership = Membership(epoch: join.epoch, version: join.version, undecided: join.undecided)
+    var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
     membership.topic = pages[page]?.joins[id]?.topic
     membership.mark = pages[page]?.joins[id]?.mark ?? 0
     pages[page]?.joins[id] = membership

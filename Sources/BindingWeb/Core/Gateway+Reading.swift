@@ -125,7 +125,7 @@ extension Gateway {
       let (epoch, version) = reader.version(of: model)
       let join = Join(
         request: lastRequest, model: model, epoch: epoch, version: version, namesKnown: .max,
-        undecided: membership.undecided)
+        unacknowledged: membership.unacknowledged)
       say(.join([join]), for: page, now: now, &output)
     case .answered(let epoch, let version):
       let (here, known) = reader.version(of: model)

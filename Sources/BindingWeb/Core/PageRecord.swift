@@ -48,7 +48,7 @@ struct Membership: Sendable {
   var version: Version
   /// Whether the page waits for an answer to its join.
   var owesAnswer = true
-  var undecided: ProposalNumber
+  var unacknowledged: ProposalNumber
   /// The highest of its numbers that is known to be decided.
   var mark: ProposalNumber = 0
   var topic: Topic?

@@ -76,13 +76,13 @@ struct PageJoin {
   var model: String
   var epoch: Epoch
   var version: Version
-  var undecided: ProposalNumber
+  var unacknowledged: ProposalNumber
 
   init(_ body: PageParts) throws(WireError) {
     model = try body.model()
     epoch = try body.digitsIfAny("epoch") ?? 0
     version = try body.numberIfAny("version", 0...PageParts.exact) ?? 0
-    undecided = ProposalNumber(try body.numberIfAny("undecided", 1...UInt64(UInt32.max)) ?? 1)
+    unacknowledged = ProposalNumber(try body.numberIfAny("unacknowledged", 1...UInt64(UInt32.max)) ?? 1)
   }
 }
 

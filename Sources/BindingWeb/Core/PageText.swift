@@ -101,7 +101,7 @@ extension PageText {
     let named: [(String, Int)] = [
       ("maxValueBytes", limits.maxValueBytes), ("maxProposalBytes", limits.maxProposalBytes),
       ("maxProposalFields", limits.maxProposalFields), ("maxModelFields", limits.maxModelFields),
-      ("maxUndecided", limits.maxUndecided), ("maxHops", limits.maxHops),
+      ("maxUnacknowledged", limits.maxUnacknowledged), ("maxHops", limits.maxHops),
       ("identityMs", limits.identityMilliseconds),
     ]
     text.member("limits", JSON.object(named.map { JSON.Member($0.0, .integer(Int64($0.1))) }))

@@ -30,7 +30,7 @@ struct ForgottenTests {
   func neverDecided(_ write: Proposal) throws {
     var (bench, id) = try cut(write)
     let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
-    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.undecided == 1)
+    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.unacknowledged == 1)
     let sent = bench.catchUp(drain.request, version: 5, lit).proposals
     #expect(sent.map(\.number) == [1] && sent.first?.conditions.isEmpty == true)
     let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
@@ -79,7 +79,7 @@ struct ForgottenTests {
     bench.lose()
     bench.open()
     let drain = bench.welcome(knew: false, limits: limits(remembering: 60_000))
-    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.undecided == 2)
+    #expect(drain.notices.isEmpty && drain.settled.isEmpty && drain.join.unacknowledged == 2)
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [2])
   }
 

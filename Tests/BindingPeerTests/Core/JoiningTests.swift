@@ -55,7 +55,7 @@ struct JoiningTests {
     #expect(drain.phases == [.live])
     #expect(drain.listens == [Topics.sessionTopic(bench.sessionID)])
     #expect(drain.joins.map(\.name) == ["lamp"])
-    #expect(drain.joins.first?.version == 0 && drain.joins.first?.undecided == 1)
+    #expect(drain.joins.first?.version == 0 && drain.joins.first?.unacknowledged == 1)
   }
 
   @Test("a model's topic is subscribed to as soon as the hub names it")

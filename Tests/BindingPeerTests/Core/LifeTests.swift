@@ -91,13 +91,13 @@ struct LifeTests {
     let welcomed = bench.welcome(knew: true)
     #expect(welcomed.numbers.isEmpty)
     let join = welcomed.join
-    #expect(join.version == 5 && join.epoch == 100 && join.undecided == 2 && join.namesKnown == 0)
+    #expect(join.version == 5 && join.epoch == 100 && join.unacknowledged == 2 && join.namesKnown == 0)
     let drain = bench.hub(
       bench.assigned(join.request), bench.joined(join.request, version: 5, mark: 1, follows: .nothing))
     #expect(drain.numbers == [2, 3])
   }
 
-  @Test("a fenced session stops: no new connection, writes throw, what is undecided ends as unknown")
+  @Test("a fenced session stops: no new connection, writes throw, what is unacknowledged ends as unknown")
   func fenced() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -129,7 +129,7 @@ struct LifeTests {
     #expect(drain.notices == [.hubError(code: .overLimit, fatal: false, text: "because")])
   }
 
-  @Test("the end is said politely; what is undecided ends as unknown")
+  @Test("the end is said politely; what is unacknowledged ends as unknown")
   func bye() throws {
     var bench = followed()
     try bench.set(["level": "0.8"])
@@ -159,7 +159,7 @@ struct LifeTests {
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
     _ = bench.act { session, now, output in session.leave("lamp", now: now, into: &output) }
     let join = bench.join().join
-    #expect(join.undecided == 2)
+    #expect(join.unacknowledged == 2)
     bench.catchUp(join.request, version: 6, lit, mark: 1)
     #expect(try bench.write(.set(["level": "0.9"])).drain.numbers == [2])
   }
@@ -214,7 +214,7 @@ struct LifeTests {
     #expect(Set(drain.offers.flatMap(\.fields).map(\.name)).count == 40)
   }
 
-  @Test("another log: what is undecided ends as unknown, nothing of the replica is offered or sent")
+  @Test("another log: what is unacknowledged ends as unknown, nothing of the replica is offered or sent")
   func otherLog() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
@@ -225,7 +225,7 @@ struct LifeTests {
     let drain = bench.welcome()
     #expect(drain.notices.first == .otherLog(old: 1, new: 2))
     #expect(drain.settled.map(\.id) == [id])
-    #expect(drain.join.epoch == 0 && drain.join.version == 0 && drain.join.undecided == 2)
+    #expect(drain.join.epoch == 0 && drain.join.version == 0 && drain.join.unacknowledged == 2)
     let asked = bench.hub(
       bench.assigned(drain.request),
       .askOffer(AskOffer(session: bench.sessionID, request: 1, topic: PeerBench.lamp)))
@@ -258,7 +258,7 @@ struct LifeTests {
     bench.open()
     let drain = bench.welcome(knew: false)
     #expect(drain.notices == [.unknownIdentity] && drain.settled.map(\.id) == [add])
-    #expect(drain.join.undecided == 3)
+    #expect(drain.join.unacknowledged == 3)
     let sent = bench.catchUp(drain.request, version: 5, lit, mark: 2).proposals
     #expect(sent.map(\.number) == [3])
     #expect(sent.first?.conditions.map(\.version) == [4] && sent.first?.conditions.map(\.epoch) == [100])

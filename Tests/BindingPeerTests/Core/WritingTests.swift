@@ -184,7 +184,7 @@ struct WritingTests {
   @Test("proposals in flight are so many; the rest leaves as outcomes come, one numbered after the other")
   func window() throws {
     var limits = Limits()
-    limits.maxUndecided = 2
+    limits.maxUnacknowledged = 2
     var bench = followed(limits: limits)
     let sent = try (1...4).map { try bench.write(.one(.add, "level", "\($0)")).drain.numbers }
     #expect(sent == [[1], [2], [], []])
@@ -213,13 +213,13 @@ struct WritingTests {
     #expect(drain.numbers == [2, 3] && drain.settled.isEmpty)
   }
 
-  @Test("expected below all that is undecided: the hub is told where the numbers stand")
+  @Test("expected below all that is unacknowledged: the hub is told where the numbers stand")
   func expectedBelow() throws {
     var bench = followed()
     for field in ["a", "b"] { try bench.set([field: "1"]) }
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
     let drain = bench.hub(bench.outcomes((2, .expected(next: 1))))
-    #expect(drain.joins.first?.undecided == 2)
+    #expect(drain.joins.first?.unacknowledged == 2)
   }
 
   @Test("a proposal without outcome goes again, unchanged, with the second beat")

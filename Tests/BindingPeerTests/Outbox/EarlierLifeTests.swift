@@ -71,7 +71,8 @@ struct EarlierLifeTests {
     #expect(try bench.write(.set(["level": "0.8"])).drain.notes.isEmpty)
   }
 
-  @Test("the end of the program, and being fenced, leave what is undecided to the next life; the hub hears no leave")
+  @Test(
+    "the end of the program, and being fenced, leave what is unacknowledged to the next life; the hub hears no leave")
   func staysOpen() throws {
     var closed = keeping()
     try closed.set(["level": "0.8"])
@@ -82,7 +83,9 @@ struct EarlierLifeTests {
     #expect(fenced.hub(fenced.error(.fenced)).notes.isEmpty)
   }
 
-  @Test("with nothing undecided the last outcomes are confirmed before the leave, so that the hub forgets the identity")
+  @Test(
+    "with nothing unacknowledged the last outcomes are confirmed before the leave, so that the hub forgets the identity"
+  )
   func leavesSettled() throws {
     var bench = keeping()
     try bench.set(["level": "0.8"])
@@ -98,7 +101,7 @@ struct EarlierLifeTests {
     #expect(hello.identity.tag == PeerBench.own && hello.identity.secret == Secret(high: 1, low: 2))
     #expect(hello.isResuming)
     let join = bench.welcome(knew: true).join
-    #expect(join.undecided == 1 && join.version == 0)
+    #expect(join.unacknowledged == 1 && join.version == 0)
     let sent = bench.catchUp(join.request, version: 5, lit)
     #expect(sent.numbers == [1, 2] && sent.proposals.map { $0.operations.map(\.verb) } == [[.add], [.set]])
     #expect(sent.notes.count == 1)
@@ -133,7 +136,7 @@ struct EarlierLifeTests {
     var bench = resumed(life)
     bench.open()
     let join = bench.welcome(knew: true).join
-    #expect(join.undecided == 10)
+    #expect(join.unacknowledged == 10)
     #expect(bench.catchUp(join.request, version: 5, lit, mark: 9).numbers == [10])
   }
 
@@ -162,7 +165,7 @@ struct EarlierLifeTests {
     var again = resumed(try #require(life(notes)))
     again.open()
     let welcomed = again.welcome(knew: false)
-    #expect(welcomed.join.undecided == 3)
+    #expect(welcomed.join.unacknowledged == 3)
     #expect(welcomed.notes.count == 2)
     let sent = again.catchUp(welcomed.request, version: 5, lit, mark: 2)
     #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
@@ -262,6 +265,6 @@ struct EarlierLifeTests {
     #expect(drain.alives.map(\.entries.count) == [0])
     bench.lose()
     bench.open()
-    #expect(bench.welcome(knew: true).join.undecided == 1)
+    #expect(bench.welcome(knew: true).join.unacknowledged == 1)
   }
 }

@@ -58,7 +58,7 @@ struct OutboxFileTests {
     #expect(try file.begin(identity) == 2)
   }
 
-  @Test("a life that left with nothing undecided is gone from the file, its secret too")
+  @Test("a life that left with nothing unacknowledged is gone from the file, its secret too")
   func leaves() throws {
     let file = try OutboxFile.open(folder.path())
     let life = try file.begin(identity)

@@ -65,7 +65,7 @@ struct OutboxLogTests {
     }
   }
 
-  @Test("what is undecided is found with its number and its last conditions; what is decided is not")
+  @Test("what is unacknowledged is found with its number and its last conditions; what is decided is not")
   func unfinished() throws {
     let life = try #require(try parse(log(Array(Self.notes.prefix(6)))).content.unfinished.first)
     #expect(life.identity == Self.identity && life.log == 9 && life.epoch == 1 << 40)

@@ -114,7 +114,7 @@ struct UnprovenOutboxTests {
       return
     }
     #expect(reason.contains("older version") && bench.session.unconfirmed == 0)
-    #expect(drain.join.undecided == 1, "the numbers of one tag say nothing of another's")
+    #expect(drain.join.unacknowledged == 1, "the numbers of one tag say nothing of another's")
     #expect(bench.catchUp(drain.request, version: 1, []).proposals.isEmpty)
   }
 
@@ -125,7 +125,7 @@ struct UnprovenOutboxTests {
     var bench = bench(try #require(content.unfinished.last))
     #expect(bench.open().hellos.first?.identity.isProven == true)
     let welcomed = bench.welcome()
-    #expect(welcomed.join.undecided == 1 && welcomed.settled.isEmpty)
+    #expect(welcomed.join.unacknowledged == 1 && welcomed.settled.isEmpty)
     let on = Entry(name: "on", value: "true", version: 1)
     let sent = bench.catchUp(welcomed.request, version: 1, [on]).proposals
     #expect(sent.map(\.number) == [1, 2] && sent.map(\.operations.count) == [1, 2])

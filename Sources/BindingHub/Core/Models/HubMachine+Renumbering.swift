@@ -72,7 +72,9 @@ extension HubMachine {
     model.topic = topics.assign(index)
     // Of what was deleted and forgotten nobody may bring back what it has.
     model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
-    for waiting in model.waiting { sessions.with(waiting.session) { $0.undecided = max($0.undecided - 1, 0) } }
+    for waiting in model.waiting {
+      sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
+    }
     model.waiting.removeAll()
     model.waitingJoins.removeAll()
     model.routed.removeAll()

@@ -90,7 +90,8 @@ extension HubMachine {
     return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
   }
 
-  /// Ends a session: its joins, its part in rescues; with nothing undecided its identity, too, when it left by itself.
+  /// Ends a session: its joins, its part in rescues; with nothing unacknowledged its identity, too, when it left by
+  /// itself.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }
     forgetWaiting(id)

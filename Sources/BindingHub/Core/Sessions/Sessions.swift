@@ -22,7 +22,7 @@ struct SessionRecord {
   var full: [OutcomesWriter] = []
   var hasOutcomes = false
   /// Proposals that wait for a decision or for the store.
-  var undecided = 0
+  var unacknowledged = 0
   /// The model that it wrote to last.
   var seat: Seat?
   /// It has to say hello again: nothing of it is heard, and it is there only until it does, or its lease ends.

@@ -57,7 +57,7 @@ extension HubMachine {
     believeIfAhead(join, session, model, &output)
     askForOffer(join, session, model, time, &output)
     if let writer = model.knownWriter(identity.tag) {
-      model.withWriter(writer) { $0.confirm(min(max(join.undecided, 1) - 1, $0.storedMark)) }
+      model.withWriter(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.storedMark)) }
     }
     raiseMark(join, identity, index, time)
     touch(index)
@@ -68,10 +68,10 @@ extension HubMachine {
   /// decided: then `raiseMarks` comes back to it, before the join is answered.
   private mutating func raiseMark(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
     let model = models[index]
-    if join.undecided > 1 || model.knownWriter(origin.tag) != nil {
+    if join.unacknowledged > 1 || model.knownWriter(origin.tag) != nil {
       let writer = model.writer(for: origin)
       sessions.identities[origin.tag]?.models.insert(index)
-      let decided = max(join.undecided, 1) - 1
+      let decided = max(join.unacknowledged, 1) - 1
       guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
         !sequencer.isFull(for: model, time)
       else { return }
@@ -170,7 +170,7 @@ extension HubMachine {
       else { continue }
       let isSubscribed = sessions.isSubscribed(subscriber, to: model.topic)
       // Where the store is full a mark may not have been raised yet.
-      if sequencer.isFull(for: model, time), model.mark(of: tag) < max(join.undecided, 1) - 1 {
+      if sequencer.isFull(for: model, time), model.mark(of: tag) < max(join.unacknowledged, 1) - 1 {
         still.append(id)
         continue
       }

@@ -132,7 +132,7 @@ extension HubMachine {
     guard let session = answers.first?.session else { return }
     let (limit, topic) = (outcomesLimit, model.topic)
     let isFirst = sessions.with(session) { record -> Bool in
-      record.undecided = max(record.undecided - answers.count, 0)
+      record.unacknowledged = max(record.unacknowledged - answers.count, 0)
       var next = answers.startIndex
       while next < answers.endIndex {
         let answer = answers[next]

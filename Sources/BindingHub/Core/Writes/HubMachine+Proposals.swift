@@ -6,18 +6,18 @@ extension HubMachine {
     _ output: inout HubOutput
   ) throws(WireError) {
     let speaker = sessions.with(session) {
-      (origin: $0.identity, connection: $0.connection, undecided: $0.undecided, seat: $0.seat)
+      (origin: $0.identity, connection: $0.connection, unacknowledged: $0.unacknowledged, seat: $0.seat)
     }
     guard let (origin, connection, before, seatBefore) = speaker else { return }
     var proposals = proposals
     var index = -1
     var copy: [UInt8]?
-    var undecided = before
+    var unacknowledged = before
     // Most frames are about one model, and most sessions write to one for long.
     var seat = seatBefore
     defer {
       sessions.with(session) { record in
-        record.undecided = undecided
+        record.unacknowledged = unacknowledged
         record.seat = seat
       }
     }
@@ -31,9 +31,9 @@ extension HubMachine {
         continue
       }
       touch(model)
-      let mustWait = models[model].isBusy || undecided >= configuration.limits.maxUndecided
+      let mustWait = models[model].isBusy || unacknowledged >= configuration.limits.maxUnacknowledged
       if mustWait, answerRepeat(proposals, origin, session, model) { continue }
-      if undecided >= configuration.limits.maxUndecided {
+      if unacknowledged >= configuration.limits.maxUnacknowledged {
         hold(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
@@ -43,7 +43,7 @@ extension HubMachine {
           let bytes = copy ?? Array(frame)
           copy = bytes
           models[model].waiting.append(.init(session: session, frame: bytes, index: index))
-          undecided += 1
+          unacknowledged += 1
         } else {
           hold(proposals.topic, proposals.number, pause: 20, session)
         }
@@ -58,13 +58,13 @@ extension HubMachine {
       }
       switch decide(proposals, origin, writer, session, model, time) {
       case .answered: break
-      case .waits: undecided += 1
+      case .waits: unacknowledged += 1
       case .judged(let fields):
         let bytes = copy ?? Array(frame)
         copy = bytes
         ask(
           about: fields, of: .init(session: session, frame: bytes, index: index), by: origin, in: model, time, &output)
-        undecided += 1
+        unacknowledged += 1
       }
     }
   }
@@ -122,7 +122,7 @@ extension HubMachine {
   /// Undoes what was decided on top of the stored state, and nobody was told of.
   mutating func dropHand(_ index: Int) {
     forEachRun(models[index].hand.answers) { machine, run in
-      machine.sessions.with(run[run.startIndex].session) { $0.undecided = max($0.undecided - run.count, 0) }
+      machine.sessions.with(run[run.startIndex].session) { $0.unacknowledged = max($0.unacknowledged - run.count, 0) }
     }
     models[index].dropHand()
     models[index].forgetWriters()

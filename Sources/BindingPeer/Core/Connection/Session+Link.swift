@@ -78,8 +78,8 @@ extension Session {
     output.add(.close)
   }
 
-  /// Ends politely: what is undecided ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is to
-  /// remember this identity, and hears nothing.
+  /// Ends politely: what is unacknowledged ends as unknown, the hub hears of it. Where an outbox keeps it, the hub is
+  /// to remember this identity, and hears nothing.
   public mutating func bye(now: UInt64, into output: inout PeerOutput) {
     if phase == .live, !keepsOutbox || unconfirmed == 0 {
       // An identity whose outcomes are all confirmed is forgotten at once.
@@ -93,7 +93,7 @@ extension Session {
   mutating func settleAll(in id: String, as outcome: Outcome) {
     guard let place = models.place(of: id) else { return }
     for write in models[at: place].outbox.order where models[at: place].outbox[write]?.carried == nil {
-      if models[at: place].outbox.isUndecided(write) { settled.append((write, id, outcome)) }
+      if models[at: place].outbox.isUnacknowledged(write) { settled.append((write, id, outcome)) }
       models[at: place].touch(models[at: place].outbox.remove(write))
     }
     models[at: place].note(.detached)
@@ -177,7 +177,7 @@ extension Session {
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
       guard let place = models.place(of: id) else { continue }
       for write in models[at: place].outbox.order {
-        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided else {
+        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUnacknowledged else {
           continue
         }
         if pending.isVoid || pending.isHidden {

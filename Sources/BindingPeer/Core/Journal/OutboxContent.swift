@@ -85,7 +85,7 @@ struct OutboxContent: Sendable, Equatable {
     return !unproven.isEmpty
   }
 
-  /// Forgets the lives in which nothing is left undecided.
+  /// Forgets the lives in which nothing is left unacknowledged.
   mutating func forgetFinished() { lives = lives.filter { !$0.value.writes.isEmpty } }
 
   /// The shortest file that says the same.

@@ -100,7 +100,7 @@ extension Session {
       guard let place = models.place(of: id), models[at: place].isCurrent else { continue }
       for write in models[at: place].outbox.order {
         guard let pending = models[at: place].outbox[write] else { continue }
-        guard pending.number != nil, pending.isHidden, pending.isUndecided else {
+        guard pending.number != nil, pending.isHidden, pending.isUnacknowledged else {
           if pending.unansweredSince != nil { models[at: place].outbox.update(write) { $0.unansweredSince = nil } }
           continue
         }

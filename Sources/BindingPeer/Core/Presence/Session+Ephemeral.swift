@@ -24,7 +24,7 @@ extension Session {
       guard let place = models.place(of: id) else { continue }
       giveUpLeftovers(at: place, now: now, &output)
       guard !models[at: place].claims.isEmpty else { continue }
-      models[at: place].claims.forget(before: models[at: place].outbox.lowestUndecided)
+      models[at: place].claims.forget(before: models[at: place].outbox.lowestUnacknowledged)
       let (replica, tag) = (models[at: place].replica, identity.tag)
       claim(in: id, now: now, &output) { !replica.holds($1, in: $0, of: tag) }
     }
@@ -36,7 +36,7 @@ extension Session {
   /// would say that it was never carried out. What was said before it stands.
   mutating func endDecided(at place: Int) {
     for write in models[at: place].outbox.order {
-      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUndecided,
+      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUnacknowledged,
         pending.isHidden || pending.isVoid
       else { continue }
       end(write, as: .unknown("the hub has forgotten this peer"), at: place)
@@ -61,7 +61,7 @@ extension Session {
     let (model, tag) = (models[at: place], identity.tag)
     let left = found.filter { model.replica.value(of: $0, ifOf: tag) != nil && !model.claims.has($0) }
     models[at: place].leftovers = left
-    for field in left where !model.outbox.isUndecided(field) {
+    for field in left where !model.outbox.isUnacknowledged(field) {
       _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: model.id, now: now, into: &output)
     }
   }
@@ -70,7 +70,7 @@ extension Session {
     in id: String, now: UInt64, _ output: inout PeerOutput, where isMissing: (String, FieldValue) -> Bool
   ) {
     guard let model = models[id] else { return }
-    for (field, value) in model.claims.all where !model.outbox.isUndecided(field) && isMissing(field, value) {
+    for (field, value) in model.claims.all where !model.outbox.isUnacknowledged(field) && isMissing(field, value) {
       // Nobody waits for its outcome. Where there is no room for it now, there is later.
       _ = try? write(Proposal(operations: [FieldOperation(.set, field, value)]), to: id, now: now, into: &output)
     }

@@ -88,7 +88,7 @@ extension Session {
   /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
   /// committed values.
   mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at place: Int) {
-    if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(id) {
+    if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(id) {
       settle(id, as: .committed(epoch: epoch, version: version), at: place)
       release(id, at: place)
     }

@@ -56,7 +56,9 @@ extension Outbox {
   }
 
   /// Whether the write has no outcome; false if it is not here.
-  func isUndecided(_ id: WriteID) -> Bool { pending.place(of: id).map { pending[at: $0].isUndecided } ?? false }
+  func isUnacknowledged(_ id: WriteID) -> Bool {
+    pending.place(of: id).map { pending[at: $0].isUnacknowledged } ?? false
+  }
 
   /// The number that the write has got; nil if it was never sent.
   func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
@@ -69,15 +71,15 @@ extension Outbox {
 
   /// The last write, if it has no number and all before it have one.
   var lastUnnumbered: WriteID? {
-    guard let last = pending.lastKey, number(of: last) == nil, isUndecided(last) else { return nil }
+    guard let last = pending.lastKey, number(of: last) == nil, isUnacknowledged(last) else { return nil }
     return count == 1 || pending.lastKey(before: last).flatMap(number) != nil ? last : nil
   }
 
   /// The oldest write without an outcome.
-  var oldestUndecided: Pending? { pending.elements.first(where: \.isUndecided) }
+  var oldestUnacknowledged: Pending? { pending.elements.first(where: \.isUnacknowledged) }
 
   /// Whether a write of ours on the field has no outcome.
-  func isUndecided(_ field: String) -> Bool { over[field]?.contains { isUndecided($0) } ?? false }
+  func isUnacknowledged(_ field: String) -> Bool { over[field]?.contains { isUnacknowledged($0) } ?? false }
 
   func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
 }

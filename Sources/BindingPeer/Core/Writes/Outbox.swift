@@ -17,7 +17,7 @@ struct Outbox: Sendable {
   private var laid = Rising<Laid>()
   /// Writes that are committed and wait for the replica.
   private var arriving: [WriteID] = []
-  private var undecidedCount = 0
+  private var unacknowledgedCount = 0
   private(set) var lastNumber: ProposalNumber = 0
   /// No later write has a number.
   private var lastNumbered = WriteID(rawValue: 0)
@@ -41,7 +41,7 @@ struct Outbox: Sendable {
 
   var isEmpty: Bool { pending.isEmpty }
   /// Writes of this life without an outcome.
-  var undecided: Int { undecidedCount - carried.count }
+  var unacknowledged: Int { unacknowledgedCount - carried.count }
   var inFlight: Int { byNumber.count }
   /// All writes, oldest first.
   var order: [WriteID] { Array(pending.keys) }
@@ -51,7 +51,7 @@ struct Outbox: Sendable {
   func id(of number: ProposalNumber) -> WriteID? { byNumber[number] }
 
   /// The lowest number without an outcome: what a join tells.
-  var lowestUndecided: ProposalNumber {
+  var lowestUnacknowledged: ProposalNumber {
     byNumber.firstKey ?? lastNumber + 1
   }
 
@@ -62,7 +62,7 @@ struct Outbox: Sendable {
   mutating func resume(after number: ProposalNumber) { lastNumber = number }
 
   mutating func append(_ write: consuming Pending) {
-    if write.isUndecided { undecidedCount += 1 } else { arriving.append(write.id) }
+    if write.isUnacknowledged { unacknowledgedCount += 1 } else { arriving.append(write.id) }
     due.enter(write.id)
     if !write.proposal.conditions.isEmpty { lastConditional = write.id }
     bytes += write.bytes
@@ -80,11 +80,11 @@ struct Outbox: Sendable {
 
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
     guard let place = pending.place(of: id) else { return }
-    let wasUndecided = pending[at: place].isUndecided
+    let wasUnacknowledged = pending[at: place].isUnacknowledged
     let wasLaid = !pending[at: place].isHidden && pending[at: place].number != nil
     body(&pending[at: place])
-    if wasUndecided, !pending[at: place].isUndecided {
-      undecidedCount -= 1
+    if wasUnacknowledged, !pending[at: place].isUnacknowledged {
+      unacknowledgedCount -= 1
       arriving.append(id)
     }
     if pending[at: place].needsSending { due.enter(id) }
@@ -130,7 +130,7 @@ struct Outbox: Sendable {
     guard let write = pending.removeValue(forKey: id) else { return [] }
     bytes -= write.bytes
     carried.remove(id)
-    if write.isUndecided { undecidedCount -= 1 }
+    if write.isUnacknowledged { unacknowledgedCount -= 1 }
     if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
     for operation in write.overlay {
       guard let place = over.place(of: operation.field) else { continue }
@@ -187,7 +187,7 @@ struct Outbox: Sendable {
   }
 
   private func isDue(_ id: WriteID) -> Bool {
-    pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUndecided } ?? false
+    pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUnacknowledged } ?? false
   }
 
   /// The hub may lack all of it.
@@ -206,7 +206,7 @@ struct Outbox: Sendable {
     mark = 0
     var uncovered: [FieldOperation] = []
     for id in order {
-      guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUndecided else {
+      guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUnacknowledged else {
         continue
       }
       update(id) { $0.isHidden = false }

@@ -97,5 +97,5 @@ struct Pending: Sendable {
     }
   }
 
-  var isUndecided: Bool { committedAt == nil }
+  var isUnacknowledged: Bool { committedAt == nil }
 }

@@ -130,7 +130,7 @@ extension Session {
   /// Whether a write of which nobody knows what became is tried once more: a plain set, if all that it sets is as its
   /// writer saw it; then it goes as compare-and-set on that.
   mutating func triesAgain(afterUnknown write: WriteID, at place: Int, _ output: inout PeerOutput) -> Bool {
-    guard !isResumed, let pending = models[at: place].outbox[write], pending.isUndecided, pending.carried == nil,
+    guard !isResumed, let pending = models[at: place].outbox[write], pending.isUnacknowledged, pending.carried == nil,
       !pending.isVoid, pending.rules.isEmpty, pending.proposal.isPlainSet, !models[at: place].isEphemeral,
       pending.proposal.operations.count <= Condition.maxCount
     else { return false }

@@ -7,7 +7,7 @@ extension Session {
     if isKeepingBehind { return entries }
     for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
       guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      let (confirmed, version) = (models[at: place].outbox.lowestUndecided - 1, models[at: place].replica.version)
+      let (confirmed, version) = (models[at: place].outbox.lowestUnacknowledged - 1, models[at: place].replica.version)
       guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
       models[at: place].toldConfirmed = confirmed
       models[at: place].toldApplied = version
@@ -29,7 +29,7 @@ extension Session {
         models[at: place].sendsFrom = 0
         continue
       }
-      writes: for write in models[at: place].outbox.toSend(room: limits.maxUndecided) {
+      writes: for write in models[at: place].outbox.toSend(room: limits.maxUnacknowledged) {
         switch numberIfReady(write, &inFlight, now: now, at: place, &output) {
         case .ready: break
         case .ended: continue
@@ -84,7 +84,7 @@ extension Session {
     _ write: WriteID, _ inFlight: inout Int, now: UInt64, at place: Int, _ output: inout PeerOutput
   ) -> Preparation {
     guard models[at: place].outbox.number(of: write) == nil else { return .ready }
-    guard inFlight < limits.maxUndecided else { return .waits }
+    guard inFlight < limits.maxUnacknowledged else { return .waits }
     let preparation = prepare(write, now: now, at: place, &output)
     guard preparation == .ready else { return preparation }
     if inFlight == 0 || firstNumbered == nil { firstNumbered = (now, hubNow) }
@@ -104,7 +104,8 @@ extension PeerModel {
     let (proposal, isVoid) = (outbox.pending[at: place].proposal, outbox.pending[at: place].isVoid)
     let isEarlier = epoch.map { $0 != outbox.pending[at: place].numberedIn } ?? false
     batch?.begin(
-      topic, number, confirmed: outbox.lowestUndecided - 1, isVoid: isVoid, isEarlier: isEarlier, hops: proposal.hops,
+      topic, number, confirmed: outbox.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
+      hops: proposal.hops,
       metadata: proposal.metadata, conditions: proposal.conditions.count)
     for condition in proposal.conditions {
       batch?.add(WireCondition(epoch: condition.epoch, version: condition.version, field: .name(condition.field)))

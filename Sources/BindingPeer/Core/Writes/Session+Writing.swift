@@ -42,7 +42,9 @@ extension Session {
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
     for place in models.indices {
-      guard let pending = models[at: place].outbox[write], pending.isUndecided, pending.carried == nil else { continue }
+      guard let pending = models[at: place].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
+        continue
+      }
       if pending.number == nil {
         end(write, as: .expired, at: place)
       } else {
@@ -87,7 +89,8 @@ extension Session {
       case .kept: keep(outcome.number, at: place)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
       case .conflict(let conflict):
-        if let write = models[at: place].outbox.id(of: outcome.number), models[at: place].outbox.isUndecided(write),
+        if let write = models[at: place].outbox.id(of: outcome.number),
+          models[at: place].outbox.isUnacknowledged(write),
           triesAgain(write, after: conflict, epoch, at: place, &output)
         {
           break
@@ -129,7 +132,7 @@ extension Session {
   private mutating func acknowledge(
     _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at place: Int
   ) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write) else {
       return
     }
     settle(write, as: .committed(epoch: epoch, version: version), at: place)
@@ -144,7 +147,7 @@ extension Session {
   /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
   /// looked at are newer: it lies over until the next commit is here, so that the value does not go back and forth.
   private mutating func keep(_ number: ProposalNumber, at place: Int) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write),
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write),
       models[at: place].lacksMerge(write)
     else { return end(number, as: .kept, at: place) }
     settle(write, as: .kept, at: place)
@@ -154,7 +157,7 @@ extension Session {
   }
 
   private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at place: Int) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUndecided(write) else {
+    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write) else {
       return
     }
     end(write, as: outcome, at: place)
@@ -190,7 +193,7 @@ extension Session {
       owesAlive = false
       say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
     }
-    for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.undecided == 0 }) { forget(id, &output) }
+    for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.unacknowledged == 0 }) { forget(id, &output) }
   }
 
   /// Tells what the last write to a model has changed, and gives it its number if it can be sent now, so that no later

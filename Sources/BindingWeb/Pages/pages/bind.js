@@ -255,7 +255,7 @@ var bind = globalThis.bind ??= (() => {
         }
         const { operations, conditions, hops } = write, number = write.number || this.lastNumber + 1
         const message = JSON.stringify({
-          kind: 'propose', model: this.id, number, confirmed: this.undecided() - 1, hops, conditions, operations,
+          kind: 'propose', model: this.id, number, confirmed: this.unacknowledged() - 1, hops, conditions, operations,
           earlier: write.numberedIn !== this.epoch || undefined,
         })
         const fault = prose.fault(operations, conditions, message)
@@ -281,7 +281,9 @@ var bind = globalThis.bind ??= (() => {
       if (changed) write.conditions = [[changed.field, changed.epoch, changed.version]]
     }
 
-    undecided() { return this.writes.find(write => write.number && !write.isDecided)?.number ?? this.lastNumber + 1 }
+    unacknowledged() {
+      return this.writes.find(write => write.number && !write.isDecided)?.number ?? this.lastNumber + 1
+    }
 
     sendAgain(from = 0) { for (const write of this.writes) if (write.number >= from) write.isDue = true }
 
@@ -295,7 +297,7 @@ var bind = globalThis.bind ??= (() => {
         setTimeout(() => this.touch(), pause + 1)
       } else if (kind === 'expected') {
         this.sendAgain(next)
-        if (this.undecided() > next) this.join()
+        if (this.unacknowledged() > next) this.join()
       } else if (kind === 'committed') {
         for (let i = 0; i < count; i++) this.acknowledge(number + i, version + i, epoch)
       } else if (write && kind === 'conflict' && write.rules[outcome.field] === 'text') {
@@ -363,7 +365,7 @@ var bind = globalThis.bind ??= (() => {
       this.askedAt = now()
       this.chunks = []
       const { id: model, epoch, version } = this
-      this.link.say({ kind: 'join', model, epoch, version, undecided: this.undecided() })
+      this.link.say({ kind: 'join', model, epoch, version, unacknowledged: this.unacknowledged() })
     }
 
     leave() {
@@ -627,7 +629,7 @@ var bind = globalThis.bind ??= (() => {
     answer(beat) {
       const models = []
       for (const model of this.models.values()) {
-        const confirmed = model.undecided() - 1, applied = model.version, told = `${confirmed} ${applied}`
+        const confirmed = model.unacknowledged() - 1, applied = model.version, told = `${confirmed} ${applied}`
         if (model.state !== 'current' || model.id[0] === '@' || told === model.toldToHub) continue
         model.toldToHub = told
         models.push({ model: model.id, confirmed, applied })

@@ -161,7 +161,7 @@ export function isForgotten(before, { known, epoch, now: hub, limits }, [at, the
 
 /** Notes when the first of the numbers in flight is given, by the page's clock and the hub's. */
 export function noteFirst(link, now) {
-  const isFirst = [...link.models.values()].every(model => model.undecided() > model.lastNumber)
+  const isFirst = [...link.models.values()].every(model => model.unacknowledged() > model.lastNumber)
   if (isFirst) link.first = [now, link.hubNow]
 }
 

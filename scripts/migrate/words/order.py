@@ -1,0 +1,5 @@
+"""The tables of words, in the order in which they were applied: a later one may name what an earlier one gave."""
+
+ORDER = [
+    "undecided",
+]
