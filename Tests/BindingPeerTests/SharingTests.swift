@@ -239,15 +239,23 @@ struct SharingTests {
 
   @Test("closing waits for what is written once all else has its outcome")
   func closingWaitsForMore() async throws {
-    let (mine, theirs) = try await lamps()
+    let door = GuardedDoor(hub)
+    let left = Peer(name: "left", hub: door)
+    let mine = try await left.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let theirs = try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
     #expect(await eventually { mine.shared?.record("level")?.committed != nil && left.unconfirmed == 0 })
-    let isOver = Protected(false)
+    let (isUnderWay, isOver) = (Protected(false), Protected(false))
     let token = left.statuses.derived(\.unconfirmed).observe { count in
-      guard count == 0, mine.level == 0.8, !isOver.withLock({ $0 }) else { return }
+      if count > 0 { isUnderWay.withLock { $0 = true } }
+      guard count == 0, isUnderWay.withLock({ $0 }), !isOver.withLock({ $0 }) else { return }
       isOver.withLock { $0 = true }
       for level in 1...100 { mine.level = Double(level) / 100 }
     }
+    // A status may skip what was over before it was told: the write is held until it has been seen under way.
+    door.shut()
     mine.level = 0.8
+    #expect(await eventually { isUnderWay.withLock { $0 } })
+    door.open()
     #expect(await left.close(flush: .seconds(20)) == [])
     #expect(isOver.withLock { $0 })
     #expect(await eventually { theirs.level == 1 })

@@ -199,6 +199,31 @@ struct ForgottenTests {
     }
   }
 
+  @Test(
+    "in an ephemeral line that forgot its peer, a write that goes again is claimed, though a later one was withdrawn")
+  func sentAgainInEphemeralLine() throws {
+    var bench = benchInLine()
+    _ = follow(bench.welcome().request, &bench)
+    _ = try bench.write(.set(["x": "7"]), to: Self.line)
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 4))))
+    _ = try bench.write(.set(["x": "8"]), to: Self.line)
+    let gone = try bench.write(.one(.delete, "x"), to: Self.line).id
+    _ = bench.act { session, now, output in session.withdraw(gone, now: now, into: &output) }
+    bench.lose()
+    bench.open()
+    let seen = Entry(name: "x", value: "7", version: 4, origin: PeerBench.me, number: 1)
+    let again = follow(bench.welcome(knew: false).request, &bench, [seen])
+    #expect(again.proposals.map(\.number) == [2])
+    bench.hub(bench.outcomes((2, .committed(count: 1, version: 5))))
+    bench.hub(bench.commits(after: 4, [[0: "8"]], own: [0: 2], names: NamesRun(first: 1)))
+    // The hub starts again, and has nothing of it.
+    bench.lose()
+    bench.open()
+    bench.start += 1
+    bench.welcome()
+    #expect(bench.session.shown(Self.line, "x") == json("8") && bench.session.unconfirmed == 1)
+  }
+
   @Test("who has sent nothing is not told that it was forgotten, and goes on")
   func nothingSent() throws {
     var bench = PeerBench()

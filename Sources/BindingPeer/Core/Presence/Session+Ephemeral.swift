@@ -104,8 +104,11 @@ extension PeerModel {
         if isLost { claims.note(nil, in: operation.field, by: number) }
       }
     case .conflict, .unknown:
-      guard let number = write.number else { return }
+      // Of a withdrawn write nobody knows; what was said before it stands.
+      guard let number = write.number, !write.isVoid else { return }
       for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
+        // The replica does not have yet what an earlier write says that is still under way.
+        guard !outbox.isUnacknowledged(field, before: number) else { continue }
         claims.note(replica.value(of: field, ifOf: tag), in: field, by: number)
       }
     }

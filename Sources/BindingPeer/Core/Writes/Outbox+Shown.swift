@@ -81,5 +81,10 @@ extension Outbox {
   /// Whether a write of ours on the field has no outcome.
   func isUnacknowledged(_ field: String) -> Bool { over[field]?.contains { isUnacknowledged($0) } ?? false }
 
+  /// The same for the writes with a lower number.
+  func isUnacknowledged(_ field: String, before number: ProposalNumber) -> Bool {
+    over[field]?.contains { id in isUnacknowledged(id) && self.number(of: id).map { $0 < number } ?? false } ?? false
+  }
+
   func isInFlight(_ field: String) -> Bool { over[field]?.contains { number(of: $0) != nil } ?? false }
 }
