@@ -23,4 +23,24 @@ struct LostLifeTests {
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
     #expect(bench.shown("level") == "0.9")
   }
+
+  @Test("an acknowledged write that was lost before it was seen shows no longer where the next life has nothing")
+  func lostUnseen() throws {
+    var bench = PeerBench()
+    bench.join()
+    bench.open()
+    func joinEmpty(_ bench: inout PeerBench) -> Drain {
+      let request = bench.welcome().request
+      return bench.hub(bench.assigned(request), bench.joined(request, version: 0, follows: .nothing))
+    }
+    _ = joinEmpty(&bench)
+    try bench.set(["level": "0.9"])
+    bench.hub(bench.outcomes((1, .committed(count: 1, version: 7))))
+    #expect(bench.shown("level") == "0.9")
+    bench.lose()
+    bench.open()
+    bench.epoch += 1
+    #expect(joinEmpty(&bench).changes == ["level 0.9 -"])
+    #expect(bench.shown("level") == nil)
+  }
 }

@@ -246,6 +246,17 @@ struct EarlierLifeTests {
     #expect(second.shown("n") == "2")
   }
 
+  @Test("a write that was committed in an epoch that is over shows no longer once it has ended")
+  func endsInFormerEpoch() throws {
+    var (bench, ids) = try carrying()
+    bench.live(version: 5, lit)
+    #expect(bench.shown("level") == "0.8")
+    // That epoch went further than the present one: its version is no sign of anything here.
+    let end = Outcome.committed(epoch: bench.epoch - 1, version: 900)
+    _ = bench.act { session, _, _ in session.carriedEnded(ids[1], of: "lamp", as: end) }
+    #expect(bench.shown("level") == "0.3")
+  }
+
   @Test("a plain set of now does not fold away one of an earlier life, which is not changed any more")
   func notFolded() throws {
     var (bench, ids) = try carrying()

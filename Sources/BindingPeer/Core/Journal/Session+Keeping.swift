@@ -145,7 +145,10 @@ extension Session {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
     guard let place = models.place(of: id), models[at: place].outbox[write] != nil else { return }
-    if case .committed(let epoch, let version) = outcome, !models[at: place].holds(version, epoch) {
+    // What was committed in an epoch that is over is in the present state, or was lost with that epoch.
+    if case .committed(let epoch, let version) = outcome, epoch >= models[at: place].replica.epoch,
+      !models[at: place].holds(version, epoch)
+    {
       models[at: place].outbox.decide(write, at: version)
     } else {
       release(write, at: place)

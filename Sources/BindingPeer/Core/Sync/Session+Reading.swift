@@ -121,9 +121,15 @@ extension Session {
         models[at: place].replica.removeAll(but: [])
         models[at: place].note(.snapshot)
       }
-      if models[at: place].replica.epoch != joined.epoch { models[at: place].touch(models[at: place].outbox.unhide()) }
+      let isOtherLife = models[at: place].replica.epoch != joined.epoch
+      if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
       models[at: place].replica.reach(joined.version, epoch: joined.epoch)
       models[at: place].touch(models[at: place].outbox.hide(upTo: joined.mark))
+      // As after a catch-up: what was acknowledged in a life that is over was lost with it.
+      if isOtherLife, !models[at: place].outbox.isEmpty {
+        models[at: place].drop(reached: .max)
+        models[at: place].note(.snapshot)
+      }
       becomeCurrent(at: place, now: now, &output)
     } else {
       models[at: place].joining = .catchingUp(request: joined.request, at: now)
