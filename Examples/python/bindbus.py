@@ -32,7 +32,7 @@ class Peer:
         for option in OPTIONS.items(): self.dealer.setsockopt(*option), self.sub.setsockopt(*option)
         self.dealer.setsockopt(zmq.ROUTING_ID, b"\1" + os.urandom(15))  # a known one that comes back would be mute
         self.pause = min(1, 2 * self.pause)
-        self.session, self.start, self.topic, self.beat, self.names, self.buffer = os.urandom(8), 0, 0, 0, [], []
+        self.session, self.start, self.topic, self.heartbeat, self.names, self.buffer = os.urandom(8), 0, 0, 0, [], []
         self.current, self.greeted, self.repeat_at, self.heard_at = False, False, math.inf, time.monotonic()
         self.dealer.connect(self.address)
     def send(self, kind, body):  # without a connection it is lost; what matters is said again on the next one
@@ -133,19 +133,19 @@ class Peer:
             elif kind == 3: told["code"], told["text"] = r("H"), r.text("H")
             elif kind == 4: told = dict(field=r.text(), now=r("Q8x"), by=r.text(), ago=r("Q"), value=str(r.value()))
             elif kind == 7: self.repeat_at = time.monotonic() + r("2xI") / 1000
-            elif kind == 8: r("I")  # the join that follows every second beat tells the hub where our numbers stand
+            elif kind == 8: r("I")  # the join that follows every second heartbeat tells the hub where our numbers stand
             if kind in ENDS: self.settle(number, outcome=ENDS[kind], **told)
     def head(self, r):
         if r("QQ8x") != (self.epoch, self.version) and self.current: self.join()
-    def beats(self, r):
-        missed, self.beat = self.beat + 1, r("8xQ8x")
+    def heartbeats(self, r):
+        missed, self.heartbeat = self.heartbeat + 1, r("8xQ8x")
         applied = struct.pack("<HIIQ", 1, self.topic, self.mark, self.version) if self.current else b"\0\0"
-        self.send(4, struct.pack("<Q", self.beat) + applied)
-        if self.beat != missed or self.beat % 8 == 0 or self.pending and self.beat % 2 == 0: self.join()
+        self.send(4, struct.pack("<Q", self.heartbeat) + applied)
+        if self.heartbeat != missed or self.heartbeat % 8 == 0 or self.pending and self.heartbeat % 2 == 0: self.join()
     def offer(self, r):
         mine = *r("8xII"), self.epoch, self.version
         for at, (name, (version, tag, origin, number, wall, data)) in enumerate(self.fields.items(), 1):
             field = text(name) + struct.pack("<Q", version) + tag + text(origin) + struct.pack("<IQ", number, wall)
             self.send(8, struct.pack("<IIQQIBI", *mine, at - 1, at == len(self.fields), 1) + field + value(data))
 HEARS = {0x81: Peer.welcome, 0x83: Peer.assigned, 0x84: Peer.joined, 0x85: Peer.outcomes, 0x88: Peer.error,
-         0x8A: Peer.offer, 0x90: Peer.commits, 0x91: Peer.catchup, 0x92: Peer.head, 0x93: Peer.beats}
+         0x8A: Peer.offer, 0x90: Peer.commits, 0x91: Peer.catchup, 0x92: Peer.head, 0x93: Peer.heartbeats}

@@ -31,8 +31,9 @@ struct Serve: ParsableCommand {
   @Option(name: .long, help: "The hub's name, for people.")
   var name = "hub"
 
-  @Option(name: .customLong("beat"), help: "Milliseconds between two beats, 250 to 5000.")
-  var beatMilliseconds: UInt32 = 1_000
+  @Option(
+    name: [.customLong("heartbeat"), .customLong("beat")], help: "Milliseconds between two heartbeats, 250 to 5000.")
+  var heartbeatMilliseconds: UInt32 = 1_000
 
   @Option(help: "Milliseconds that a silent peer counts as there, 1000 to 60000; a peer may ask for others.")
   var lease: UInt32 = 10_000
@@ -57,8 +58,8 @@ struct Serve: ParsableCommand {
   var level = "info"
 
   func validate() throws {
-    if !(250...5_000).contains(beatMilliseconds) {
-      throw ValidationError("--beat takes 250 to 5000, not \(beatMilliseconds)")
+    if !(250...5_000).contains(heartbeatMilliseconds) {
+      throw ValidationError("--heartbeat takes 250 to 5000, not \(heartbeatMilliseconds)")
     }
     if !(1_000...60_000).contains(lease) { throw ValidationError("--lease takes 1000 to 60000, not \(lease)") }
     if Logger.Level(rawValue: level) == nil {
@@ -77,7 +78,7 @@ struct Serve: ParsableCommand {
     let signals = StopSignals()
     var options = HubOptions()
     options.name = name
-    options.beatMilliseconds = beatMilliseconds
+    options.heartbeatMilliseconds = heartbeatMilliseconds
     options.leaseMilliseconds = lease
     options.isRescueOn = !noRescue
     options.isInsecureAllowed = insecure

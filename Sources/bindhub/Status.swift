@@ -34,7 +34,7 @@ struct Status: ParsableCommand {
     func text(_ name: String) -> String { plain(report, name) }
     var lines = [
       "\(text("name"))  epoch \(text("epoch"))  log \(text("logID"))  "
-        + "durability \(text("durability"))  beat \(text("beat"))"
+        + "durability \(text("durability"))  heartbeat \(text("heartbeat"))"
     ]
     if let store = report["store"] {
       let isFull = plain(store, "isFull") == "true" ? "  FULL: writes are held until there is room" : ""

@@ -54,7 +54,8 @@ struct VerifyReplicas: ParsableCommand {
     for finding in findings { print(json ? finding.json.text : finding.words) }
     if findings.isEmpty, !names.isEmpty { fail("The hub has no such model.", 1) }
     if findings.contains(where: { !$0.different.isEmpty }) {
-      fail("Peers differ from the hub. They find out by themselves within eight beats, and take the model anew.", 1)
+      fail(
+        "Peers differ from the hub. They find out by themselves within eight heartbeats, and take the model anew.", 1)
     }
     if findings.contains(where: { !$0.silent.isEmpty }) {
       fail(

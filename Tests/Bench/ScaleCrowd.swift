@@ -4,7 +4,7 @@ import Foundation
 import ZeroMQ
 
 /// Many peers in one process, each with its two connections and its session, all in one model. They do what peers do:
-/// answer each beat, hear every commit. Asked to, they lose their connections all at once and come back.
+/// answer each heartbeat, hear every commit. Asked to, they lose their connections all at once and come back.
 struct ScaleCrowd: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "crowd", shouldDisplay: false)
   @Option var request: String

@@ -13,7 +13,7 @@ struct ScaleListen: ParsableCommand {
   @Option var readers = 1
 
   private static let topicsOfConnection = 1_000
-  /// Heads go on for some beats after the last change.
+  /// Heads go on for some heartbeats after the last change.
   private static let silence: UInt64 = 500_000_000
 
   func run() throws {

@@ -86,7 +86,7 @@ final class ScalePeer {
       .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000), .receiveHighWaterMark(messages: 0),
     ])
     try socket.subscribe(Topics.sessionTopic(session))
-    try socket.subscribe(Topics.bytes(Topics.beat))
+    try socket.subscribe(Topics.bytes(Topics.heartbeat))
     try socket.connect(address.publishEndpoint(among: welcome.ways) ?? "")
     subscription = SocketBox(socket)
     try say(.join([Join(request: 1, model: model, epoch: epoch, version: version, namesKnown: names)]))
@@ -96,10 +96,11 @@ final class ScalePeer {
     while try subscription?.socket.receive(into: &message) == true {
       let came = message.withBytes { Frames.changes(inCommits: $0) }
       changes += came
-      guard came == 0, case (_, .beat(let beat)) = try HubMessage.decode(message.withBytes({ Array($0) })) else {
+      guard came == 0, case (_, .heartbeat(let heartbeat)) = try HubMessage.decode(message.withBytes({ Array($0) }))
+      else {
         continue
       }
-      try say(.alive(Alive(beat: beat.number)))
+      try say(.alive(Alive(heartbeat: heartbeat.number)))
     }
   }
 }

@@ -105,7 +105,7 @@ struct BarrierTests {
     #expect(bench.say(.ann, wait()).awaited(.ann).map(\.end) == [.notJoined])
   }
 
-  @Test("are asked for with each beat, as long as somebody waits and no longer")
+  @Test("are asked for with each heartbeat, as long as somebody waits and no longer")
   func again() {
     var bench = bench()
     #expect(bench.wait(1_000).asks().isEmpty)
@@ -151,7 +151,7 @@ struct BarrierTests {
     bench.say(.ann, .has(1))
     bench.say(.ben, .has(1))
     let alive = PeerMessage.alive(
-      Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 0, applied: 1)]))
+      Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 0, applied: 1)]))
     #expect(bench.say(.cat, alive).awaited(.ann).map(\.of) == [3])
     // What it said before is remembered.
     bench.say(.ann, wait(request: 10))
@@ -216,7 +216,7 @@ extension HubBench {
     say(
       peer,
       .hello(Hello(identity: peer.identity, leaseMilliseconds: 60_000, capabilities: [Capability.applied])))
-    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.beat))
+    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
     join(peer, Join(request: 1, model: model), topic: topic)
   }
 }

@@ -51,7 +51,7 @@ struct ExchangeTests {
     let lamp = Topics.firstModel
     var hub = Hub()
     hub.says(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "kitchen"))), in: session, start: 0)
-    hub.subscribes(Topics.sessionTopic(session), Topics.bytes(Topics.beat))
+    hub.subscribes(Topics.sessionTopic(session), Topics.bytes(Topics.heartbeat))
     hub.says(.join([Join(request: 1, model: "lamp")]), in: session)
     hub.subscribes(Topics.bytes(lamp))
     hub.says(
@@ -61,7 +61,7 @@ struct ExchangeTests {
           operations: [WireOperation(verb: .set, field: .name("level"), value: FieldValue(bytes: Array("0.8".utf8)))])
       ]), in: session)
     hub.waits(1_000)
-    hub.says(.alive(Alive(beat: 1, entries: [AliveEntry(topic: lamp, confirmed: 1, applied: 1)])), in: session)
+    hub.says(.alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: lamp, confirmed: 1, applied: 1)])), in: session)
     hub.says(.leave(Leave()), in: session)
     return Script(
       about: "A peer named kitchen says hello, joins lamp, sets level to 0.8, and leaves. The hub is new.",

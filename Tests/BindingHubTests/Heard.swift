@@ -101,9 +101,9 @@ struct Heard {
       .compactMap { if case .head(let head) = $0.message { head } else { nil } }
   }
 
-  func beats(_ destination: HubOutput.Destination = .publish) -> [Beat] {
+  func heartbeats(_ destination: HubOutput.Destination = .publish) -> [Heartbeat] {
     frames.filter { $0.destination == destination }
-      .compactMap { if case .beat(let beat) = $0.message { beat } else { nil } }
+      .compactMap { if case .heartbeat(let heartbeat) = $0.message { heartbeat } else { nil } }
   }
 }
 

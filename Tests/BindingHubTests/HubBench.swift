@@ -33,7 +33,7 @@ struct HubBench {
     _ configure: (inout HubConfiguration) -> Void = { _ in }
   ) {
     var configuration = HubConfiguration()
-    configuration.beatMilliseconds = 1_000
+    configuration.heartbeatMilliseconds = 1_000
     configure(&configuration)
     let birth = HubBirth(logID: 3, epoch: epoch, start: Self.start, tailProven: tailProven, floor: store.floor)
     self.store = store
@@ -159,7 +159,7 @@ struct HubBench {
     let capabilities = tellsEarlier ? [Capability.rescue] : []
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let heard = say(peer, .hello(hello))
-    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.beat))
+    subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
     return heard
   }
 

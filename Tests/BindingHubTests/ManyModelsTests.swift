@@ -57,7 +57,7 @@ import Testing
     #expect(try #require(heard.chunks(.ben).first).entries.map(\.version) == [200])
   }
 
-  @Test("the heads of many models leave a few at a time, within half a beat, with each of three beats")
+  @Test("the heads of many models leave a few at a time, within half a heartbeat, with each of three heartbeats")
   mutating func heads() {
     let topics = join(600)
     for first in stride(from: 0, to: 600, by: 200) {
@@ -66,7 +66,7 @@ import Testing
     for _ in 0..<3 {
       var heard = bench.wait(bench.machine.nextDeadline - bench.now)
       let began = bench.now
-      #expect(heard.frames.count { $0.message.kind == .beat } == 1)
+      #expect(heard.frames.count { $0.message.kind == .heartbeat } == 1)
       var told = [heard.heads().count]
       while bench.machine.nextDeadline < began + 1_000 {
         heard = bench.wait(bench.machine.nextDeadline - bench.now)
@@ -80,7 +80,7 @@ import Testing
 
   @Test("a lease that was renewed is looked at again when it would have ended")
   mutating func deadlines() {
-    bench = HubBench { $0.beatMilliseconds = 5_000 }
+    bench = HubBench { $0.heartbeatMilliseconds = 5_000 }
     bench.hello(.ann, lease: 1_000)
     bench.hello(.ben, lease: 3_000)
     bench.now += 500

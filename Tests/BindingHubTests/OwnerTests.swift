@@ -56,7 +56,8 @@ struct OwnerTests {
     let first = try #require(question(room.hub.say(.cat, .propose([.of(1, [.set("a", "1")])]))))
     room.hub.say(.ann, answer(first))
     let second = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("b", "2")])]))))
-    room.hub.say(.cat, .alive(Alive(beat: 0, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    room.hub.say(
+      .cat, .alive(Alive(heartbeat: 0, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     room.hub.say(.cat, .leave(Leave()))
     #expect(room.hub.counters.forgottenIdentities == 1)
     room.hub.settling = .later

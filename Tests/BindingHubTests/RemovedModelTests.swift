@@ -22,7 +22,8 @@ import Testing
         .of(2, [WireOperation(verb: .clear, field: .id(0), value: nil)], topic: assigned.topic),
       ]))
     if confirming {
-      bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: assigned.topic, confirmed: 2, applied: 2)])))
+      bench.say(
+        .ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: assigned.topic, confirmed: 2, applied: 2)])))
     }
     bench.say(.ann, .leave(Leave(topics: [assigned.topic])))
     bench.unsubscribe(.ann, Topics.bytes(assigned.topic))
@@ -37,7 +38,7 @@ import Testing
     for number in 0..<5_000 {
       churn("c/m\(number)")
       if number % 10 == 9 { bench.wait(1_000) }
-      if number % 10 == 9 { bench.say(.ann, .alive(Alive(beat: 1, entries: []))) }
+      if number % 10 == 9 { bench.say(.ann, .alive(Alive(heartbeat: 1, entries: []))) }
     }
     #expect(bench.counters.removedModels == 5_000)
     #expect(bench.counters.modelsRefused == 0)
@@ -115,7 +116,7 @@ import Testing
     bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 1), topic: topic("lamp"))
     let repeated = bench.write(.ann, 1, .set("a", "1"))
     #expect(repeated == .committed(1))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
     #expect(bench.counters.removedModels == 1)
   }
@@ -133,7 +134,7 @@ import Testing
     bench.join(.cat, Join(request: 1, model: "lamp"))
     bench.propose(.cat, .of(1, [.delete("a")]))
     #expect(bench.counters.removedModels == 0)
-    bench.say(.cat, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
+    bench.say(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
     #expect(bench.counters.removedModels == 0)
     // Ann's write is not confirmed either, until nobody can ask for it.
     bench.say(.cat, .leave(Leave()))
@@ -173,7 +174,7 @@ import Testing
     bench.live(.cat)
     bench.write(.cat, 1, .set("a", "1"))
     bench.propose(.cat, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.cat, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.settling = .later
     bench.say(.cat, .leave(Leave(topics: [HubBench.lamp])))
     #expect(bench.waiting.map(\.form) == [.removal])
@@ -191,7 +192,7 @@ import Testing
     bench.live(.ann)
     bench.propose(.ann, .of(1, [.set("a", "1")]))
     bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.settling = .later
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
     bench.hello(.ben)
@@ -242,7 +243,7 @@ import Testing
     bench.subscribe(.ann, Topics.bytes(topic("@ephemeral/lamp")))
     bench.propose(.ann, .of(1, [.set("a", "1")]))
     bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
     #expect(bench.machine.modelIndex.isEmpty)
     #expect(bench.machine.ephemeralLines.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 
   // MARK: Hello
 
-  @Test("a welcome names session, log, epoch, start, beat, lease and limits")
+  @Test("a welcome names session, log, epoch, start, heartbeat, lease and limits")
   mutating func welcome() throws {
     let heard = bench.hello(.ann, lease: 9_000)
     let frame = try #require(heard.frames(to: .ann).first)
@@ -17,7 +17,7 @@ import Testing
     #expect(welcome.session == Speaker.ann.session)
     #expect(welcome.logID == 3)
     #expect(welcome.epoch == HubBench.epoch)
-    #expect(welcome.beatMilliseconds == 1_000)
+    #expect(welcome.heartbeatMilliseconds == 1_000)
     #expect(welcome.leaseMilliseconds == 9_000)
     #expect(!welcome.knewIdentity)
     #expect(!welcome.mayAskOffers)
@@ -131,7 +131,8 @@ import Testing
   @Test(
     "any frame renews the lease",
     arguments: [
-      PeerMessage.ping(Ping(token: 1)), .alive(Alive(beat: 1)), .askHeads, .join([Join(request: 1, model: "lamp")]),
+      PeerMessage.ping(Ping(token: 1)), .alive(Alive(heartbeat: 1)), .askHeads,
+      .join([Join(request: 1, model: "lamp")]),
       .propose([]),
     ])
   mutating func renewed(_ message: PeerMessage) {
@@ -159,7 +160,7 @@ import Testing
 
   @Test("the next deadline is not later than the end of a lease")
   mutating func deadline() {
-    bench = HubBench { $0.beatMilliseconds = 5_000 }
+    bench = HubBench { $0.heartbeatMilliseconds = 5_000 }
     bench.hello(.ann, lease: 1_000)
     #expect(bench.machine.nextDeadline == bench.now + 1_000)
   }
@@ -170,7 +171,7 @@ import Testing
   mutating func leaves() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     bench.say(.ann, .leave(Leave()))
     #expect(bench.counters.forgottenIdentities == 1)
     let again = Speaker.ann.again(21)
@@ -184,7 +185,7 @@ import Testing
     bench.live(.ann)
     bench.live(.ben)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     bench.together([(.ben, .propose([.of(1, [.set("a", "2")])])), (.ann, .leave(Leave()))])
     let again = Speaker.ann.again(21)
     #expect(bench.live(again).joined(again).map(\.mark) == [0])
@@ -200,7 +201,8 @@ import Testing
     bench.write(.cat, 1, .set("a", "3"))
     bench.write(.cat, 2, .set("a", "4"))
     bench.say(
-      .ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])), .leave(Leave()))
+      .ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])),
+      .leave(Leave()))
     #expect(bench.write(.ben, 2, .set("a", "5")) == .committed(5))
     #expect(bench.write(.cat, 3, .set("a", "6")) == .committed(6))
     #expect(bench.counters.forgottenIdentities == 1)
@@ -243,7 +245,7 @@ import Testing
   mutating func confirmed() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     #expect(bench.write(.ann, 1, .set("a", "1")) == nil)
   }
 
@@ -276,10 +278,10 @@ import Testing
       let sessions = bench.machine.statusJSON(time: bench.time)["sessions"]?.elements ?? []
       return Dictionary(sessions.map { ($0["name"]?.string ?? "", $0["lag"] ?? nil) }) { $1 }
     }
-    bench.say(.ann, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 5, applied: 5)])))
-    bench.say(.ben, .alive(Alive(beat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 2)])))
+    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 5, applied: 5)])))
+    bench.say(.ben, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 2)])))
     #expect(lags() == ["ann": 0, "ben": 3])
-    bench.say(.ben, .alive(Alive(beat: 2, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 5)])))
+    bench.say(.ben, .alive(Alive(heartbeat: 2, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 5)])))
     #expect(lags() == ["ann": 0, "ben": 0])
   }
 }

@@ -61,12 +61,12 @@ struct BarrierTests {
     #expect(try await mine.applied(version, within: .seconds(20)) == 2)
   }
 
-  @Test("a lost question or answer is made good with the next beat")
+  @Test("a lost question or answer is made good with the next heartbeat")
   func lost() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let left = Protected(1)
     door.keep { message in
-      // What it says of itself with each beat would do as well.
+      // What it says of itself with each heartbeat would do as well.
       if case .alive = message { return true }
       guard case .report = message else { return false }
       return left.withLock { left in

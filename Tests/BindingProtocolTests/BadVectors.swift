@@ -76,12 +76,12 @@ enum BadVectors {
       toHub("trailing-byte", good("ping") + [0], "one byte follows the token"),
       toHub("trailing-status", good("status") + [0], "a status has no body"),
       toHub("truncated-propose", Array(good("propose").dropLast()), "the value is one byte short"),
-      toPeer("unknown-kind-to-peer", patched(good("beat"), 4, 0x82), "0x82 is no kind"),
-      toPeer("kind-of-a-peer", patched(good("beat"), 4, 0x07), "0x07 is a peer's kind"),
-      toPeer("start-zero", patched(good("beat"), 5, 0, 0, 0, 0), "a hub's start is not 0"),
-      toPeer("beat-under-other-topic", patched(good("beat"), 3, 0x01), "beats have topic 0x01000000"),
+      toPeer("unknown-kind-to-peer", patched(good("heartbeat"), 4, 0x82), "0x82 is no kind"),
+      toPeer("kind-of-a-peer", patched(good("heartbeat"), 4, 0x07), "0x07 is a peer's kind"),
+      toPeer("start-zero", patched(good("heartbeat"), 5, 0, 0, 0, 0), "a hub's start is not 0"),
+      toPeer("heartbeat-under-other-topic", patched(good("heartbeat"), 3, 0x01), "heartbeats have topic 0x01000000"),
       toPeer("welcome-under-model-topic", patched(good("welcome"), 0, 1, 0, 0, 1), "a welcome has topic 0"),
-      toPeer("commits-under-beat-topic", patched(good("commits"), 3, 0), "a model's topic is from 0x01000001 on"),
+      toPeer("commits-under-heartbeat-topic", patched(good("commits"), 3, 0), "a model's topic is from 0x01000001 on"),
       toPeer("truncated-commits", Array(good("commits").dropLast(3)), "the value is three bytes short"),
       toPeer("trailing-commits", good("commits") + [0, 0, 0, 0], "four bytes follow the last commit"),
     ]
@@ -174,8 +174,8 @@ enum BadVectors {
       toHub("join-unacknowledged-zero", patched(good("join"), 45, 0), "numbers begin with 1"),
       toHub("alive-topic", patched(good("alive-models"), 23, 0, 0, 0, 0), "topic 0 is no model's"),
       toHub("offer-last-two", patched(good("offer-empty"), 41, 2), "last is 0 or 1"),
-      toHub("await-topic", patched(good("await"), 17, 0), "0x01000000 is the topic of beats"),
-      toHub("report-topic", patched(good("report"), 15, 0), "0x01000000 is the topic of beats"),
+      toHub("await-topic", patched(good("await"), 17, 0), "0x01000000 is the topic of heartbeats"),
+      toHub("report-topic", patched(good("report"), 15, 0), "0x01000000 is the topic of heartbeats"),
       toHub("verify-with-start", patched(good("verify"), 9, 1), "a verify's start is 0"),
       toPeer("awaited-end", patched(good("awaited"), 29, 5), "ends are 0 to 4"),
       toPeer("ask-flags", patched(good("ask"), 25, 1), "no bit has a meaning"),
@@ -221,7 +221,7 @@ enum BadVectors {
     }
     return [
       toHub("propose-number-zero", patched(good("propose"), 19, 0), "numbers begin with 1"),
-      toHub("propose-topic", patched(good("propose"), 15, 0), "0x01000000 is the topic of beats"),
+      toHub("propose-topic", patched(good("propose"), 15, 0), "0x01000000 is the topic of heartbeats"),
       toHub("propose-flags", patched(good("propose"), 27, 4), "bit 2 has no meaning"),
       toHub(
         "propose-name-not-utf8", replaced(good("propose-every-verb"), "label", [0x61, 0x62, 0x80, 0x63, 0x64]),

@@ -35,7 +35,7 @@ enum GoodVectors {
     limits.routedQueueBytes = 9_007_199_254_740_993
     let welcome = Welcome(
       session: session, logID: 0x0102_0304_0506_0708, epoch: epoch, knewIdentity: true, mayAskOffers: true,
-      durability: .process, beatMilliseconds: 1_000, leaseMilliseconds: 10_000, now: now, hub: "hub",
+      durability: .process, heartbeatMilliseconds: 1_000, leaseMilliseconds: 10_000, now: now, hub: "hub",
       ways: [
         Way(request: "tcp:7877", publish: "tcp:7878"),
         Way(request: "ipc:/run/user/1000/bindhub/hub.sock", publish: "ipc:/run/user/1000/bindhub/publish.sock"),
@@ -55,16 +55,16 @@ enum GoodVectors {
           .welcome(
             Welcome(
               session: session, protocolNumber: 0, logID: UInt64.max, epoch: 1, durability: .disk,
-              beatMilliseconds: 250,
+              heartbeatMilliseconds: 250,
               leaseMilliseconds: 3_000, now: 0, hub: "", limits: limits, ways: [])))
       ),
-      ("alive", up(.alive(Alive(beat: 7)))),
+      ("alive", up(.alive(Alive(heartbeat: 7)))),
       (
         "alive-models",
         up(
           .alive(
             Alive(
-              beat: 8,
+              heartbeat: 8,
               entries: [
                 AliveEntry(topic: lamp, confirmed: 3, applied: 12),
                 AliveEntry(topic: kiosk, confirmed: 0, applied: 9_007_199_254_740_993),
@@ -83,7 +83,7 @@ enum GoodVectors {
         "status-report",
         down(.statusReport(StatusReport(session: 0, json: json("{\"sessions\":3,\"refused\":{\"loop\":1}}"))))
       ),
-      ("beat", down(.beat(Beat(epoch: epoch, number: 8, now: now)))),
+      ("heartbeat", down(.heartbeat(Heartbeat(epoch: epoch, number: 8, now: now)))),
     ]
   }
 

@@ -78,8 +78,8 @@ extension Head: Mapped {
   }
 }
 
-extension Beat: Mapped {
-  static var blank: Beat { Beat(epoch: 0, number: 0, now: 0) }
+extension Heartbeat: Mapped {
+  static var blank: Heartbeat { Heartbeat(epoch: 0, number: 0, now: 0) }
 
   mutating func map(_ content: inout ContentMap) {
     content.number("epoch", &epoch)

@@ -21,7 +21,8 @@ extension Hello: Mapped {
 extension Welcome: Mapped {
   static var blank: Welcome {
     Welcome(
-      session: 0, logID: 0, epoch: 0, durability: .memory, beatMilliseconds: 0, leaseMilliseconds: 0, now: 0, hub: "",
+      session: 0, logID: 0, epoch: 0, durability: .memory, heartbeatMilliseconds: 0, leaseMilliseconds: 0, now: 0,
+      hub: "",
       ways: [])
   }
 
@@ -34,7 +35,7 @@ extension Welcome: Mapped {
     content.number("epoch", &epoch)
     content.number("flags", &flags)
     content.choice("durability", &durability)
-    content.number("beatMs", &beatMilliseconds)
+    content.number("heartbeatMs", &heartbeatMilliseconds)
     content.number("leaseMs", &leaseMilliseconds)
     content.number("now", &now)
     content.text("hub", &hub)
@@ -107,10 +108,10 @@ extension Way: Mapped {
 }
 
 extension Alive: Mapped {
-  static var blank: Alive { Alive(beat: 0) }
+  static var blank: Alive { Alive(heartbeat: 0) }
 
   mutating func map(_ content: inout ContentMap) {
-    content.number("beat", &beat)
+    content.number("heartbeat", &heartbeat)
     content.list("models", &entries)
   }
 }

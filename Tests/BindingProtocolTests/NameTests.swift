@@ -108,13 +108,13 @@ struct NameTests {
 
   @Test("a topic's bytes are big-endian, a session's topic is 0x00 and the session as the header has it")
   func topics() throws {
-    #expect(Topics.bytes(Topics.beat) == [1, 0, 0, 0])
+    #expect(Topics.bytes(Topics.heartbeat) == [1, 0, 0, 0])
     #expect(Topics.bytes(0x0102_0304) == [1, 2, 3, 4])
     let session: SessionID = 0x8877_6655_4433_2211
     #expect(Topics.sessionTopic(session) == [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88])
     func read(_ bytes: [UInt8]) -> Topics.Subscription? { bytes.withUnsafeBytes { Topics.subscription($0) } }
     #expect(read(Topics.sessionTopic(session)) == .session(session))
-    #expect(read(Topics.bytes(Topics.beat)) == .beat)
+    #expect(read(Topics.bytes(Topics.heartbeat)) == .heartbeat)
     #expect(read(Topics.bytes(Topics.firstModel)) == .model(Topics.firstModel))
     for bytes in [[], [0], [0, 0, 0, 0], [1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 1, 0], Topics.sessionTopic(0)] as [[UInt8]]
     {

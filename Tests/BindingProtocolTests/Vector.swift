@@ -92,7 +92,7 @@ enum Vector: Equatable {
     case .commits(let content): content.content
     case .catchup(let content): content.content
     case .head(let content): content.content
-    case .beat(let content): content.content
+    case .heartbeat(let content): content.content
     case .ask(let content): content.content
     }
   }
@@ -166,7 +166,7 @@ enum Vector: Equatable {
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))
     case .head: .head(.read(body, problems: &problems))
-    case .beat: .beat(.read(body, problems: &problems))
+    case .heartbeat: .heartbeat(.read(body, problems: &problems))
     case .ask: .ask(.read(body, problems: &problems))
     }
   }

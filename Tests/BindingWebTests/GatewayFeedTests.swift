@@ -22,7 +22,7 @@ struct GatewayFeedTests {
     stage.take(page, "feed").flatMap { $0["lines"]?.elements ?? [] }
   }
 
-  @Test("a model that nobody follows is told with the fields that changed, within two beats")
+  @Test("a model that nobody follows is told with the fields that changed, within two heartbeats")
   func unfollowed() {
     var (stage, writer, reader) = stage()
     stage.propose(writer, "lamp", 2, #"[["set","level",2]]"#)

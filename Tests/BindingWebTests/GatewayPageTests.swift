@@ -20,7 +20,7 @@ struct GatewayPageTests {
       #"{"kind":"propose","model":"lamp","number":1,"operations":[["delete","a",1]]}"#,
       #"{"kind":"propose","model":"lamp","number":1,"operations":[["set","a.b",1]]}"#,
       #"{"kind":"propose","model":"lamp","number":1,"operations":[["set","a",1]],"conditions":[["a","x",1]]}"#,
-      #"{"kind":"alive","beat":1,"models":[{"model":"lamp"}]}"#, #"{"kind":"ping"}"#, #"{"kind":"hello"}"#,
+      #"{"kind":"alive","heartbeat":1,"models":[{"model":"lamp"}]}"#, #"{"kind":"ping"}"#, #"{"kind":"hello"}"#,
     ])
   func malformed(_ text: String) {
     var stage = GatewayStage()

@@ -148,7 +148,7 @@ struct GatewayReadingTests {
     #expect(pieces.last?["version"] == 41)
   }
 
-  @Test("a commit that is lost on the way to the gateway reaches the pages by the next beats")
+  @Test("a commit that is lost on the way to the gateway reaches the pages by the next heartbeats")
   func lostCommit() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -178,7 +178,7 @@ struct GatewayReadingTests {
     #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "shop/door")
   }
 
-  @Test("@hub shows the hub's report, anew with each beat, and cannot be written")
+  @Test("@hub shows the hub's report, anew with each heartbeat, and cannot be written")
   func ownModel() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)

@@ -227,7 +227,7 @@ LAGS = """() => {
 
 
 def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Stand) -> None:
-    stand.serve(PAGES, "--beat", "500")
+    stand.serve(PAGES, "--heartbeat", "500")
     stand.set("robot.x=0")
     writer = stand.start("writer", "bindpeer", "pipe", "robot")
     reader = stand.start("reader", "bindpeer", "watch", "robot")
@@ -235,7 +235,7 @@ def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Sta
     tab.until("both peers", "() => document.querySelectorAll('#peers tr').length >= 3")
     state = {"count": 0}
 
-    def beats(count: int) -> Any:
+    def heartbeats(count: int) -> Any:
         """Whether so many reports of the hub have come, with a commit between any two looks."""
         state["count"] += 1
         writer.write({"x": state["count"]})
@@ -244,16 +244,16 @@ def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Sta
 
     start = "() => { window.from = ear.heard.filter((one) => one.kind === 'commits' && one.model === '@hub').length }"
     tab.eval(start)
-    eventually("three reports", lambda: beats(3), stand.breathe)
+    eventually("three reports", lambda: heartbeats(3), stand.breathe)
     tab.eval(LAGS)
     tab.eval(start)
-    eventually("six more reports", lambda: beats(6), stand.breathe)
+    eventually("six more reports", lambda: heartbeats(6), stand.breathe)
     lags = tab.eval("() => window.lags")
     expect(lags["most"] > 3, f"the greatest lag that was told is {lags['most']}")
     same(lags["behind"], {}, "peers that are told to be behind")
     reader.process.send_signal(signal.SIGSTOP)
     try:
-        eventually("that one behind", lambda: beats(0) and tab.eval("() => Object.keys(window.lags.behind)[0]"),
+        eventually("that one behind", lambda: heartbeats(0) and tab.eval("() => Object.keys(window.lags.behind)[0]"),
                    stand.breathe)
     finally:
         reader.process.send_signal(signal.SIGCONT)

@@ -25,7 +25,7 @@ class Flood(Peer):
     def __init__(self, address: str, model: str, first: int, count: int):
         self.first, self.count, self.sent = first, count, 0
         super().__init__(address, model, lambda news: None)
-        self.pending = (1, {})  # There is something without outcome until the end, so beats make it ask again.
+        self.pending = (1, {})  # There is something without outcome until the end, so heartbeats make it ask again.
 
     def content(self, number: int) -> dict:
         at = self.first + number - 1

@@ -18,7 +18,7 @@ if Mutant.isOn(.acknowledgeUnstored) {
     ),
     Place(
         _CORE + "HubMachine.swift", "init", "before",
-        "nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)",
+        "nextHeartbeat = time.monotonic + UInt64(configuration.heartbeatMilliseconds)",
         """
 var limits = configuration.limits
 if Mutant.isOn(.allowLoops) { limits.maxHops = 255 }
@@ -118,8 +118,8 @@ hand.commits.beginCommit(
         "if Mutant.isOn(.forgetToldAgain) { seen = model.version }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Beats.swift", "func tick", "before",
-        "if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }",
+        _CORE + "Sync/HubMachine+Heartbeats.swift", "func tick", "before",
+        "if time.monotonic > lastTick + 3 * heartbeat { sessions.renewAll(now: time.monotonic) }",
         "if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }",
     ),
     Place(

@@ -99,7 +99,7 @@ if Mutant.isOn(.renumberResent) {
     Place(
         _CORE + "Sync/Session+Reading.swift", "func take", "after",
         "owesAskHeads = true",
-        "if Mutant.isOn(.ignoreMissedBeat) { owesAskHeads = false }",
+        "if Mutant.isOn(.ignoreMissedHeartbeat) { owesAskHeads = false }",
     ),
     Place(
         _CORE + "Writes/Outbox.swift", "var lowestUnacknowledged", "instead of",

@@ -34,7 +34,7 @@ struct NamesTests {
           try peer.next { if case .outcomes(let outcomes) = $1 { outcomes.outcomes.map(\.topic) } else { nil } })
       }
       try peer.send(
-        .alive(Alive(beat: 1, entries: topics.map { AliveEntry(topic: $0, confirmed: 2, applied: 0) })))
+        .alive(Alive(heartbeat: 1, entries: topics.map { AliveEntry(topic: $0, confirmed: 2, applied: 0) })))
       try peer.send(.leave(Leave(topics: topics)))
     }
   }

@@ -81,7 +81,8 @@ struct OutputTests {
       "cutMessages",
     ]
     let own = [
-      "name", "protocol", "logID", "epoch", "start", "durability", "beat", "sessions", "models", "counters", "gate",
+      "name", "protocol", "logID", "epoch", "start", "durability", "heartbeat", "sessions", "models", "counters",
+      "gate",
       "disagreements", "store", "store.path", "store.bytes", "store.logBytes", "store.isFull",
     ]
     let expected = own + counters.map { "counters.\($0)" } + gate.map { "gate.\($0)" }

@@ -46,7 +46,7 @@ public struct Climate: Sendable {
   /// Downstream frame about a model that is dropped, counted from 0; for the test that drops each in turn.
   public var droppedFrame: Int?
   public var steps = 60
-  /// In a thousand steps of an application: the hub's process is stopped for longer than its beats.
+  /// In a thousand steps of an application: the hub's process is stopped for longer than its heartbeats.
   public var hubPauses = 0
   /// In a thousand steps: the hub starts again and does not notice that its log lacks its last batches.
   public var unnoticedLosses = 0

@@ -28,7 +28,7 @@ public enum Invariant: String, Sendable, CaseIterable {
   case soundJoin = "sound join"
   /// All replicas are the hub's when nothing is lost any more, and nothing waits (G4).
   case convergence
-  /// The last lost message is found within three beats (R7).
+  /// The last lost message is found within three heartbeats (R7).
   case tail
   /// Only a silent session's lease runs out (R16).
   case lease

@@ -51,7 +51,7 @@ final class SimulatedPeer {
   /// The number under which the hub knows the present one.
   @exclusivity(unchecked) var hubSide = -1
   @exclusivity(unchecked) var isConnected = false
-  /// The beats and models that it has subscribed to; too few to be worth hashing.
+  /// The heartbeats and models that it has subscribed to; too few to be worth hashing.
   @exclusivity(unchecked) var topics: [Topic] = []
   @exclusivity(unchecked) var sessionOnTheWire: SessionID = 0
   @exclusivity(unchecked) var life = 0

@@ -235,7 +235,7 @@ extension World {
     switch notice {
     case .gap: counts[.gap] += 1
     case .healed(_, let form, _): counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1
-    case .missedBeat: counts[.missedBeat] += 1
+    case .missedHeartbeat: counts[.missedHeartbeat] += 1
     case .diverged: divergences += 1
     case .newEpoch: counts[.newEpoch] += 1
     case .offered: counts[.offered] += 1

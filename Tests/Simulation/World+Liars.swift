@@ -116,7 +116,7 @@ extension World {
     let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
     for message in [
       .join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), .propose([proposal]),
-      .alive(Alive(beat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
+      .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
     ] as [PeerMessage] where inItsName.session != 0 {
       try say(message, inItsName)
     }
@@ -153,7 +153,7 @@ extension World {
         isEarlier: impostures.perMille(500), operations: [forged()])
       try say(.propose([proposal]), liar)
     }
-    try say(.alive(Alive(beat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
+    try say(.alive(Alive(heartbeat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
     try goAway(liar)
   }
 

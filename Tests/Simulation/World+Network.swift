@@ -134,7 +134,7 @@ extension World {
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):
       subscribe(sessionTopic, true, peer)
-      subscribe(Topics.bytes(Topics.beat), true, peer)
+      subscribe(Topics.bytes(Topics.heartbeat), true, peer)
     case .subscribe(let topic): subscribe(Topics.bytes(topic), true, peer)
     case .unsubscribe(let topic): subscribe(Topics.bytes(topic), false, peer)
     case .reveal(let reveal):

@@ -8,7 +8,7 @@ struct Probe {
   let topic: Topic
   /// What is still to be kept from that peer, by the kind of message.
   var heads: Int
-  var beats: Int
+  var heartbeats: Int
   var hasDropped = false
 
   mutating func drops(_ frame: [UInt8], to peer: Int) -> Bool {
@@ -21,8 +21,8 @@ struct Probe {
     case .head where isOfModel && hasDropped && heads > 0:
       heads -= 1
       return true
-    case .beat where hasDropped && beats > 0:
-      beats -= 1
+    case .heartbeat where hasDropped && heartbeats > 0:
+      heartbeats -= 1
       return true
     default: return false
     }
@@ -30,7 +30,7 @@ struct Probe {
 }
 
 extension World {
-  /// R7: whether up to two of the three heads are lost too, or all of them and a beat, the last change arrives.
+  /// R7: whether up to two of the three heads are lost too, or all of them and a heartbeat, the last change arrives.
   func probeTail() throws(Broken) {
     let model = chance.below(modelNames.count)
     guard let topic = topic(of: model) else { return }
@@ -38,10 +38,10 @@ extension World {
     let owners = peers.indices.filter { peers[$0].heir == nil }
     let place = chance.below(owners.count)
     let (victim, writer) = (owners[place], owners[(place + 1) % owners.count])
-    let losesBeat = chance.perMille(500)
+    let losesHeartbeat = chance.perMille(500)
     probe = Probe(
-      peer: victim, topic: topic, heads: losesBeat ? 3 : chance.below(3),
-      beats: losesBeat ? 1 : 0)
+      peer: victim, topic: topic, heads: losesHeartbeat ? 3 : chance.below(3),
+      heartbeats: losesHeartbeat ? 1 : 0)
     note("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
     if climate.barriers > 0, model == 0 {
@@ -57,9 +57,9 @@ extension World {
     )
     guard mine == head else {
       throw broken(
-        .tail, "p\(victim) still has version \(mine) of \(modelNames[model]) five beats after version \(head)")
+        .tail, "p\(victim) still has version \(mine) of \(modelNames[model]) five heartbeats after version \(head)")
     }
-    counts[losesBeat ? .tailAsked : .tailHealed] += 1
+    counts[losesHeartbeat ? .tailAsked : .tailHealed] += 1
     probe = nil
     guard let barrier = peers[writer].barriers.values.first else { return }
     try run(until: now + 1_500)

@@ -137,10 +137,10 @@ struct LifeTests {
 
   @Test("heartbeats notice a network that falls silent", arguments: [true, false])
   func heartbeats(atDealer: Bool) throws {
-    let beats = SocketOption.heartbeat(intervalMilliseconds: 100, timeoutMilliseconds: 300)
+    let heartbeats = SocketOption.heartbeat(intervalMilliseconds: 100, timeoutMilliseconds: 300)
     let router = try Socket(.router, in: context)
     let dealer = try Socket(.dealer, in: context)
-    if atDealer { try dealer.set(beats) } else { try router.set(beats) }
+    if atDealer { try dealer.set(heartbeats) } else { try router.set(heartbeats) }
     var events = if atDealer { try SocketEvents(of: dealer) } else { try SocketEvents(of: router) }
     try router.bind("tcp://127.0.0.1:*")
     let relay = try Relay(to: try router.lastEndpoint())

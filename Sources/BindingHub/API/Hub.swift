@@ -113,8 +113,8 @@ public struct HubOptions: Sendable {
   public var listen: [HubAddress] = [.userDefault]
   /// Lets everyone who reaches the port read and write. There are no keys yet.
   public var isInsecureAllowed = false
-  /// Between two beats, milliseconds, 250 to 5,000.
-  public var beatMilliseconds: UInt32 = 1_000
+  /// Between two heartbeats, milliseconds, 250 to 5,000.
+  public var heartbeatMilliseconds: UInt32 = 1_000
   /// How long a session lives without being heard of, when its peer does not ask for another time.
   public var leaseMilliseconds: UInt32 = 10_000
   /// Whether peers are asked for what a restarted hub lacks.

@@ -3,7 +3,7 @@ public import BindingProtocol
 /// What a hub's machine is told at its start and never changes.
 public struct HubConfiguration: Sendable {
   public var limits = Limits()
-  public var beatMilliseconds: UInt32 = 1_000
+  public var heartbeatMilliseconds: UInt32 = 1_000
   /// The lease of a session whose peer asks for none.
   public var leaseMilliseconds: UInt32 = 10_000
   /// The bounds of a lease that a peer asks for, milliseconds.

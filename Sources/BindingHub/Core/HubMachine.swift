@@ -19,7 +19,7 @@ public struct HubMachine {
   var topics = TopicTable()
   var removals = Removals()
   let spareHands = SpareHands()
-  /// The places of the ephemeral lines among them, which are looked at with each beat.
+  /// The places of the ephemeral lines among them, which are looked at with each heartbeat.
   var ephemeralLines: [Int] = []
   var returning: Set<Returning> = []
   /// Stands where a model was that nobody wrote.
@@ -27,9 +27,9 @@ public struct HubMachine {
   /// Models to look at when the drain ends: something was decided, a join waits, or it has to be answered.
   var touched: [Int] = []
   var isTouched: [Bool] = []
-  /// Models whose head is to be told with the next beats.
+  /// Models whose head is to be told with the next heartbeats.
   var recentlyChanged: Set<Int> = []
-  /// Those of them whose head this beat has still to tell, how many of them at once, and when the next.
+  /// Those of them whose head this heartbeat has still to tell, how many of them at once, and when the next.
   var headsDue: ArraySlice<Int> = []
   var headsAtOnce = 0
   var nextHeads = UInt64.max
@@ -45,8 +45,8 @@ public struct HubMachine {
   /// Prefixes whose models have not been announced wholly.
   var announcing: [Announcing] = []
   var questions = Questions()
-  var beatNumber: UInt64 = 0
-  var nextBeat: UInt64
+  var heartbeatNumber: UInt64 = 0
+  var nextHeartbeat: UInt64
   var lastTick: UInt64
   let startedAt: UInt64
   /// When this life of the log began, or was found to have been begun before this hub.
@@ -76,7 +76,7 @@ public struct HubMachine {
     tailProven = birth.tailProven
     sequencer = Sequencer(
       limits: configuration.limits, maxUnconfirmedOutcomes: configuration.maxUnconfirmedOutcomes, epoch: birth.epoch)
-    nextBeat = time.monotonic + UInt64(configuration.beatMilliseconds)
+    nextHeartbeat = time.monotonic + UInt64(configuration.heartbeatMilliseconds)
     lastTick = time.monotonic
     startedAt = time.monotonic
     lifeBegan = time.monotonic
@@ -103,7 +103,7 @@ public struct HubMachine {
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
     if isTelling { return lastTick }
-    var deadline = min(nextBeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
+    var deadline = min(nextHeartbeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }
     for index in touched {

@@ -53,7 +53,7 @@ final class HubLoop {
     logFile = opened.logFile
     var configuration = HubConfiguration()
     configuration.limits = options.limits
-    configuration.beatMilliseconds = options.beatMilliseconds
+    configuration.heartbeatMilliseconds = options.heartbeatMilliseconds
     configuration.leaseMilliseconds = options.leaseMilliseconds
     configuration.name = options.name
     configuration.durability = store.durability

@@ -43,7 +43,7 @@ final class ZeroMQGate {
 
   /// Connections remembered before those without a session are forgotten.
   @exclusivity(unchecked) private var connectionQuota: Int
-  /// Subscriptions that one connection may hold: its models, and room for session topics and the beat.
+  /// Subscriptions that one connection may hold: its models, and room for session topics and the heartbeat.
   private var subscriptionQuota: Int { limits.maxTopics + 256 }
   /// Messages taken from a socket in one drain.
   static let drainMessages = 4_096
@@ -69,8 +69,8 @@ final class ZeroMQGate {
     context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
     xpub = try Socket(.xpub, in: context)
-    // Peers find out quickly that the hub is gone, by their own heartbeats and by its beats; that a peer is gone, its
-    // lease says. These only free what is left of such a connection, and thousands of them are to cost little.
+    // Peers find out quickly that the hub is gone, by their own heartbeats and by its heartbeats; that a peer is gone,
+    // its lease says. These only free what is left of such a connection, and thousands of them are to cost little.
     let common: [SocketOption] = [
       .backlog(connections: 1_024), .heartbeat(intervalMilliseconds: 5_000, timeoutMilliseconds: 10_000),
     ]

@@ -19,7 +19,7 @@ public enum PeerAction: Sendable {
   /// Send the frame on the request connection.
   case send([UInt8])
   /// Open the publish connection to that of the ways whose request address was used; subscribe to the session's topic,
-  /// then to the beat topic.
+  /// then to the heartbeat topic.
   case listen(sessionTopic: [UInt8], ways: [Way])
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)
@@ -103,8 +103,8 @@ public enum Notice: Sendable, Equatable {
   case gap(model: String, from: Version, to: Version)
   /// A gap has been closed; so many commits came folded into one.
   case healed(model: String, form: CatchupChunk.Form, commits: UInt64)
-  /// A beat did not come; the heads have been asked for.
-  case missedBeat(last: UInt64)
+  /// A heartbeat did not come; the heads have been asked for.
+  case missedHeartbeat(last: UInt64)
   /// At the same version the hub's digest is another one; a snapshot has been asked for.
   case diverged(model: String, version: Version)
   /// The hub's log has begun a new life; versions start again.
@@ -132,10 +132,10 @@ public enum Notice: Sendable, Equatable {
 public enum Reopening: Hashable, Sendable {
   case lost
   case noWelcome
-  /// Nothing came from the hub for more than three beats.
+  /// Nothing came from the hub for more than three heartbeats.
   case silence
-  /// Frames come on the request connection, beats no longer on the publish connection.
-  case noBeats
+  /// Frames come on the request connection, heartbeats no longer on the publish connection.
+  case noHeartbeats
   case hubError(ErrorCode)
 }
 
@@ -159,7 +159,7 @@ public struct SessionCounters: Sendable, Hashable {
   public var gaps: UInt64 = 0
   public var deltas: UInt64 = 0
   public var snapshots: UInt64 = 0
-  public var missedBeats: UInt64 = 0
+  public var missedHeartbeats: UInt64 = 0
   public var divergences: UInt64 = 0
   /// Proposals that were sent once more.
   public var resent: UInt64 = 0

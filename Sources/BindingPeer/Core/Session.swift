@@ -66,9 +66,9 @@ public struct Session: Sendable {
   var outage: Outage
   var openedAt: UInt64 = 0
   var lastHeard: UInt64 = 0
-  var lastBeatAt: UInt64 = 0
-  var lastBeat: UInt64 = 0
-  var beatsSeen: UInt64 = 0
+  var lastHeartbeatAt: UInt64 = 0
+  var lastHeartbeat: UInt64 = 0
+  var heartbeatsSeen: UInt64 = 0
   var lastSaid: UInt64 = 0
   var owesAlive = false
   var owesAskHeads = false
@@ -220,7 +220,7 @@ public struct Session: Sendable {
       if model.outbox.lastNumber > 0, !isKeepingBehind {
         let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
         let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
-        say(.alive(Alive(beat: lastBeat, entries: [entry])), now: lastSaid, &output)
+        say(.alive(Alive(heartbeat: lastHeartbeat, entries: [entry])), now: lastSaid, &output)
       }
       say(.leave(Leave(topics: [topic])), now: lastSaid, &output)
     }

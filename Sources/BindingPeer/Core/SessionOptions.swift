@@ -2,11 +2,11 @@ public import BindingProtocol
 
 /// What a session is given at its start. All times are milliseconds.
 public struct SessionOptions: Sendable, Hashable {
-  /// After so many beats the heads are asked for, whether or not one was missed.
-  static let beatsBetweenHeads: UInt64 = 8
+  /// After so many heartbeats the heads are asked for, whether or not one was missed.
+  static let heartbeatsBetweenHeads: UInt64 = 8
 
-  /// After so many beats, and three repetitions, a decided write of an earlier life is answered no more.
-  static let beatsWithoutAnswer: UInt64 = 6
+  /// After so many heartbeats, and three repetitions, a decided write of an earlier life is answered no more.
+  static let heartbeatsWithoutAnswer: UInt64 = 6
 
   /// How long the hub keeps the session without hearing from it; 0: the hub's default.
   public var leaseMilliseconds: UInt32 = 0

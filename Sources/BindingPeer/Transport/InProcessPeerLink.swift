@@ -82,7 +82,7 @@ final class InProcessPeerLink: PeerLink {
     case .listen(let sessionTopic, _):
       let connection = state.withLock { $0.connection }
       connection?.subscribe(sessionTopic)
-      connection?.subscribe(Topics.bytes(Topics.beat))
+      connection?.subscribe(Topics.bytes(Topics.heartbeat))
     case .subscribe(let topic): state.withLock { $0.connection }?.subscribe(Topics.bytes(topic))
     case .unsubscribe(let topic): state.withLock { $0.connection }?.unsubscribe(Topics.bytes(topic))
     case .close:

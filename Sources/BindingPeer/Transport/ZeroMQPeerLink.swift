@@ -72,7 +72,7 @@ private final class PeerSocketLoop {
         .ipv6(endpoint.hasPrefix("tcp://[")),
       ])
       try socket.subscribe(sessionTopic)
-      try socket.subscribe(Topics.bytes(Topics.beat))
+      try socket.subscribe(Topics.bytes(Topics.heartbeat))
       try socket.connect(endpoint)
     }
   }

@@ -24,9 +24,9 @@ public struct Head: WireContent, Hashable {
 }
 
 /// The hub's pulse (§5.2).
-public struct Beat: WireContent, Hashable {
+public struct Heartbeat: WireContent, Hashable {
   public var epoch: Epoch
-  /// Counts up by one for each beat of this start of the hub.
+  /// Counts up by one for each heartbeat of this start of the hub.
   public var number: UInt64
   /// The hub's wall time, milliseconds since 1970.
   public var now: UInt64

@@ -55,7 +55,7 @@ public enum HubMessage: Sendable, Hashable {
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
-  case beat(Beat)
+  case heartbeat(Heartbeat)
   case ask(AskApplied)
 
   public var kind: HubMessageKind {
@@ -75,7 +75,7 @@ public enum HubMessage: Sendable, Hashable {
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
-    case .beat: .beat
+    case .heartbeat: .heartbeat
     case .ask: .ask
     }
   }
@@ -97,7 +97,7 @@ public enum HubMessage: Sendable, Hashable {
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
-    case .beat(let content): content
+    case .heartbeat(let content): content
     case .ask(let content): content
     }
   }
@@ -136,7 +136,7 @@ public enum HubMessage: Sendable, Hashable {
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))
-    case .beat: self = .beat(try Beat(from: &reader))
+    case .heartbeat: self = .heartbeat(try Heartbeat(from: &reader))
     case .ask: self = .ask(try AskApplied(from: &reader))
     }
     try reader.end()

@@ -58,7 +58,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
-  case beat = 0x93
+  case heartbeat = 0x93
   case ask = 0x94
 
   /// Its name in the protocol.
@@ -79,7 +79,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"
-    case .beat: "beat"
+    case .heartbeat: "heartbeat"
     case .ask: "ask"
     }
   }
@@ -88,7 +88,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   public var fixedTopic: Topic? {
     switch self {
     case .commits, .catchup, .head, .ask: nil
-    case .beat: Topics.beat
+    case .heartbeat: Topics.heartbeat
     default: Topics.none
     }
   }

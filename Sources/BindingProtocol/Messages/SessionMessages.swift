@@ -1,22 +1,22 @@
 /// That a peer lives, and how far it is (§4.3).
 public struct Alive: WireContent, Hashable {
-  /// The number of the last beat received; 0 before the first.
-  public var beat: UInt64
+  /// The number of the last heartbeat received; 0 before the first.
+  public var heartbeat: UInt64
   /// The models where something changed since the last `alive`.
   public var entries: [AliveEntry]
 
-  public init(beat: UInt64, entries: [AliveEntry] = []) {
-    self.beat = beat
+  public init(heartbeat: UInt64, entries: [AliveEntry] = []) {
+    self.heartbeat = heartbeat
     self.entries = entries
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
-    beat = try reader.u64("beat")
+    heartbeat = try reader.u64("heartbeat")
     entries = try reader.elements(try reader.count16("entries", minimum: 16))
   }
 
   public func write(to writer: inout WireWriter) {
-    writer.u64(beat)
+    writer.u64(heartbeat)
     writer.count16(entries.count)
     writer.elements(entries)
   }

@@ -2,8 +2,8 @@
 public enum Topics {
   /// Messages to one session.
   public static let none: Topic = 0
-  /// Beats.
-  public static let beat: Topic = 0x0100_0000
+  /// Heartbeats.
+  public static let heartbeat: Topic = 0x0100_0000
   /// The first topic given to a model.
   public static let firstModel: Topic = 0x0100_0001
 
@@ -27,7 +27,7 @@ public enum Topics {
   /// What a subscription asks for: the reverse of `bytes` and `sessionTopic`.
   public enum Subscription: Hashable, Sendable {
     case session(SessionID)
-    case beat
+    case heartbeat
     case model(Topic)
   }
 
@@ -39,7 +39,7 @@ public enum Topics {
     }
     guard bytes.count == 4 else { return nil }
     let topic = bytes.little32(at: 0).byteSwapped
-    if topic == beat { return .beat }
+    if topic == heartbeat { return .heartbeat }
     return isModel(topic) ? .model(topic) : nil
   }
 }

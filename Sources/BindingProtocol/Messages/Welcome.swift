@@ -10,7 +10,7 @@ public struct Welcome: WireContent, Hashable {
   /// The hub may ask for offers after a loss.
   public var mayAskOffers: Bool
   public var durability: Durability
-  public var beatMilliseconds: UInt32
+  public var heartbeatMilliseconds: UInt32
   public var leaseMilliseconds: UInt32
   /// The hub's wall time, milliseconds since 1970.
   public var now: UInt64
@@ -21,7 +21,7 @@ public struct Welcome: WireContent, Hashable {
 
   public init(
     session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
-    mayAskOffers: Bool = false, durability: Durability, beatMilliseconds: UInt32, leaseMilliseconds: UInt32,
+    mayAskOffers: Bool = false, durability: Durability, heartbeatMilliseconds: UInt32, leaseMilliseconds: UInt32,
     now: UInt64, hub: String, limits: Limits = Limits(), ways: [Way], capabilities: [String] = []
   ) {
     self.session = session
@@ -31,7 +31,7 @@ public struct Welcome: WireContent, Hashable {
     self.knewIdentity = knewIdentity
     self.mayAskOffers = mayAskOffers
     self.durability = durability
-    self.beatMilliseconds = beatMilliseconds
+    self.heartbeatMilliseconds = heartbeatMilliseconds
     self.leaseMilliseconds = leaseMilliseconds
     self.now = now
     self.hub = hub
@@ -49,7 +49,7 @@ public struct Welcome: WireContent, Hashable {
     knewIdentity = flags & 1 != 0
     mayAskOffers = flags & 2 != 0
     durability = try reader.choice("durability", try reader.u8("durability"), "0 memory, 1 process, 2 disk")
-    beatMilliseconds = try reader.u32("beatMs")
+    heartbeatMilliseconds = try reader.u32("heartbeatMs")
     leaseMilliseconds = try reader.u32("leaseMs")
     now = try reader.u64("now")
     hub = try reader.text8("hub")
@@ -65,7 +65,7 @@ public struct Welcome: WireContent, Hashable {
     writer.u64(epoch)
     writer.u8((knewIdentity ? 1 : 0) | (mayAskOffers ? 2 : 0))
     writer.u8(durability.rawValue)
-    writer.u32(beatMilliseconds)
+    writer.u32(heartbeatMilliseconds)
     writer.u32(leaseMilliseconds)
     writer.u64(now)
     writer.text8(hub)

@@ -37,12 +37,12 @@ extension Gateway {
 
   /// What pages hear of besides their models.
   private mutating func notice(_ frame: UnsafeRawBufferPointer, now: UInt64, _ output: inout GatewayOutput) {
-    guard frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]), kind == .beat || kind == .statusReport,
+    guard frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]), kind == .heartbeat || kind == .statusReport,
       let (_, message) = try? HubMessage.decode(frame)
     else { return }
     switch message {
-    case .beat(let beat):
-      let text = PageText.beat(beat)
+    case .heartbeat(let heartbeat):
+      let text = PageText.heartbeat(heartbeat)
       for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.isLive && !record.isBusy {
         tell(page, text, &output)
       }

@@ -54,12 +54,12 @@ extension Gateway {
       listings[prefix]?.pages.remove(page)
     case .bye: end(page, 1000, "", now: now, &output, leaving: true)
     case .propose(let proposal): pass(proposal, page, now: now, &output)
-    case .alive(let beat, let progress):
+    case .alive(let heartbeat, let progress):
       let entries = progress.compactMap { entry -> AliveEntry? in
         guard let topic = pages[page]?.joins[entry.model]?.topic else { return nil }
         return AliveEntry(topic: topic, confirmed: entry.confirmed, applied: entry.applied)
       }
-      say(.alive(Alive(beat: beat, entries: entries)), for: page, now: now, &output)
+      say(.alive(Alive(heartbeat: heartbeat, entries: entries)), for: page, now: now, &output)
     case .ping(let token): say(.ping(Ping(token: token)), for: page, now: now, &output)
     }
   }

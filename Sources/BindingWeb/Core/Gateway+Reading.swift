@@ -20,7 +20,7 @@ extension Gateway {
     case .send(let frame): output.add(.send(frame))
     case .listen(let topic, _):
       output.add(.subscribe(topic))
-      output.add(.subscribe(Topics.bytes(Topics.beat)))
+      output.add(.subscribe(Topics.bytes(Topics.heartbeat)))
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
     case .reveal(let reveal):

@@ -142,7 +142,7 @@ public struct Gateway: Sendable {
         end(page, 4004, "no hello", now: now, &output)
       case .live:
         // The page is there as long as its socket is, whatever a browser does to the timers of a hidden one.
-        if now >= record.lastSaid + lease / 3 { say(.alive(Alive(beat: 0)), for: page, now: now, &output) }
+        if now >= record.lastSaid + lease / 3 { say(.alive(Alive(heartbeat: 0)), for: page, now: now, &output) }
         for (model, membership) in record.joins {
           if case .asked(_, let at) = membership.progress, now >= at + options.joinMilliseconds {
             pages[page]?.joins[model]?.progress = .waiting

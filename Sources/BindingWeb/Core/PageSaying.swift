@@ -11,7 +11,7 @@ enum PageSaying {
   case leavePrefix(String)
   case bye
   case propose(PageProposal)
-  case alive(beat: UInt64, [PageProgress])
+  case alive(heartbeat: UInt64, [PageProgress])
   case ping(UInt64)
 
   /// Reads a text. Throws with the place of the fault when it is no message of a page.
@@ -45,7 +45,7 @@ enum PageSaying {
       let models = try body.listIfAny("models").map { entry throws(WireError) in
         try PageProgress(PageParts("alive.models", entry))
       }
-      self = .alive(beat: try body.number("beat", 0...PageParts.exact), models)
+      self = .alive(heartbeat: try body.number("heartbeat", 0...PageParts.exact), models)
     case "ping": self = .ping(try body.number("token", 0...PageParts.exact))
     default: throw parts.fault("kind", "is \(kind.debugDescription), which is none of a page's")
     }

@@ -92,7 +92,7 @@ extension PageText {
     text.member("epoch", digits: welcome.epoch)
     text.member("known", welcome.knewIdentity)
     text.member("durability", "\(welcome.durability)")
-    text.member("beat", welcome.beatMilliseconds)
+    text.member("heartbeat", welcome.heartbeatMilliseconds)
     text.member("lease", welcome.leaseMilliseconds)
     text.member("now", welcome.now)
     text.member("hub", welcome.hub)
@@ -241,10 +241,10 @@ extension PageText {
     return text.end()
   }
 
-  static func beat(_ beat: Beat) -> [UInt8] {
-    var text = PageText("beat")
-    text.member("number", beat.number)
-    text.member("now", beat.now)
+  static func heartbeat(_ heartbeat: Heartbeat) -> [UInt8] {
+    var text = PageText("heartbeat")
+    text.member("number", heartbeat.number)
+    text.member("now", heartbeat.now)
     return text.end()
   }
 

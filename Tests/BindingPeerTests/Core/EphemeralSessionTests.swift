@@ -119,21 +119,21 @@ struct EphemeralSessionTests {
     bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: Epoch(bench.start)))
   }
 
-  @Test("what it wrote and the hub has no more is claimed with the next beat")
+  @Test("what it wrote and the hub has no more is claimed with the next heartbeat")
   func claimsLost() throws {
     var bench = try withCursor()
-    #expect(bench.hub(bench.beat(1)).proposals.isEmpty)
+    #expect(bench.hub(bench.heartbeat(1)).proposals.isEmpty)
     takeCursorAway(&bench)
-    #expect(bench.hub(bench.beat(2)).proposals.count == 1)
+    #expect(bench.hub(bench.heartbeat(2)).proposals.count == 1)
   }
 
   @Test("what the hub does not take any more is not claimed again")
   func fitsNoMore() throws {
     var bench = try withCursor()
     takeCursorAway(&bench)
-    #expect(bench.hub(bench.beat(1)).proposals.count == 1)
+    #expect(bench.hub(bench.heartbeat(1)).proposals.count == 1)
     bench.hub(bench.outcomes((2, .refused(Refusal(.doesNotFit, "7 is not in 0...1")))))
-    let claimed = bench.hub(bench.beat(2)).proposals
+    let claimed = bench.hub(bench.heartbeat(2)).proposals
     #expect(claimed.isEmpty && bench.session.unconfirmed == 0)
   }
 
@@ -154,7 +154,7 @@ struct EphemeralSessionTests {
     _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
     takeCursorAway(&bench)
     bench.hub(bench.outcomes((2, .expired)))
-    let claimed = bench.hub(bench.beat(1)).proposals
+    let claimed = bench.hub(bench.heartbeat(1)).proposals
     #expect(claimed.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
   }
 
@@ -202,12 +202,12 @@ struct EphemeralSessionTests {
     #expect(["cursor", "pen", "ben"].map { bench.session.shown(Self.line, $0) } == [nil, nil, json("1")])
   }
 
-  @Test("what it cannot give up yet, its outbox being full, it gives up with a later beat")
+  @Test("what it cannot give up yet, its outbox being full, it gives up with a later heartbeat")
   func givesUpLater() throws {
     var (bench, given) = try returned(maxOutboxWrites: 1)
     #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == json("7"))
     change(&bench, after: 2, [0: nil], number: 2)
-    given = bench.hub(bench.beat(1)).proposals.flatMap(\.operations).map(\.verb)
+    given = bench.hub(bench.heartbeat(1)).proposals.flatMap(\.operations).map(\.verb)
     #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == nil)
   }
 
@@ -217,7 +217,7 @@ struct EphemeralSessionTests {
     change(&bench, after: 2, [0: nil], number: 2)
     _ = try say(&bench, "pen", "8")
     change(&bench, after: 3, [1: "8"], number: 3)
-    let given = bench.hub(bench.beat(1)).proposals
+    let given = bench.hub(bench.heartbeat(1)).proposals
     #expect(given.isEmpty && bench.session.shown(Self.line, "pen") == json("8"))
   }
 

@@ -191,27 +191,27 @@ struct FollowingTests {
     #expect(bench.shown("new") == "7" && bench.shown("old") == nil)
   }
 
-  @Test("a beat that did not come leads to the question for the heads; those find what was lost")
-  func missedBeat() {
+  @Test("a heartbeat that did not come leads to the question for the heads; those find what was lost")
+  func missedHeartbeat() {
     var bench = followed()
-    bench.hub(bench.beat(1))
-    #expect(!bench.hub(bench.beat(2)).asksHeads)
-    let drain = bench.hub(bench.beat(4))
-    #expect(drain.asksHeads && drain.notices == [.missedBeat(last: 2)])
+    bench.hub(bench.heartbeat(1))
+    #expect(!bench.hub(bench.heartbeat(2)).asksHeads)
+    let drain = bench.hub(bench.heartbeat(4))
+    #expect(drain.asksHeads && drain.notices == [.missedHeartbeat(last: 2)])
     let heads = HubMessage.heads(
       HeadsAnswer(
         session: bench.sessionID, epoch: 100, heads: [ModelHead(topic: PeerBench.lamp, version: 9, digest: 0)]))
     #expect(bench.hub(heads).joins.count == 1)
   }
 
-  @Test("every beat is answered, and names a model only where something has changed")
+  @Test("every heartbeat is answered, and names a model only where something has changed")
   func alive() {
     var bench = followed()
-    #expect(bench.hub(bench.beat(1)).alives.first?.entries.map(\.applied) == [5])
-    #expect(bench.hub(bench.beat(2)).alives == [Alive(beat: 2)])
+    #expect(bench.hub(bench.heartbeat(1)).alives.first?.entries.map(\.applied) == [5])
+    #expect(bench.hub(bench.heartbeat(2)).alives == [Alive(heartbeat: 2)])
     bench.hub(bench.commits(after: 5, [[0: "1"]]))
-    #expect(bench.hub(bench.beat(3)).alives.first?.entries.map(\.applied) == [6])
-    #expect(bench.hub(bench.beat(3)).alives.isEmpty)
+    #expect(bench.hub(bench.heartbeat(3)).alives.first?.entries.map(\.applied) == [6])
+    #expect(bench.hub(bench.heartbeat(3)).alives.isEmpty)
   }
 
   @Test("a commit of another epoch leads to a catch-up and does not show")

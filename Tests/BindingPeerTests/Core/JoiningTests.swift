@@ -19,7 +19,7 @@ struct JoiningTests {
     #expect(
       bench.session.standing(of: "lamp").refusal == JoinRefusal(code: .overLimit, reason: "lamp: there are 3 models"))
     #expect(bench.session.standing(of: "fan").refusal == nil && bench.session.phase == .live)
-    bench.hub(bench.beat(1))
+    bench.hub(bench.heartbeat(1))
     let again = bench.wait(3_000)
     #expect(bench.hub(.error(refusal)).notices.isEmpty)
     bench.catchUp(try #require(again.joins.first { $0.name == "lamp" }?.request), version: 1, [])
@@ -124,7 +124,7 @@ struct JoiningTests {
     #expect(bench.wait(2_999).joins.isEmpty)
     let second = bench.wait(1).joins.first?.request
     #expect(second != nil && second != first)
-    bench.hub(bench.beat(1), bench.joined(second ?? 0, version: 5, follows: .snapshot))
+    bench.hub(bench.heartbeat(1), bench.joined(second ?? 0, version: 5, follows: .snapshot))
     bench.hub(bench.chunk(second ?? 0, version: 5, [lit[0]], isLast: false))
     #expect(bench.session.nextDeadline <= bench.now + 3_000)
     #expect(bench.wait(3_000).joins.count == 1)

@@ -56,7 +56,7 @@ struct LifeTests {
     #expect(bench.welcome().phases == [.live])
   }
 
-  @Test("silence for more than three beats is answered with a new connection")
+  @Test("silence for more than three heartbeats is answered with a new connection")
   func silence() {
     var bench = followed()
     #expect(bench.wait(3_000).pauses.isEmpty)
@@ -64,7 +64,7 @@ struct LifeTests {
     #expect(drain.pauses.count == 1 && drain.notices == [.reopening(.silence)])
   }
 
-  @Test("the lease is renewed at least at every third of it, without any beat")
+  @Test("the lease is renewed at least at every third of it, without any heartbeat")
   func lease() {
     var bench = followed()
     #expect(bench.session.nextDeadline <= bench.now + 3_000)

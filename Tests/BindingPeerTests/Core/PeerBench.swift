@@ -80,7 +80,7 @@ struct PeerBench {
       .welcome(
         Welcome(
           session: sessionID, logID: log, epoch: epoch, knewIdentity: knew, mayAskOffers: true, durability: .memory,
-          beatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: hubClock, hub: "hub", limits: limits,
+          heartbeatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: hubClock, hub: "hub", limits: limits,
           ways: [Way(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 
@@ -175,7 +175,7 @@ extension PeerBench {
         outcomes: outcomes.map { WireOutcome(topic: Self.lamp, number: $0.0, $0.1) }))
   }
 
-  func beat(_ number: UInt64) -> HubMessage { .beat(Beat(epoch: epoch, number: number, now: 0)) }
+  func heartbeat(_ number: UInt64) -> HubMessage { .heartbeat(Heartbeat(epoch: epoch, number: number, now: 0)) }
 
   func head(_ version: Version, digest: UInt64) -> HubMessage {
     .head(Head(epoch: epoch, version: version, digest: digest))

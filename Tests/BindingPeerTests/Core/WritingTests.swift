@@ -222,16 +222,16 @@ struct WritingTests {
     #expect(drain.joins.first?.unacknowledged == 2)
   }
 
-  @Test("a proposal without outcome goes again, unchanged, with the second beat")
-  func twoBeats() throws {
+  @Test("a proposal without outcome goes again, unchanged, with the second heartbeat")
+  func twoHeartbeats() throws {
     var bench = followed()
-    bench.hub(bench.beat(1))
+    bench.hub(bench.heartbeat(1))
     let first = try bench.write(.set(["level": "0.8"])).drain.proposals
-    #expect(bench.hub(bench.beat(2)).numbers.isEmpty)
-    #expect(bench.hub(bench.beat(3)).proposals == first)
+    #expect(bench.hub(bench.heartbeat(2)).numbers.isEmpty)
+    #expect(bench.hub(bench.heartbeat(3)).proposals == first)
     #expect(bench.session.counters.resent == 1)
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
-    #expect(bench.hub(bench.beat(4)).numbers.isEmpty && bench.hub(bench.beat(5)).numbers.isEmpty)
+    #expect(bench.hub(bench.heartbeat(4)).numbers.isEmpty && bench.hub(bench.heartbeat(5)).numbers.isEmpty)
   }
 
   @Test(

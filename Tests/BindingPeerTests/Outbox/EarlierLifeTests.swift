@@ -60,7 +60,7 @@ struct EarlierLifeTests {
     }
     #expect(drain.notes.count == 2 && kept.id == id && drain.numbers == [1])
     #expect(kept.seen.map(\.version) == [4] && kept.seen.first?.digest != nil)
-    let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.beat(1))
+    let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.heartbeat(1))
     #expect(end.notes == [.decided(id, .committed)] && end.alives.first?.entries.first?.confirmed == 1)
   }
 
@@ -182,7 +182,7 @@ struct EarlierLifeTests {
     for number in 1...7 as ClosedRange<UInt64> {
       #expect(outcomes.isEmpty || number == 7)
       bench.now += 1_000
-      outcomes += bench.hub(bench.beat(number)).outcomes
+      outcomes += bench.hub(bench.heartbeat(number)).outcomes
     }
     // That which the copy had no number for got one that was decided before.
     #expect(outcomes.count == 2)
@@ -272,7 +272,7 @@ struct EarlierLifeTests {
     var bench = keeping()
     try bench.set(["level": "0.8"])
     bench.session.isKeepingBehind = true
-    let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.beat(1))
+    let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.heartbeat(1))
     #expect(drain.alives.map(\.entries.count) == [0])
     bench.lose()
     bench.open()

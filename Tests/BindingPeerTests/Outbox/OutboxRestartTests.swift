@@ -19,7 +19,7 @@ struct OutboxRestartTests {
     folder = try OutboxFolder()
     var options = HubOptions()
     options.listen = []
-    options.beatMilliseconds = 250
+    options.heartbeatMilliseconds = 250
     hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
   }
@@ -166,8 +166,8 @@ struct OutboxRestartTests {
       return
     }
     #expect(reason.contains("space") && model["level"]?.description == "0.4")
-    let beats = peer.counters.framesReceived
-    #expect(await eventually { peer.counters.framesReceived > beats + 8 })
+    let heartbeats = peer.counters.framesReceived
+    #expect(await eventually { peer.counters.framesReceived > heartbeats + 8 })
     #expect(pending.outcomeSoFar == nil && peer.status.phase == .live)
     isFull.withLock { $0 = false }
     #expect(try await pending.committed == 1)

@@ -2,4 +2,5 @@
 
 ORDER = [
     "undecided",
+    "beat",
 ]

@@ -17,7 +17,8 @@ struct Removals {
   var waiting: [Int] = []
   var underWay = 0
   static let most = 256
-  /// Places without a model: those that may be taken, and those that something may still point at until the next beat.
+  /// Places without a model: those that may be taken, and those that something may still point at until the next
+  /// heartbeat.
   var free: [Int] = []
   var freed: [Int] = []
   /// Of a model that is not there, who comes with no more than this is not asked for it: it was removed.

@@ -38,7 +38,7 @@ final class ModelLog {
   @exclusivity(unchecked) private(set) var seating: UInt64
   /// Sessions whose join waits for a subscription, a rescue or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
-  /// Beats in which the head is still to be told (R7).
+  /// Heartbeats in which the head is still to be told (R7).
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
   /// The mark of a writer that has not confirmed all of it was forgotten here, for want of room, and not in the store.

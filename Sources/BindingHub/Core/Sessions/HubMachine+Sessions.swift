@@ -63,7 +63,8 @@ extension HubMachine {
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
       knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
-      durability: configuration.durability, beatMilliseconds: configuration.beatMilliseconds, leaseMilliseconds: lease,
+      durability: configuration.durability, heartbeatMilliseconds: configuration.heartbeatMilliseconds,
+      leaseMilliseconds: lease,
       now: time.wall, hub: configuration.name, limits: limits(now: time.monotonic), ways: configuration.ways,
       capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
@@ -232,7 +233,7 @@ extension HubMachine {
       }
       sessions.subscribers[subscriber]?.topics.insert(model)
       touchIfWaiting(model)
-    case .beat, nil: break
+    case .heartbeat, nil: break
     }
   }
 
@@ -247,7 +248,7 @@ extension HubMachine {
       sessions.subscribers[subscriber]?.sessions.remove(id)
       if sessions.subscribers[subscriber]?.sessions.isEmpty == true { sessions.subscribers[subscriber] = nil }
     case .model(let model): sessions.subscribers[subscriber]?.topics.remove(model)
-    case .beat, nil: break
+    case .heartbeat, nil: break
     }
   }
 

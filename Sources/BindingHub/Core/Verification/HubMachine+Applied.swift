@@ -73,7 +73,7 @@ extension HubMachine {
     }
   }
 
-  /// With each beat the questions are put again: one of them, or its answer, may have been lost.
+  /// With each heartbeat the questions are put again: one of them, or its answer, may have been lost.
   func askAgain(_ output: inout HubOutput) {
     for (model, version) in barriers.asked { ask(model, version: version, &output) }
     for verification in verifications {

@@ -137,7 +137,7 @@ extension Session {
   /// The hub wants to know when a model has this version.
   mutating func asked(_ id: String, for version: Version) {
     guard let place = models.place(of: id), !models[at: place].asked.contains(version) else { return }
-    // Past it the hub's next beat asks again.
+    // Past it the hub's next heartbeat asks again.
     if models[at: place].asked.count == PeerModel.maxAsked { models[at: place].asked.removeLast() }
     models[at: place].asked.append(version)
     owingReports.insert(id)

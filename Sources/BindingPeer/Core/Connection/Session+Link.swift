@@ -42,7 +42,7 @@ extension Session {
     welcome = nil
     start = 0
     topics.removeAll()
-    lastBeat = 0
+    lastHeartbeat = 0
     owingReports.removeAll()
     for id in barriers.keys { barriers[id]?.request = nil }
     for place in models.indices {
@@ -84,7 +84,7 @@ extension Session {
     if phase == .live, !keepsOutbox || unconfirmed == 0 {
       // An identity whose outcomes are all confirmed is forgotten at once.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
-      if !entries.isEmpty { say(.alive(Alive(beat: lastBeat, entries: entries)), now: now, &output) }
+      if !entries.isEmpty { say(.alive(Alive(heartbeat: lastHeartbeat, entries: entries)), now: now, &output) }
     }
     if phase == .live, !keepsOutbox || unconfirmed == 0 { say(.leave(Leave()), now: now, &output) }
     stop(.closed, &output)
@@ -108,8 +108,8 @@ extension Session {
     refusal = nil
     limits = welcome.limits
     backoff.reset()
-    lastBeat = 0
-    lastBeatAt = now
+    lastHeartbeat = 0
+    lastHeartbeatAt = now
     if let logID, logID != welcome.logID { changeLog(from: logID, to: welcome.logID, &output) }
     logID = welcome.logID
     endDisowned()
@@ -240,7 +240,7 @@ extension Session {
     case .connecting: return outage.deadline
     case .welcoming: return min(openedAt + options.welcomeMilliseconds, outage.deadline)
     case .live:
-      var deadline = min(lastHeard, lastBeatAt) + silenceMilliseconds
+      var deadline = min(lastHeard, lastHeartbeatAt) + silenceMilliseconds
       deadline = min(deadline, lastSaid + leaseThird)
       for place in models.indices {
         switch models[at: place].joining {
@@ -255,7 +255,7 @@ extension Session {
     }
   }
 
-  private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.beatMilliseconds ?? 1_000) + 1_000 }
+  private var silenceMilliseconds: UInt64 { 3 * UInt64(welcome?.heartbeatMilliseconds ?? 1_000) + 1_000 }
   private var leaseThird: UInt64 { max(UInt64(welcome?.leaseMilliseconds ?? 10_000) / 3, 100) }
 
   /// Does what is due by now.
@@ -277,7 +277,7 @@ extension Session {
 
   private mutating func tickLive(now: UInt64, _ output: inout PeerOutput) {
     if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
-    if now >= lastBeatAt + silenceMilliseconds { return reopen(.noBeats, now: now, &output) }
+    if now >= lastHeartbeatAt + silenceMilliseconds { return reopen(.noHeartbeats, now: now, &output) }
     if now >= lastSaid + leaseThird { owesAlive = true }
     let late = ids { place in
       switch models[at: place].joining {

@@ -106,10 +106,11 @@ extension Session {
         }
         // Its outcome may be on its way: others' commits, and ours, come over the other connection.
         guard let since = pending.unansweredSince else {
-          models[at: place].outbox.update(write) { $0.unansweredSince = beatsSeen }
+          models[at: place].outbox.update(write) { $0.unansweredSince = heartbeatsSeen }
           continue
         }
-        guard beatsSeen >= max(since, models[at: place].currentSince) + SessionOptions.beatsWithoutAnswer else {
+        guard heartbeatsSeen >= max(since, models[at: place].currentSince) + SessionOptions.heartbeatsWithoutAnswer
+        else {
           continue
         }
         end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)

@@ -55,7 +55,8 @@ extension Session {
     giveUpLeftovers(at: place, now: now, &output)
   }
 
-  /// Deletes them, what cannot be written now with a later beat, but for what the program has said there meanwhile.
+  /// Deletes them, what cannot be written now with a later heartbeat, but for what the program has said there
+  /// meanwhile.
   private mutating func giveUpLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
     guard let found = models[at: place].leftovers, !found.isEmpty else { return }
     let (model, tag) = (models[at: place], identity.tag)

@@ -47,7 +47,7 @@ struct PeerModel: Sendable {
   /// Told by the last `alive`.
   var toldConfirmed: ProposalNumber = 0
   var toldApplied: Version = 0
-  /// The beat after which it was caught up with last.
+  /// The heartbeat after which it was caught up with last.
   var currentSince: UInt64 = 0
   /// The versions that the hub wants to hear of, once they are here; at most so many.
   var asked: [Version] = []

@@ -47,7 +47,7 @@ extension Session {
         guard let id = topics[head.topic] else { continue }
         compare(id, life(of: id, in: heads.epoch), head.version, head.digest, now: now, &output)
       }
-    case .beat(let beat): take(beat, now: now, &output)
+    case .heartbeat(let heartbeat): take(heartbeat, now: now, &output)
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .judge(let judge):
@@ -207,7 +207,7 @@ extension Session {
   private mutating func becomeCurrent(at place: Int, now: UInt64, _ output: inout PeerOutput) {
     models[at: place].joining = .current
     models[at: place].refusal = nil
-    models[at: place].currentSince = beatsSeen
+    models[at: place].currentSince = heartbeatsSeen
     models[at: place].note(.outcome)
     if models[at: place].mayBeAnew {
       models[at: place].mayBeAnew = false
@@ -265,24 +265,25 @@ extension Session {
     if announce.isComplete { output.add(.listed(prefix: prefix)) }
   }
 
-  private mutating func take(_ beat: Beat, now: UInt64, _ output: inout PeerOutput) {
-    if lastBeat != 0, beat.number > lastBeat + 1 {
-      counters.missedBeats += 1
-      output.add(.notice(.missedBeat(last: lastBeat)))
+  private mutating func take(_ heartbeat: Heartbeat, now: UInt64, _ output: inout PeerOutput) {
+    if lastHeartbeat != 0, heartbeat.number > lastHeartbeat + 1 {
+      counters.missedHeartbeats += 1
+      output.add(.notice(.missedHeartbeat(last: lastHeartbeat)))
       owesAskHeads = true
     }
-    // Before its first beat a peer may have missed the heads that went with earlier ones.
-    if lastBeat == 0 { owesAskHeads = true }
-    guard beat.number > lastBeat else { return }
-    lastBeat = beat.number
-    lastBeatAt = now
-    hubNow = beat.now
-    beatsSeen += 1
-    // Each of a change's three heads may be lost and no beat with them: now and then the heads are asked for anyway.
-    if beatsSeen % SessionOptions.beatsBetweenHeads == 0 { owesAskHeads = true }
+    // Before its first heartbeat a peer may have missed the heads that went with earlier ones.
+    if lastHeartbeat == 0 { owesAskHeads = true }
+    guard heartbeat.number > lastHeartbeat else { return }
+    lastHeartbeat = heartbeat.number
+    lastHeartbeatAt = now
+    hubNow = heartbeat.now
+    heartbeatsSeen += 1
+    // Each of a change's three heads may be lost and no heartbeat with them: now and then the heads are asked for
+    // anyway.
+    if heartbeatsSeen % SessionOptions.heartbeatsBetweenHeads == 0 { owesAskHeads = true }
     owesAlive = true
     if isResumed { endUnanswered() }
     claimLost(now: now, &output)
-    for place in models.indices { models[at: place].outbox.sendAgain(sentBefore: beatsSeen) }
+    for place in models.indices { models[at: place].outbox.sendAgain(sentBefore: heartbeatsSeen) }
   }
 }

@@ -195,9 +195,11 @@ struct Outbox: Sendable {
     for id in order { update(id) { $0.needsSending = true } }
   }
 
-  /// Sends again what two beats have brought no outcome for (R15).
-  mutating func sendAgain(sentBefore beat: UInt64) {
-    for id in Array(byNumber.elements) { update(id) { if beat >= $0.sentAtBeat + 2 { $0.needsSending = true } } }
+  /// Sends again what two heartbeats have brought no outcome for (R15).
+  mutating func sendAgain(sentBefore heartbeat: UInt64) {
+    for id in Array(byNumber.elements) {
+      update(id) { if heartbeat >= $0.sentAtHeartbeat + 2 { $0.needsSending = true } }
+    }
   }
 
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost

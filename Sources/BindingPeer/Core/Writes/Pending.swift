@@ -34,8 +34,8 @@ struct Pending: Sendable {
   var needsSending = true
   /// It has left once, here or in an earlier life.
   var wasSent = false
-  var sentAtBeat: UInt64 = 0
-  /// The beat at which it was first seen to be decided and without an outcome.
+  var sentAtHeartbeat: UInt64 = 0
+  /// The heartbeat at which it was first seen to be decided and without an outcome.
   var unansweredSince: UInt64?
   /// Its effect is in the committed values already, or it was refused: it no longer lies over them (R4, R5).
   var isHidden = false

@@ -41,7 +41,7 @@ extension Session {
           if $0.wasSent { counters.resent += 1 }
           $0.wasSent = true
           $0.needsSending = false
-          $0.sentAtBeat = beatsSeen
+          $0.sentAtHeartbeat = heartbeatsSeen
           size = $0.bytes
         }
         if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {

@@ -191,7 +191,7 @@ extension Session {
     if !owingReports.isEmpty { report(now: now, &output) }
     if owesAlive {
       owesAlive = false
-      say(.alive(Alive(beat: lastBeat, entries: aliveEntries())), now: now, &output)
+      say(.alive(Alive(heartbeat: lastHeartbeat, entries: aliveEntries())), now: now, &output)
     }
     for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.unacknowledged == 0 }) { forget(id, &output) }
   }

@@ -472,7 +472,7 @@ var bind = globalThis.bind ??= (() => {
       const secret = crypto.getRandomValues(new Uint8Array(16))
       Object.assign(this, {
         secret: hex(secret), models: new Map(), prefixes: new Map(), observers: new Set(), dirty: new Set(),
-        pings: new Map(), isLive: false, isCut: false, tries: 0, beat: 1000, since: now(), checked: now(),
+        pings: new Map(), isLive: false, isCut: false, tries: 0, heartbeat: 1000, since: now(), checked: now(),
         problem: '', welcome: null,
       })
       // The tag proves itself by the secret.
@@ -502,7 +502,7 @@ var bind = globalThis.bind ??= (() => {
       if (this.isLive) this.say({ kind: 'join', prefix })
     }
 
-    /** Calls back with ('state' | 'outcome' | 'error' | 'beat' | 'feed', detail). */
+    /** Calls back with ('state' | 'outcome' | 'error' | 'heartbeat' | 'feed', detail). */
     on(call) {
       this.observers.add(call)
       return () => this.observers.delete(call)
@@ -604,7 +604,7 @@ var bind = globalThis.bind ??= (() => {
         if (message.complete) done?.()
       }
       else if (kind === 'pong') { this.pings.get(message.token)?.(); this.pings.delete(message.token) }
-      else if (kind === 'beat') { this.answer(number); this.tell('beat', message) }
+      else if (kind === 'heartbeat') { this.answer(number); this.tell('heartbeat', message) }
       else if (kind === 'error' && message.code === 'notJoined' && model) model.join()
       else {
         if (kind === 'error') model?.block(message)
@@ -614,7 +614,7 @@ var bind = globalThis.bind ??= (() => {
 
     begin(welcome) {
       const before = this.welcome, isForgotten = prose.isForgotten(before, welcome, this.first, now())
-      Object.assign(this, { welcome, isLive: true, tries: 0, beat: welcome.beat, problem: '', since: now() })
+      Object.assign(this, { welcome, isLive: true, tries: 0, heartbeat: welcome.heartbeat, problem: '', since: now() })
       for (const model of this.models.values()) {
         if (before && before.log !== welcome.log) model.changeLog()
         else if (isForgotten) prose.forgetNumbers(model)
@@ -626,7 +626,7 @@ var bind = globalThis.bind ??= (() => {
       started(this)
     }
 
-    answer(beat) {
+    answer(heartbeat) {
       const models = []
       for (const model of this.models.values()) {
         const confirmed = model.unacknowledged() - 1, applied = model.version, told = `${confirmed} ${applied}`
@@ -634,7 +634,7 @@ var bind = globalThis.bind ??= (() => {
         model.toldToHub = told
         models.push({ model: model.id, confirmed, applied })
       }
-      this.say({ kind: 'alive', beat, models })
+      this.say({ kind: 'alive', heartbeat, models })
     }
 
     /** A page that was itself asleep listens first. */
@@ -645,7 +645,7 @@ var bind = globalThis.bind ??= (() => {
       else if (this.isLive) for (const model of this.models.values()) {
         if (model.state === 'blocked' && time - model.askedAt > 5000) model.join()
       }
-      if (!slept && this.socket && time - this.heard > (this.isLive ? 3 * this.beat + 1000 : 5000)) this.lost()
+      if (!slept && this.socket && time - this.heard > (this.isLive ? 3 * this.heartbeat + 1000 : 5000)) this.lost()
     }
 
     /** Tells and sends once for all that happens at once. */

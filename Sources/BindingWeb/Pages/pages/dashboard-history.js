@@ -16,7 +16,7 @@ export class Histories {
 
   constructor(link) {
     this.#link = link
-    link.on((what, detail) => { if (what === 'beat') this.#ahead = detail.now - Date.now() })
+    link.on((what, detail) => { if (what === 'heartbeat') this.#ahead = detail.now - Date.now() })
   }
 
   /** The hub's wall clock, now: ages are measured by it alone. */

@@ -12,7 +12,7 @@ export class HubView {
   #hub
   #samples = []                          // { time, rate, p50, p99 }, one a second
   #pings = []
-  #counted                               // { time, commits } of the last beat
+  #counted                               // { time, commits } of the last heartbeat
   #rate
   #news                                  // the fields of `@hub` that are to be drawn
   isPaused = false
@@ -59,7 +59,7 @@ export class HubView {
       if (this.#pings.length > PINGS) this.#pings.shift()
     })
     const sorted = [...this.#pings].sort((one, other) => one - other)
-    // Two beats without news of the hub: its counters stand still.
+    // Two heartbeats without news of the hub: its counters stand still.
     if (this.#counted && performance.now() - this.#counted.time > 2500) this.#rate = 0
     const [p50, p99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)]
     this.#samples.push({ time: Date.now(), rate: this.#rate, p50, p99 })
@@ -104,7 +104,7 @@ export class HubView {
     for (const session of sessions.slice(0, 100)) this.#drawPeer(session, usual)
   }
 
-  /** Peers tell how far they are once a beat: as many versions as came in two beats are no sign of anything. */
+  /** Peers tell how far they are once a heartbeat: as many versions as came in two heartbeats are no sign of anything. */
   #usualLag() {
     const [now, , before] = this.#versions
     let most = 0
@@ -128,7 +128,7 @@ export class HubView {
     // A lease is renewed by whatever a peer says: what is missing of it tells for how long it has said nothing.
     const longest = Math.max(this.#longest.get(tag) ?? this.#link.welcome?.lease ?? 0, left)
     this.#longest.set(tag, longest)
-    const idle = Math.max(0, longest - left), isSilent = idle > 3 * this.#link.beat + 500
+    const idle = Math.max(0, longest - left), isSilent = idle > 3 * this.#link.heartbeat + 500
     const state = isSilent ? 'silent' : lag > usual ? 'behind' : 'current'
     if (cells.light.dataset.state !== state) cells.light.dataset.state = state
     put(cells.name, name)

@@ -1,18 +1,18 @@
 public import BindingProtocol
 
 extension HubMachine {
-  /// Keeps the hub's promises in time: beats and heads, leases, joins whose subscription does not come, rescues.
+  /// Keeps the hub's promises in time: heartbeats and heads, leases, joins whose subscription does not come, rescues.
   public mutating func tick(time: HubTime, into output: inout HubOutput) {
-    let beat = UInt64(configuration.beatMilliseconds)
+    let heartbeat = UInt64(configuration.heartbeatMilliseconds)
     // R16: after a long pause of our own, nobody's silence counts.
-    if time.monotonic > lastTick + 3 * beat { sessions.renewAll(now: time.monotonic) }
+    if time.monotonic > lastTick + 3 * heartbeat { sessions.renewAll(now: time.monotonic) }
     lastTick = time.monotonic
-    if time.monotonic >= nextBeat {
-      nextBeat = max(nextBeat + beat, time.monotonic + 1)
-      self.beat(time, &output)
+    if time.monotonic >= nextHeartbeat {
+      nextHeartbeat = max(nextHeartbeat + heartbeat, time.monotonic + 1)
+      self.heartbeat(time, &output)
       tellPresences(time)
       if !returning.isEmpty { endReturns(time) }
-      if beatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
+      if heartbeatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
     }
     if time.monotonic >= nextHeads { tellHeads(time, &output) }
     for id in sessions.expired(now: time.monotonic) {
@@ -23,31 +23,33 @@ extension HubMachine {
     finishDrain(time: time, into: &output)
   }
 
-  private mutating func beat(_ time: HubTime, _ output: inout HubOutput) {
-    beatNumber += 1
+  private mutating func heartbeat(_ time: HubTime, _ output: inout HubOutput) {
+    heartbeatNumber += 1
     output.send(
-      .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .publish, topic: Topics.beat, start: start)
+      .heartbeat(Heartbeat(epoch: epoch, number: heartbeatNumber, now: time.wall)), to: .publish,
+      topic: Topics.heartbeat, start: start)
     headsDue = recentlyChanged.sorted()[...]
     removals.free += removals.freed
     removals.freed.removeAll()
     headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
     tellHeads(time, &output)
     askAgain(&output)
-    // Sessions that have no publish connection hear the beat on the other one.
+    // Sessions that have no publish connection hear the heartbeat on the other one.
     var told: Set<ConnectionID> = []
     for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
       guard told.insert(session.connection).inserted else { continue }
       output.send(
-        .beat(Beat(epoch: epoch, number: beatNumber, now: time.wall)), to: .connection(session.connection),
-        topic: Topics.beat, start: start)
+        .heartbeat(Heartbeat(epoch: epoch, number: heartbeatNumber, now: time.wall)),
+        to: .connection(session.connection),
+        topic: Topics.heartbeat, start: start)
     }
   }
 
   /// Heads that are told at once whatever waits: fewer than the messages that may wait for a subscriber.
   static let fewHeads = 128
 
-  /// Tells the next heads of this beat. Of thousands of models they do not leave together, for who follows them all
-  /// would lose some, and commits with them; but within half a beat.
+  /// Tells the next heads of this heartbeat. Of thousands of models they do not leave together, for who follows them
+  /// all would lose some, and commits with them; but within half a heartbeat.
   private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
     for index in headsDue.prefix(headsAtOnce) where models[index] !== retired {
       publishHead(index, &output)
@@ -55,7 +57,7 @@ extension HubMachine {
       if models[index].headsLeft <= 0 { recentlyChanged.remove(index) }
     }
     headsDue = headsDue.dropFirst(headsAtOnce)
-    nextHeads = headsDue.isEmpty ? .max : time.monotonic + UInt64(configuration.beatMilliseconds) / 64
+    nextHeads = headsDue.isEmpty ? .max : time.monotonic + UInt64(configuration.heartbeatMilliseconds) / 64
   }
 
   /// What `bindhub status` shows; the names are pinned by a test.
@@ -79,7 +81,7 @@ extension HubMachine {
       .init("name", .string(configuration.name)), .init("protocol", .integer(0)),
       .init("logID", .string(String(logID, radix: 16))), .init("epoch", .string(String(epoch, radix: 16))),
       .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
-      .init("beat", .integer(Int64(clamping: beatNumber))), .init("sessions", .array(sessionList)),
+      .init("heartbeat", .integer(Int64(clamping: heartbeatNumber))), .init("sessions", .array(sessionList)),
       .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
       .init("store", store.json), .init("disagreements", disagreementsJSON),
     ])

@@ -2,28 +2,28 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// Beats and heads (R7), and what a peer that is ahead proves (R8).
-@Suite struct BeatTests {
+/// Heartbeats and heads (R7), and what a peer that is ahead proves (R8).
+@Suite struct HeartbeatTests {
   var bench = HubBench()
 
   init() { bench.live(.ann) }
 
-  @Test("the beat comes every time its interval is over, also when idle, numbered")
-  mutating func beats() {
-    #expect(bench.wait(999).beats().isEmpty)
-    #expect(bench.wait(1).beats().map(\.number) == [1])
+  @Test("the heartbeat comes every time its interval is over, also when idle, numbered")
+  mutating func heartbeats() {
+    #expect(bench.wait(999).heartbeats().isEmpty)
+    #expect(bench.wait(1).heartbeats().map(\.number) == [1])
     let second = bench.wait(1_000)
-    #expect(second.beats() == [Beat(epoch: HubBench.epoch, number: 2, now: bench.time.wall)])
-    #expect(second.published.map(\.header.topic) == [Topics.beat])
+    #expect(second.heartbeats() == [Heartbeat(epoch: HubBench.epoch, number: 2, now: bench.time.wall)])
+    #expect(second.published.map(\.header.topic) == [Topics.heartbeat])
   }
 
-  @Test("a beat has at most 64 bytes")
+  @Test("a heartbeat has at most 64 bytes")
   mutating func small() throws {
     let frame = try #require(bench.wait(1_000).published.first)
     #expect(frame.byteCount <= 64)
   }
 
-  @Test("head and digest of what changed go out with the next three beats, then no more")
+  @Test("head and digest of what changed go out with the next three heartbeats, then no more")
   mutating func heads() {
     bench.write(.ann, 1, .set("a", "1"))
     let head = Head(
@@ -31,7 +31,7 @@ import Testing
     #expect((0..<5).map { _ in bench.wait(1_000).heads() } == [[head], [head], [head], [], []])
   }
 
-  @Test("another change begins the three beats anew, with the newer head")
+  @Test("another change begins the three heartbeats anew, with the newer head")
   mutating func headsAnew() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.wait(1_000)
@@ -49,11 +49,11 @@ import Testing
     #expect(bench.wait(1_000).heads(.connection(Speaker.ben.connection)).map(\.version) == [1])
   }
 
-  @Test("a session without a publish connection gets the beat on its request connection")
-  mutating func routedBeat() {
+  @Test("a session without a publish connection gets the heartbeat on its request connection")
+  mutating func routedHeartbeat() {
     bench.unsubscribe(.ann, Topics.sessionTopic(Speaker.ann.session))
     let heard = bench.wait(1_000)
-    #expect(heard.beats(.connection(Speaker.ann.connection)).map(\.number) == [1])
+    #expect(heard.heartbeats(.connection(Speaker.ann.connection)).map(\.number) == [1])
   }
 
   @Test("a refusal is no change: no head follows")
