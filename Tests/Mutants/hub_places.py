@@ -11,8 +11,8 @@ PLACES = [
         """
 if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
 if Mutant.isOn(.acknowledgeUnstored) {
-  let others = model.hand.others
-  forEachRun(model.hand.answers) { $0.tell($1, others, of: model, wall: time.wall) }
+  let others = model.pendingBatch.others
+  forEachRun(model.pendingBatch.answers) { $0.tell($1, others, of: model, wall: time.wall) }
 }
 """,
     ),
@@ -50,9 +50,9 @@ if Mutant.isOn(.anyConnection) { return true }
         "if Mutant.isOn(.forgetMarkEarly) { return true }",
     ),
     Place(
-        _CORE + "Models/ModelLog.swift", "func dropHand", "before",
+        _CORE + "Models/ModelLog.swift", "func dropBatch", "before",
         "let namesStored = storedNames",
-        "if Mutant.isOn(.keepDropped) { return clearHand() }",
+        "if Mutant.isOn(.keepDropped) { return clearBatch() }",
     ),
     Place(
         _CORE + "Presence/Sequencer+Ephemeral.swift", "func checkHolder", "before",
@@ -61,25 +61,25 @@ if Mutant.isOn(.anyConnection) { return true }
     ),
     Place(
         _CORE + "Recovery/ModelLog+Rescue.swift", "func takeIn", "before",
-        "hand.decisions.append(Decision(seen: number, of: tag))",
+        "pendingBatch.decisions.append(Decision(seen: number, of: tag))",
         """
 if Mutant.isOn(.raiseOffered) {
   let writer = writer(for: Origin(tag: tag, name: ""))
-  hand.touchedWriters.append(writer)
+  pendingBatch.touchedWriters.append(writer)
   withWriter(writer) { $0.decidedMark = number }
-  hand.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
+  pendingBatch.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
   continue
 }
 """,
     ),
     Place(
         _CORE + "Recovery/ModelLog+Rescue.swift", "func rescue", "instead of",
-        "hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)",
+        "pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)",
         """
 let isForged = Mutant.isOn(.acknowledgeRescued)
 let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
-hand.commits.beginCommit(
-  origin: hand.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
+pendingBatch.commits.beginCommit(
+  origin: pendingBatch.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)
 """,
     ),
     Place(
@@ -134,7 +134,7 @@ hand.commits.beginCommit(
     ),
     Place(
         _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
-        "model.takeHand()",
+        "model.borrowBatch()",
         "if Mutant.isOn(.raiseUnstored) { return }",
     ),
     Place(
@@ -178,7 +178,7 @@ if !isNext, !isTaken { return answerOutOfTurn(proposal.number, record) }
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decided", "before",
-        "model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))",
+        "model.pendingBatch.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))",
         "if Mutant.isOn(.refuseUnstored) { return .outcome(outcome) }",
     ),
     Place(

@@ -17,7 +17,7 @@ extension HubMachine {
       let isRescued = finishRescue(index, time)
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
-      if model.hasHand, !model.isAppending, model.ephemeral == nil {
+      if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
         let batch = model.takeBatch(epoch: epoch)
         output.batches.append(batch)
       } else if mayRenumber(index, time) {
@@ -77,28 +77,30 @@ extension HubMachine {
     let model = models[index]
     sequencer.counters.batches += 1
     sequencer.counters.commits += batch.version - batch.previous
-    sequencer.counters.changes += UInt64(model.hand.touched.count)
+    sequencer.counters.changes += UInt64(model.pendingBatch.touched.count)
     model.apply(batch, recentLimit: configuration.recentCommits)
-    let hand = model.hand
-    if !catchups.isEmpty { noteChanges(hand.touched, in: model, after: batch.previous) }
-    for (field, version) in hand.weakFields where model.fields[field].version == version {
+    let pendingBatch = model.pendingBatch
+    if !catchups.isEmpty { noteChanges(pendingBatch.touched, in: model, after: batch.previous) }
+    for (field, version) in pendingBatch.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
-    for (field, point) in hand.rescuedFields { model.noteBroughtBack(field, from: point) }
-    forEachRun(hand.answers) { machine, run in machine.tell(run, hand.others, of: model, wall: time.wall) }
-    model.clearHand()
+    for (field, point) in pendingBatch.rescuedFields { model.noteBroughtBack(field, from: point) }
+    forEachRun(pendingBatch.answers) { machine, run in
+      machine.tell(run, pendingBatch.others, of: model, wall: time.wall)
+    }
+    model.clearBatch()
     model.isAppending = false
     model.forgetWriters()
     publish(batch, index, &output)
   }
 
-  /// Undoes the hand; its proposers are asked to send again.
+  /// Undoes the pending batch; its proposers are asked to send again.
   mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
-    let answers = model.hand.answers
-    if let rescue = model.hand.rescue { model.rescue = rescue }
+    let answers = model.pendingBatch.answers
+    if let rescue = model.pendingBatch.rescue { model.rescue = rescue }
     model.isAppending = false
-    dropHand(index)
+    dropBatch(index)
     for answer in answers { hold(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 

@@ -18,7 +18,7 @@ public struct HubMachine {
   var modelIndex: [String: Int] = [:]
   var topics = TopicTable()
   var removals = Removals()
-  let spareHands = SpareHands()
+  let batchPool = BatchPool()
   /// The places of the ephemeral lines among them, which are looked at with each heartbeat.
   var ephemeralLines: [Int] = []
   var returning: Set<Returning> = []

@@ -3,4 +3,5 @@
 ORDER = [
     "undecided",
     "beat",
+    "hand",
 ]

@@ -18,7 +18,7 @@ struct FieldSlot {
   var namedBy: UInt64 = 0
   fileprivate var digest: UInt64 = 0
   fileprivate(set) var number: ProposalNumber = 0
-  /// Where what the batch in hand has decided of it is, -1: nothing.
+  /// Where what the pending batch has decided of it is, -1: nothing.
   fileprivate var decision: Int32 = -1
   fileprivate(set) var hasValue = false
   /// A default that yielded to nothing yet: a rescue may replace it.
@@ -27,7 +27,7 @@ struct FieldSlot {
 
   fileprivate init(name: String) { self.name = name }
 
-  /// What it is if the batch in hand is stored. The value itself lies in the body that is being written.
+  /// What it is if the pending batch is stored. The value itself lies in the body that is being written.
   struct Decided {
     var version: Version = 0
     var hasValue = false
@@ -83,7 +83,7 @@ struct FieldSlots {
   private(set) var slots: [FieldSlot] = []
   private var ids = NameTable()
   private var sources = FieldSources()
-  /// What the batch in hand has decided, in the order in which fields were first touched.
+  /// What the pending batch has decided, in the order in which fields were first touched.
   private var decisions: [FieldSlot.Decided] = []
   /// Fields that have a value.
   private(set) var valueCount = 0
@@ -189,19 +189,19 @@ struct FieldSlots {
     return storedDigest
   }
 
-  // MARK: What the batch in hand has decided
+  // MARK: What the pending batch has decided
 
-  /// What a field is if the batch in hand is stored; the same as what is stored while the batch does not name it.
+  /// What a field is if the pending batch is stored; the same as what is stored while the batch does not name it.
   func decided(_ id: FieldID) -> FieldSlot.Decided {
     let place = slots[Int(id)].decision
     guard place < 0 else { return decisions[Int(place)] }
     return FieldSlot.Decided(version: slots[Int(id)].version, hasValue: slots[Int(id)].hasValue)
   }
 
-  /// Whether the batch in hand changes a field.
+  /// Whether the pending batch changes a field.
   func isDecided(_ id: FieldID) -> Bool { slots[Int(id)].decision >= 0 }
 
-  /// The version that a field has if the batch in hand is stored.
+  /// The version that a field has if the pending batch is stored.
   func decidedVersion(_ id: FieldID) -> Version {
     let place = slots[Int(id)].decision
     return place < 0 ? slots[Int(id)].version : decisions[Int(place)].version
@@ -220,7 +220,7 @@ struct FieldSlots {
     }
   }
 
-  /// The batch in hand is over, with no field still named by it.
+  /// The pending batch is over, with no field still named by it.
   mutating func endDecisions() {
     decisions.removeAll(keepingCapacity: decisions.count <= ModelLog.roomKept)
   }

@@ -40,7 +40,7 @@ extension HubMachine {
   mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil, from beginning: LogFloor) -> Int {
     let index = removals.free.popLast() ?? models.count
     let model = ModelLog(
-      id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, spare: spareHands)
+      id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, pool: batchPool)
     if index < models.count {
       models[index] = model
     } else {

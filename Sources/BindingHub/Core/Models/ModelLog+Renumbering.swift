@@ -14,7 +14,7 @@ extension ModelLog {
     }
   }
 
-  /// Forgets all fields but these, which are numbered from 0 on. Nothing is in the hand.
+  /// Forgets all fields but these, which are numbered from 0 on. Nothing is in the pending batch.
   func renumber(_ kept: [FieldID]) {
     guard kept.last.map({ Int($0) < fields.count }) ?? true else { return }
     fields.keep(kept)

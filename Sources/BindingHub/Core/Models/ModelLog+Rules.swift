@@ -40,7 +40,7 @@ extension ModelLog {
   @inline(__always)
   func isRuled(_ id: FieldID) -> Bool { rules.turn != 0 || id == fields.descriptionID }
 
-  /// From here on the batch in hand is decided by a new description; without one every field is free.
+  /// From here on the pending batch is decided by a new description; without one every field is free.
   func describe(_ rules: ModelRules, at version: Version) {
     lastRulesTurn &+= 1
     if self.rules.version != version { rulesBefore = self.rules }

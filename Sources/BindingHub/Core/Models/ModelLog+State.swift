@@ -15,11 +15,11 @@ extension ModelLog {
   var isBusy: Bool { isAppending || judging != nil }
 
   /// Whether something was decided that has not left as a batch yet.
-  var hasHand: Bool { hand.isOpen || !hand.decisions.isEmpty }
+  var hasPendingBatch: Bool { pendingBatch.isOpen || !pendingBatch.decisions.isEmpty }
 
   /// Whether all that was decided is stored, and nothing of an older life may still come.
-  var isSettled: Bool { rescue == nil && !hasHand && !isAppending }
+  var isSettled: Bool { rescue == nil && !hasPendingBatch && !isAppending }
 
-  /// How many fields are not only named by the batch in hand.
-  var storedNames: Int { hand.isOpen ? hand.fieldsBefore : fields.count }
+  /// How many fields are not only named by the pending batch.
+  var storedNames: Int { pendingBatch.isOpen ? pendingBatch.fieldsBefore : fields.count }
 }

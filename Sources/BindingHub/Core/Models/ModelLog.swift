@@ -44,9 +44,9 @@ final class ModelLog {
   /// The mark of a writer that has not confirmed all of it was forgotten here, for want of room, and not in the store.
   @exclusivity(unchecked) var lacksMark = false
 
-  private let spare: SpareHands
-  /// To be read at any time; written to only after `takeHand`.
-  @exclusivity(unchecked) private(set) var hand: Hand
+  private let pool: BatchPool
+  /// To be read at any time; written to only after `borrowBatch`.
+  @exclusivity(unchecked) private(set) var pendingBatch: PendingBatch
   @exclusivity(unchecked) var isAppending = false
   /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
   @exclusivity(unchecked) var waiting: [Waiting] = []
@@ -61,7 +61,7 @@ final class ModelLog {
   /// what is sent again up to there ends as unknown.
   @exclusivity(unchecked) private(set) var seenNumbers: [Tag: ProposalNumber] = [:]
 
-  /// What the description asks of the fields, with what the hand has decided of it, and as it is stored.
+  /// What the description asks of the fields, with what the pending batch has decided of it, and as it is stored.
   @exclusivity(unchecked) var rules = RulesInForce()
   @exclusivity(unchecked) var storedRules = RulesInForce()
   /// Those before the last commit that changed the description.
@@ -81,13 +81,13 @@ final class ModelLog {
 
   /// - Parameters:
   ///   - beginning: the version and record after which it begins.
-  ///   - spare: where the hands lie that nobody needs now; models of one hub share it.
+  ///   - pool: where the batches lie that nobody needs now; models of one hub share it.
   init(
     id: String, topic: Topic, ephemeral: EphemeralLine? = nil, beginning: LogFloor = .none,
-    spare: SpareHands = SpareHands()
+    pool: BatchPool = BatchPool()
   ) {
-    self.spare = spare
-    hand = spare.none
+    self.pool = pool
+    pendingBatch = pool.none
     self.id = id
     self.topic = topic
     self.ephemeral = ephemeral
@@ -99,7 +99,7 @@ final class ModelLog {
   }
 
   /// The version that the next commit gets.
-  var nextVersion: Version { (hand.isOpen ? hand.commits.version : version) + 1 }
+  var nextVersion: Version { (pendingBatch.isOpen ? pendingBatch.commits.version : version) + 1 }
 
   func writer(for origin: Origin) -> Int {
     if !forgetting.isEmpty { forgetting.remove(origin.tag) }
@@ -124,7 +124,7 @@ final class ModelLog {
   /// Writers of whom a model notes numbers that were seen; past it, those that are named first.
   static let mostSeenNumbers = 16_384
 
-  /// Forgets writers: at once, or when the batch in hand has ended, which holds places among them.
+  /// Forgets writers: at once, or when the pending batch has ended, which holds places among them.
   func forget(_ tags: Set<Tag>) {
     seating &+= 1
     if !seenNumbers.isEmpty { for tag in tags { seenNumbers[tag] = nil } }
@@ -133,7 +133,7 @@ final class ModelLog {
   }
 
   func forgetWriters() {
-    guard !forgetting.isEmpty, !hasHand, !isAppending else { return }
+    guard !forgetting.isEmpty, !hasPendingBatch, !isAppending else { return }
     let tags = forgetting
     forgetting.removeAll()
     guard writers.contains(where: { tags.contains($0.origin.tag) }) else { return }
@@ -143,28 +143,28 @@ final class ModelLog {
     for (index, writer) in writers.enumerated() { writerIndex[writer.origin.tag] = index }
   }
 
-  /// Has a hand of its own, to be written to.
-  func takeHand() { if hand === spare.none { hand = spare.take() } }
+  /// Has a pending batch of its own, to be written to.
+  func borrowBatch() { if pendingBatch === pool.none { pendingBatch = pool.take() } }
 
-  /// Takes a hand, and opens it for commits.
-  func openHand(epoch: Epoch, time: UInt64) {
-    guard !hand.isOpen else { return }
-    takeHand()
-    hand.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
-    hand.fieldsBefore = fields.count
-    hand.isOpen = true
+  /// Takes a pending batch, and opens it for commits.
+  func openBatch(epoch: Epoch, time: UInt64) {
+    guard !pendingBatch.isOpen else { return }
+    borrowBatch()
+    pendingBatch.commits.begin(epoch: epoch, previous: version, time: time, namesKnown: FieldID(fields.count))
+    pendingBatch.fieldsBefore = fields.count
+    pendingBatch.isOpen = true
   }
 
   /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
   func note(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
-    hand.touched.append((id, fields.decided(id)))
+    pendingBatch.touched.append((id, fields.decided(id)))
     fields.decide(id, .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer))
   }
 
-  /// The value that the batch in hand gives a field.
+  /// The value that the pending batch gives a field.
   func decidedValue(_ id: FieldID) -> FieldValue? {
     let decided = fields.decided(id)
-    return decided.hasValue ? FieldValue(bytes: hand.commits.value(at: decided.value)) : nil
+    return decided.hasValue ? FieldValue(bytes: pendingBatch.commits.value(at: decided.value)) : nil
   }
 
   /// The field as it stands, what is decided of it included, for who lost a comparison on it.
@@ -181,31 +181,31 @@ final class ModelLog {
       ageMilliseconds: now > slot.time && slot.time > 0 ? now - slot.time : 0, value: slot.fieldValue)
   }
 
-  /// The batch in hand; what follows from it stays until `appended`.
+  /// The pending batch; what follows from it stays until `appended`.
   func takeBatch(epoch: Epoch) -> Batch {
     isAppending = true
-    let isEmpty = !hand.isOpen || hand.commits.isEmpty
+    let isEmpty = !pendingBatch.isOpen || pendingBatch.commits.isEmpty
     return Batch(
       model: id, record: records + 1, epoch: epoch, previous: version,
-      version: isEmpty ? version : hand.commits.version,
-      body: isEmpty ? [] : hand.commits.finish(), decisions: hand.decisions)
+      version: isEmpty ? version : pendingBatch.commits.version,
+      body: isEmpty ? [] : pendingBatch.commits.finish(), decisions: pendingBatch.decisions)
   }
 
   /// Undoes everything that was decided on top of the stored state (R1).
-  func dropHand() {
+  func dropBatch() {
     let namesStored = storedNames
-    for (field, _) in hand.touched where Int(field) < namesStored { fields.forgetDecision(field) }
+    for (field, _) in pendingBatch.touched where Int(field) < namesStored { fields.forgetDecision(field) }
     takeBackNames(from: namesStored)
-    for writer in hand.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
+    for writer in pendingBatch.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
     rules = storedRules
-    clearHand()
+    clearBatch()
   }
 
-  func clearHand() {
+  func clearBatch() {
     fields.endDecisions()
-    guard hand !== spare.none else { return }
-    spare.giveBack(hand)
-    hand = spare.none
+    guard pendingBatch !== pool.none else { return }
+    pool.giveBack(pendingBatch)
+    pendingBatch = pool.none
   }
 
   // MARK: Stored state

@@ -21,7 +21,7 @@ extension HubMachine {
   /// What was decided in an ephemeral line leaves without a store: nothing is more stored than this.
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let line = models[index]
-    guard line.ephemeral != nil, line.hasHand else { return }
+    guard line.ephemeral != nil, line.hasPendingBatch else { return }
     stored(line.takeBatch(epoch: line.life(in: epoch)), index, time, &output)
     guard let place = line.otherLine else { return }
     let field = line.fields.id(of: Names.owner).map { line.fields[$0] }
@@ -125,17 +125,17 @@ extension HubMachine {
     while !rest.isEmpty {
       let part = rest.prefix(10_000)
       rest = rest.dropFirst(part.count)
-      line.openHand(epoch: line.life(in: epoch), time: time.wall)
+      line.openBatch(epoch: line.life(in: epoch), time: time.wall)
       let origin = Origin(tag: .none, name: configuration.name)
       let (version, writer) = (line.nextVersion, line.writer(for: origin))
-      line.hand.commits.beginCommit(origin: line.hand.commits.origin(origin), number: 0, hops: 0)
+      line.pendingBatch.commits.beginCommit(origin: line.pendingBatch.commits.origin(origin), number: 0, hops: 0)
       for (name, value) in part {
         let id = line.fields.id(of: name) ?? line.introduce(name)
-        line.hand.commits.change(id, value)
+        line.pendingBatch.commits.change(id, value)
         line.note(
-          id, version, value: value.map { line.hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
+          id, version, value: value.map { line.pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
       }
-      line.hand.commits.endCommit()
+      line.pendingBatch.commits.endCommit()
     }
     if !changes.isEmpty { touch(index) }
   }
@@ -154,7 +154,7 @@ extension ModelLog {
 
   /// Gives the next id to a field.
   func introduce(_ name: String) -> FieldID {
-    _ = hand.commits.introduce(name)
+    _ = pendingBatch.commits.introduce(name)
     return fields.add(name)
   }
 

@@ -68,7 +68,7 @@ extension HubMachine {
     if let point = model.rescue?.forget(session) { model.asked.takeBack(at: point) }
   }
 
-  /// Puts the rescued fields into the model's hand when the rescue is over; false while it goes on.
+  /// Puts the rescued fields into the model's pending batch when the rescue is over; false while it goes on.
   mutating func finishRescue(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
     guard let rescue = model.rescue else { return true }
@@ -84,7 +84,7 @@ extension HubMachine {
     }
     guard isComplete else { return false }
     model.rescue = nil
-    if model.hasHand { model.hand.rescue = rescue }
+    if model.hasPendingBatch { model.pendingBatch.rescue = rescue }
     return true
   }
 }

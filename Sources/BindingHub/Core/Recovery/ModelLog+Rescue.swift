@@ -1,13 +1,13 @@
 import BindingProtocol
 
 extension ModelLog {
-  /// Puts what was offered into the hand: in the old order, only into fields that nobody wrote in this life, under the
-  /// names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch takes as much
-  /// as fits into a message; what is left comes with the next.
+  /// Puts what was offered into the pending batch: in the old order, only into fields that nobody wrote in this life,
+  /// under the names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch
+  /// takes as much as fits into a message; what is left comes with the next.
   /// - Returns: how many fields came back, and whether that was all.
   func takeIn(_ rescue: Rescue, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
     takeIn(rescue.numbers)
-    openHand(epoch: epoch, time: wall)
+    openBatch(epoch: epoch, time: wall)
     // Values that were committed once are not held against a description: it may have come later than they.
     defer { takeDecidedRules() }
     var count = 0
@@ -35,7 +35,7 @@ extension ModelLog {
   }
 
   private func hasRoom(_ limits: Limits) -> Bool {
-    !hand.commits.isFull && hand.commits.byteCount < limits.chunkBytes
+    !pendingBatch.commits.isFull && pendingBatch.commits.byteCount < limits.chunkBytes
   }
 
   /// What replicas have seen of numbers that are not decided here.
@@ -43,8 +43,8 @@ extension ModelLog {
     for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       let mark = knownWriter(tag).map { writer in withWriter(writer) { $0.decidedMark } } ?? 0
       guard number > mark, number > seenNumbers[tag] ?? 0 else { continue }
-      takeHand()
-      hand.decisions.append(Decision(seen: number, of: tag))
+      borrowBatch()
+      pendingBatch.decisions.append(Decision(seen: number, of: tag))
     }
   }
 
@@ -56,15 +56,15 @@ extension ModelLog {
     var count = 0
     let version = nextVersion
     let writer = writer(for: offerer)
-    hand.commits.beginCommit(origin: hand.commits.origin(offerer), number: 0, hops: 0)
+    pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)
     for field in together {
       guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
-      guard hand.commits.change(id, field.value) else { break }
-      note(id, version, value: field.value.map { hand.commits.lastValue(of: $0.bytes.count) }, by: writer)
-      hand.rescuedFields.append((id, field.point))
+      guard pendingBatch.commits.change(id, field.value) else { break }
+      note(id, version, value: field.value.map { pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      pendingBatch.rescuedFields.append((id, field.point))
       count += 1
     }
-    hand.commits.endCommit()
+    pendingBatch.commits.endCommit()
     return count
   }
 
@@ -82,14 +82,14 @@ extension ModelLog {
     guard !stale.isEmpty else { return (0, true) }
     let version = nextVersion
     let writer = writer(for: furthest.offerer)
-    hand.commits.beginCommit(origin: hand.commits.origin(furthest.offerer), number: 0, hops: 0)
+    pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(furthest.offerer), number: 0, hops: 0)
     var count = 0
-    for id in stale where hand.commits.delete(id) {
+    for id in stale where pendingBatch.commits.delete(id) {
       note(id, version, value: nil, by: writer)
-      hand.rescuedFields.append((id, furthest.point))
+      pendingBatch.rescuedFields.append((id, furthest.point))
       count += 1
     }
-    hand.commits.endCommit()
+    pendingBatch.commits.endCommit()
     return (count, count == stale.count)
   }
 
@@ -115,7 +115,7 @@ extension ModelLog {
   private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {
     guard fields.count < limits.maxModelFields else { return nil }
     let id = fields.add(name)
-    _ = hand.commits.introduce(name)
+    _ = pendingBatch.commits.introduce(name)
     return id
   }
 }

@@ -22,7 +22,7 @@ struct Catchup {
   /// All has been told once.
   private var hasToldAll = false
 
-  /// The model's fields are as they are stored: nothing is in its hand.
+  /// The model's fields are as they are stored: nothing is in its pending batch.
   init(of model: ModelLog, for join: Join, epoch: Epoch, session: SessionID) {
     self.model = model
     self.session = session

@@ -77,9 +77,9 @@ extension HubMachine {
       else { return }
       sequencer.counters.raisedMarks += 1
       model.withWriter(writer) { $0.decidedMark = decided }
-      model.takeHand()
-      model.hand.touchedWriters.append(writer)
-      model.hand.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
+      model.borrowBatch()
+      model.pendingBatch.touchedWriters.append(writer)
+      model.pendingBatch.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
     }
   }
 
@@ -149,7 +149,7 @@ extension HubMachine {
     for index in models.indices where models[index].ephemeral == nil {
       models[index].asked = AskedReplicas()
       // What was decided and not stored was decided in a life that is over; its peers send it again.
-      if !models[index].isAppending { dropHand(index) }
+      if !models[index].isAppending { dropBatch(index) }
       if models[index].version > 0 { recentlyChanged.insert(index) }
       models[index].headsLeft = 3
     }

@@ -102,11 +102,11 @@ extension HubMachine {
     leave: Sequencer.Leave? = nil
   ) -> Decided {
     let log = models[model]
-    if log.hand.isOpen, log.hand.commits.isFull {
+    if log.pendingBatch.isOpen, log.pendingBatch.commits.isFull {
       hold(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
-    let answers = log.hand.answers.count
+    let answers = log.pendingBatch.answers.count
     let leave = leave ?? (needsLeave(origin.tag, in: log) ? .toBeAsked : .given)
     switch sequencer.decide(
       proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave,
@@ -116,15 +116,15 @@ extension HubMachine {
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     case .judge(let fields): return .judged(fields)
     }
-    return log.hand.answers.count > answers ? .waits : .answered
+    return log.pendingBatch.answers.count > answers ? .waits : .answered
   }
 
   /// Undoes what was decided on top of the stored state, and nobody was told of.
-  mutating func dropHand(_ index: Int) {
-    forEachRun(models[index].hand.answers) { machine, run in
+  mutating func dropBatch(_ index: Int) {
+    forEachRun(models[index].pendingBatch.answers) { machine, run in
       machine.sessions.with(run[run.startIndex].session) { $0.unacknowledged = max($0.unacknowledged - run.count, 0) }
     }
-    models[index].dropHand()
+    models[index].dropBatch()
     models[index].forgetWriters()
   }
 }

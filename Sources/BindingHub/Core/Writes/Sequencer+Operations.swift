@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// Carrying out a proposal's operations, each in the hand of its model.
+/// Carrying out a proposal's operations, each in the pending batch of its model.
 extension Sequencer {
   /// - Returns: how many fields change.
   mutating func change(
@@ -55,7 +55,7 @@ extension Sequencer {
         if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
-        if verb == .whenUnset { model.hand.weakFields.append((id, version)) }
+        if verb == .whenUnset { model.pendingBatch.weakFields.append((id, version)) }
       } else if try !merge(verb, operand, into: id, version, writer, &misfit, in: model) {
         continue
       }
@@ -126,9 +126,9 @@ extension Sequencer {
     }.get()
   }
 
-  /// Holds everything that the commit in hand writes against the description that came with it.
+  /// Holds everything that the present commit writes against the description that came with it.
   private func checkAll(in model: ModelLog) throws(Verdict) {
-    for (id, _) in model.hand.touched[model.hand.begun...] where id != model.fields.descriptionID {
+    for (id, _) in model.pendingBatch.touched[model.pendingBatch.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
       var misfit: String?
       try check(value, for: id, 0, &misfit, in: model)
@@ -160,7 +160,7 @@ extension Sequencer {
         misfit = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
     }
-    let isTaken = model.hand.commits.change(id, merged)
+    let isTaken = model.pendingBatch.commits.change(id, merged)
     try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
     return true
   }
@@ -176,7 +176,7 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.describe(ModelRules(), at: version) }
-    let isTaken = model.hand.commits.change(id, value)
+    let isTaken = model.pendingBatch.commits.change(id, value)
     try note(isTaken, value?.count, for: id, version, writer, in: model)
   }
 
@@ -184,7 +184,7 @@ extension Sequencer {
     _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
-    model.note(id, version, value: byteCount.map { model.hand.commits.lastValue(of: $0) }, by: writer)
+    model.note(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
   }
 
   /// The field that is meant; nil if nobody has named it before.
@@ -235,7 +235,7 @@ extension Sequencer {
       throw .refused(.modelFull, full(model))
     }
     let id = model.fields.add(String(decoding: name, as: UTF8.self))
-    _ = model.hand.commits.introduce(name)
+    _ = model.pendingBatch.commits.introduce(name)
     return id
   }
 }

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// Decides proposals, one after the other, per model: in, refused, kept, expired, conflict, or not yet. Pure: it
-/// changes only the model's hand.
+/// changes only the model's pending batch.
 struct Sequencer {
   let limits: Limits
   let maxUnconfirmedOutcomes: Int
@@ -15,7 +15,7 @@ struct Sequencer {
   /// Counts the proposals that were looked at, so that a field can tell whether this one has named it.
   var ordinal: UInt64 = 0
 
-  /// What to say at once; nil: the answer waits in the model's hand until the decision is stored.
+  /// What to say at once; nil: the answer waits in the model's pending batch until the decision is stored.
   enum Immediate {
     case outcome(WireOutcome.Rest)
     case nothing
@@ -61,14 +61,14 @@ struct Sequencer {
     if let hold = holdBack(model, waiting, time) { return hold }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
-    model.takeHand()
-    let isTouched = model.hand.touchedWriters.last == writer
-    if !isTouched { model.hand.touchedWriters.append(writer) }
+    model.borrowBatch()
+    let isTouched = model.pendingBatch.touchedWriters.last == writer
+    if !isTouched { model.pendingBatch.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
-      model.hand.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
-      let place = model.hand.others.count
-      model.hand.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
-      model.hand.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
+      model.pendingBatch.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
+      let place = model.pendingBatch.others.count
+      model.pendingBatch.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
+      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
       return .nothing
     }
     if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model) { return decided(.unknown) }
@@ -78,7 +78,7 @@ struct Sequencer {
     }
     do throws(Verdict) {
       let version = try commit(proposal, of: origin, writer, in: model, time: time, leave: leave)
-      model.hand.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
+      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
       return .nothing
     } catch {
       switch error {
@@ -97,9 +97,9 @@ struct Sequencer {
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
       case .judge(let fields):
         model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
-        if model.hand.commits.isEmpty { model.hand.isOpen = false }
+        if model.pendingBatch.commits.isEmpty { model.pendingBatch.isOpen = false }
         // Writers may be forgotten while the owner is asked, and have other places then.
-        if !isTouched { model.hand.touchedWriters.removeLast() }
+        if !isTouched { model.pendingBatch.touchedWriters.removeLast() }
         return .judge(fields)
       }
     }
@@ -156,7 +156,7 @@ struct Sequencer {
 
   // MARK: Committing
 
-  /// Adds the proposal to the hand as one commit, or nothing of it.
+  /// Adds the proposal to the pending batch as one commit, or nothing of it.
   private mutating func commit(
     _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, leave: Leave
   ) throws(Verdict) -> Version {
@@ -180,34 +180,34 @@ struct Sequencer {
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
 
-    model.openHand(epoch: model.life(in: epoch), time: time.wall)
+    model.openBatch(epoch: model.life(in: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
-    let begun = model.hand.touched.count
-    let weakBefore = model.hand.weakFields.count
-    model.hand.begun = begun
-    model.hand.commits.beginCommit(
-      origin: model.hand.commits.origin(origin), number: proposal.number, hops: proposal.hops)
+    let begun = model.pendingBatch.touched.count
+    let weakBefore = model.pendingBatch.weakFields.count
+    model.pendingBatch.begun = begun
+    model.pendingBatch.commits.beginCommit(
+      origin: model.pendingBatch.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, by: writer, in: model)
       if changed == 0 { throw .kept }
       try check(leave, in: model)
-      model.hand.commits.endCommit()
+      model.pendingBatch.commits.endCommit()
       return version
     } catch {
-      model.hand.commits.rollbackCommit()
+      model.pendingBatch.commits.rollbackCommit()
       model.takeBackRules(of: version)
-      for (field, before) in model.hand.touched[begun...].reversed() where Int(field) < fieldsBefore {
+      for (field, before) in model.pendingBatch.touched[begun...].reversed() where Int(field) < fieldsBefore {
         model.fields.decide(field, before)
       }
-      model.hand.touched.removeSubrange(begun...)
-      model.hand.weakFields.removeSubrange(weakBefore...)
+      model.pendingBatch.touched.removeSubrange(begun...)
+      model.pendingBatch.weakFields.removeSubrange(weakBefore...)
       model.takeBackNames(from: fieldsBefore)
       throw error
     }
   }
 
-  /// Whether the owner has agreed to what the commit in hand makes of its fields.
+  /// Whether the owner has agreed to what the present commit makes of its fields.
   private func check(_ leave: Leave, in model: ModelLog) throws(Verdict) {
     let agreed: [JudgedField]
     switch leave {
@@ -215,7 +215,7 @@ struct Sequencer {
     case .toBeAsked: agreed = []
     case .givenFor(let fields): agreed = fields
     }
-    let fields = model.hand.touched[model.hand.begun...].map { id, _ in
+    let fields = model.pendingBatch.touched[model.pendingBatch.begun...].map { id, _ in
       JudgedField(name: model.fields[id].name, value: model.decidedValue(id))
     }
     if fields != agreed { throw .judge(fields) }

@@ -1,9 +1,9 @@
 import BindingProtocol
 
 extension ModelLog {
-  /// What was decided since the last batch left, and what follows once it is stored. Borrowed from `SpareHands` while
+  /// What was decided since the last batch left, and what follows once it is stored. Borrowed from `BatchPool` while
   /// something is; used, as its model is, by one thread.
-  final class Hand {
+  final class PendingBatch {
     @exclusivity(unchecked) var commits = CommitsWriter()
     @exclusivity(unchecked) var isOpen = false
     @exclusivity(unchecked) var decisions: [Decision] = []
@@ -20,7 +20,7 @@ extension ModelLog {
     @exclusivity(unchecked) var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
     /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
     @exclusivity(unchecked) var rescue: Rescue?
-    /// The fields that existed when the hand was opened.
+    /// The fields that existed when the pending batch was opened.
     @exclusivity(unchecked) var fieldsBefore = 0
 
     /// Forgets everything; lists keep their room, unless it is much.
@@ -72,6 +72,6 @@ extension ModelLog {
     }
   }
 
-  /// Entries for which a list of the hand keeps its room.
+  /// Entries for which a list of the pending batch keeps its room.
   static let roomKept = 2_048
 }
