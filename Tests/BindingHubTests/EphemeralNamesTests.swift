@@ -114,7 +114,7 @@ import Testing
     _ = comeBack(.ann, unacknowledged: 3)
     _ = comeBack(.ben, unacknowledged: 2)
     let heard = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
-    #expect(heard.messages(to: .ben).contains { if case .judge = $0 { true } else { false } })
+    #expect(heard.messages(to: .ben).contains { if case .approve = $0 { true } else { false } })
   }
 
   @Test("a number that was decided before is not decided again after")

@@ -8,39 +8,39 @@ struct OwnerTests {
 
   init() { room.write(.ann, 1, .set("@owner", #""ann""#)) }
 
-  private func question(_ heard: Heard) -> Judge? {
-    heard.messages(to: .ann).lazy.compactMap { if case .judge(let judge) = $0 { judge } else { nil } }.first
+  private func question(_ heard: Heard) -> ApprovalRequest? {
+    heard.messages(to: .ann).lazy.compactMap { if case .approve(let request) = $0 { request } else { nil } }.first
   }
 
-  private func answer(_ judge: Judge, _ reason: String? = nil) -> PeerMessage {
-    .judged(Judged(topic: judge.topic, token: judge.token, isAccepted: reason == nil, text: reason ?? ""))
+  private func answer(_ request: ApprovalRequest, _ reason: String? = nil) -> PeerMessage {
+    .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: reason ?? ""))
   }
 
   @Test("the owner is asked what the fields would become, before anything is decided")
   mutating func asked() throws {
     room.hub.write(.ann, 1, .set("count", "5"))
     let heard = room.hub.say(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
-    let judge = try #require(question(heard))
-    #expect(judge.origin == Speaker.ben.origin)
-    #expect(judge.topic == HubBench.lamp)
-    #expect(judge.fields.map(\.name) == ["count", "on"])
-    #expect(judge.fields.map { $0.value?.description } == ["7", "true"])
+    let request = try #require(question(heard))
+    #expect(request.origin == Speaker.ben.origin)
+    #expect(request.topic == HubBench.lamp)
+    #expect(request.fields.map(\.name) == ["count", "on"])
+    #expect(request.fields.map { $0.value?.description } == ["7", "true"])
     #expect(heard.outcomes(.ben).isEmpty)
     #expect(room.hub.read().values == ["count": "5"])
   }
 
   @Test("what the owner agrees to is committed")
   mutating func agreed() throws {
-    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let heard = room.hub.say(.ann, answer(judge))
+    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let heard = room.hub.say(.ann, answer(request))
     #expect(heard.outcomes(.ben) == [1: .committed(1)])
     #expect(room.hub.read().values == ["on": "true"])
   }
 
   @Test("what the owner refuses is refused with its reason, and takes its number")
   mutating func refused() throws {
-    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let heard = room.hub.say(.ann, answer(judge, "not at night"))
+    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let heard = room.hub.say(.ann, answer(request, "not at night"))
     guard case .refused(let refusal)? = heard.outcomes(.ben)[1] else {
       Issue.record("not refused")
       return
@@ -132,10 +132,10 @@ struct OwnerTests {
 
   @Test("an answer that comes too late, or from somebody else, changes nothing")
   mutating func lateAnswer() throws {
-    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    #expect(room.hub.say(.ben, answer(judge)).outcomes(.ben).isEmpty)
+    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    #expect(room.hub.say(.ben, answer(request)).outcomes(.ben).isEmpty)
     room.hub.wait(2_100)
-    #expect(room.hub.say(.ann, answer(judge)).outcomes(.ben).isEmpty)
+    #expect(room.hub.say(.ann, answer(request)).outcomes(.ben).isEmpty)
     #expect(room.hub.read().values.isEmpty)
   }
 
@@ -159,8 +159,8 @@ struct OwnerTests {
     let heard = room.hub.together([
       (.ann, .propose([.of(1, [.set("a", "1")])])), (.ben, .propose([.of(1, [.set("b", "2")])])),
     ])
-    let judge = try #require(question(heard))
-    #expect(room.hub.say(.ann, answer(judge)).outcomes(.ben).isEmpty)
+    let request = try #require(question(heard))
+    #expect(room.hub.say(.ann, answer(request)).outcomes(.ben).isEmpty)
     room.hub.settling = .atOnce
     let after = try room.hub.settleWithStore()
     #expect(after.outcomes(.ann) == [1: .committed(1)])
@@ -169,9 +169,9 @@ struct OwnerTests {
 
   @Test("a peer that goes while its write is asked about leaves the model free")
   mutating func proposerGoes() throws {
-    let judge = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
     room.hub.say(.ben, .leave(Leave()))
-    room.hub.say(.ann, answer(judge))
+    room.hub.say(.ann, answer(request))
     #expect(room.hub.write(.ann, 1, .set("on", "false")) == .committed(1))
   }
 }

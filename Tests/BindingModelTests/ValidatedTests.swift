@@ -138,7 +138,7 @@ struct ValidatedTests {
   }
 
   /// A place behind which somebody else decides, when the test says so.
-  private struct JudgedLocation: BindingLocation {
+  private struct ApprovedLocation: BindingLocation {
     let shown = Observable(1)
     let hearers = Protected<[LateRefusals.Hearer]>([])
 
@@ -168,7 +168,7 @@ struct ValidatedTests {
     "keeps what was refused after it had been taken, with the reason, until it is edited or others write",
     arguments: [false, true])
   func refusedLater(isShownFirst: Bool) {
-    let place = JudgedLocation()
+    let place = ApprovedLocation()
     let level = Validated(Binding(place)) { $0 == 0 ? "not 0" : nil }
     level.value = 7
     #expect(level.isValid && place.shown.value == 7)
@@ -194,7 +194,7 @@ struct ValidatedTests {
 
   @Test("a refusal of what was overwritten since concerns nobody")
   func refusedTooLate() {
-    let place = JudgedLocation()
+    let place = ApprovedLocation()
     let level = Validated(Binding(place)) { $0 == 0 ? "zero" : nil }
     level.value = 7
     level.value = 8

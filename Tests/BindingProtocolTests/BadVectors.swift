@@ -202,11 +202,11 @@ enum BadVectors {
         "outcome-count-over", patched(good("outcomes-committed"), 31, 0xFE, 0xFF, 0xFF, 0xFF),
         "three numbers from 4,294,967,294 on"),
       toPeer("outcome-refusal-code", patched(good("outcomes-refused"), 36, 18), "codes are 1 to 17"),
-      toHub("judged-accept", patched(good("judged"), 21, 2), "accept is 0 or 1"),
+      toHub("approval-accept", patched(good("approval"), 21, 2), "accept is 0 or 1"),
       toHub(
-        "judged-long", good("judged").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
+        "approval-long", good("approval").dropLast(2) + [0xE9, 0x03] + [UInt8](repeating: 0x61, count: 1_001),
         "1,001 bytes; a reason has at most 1,000"),
-      toPeer("judge-field-dot", replaced(good("judge"), "old", Array("o.d".utf8)), "a dot in a field name"),
+      toPeer("approve-field-dot", replaced(good("approve"), "old", Array("o.d".utf8)), "a dot in a field name"),
       badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
         "an @ in a model id"),

@@ -99,17 +99,17 @@ enum GoodVectors {
         down(.topic(TopicAssigned(session: session, request: 5, topic: lamp + 1, model: "@ephemeral/lamp")))
       ),
       (
-        "judge",
+        "approve",
         down(
-          .judge(
-            Judge(
+          .approve(
+            ApprovalRequest(
               session: session, topic: lamp, token: 77, origin: kitchen,
               fields: [
-                JudgedField(name: "level", value: json("0.9")), JudgedField(name: "old", value: nil),
+                ApprovalField(name: "level", value: json("0.9")), ApprovalField(name: "old", value: nil),
               ])))
       ),
-      ("judged", up(.judged(Judged(topic: lamp, token: 77, isAccepted: true)))),
-      ("judged-no", up(.judged(Judged(topic: lamp, token: 78, isAccepted: false, text: "not at night")))),
+      ("approval", up(.approval(Approval(topic: lamp, token: 77, isAccepted: true)))),
+      ("approval-no", up(.approval(Approval(topic: lamp, token: 78, isAccepted: false, text: "not at night")))),
       (
         "join-several",
         up(

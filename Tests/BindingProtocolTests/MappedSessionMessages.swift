@@ -237,8 +237,8 @@ extension OfferedField: Mapped {
   }
 }
 
-extension Judge: Mapped {
-  static var blank: Judge { Judge(session: 0, topic: 0, token: 0, origin: .none, fields: []) }
+extension ApprovalRequest: Mapped {
+  static var blank: ApprovalRequest { ApprovalRequest(session: 0, topic: 0, token: 0, origin: .none, fields: []) }
 
   mutating func map(_ content: inout ContentMap) {
     content.number("session", &session)
@@ -250,8 +250,8 @@ extension Judge: Mapped {
   }
 }
 
-extension JudgedField: Mapped {
-  static var blank: JudgedField { JudgedField(name: "", value: nil) }
+extension ApprovalField: Mapped {
+  static var blank: ApprovalField { ApprovalField(name: "", value: nil) }
 
   mutating func map(_ content: inout ContentMap) {
     content.text("name", &name)
@@ -259,8 +259,8 @@ extension JudgedField: Mapped {
   }
 }
 
-extension Judged: Mapped {
-  static var blank: Judged { Judged(topic: 0, token: 0, isAccepted: false) }
+extension Approval: Mapped {
+  static var blank: Approval { Approval(topic: 0, token: 0, isAccepted: false) }
 
   mutating func map(_ content: inout ContentMap) {
     content.number("topic", &topic)

@@ -67,7 +67,7 @@ enum Vector: Equatable {
     case .leave(let content): content.content
     case .ping(let content): content.content
     case .offer(let content): content.content
-    case .judged(let content): content.content
+    case .approval(let content): content.content
     case .awaitApplied(let content): content.content
     case .report(let entries): ["models": .array(entries.map { $0.content })]
     case .verify(let content): content.content
@@ -87,7 +87,7 @@ enum Vector: Equatable {
     case .pong(let content): content.content
     case .askOffer(let content): content.content
     case .statusReport(let content): content.content
-    case .judge(let content): content.content
+    case .approve(let content): content.content
     case .awaited(let content): content.content
     case .commits(let content): content.content
     case .catchup(let content): content.content
@@ -138,7 +138,7 @@ enum Vector: Equatable {
     case .ping: return .ping(.read(body, problems: &problems))
     case .offer: return .offer(.read(body, problems: &problems))
     case .status: return .status
-    case .judged: return .judged(.read(body, problems: &problems))
+    case .approval: return .approval(.read(body, problems: &problems))
     case .awaitApplied: return .awaitApplied(.read(body, problems: &problems))
     case .report:
       var entries: [AppliedEntry] = []
@@ -161,7 +161,7 @@ enum Vector: Equatable {
     case .pong: .pong(.read(body, problems: &problems))
     case .askOffer: .askOffer(.read(body, problems: &problems))
     case .statusReport: .statusReport(.read(body, problems: &problems))
-    case .judge: .judge(.read(body, problems: &problems))
+    case .approve: .approve(.read(body, problems: &problems))
     case .awaited: .awaited(.read(body, problems: &problems))
     case .commits: .commits(.read(body, problems: &problems))
     case .catchup: .catchup(.read(body, problems: &problems))

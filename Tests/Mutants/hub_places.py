@@ -156,14 +156,14 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
         "var isComplete: Bool { Mutant.isOn(.endWaitsAtOnce) || applied.count >= wanted }",
     ),
     Place(
-        _CORE + "Writes/HubMachine+Judging.swift", "func take", "instead of",
-        "judged.isAccepted",
-        "judged.isAccepted || Mutant.isOn(.ignoreOwner)",
+        _CORE + "Writes/HubMachine+Approval.swift", "func take", "instead of",
+        "approval.isAccepted",
+        "approval.isAccepted || Mutant.isOn(.ignoreOwner)",
     ),
     Place(
-        _CORE + "Writes/HubMachine+Judging.swift", "func endSilence", "before",
+        _CORE + "Writes/HubMachine+Approval.swift", "func endSilence", "before",
         "goOn(index, time, &output)",
-        "if Mutant.isOn(.silenceIsLeave) { models[index].judging?.leave = .givenFor(judging.fields) }",
+        "if Mutant.isOn(.silenceIsApproval) { models[index].pendingApproval?.approval = .givenFor(pendingApproval.fields) }",
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decide", "instead of",

@@ -58,7 +58,7 @@ MUTANTS = {
     "goneAtReconnect": "§9 a peer that says hello again is taken for gone",
     "neverClaim": "§9 after a welcome nothing ephemeral is claimed again",
     "ignoreOwner": "§9 what the owner refuses is carried out",
-    "silenceIsLeave": "§9 an owner that says nothing has agreed",
+    "silenceIsApproval": "§9 an owner that says nothing has agreed",
     "endWaitsAtOnce": "§5.3 a wait for others is answered at once",
     "reportUnapplied": "§5.3 a peer reports a version that has not come",
     "raiseOffered": "§7 a number in another's offer raises its writer's mark",

@@ -20,10 +20,10 @@ struct Ownership {
     /// Its silence has cost the owner the model.
     var isSpent = false
 
-    init(_ judge: Judge, to owner: Tag, at time: UInt64) {
-      (token, session, self.owner, writer) = (judge.token, judge.session, owner, judge.origin.tag)
+    init(_ request: ApprovalRequest, to owner: Tag, at time: UInt64) {
+      (token, session, self.owner, writer) = (request.token, request.session, owner, request.origin.tag)
       var fields: [String: FieldValue?] = [:]
-      for field in judge.fields { fields[field.name] = .some(field.value) }
+      for field in request.fields { fields[field.name] = .some(field.value) }
       self.fields = fields
       askedAt = time
     }

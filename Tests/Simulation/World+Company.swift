@@ -9,7 +9,7 @@ extension World {
     case actInLine(peer: Int)
     case comeBack(peer: Int, life: Int)
     case withdrawInLine(peer: Int, life: Int, WriteID)
-    case judge(peer: Int, life: Int, Judge, refuses: Bool)
+    case approve(peer: Int, life: Int, ApprovalRequest, refuses: Bool)
     case breakOff(peer: Int, life: Int, crashes: Bool)
     case strand(peer: Int, life: Int)
     case impose(hubLife: Int)
@@ -49,8 +49,8 @@ extension World {
     case .actInLine(let peer): try actInLine(peer)
     case .comeBack(let peer, let life): if peers[peer].life == life { try comeBack(peer) }
     case .withdrawInLine(let peer, let life, let id): if peers[peer].life == life { try withdrawInLine(id, of: peer) }
-    case .judge(let peer, let life, let judge, let refuses):
-      if peers[peer].life == life { try answer(judge, refuses: refuses, peer) }
+    case .approve(let peer, let life, let request, let refuses):
+      if peers[peer].life == life { try answer(request, refuses: refuses, peer) }
     case .breakOff(let peer, let life, let crashes):
       if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
     case .strand(let peer, let life): if peers[peer].life == life { try strand(peer) }
@@ -80,7 +80,7 @@ extension World {
     heard.last[tag] = now
     guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
     switch kind {
-    case .hello, .join, .leave, .judged, .awaitApplied: break
+    case .hello, .join, .leave, .approval, .awaitApplied: break
     default: return
     }
     guard let (header, message) = try? PeerMessage.decode(frame) else { return }
@@ -109,7 +109,7 @@ extension World {
         }
         if name == line?.name { heard.inLine.remove(tag) }
       }
-    case .judged(let judged): hear(judged, in: header.session)
+    case .approval(let approval): hear(approval, in: header.session)
     case .awaitApplied(let wanted): hear(wanted, in: header.session)
     default: break
     }
@@ -132,7 +132,7 @@ extension World {
   ) throws(Broken) {
     switch kind {
     case .commits where line != nil: break
-    case .joined, .judge, .awaited: break
+    case .joined, .approve, .awaited: break
     default: return
     }
     guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
@@ -149,7 +149,7 @@ extension World {
       else { return }
       let tag = peer.session.identity.tag
       heard.served[tag] = .init(session: joined.session, leaves: heard.leaves[tag] ?? 0)
-    case .judge(let judge): try look(judge)
+    case .approve(let request): try look(request)
     case .awaited(let awaited): try look(awaited)
     default: break
     }

@@ -146,7 +146,7 @@ extension World {
     case .notice(let notice): count(notice, of: peer.index)
     case .hold(_, _, let code): counts[code == .busy && climate.maxUnacknowledged < 10 ? .heldAsTooMany : .hold] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
-    case .judge(_, let judge): ask(judge, peer)
+    case .approve(_, let request): ask(request, peer)
     case .awaited(let id, let end): try ended(id, end, peer)
     case .keep(let note): keep(note, of: peer.index)
     case .announced(_, let model, _, _):

@@ -26,7 +26,7 @@ extension World {
   }
 
   /// An owner's application is asked.
-  func ask(_ judge: Judge, _ peer: SimulatedPeer) {
+  func ask(_ request: ApprovalRequest, _ peer: SimulatedPeer) {
     let temper = climate.temper
     var refuses = false
     var delay = company.within(0...20)
@@ -43,16 +43,16 @@ extension World {
           .besides(.breakOff(peer: peer.index, life: peer.life, crashes: true)), at: now + company.within(0...20))
       }
     }
-    agenda.add(.besides(.judge(peer: peer.index, life: peer.life, judge, refuses: refuses)), at: now + delay)
+    agenda.add(.besides(.approve(peer: peer.index, life: peer.life, request, refuses: refuses)), at: now + delay)
   }
 
-  func answer(_ judge: Judge, refuses: Bool, _ index: Int) throws(Broken) {
+  func answer(_ request: ApprovalRequest, refuses: Bool, _ index: Int) throws(Broken) {
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.besides(.judge(peer: index, life: peer.life, judge, refuses: refuses)), at: now + 100)
+      return agenda.add(.besides(.approve(peer: index, life: peer.life, request, refuses: refuses)), at: now + 100)
     }
-    note("p\(index) \(refuses ? "refuses" : "allows") what \(judge.origin.name) writes")
-    peer.session.answer(judge, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)
+    note("p\(index) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
+    peer.session.answer(request, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)
     try settle(index)
   }
 
@@ -67,22 +67,22 @@ extension World {
 
   // MARK: What the hub asks, hears and decides
 
-  func look(_ judge: Judge) throws(Broken) {
+  func look(_ request: ApprovalRequest) throws(Broken) {
     counts[.ownerAsked] += 1
-    guard let owner = line?.owner, heard.session[owner] == judge.session, judge.origin.tag != owner else {
-      throw broken(.leave, "somebody was asked about what \(judge.origin.name) writes who does not own the model")
+    guard let owner = line?.owner, heard.session[owner] == request.session, request.origin.tag != owner else {
+      throw broken(.leave, "somebody was asked about what \(request.origin.name) writes who does not own the model")
     }
-    if let open = ownership.open, open.session == judge.session, now < open.askedAt + World.patience {
-      throw broken(.leave, "\(owner.short) was asked \(judge.token) before it answered \(open.token)")
+    if let open = ownership.open, open.session == request.session, now < open.askedAt + World.patience {
+      throw broken(.leave, "\(owner.short) was asked \(request.token) before it answered \(open.token)")
     }
-    ownership.ask(.init(judge, to: owner, at: now))
+    ownership.ask(.init(request, to: owner, at: now))
   }
 
   /// The owner's answer arrives, in its turn or too late.
-  func hear(_ judged: Judged, in session: SessionID) {
-    guard let open = ownership.open, open.token == judged.token, open.session == session else { return }
-    ownership.answer(judged.token, judged.isAccepted, at: now)
-    if judged.isAccepted { counts[.allowedByOwner] += 1 }
+  func hear(_ approval: Approval, in session: SessionID) {
+    guard let open = ownership.open, open.token == approval.token, open.session == session else { return }
+    ownership.answer(approval.token, approval.isAccepted, at: now)
+    if approval.isAccepted { counts[.allowedByOwner] += 1 }
   }
 
   /// The model has another owner, or none: what the old one was asked is decided afresh.
@@ -93,7 +93,7 @@ extension World {
 
   /// §9.3: what leaves for the store was allowed by who owns the model, and what was refused in the owner's name was
   /// refused by it, or it said nothing for 2 s.
-  func checkLeave(_ batches: [Batch]) throws(Broken) {
+  func checkApproval(_ batches: [Batch]) throws(Broken) {
     guard climate.hasOwner, let batch = batches.first(where: { $0.model == modelNames[0] }) else { return }
     for decision in batch.decisions {
       guard case .refused(let refusal)? = decision.outcome else { continue }

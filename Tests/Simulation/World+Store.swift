@@ -8,7 +8,7 @@ extension World {
   /// - Returns: whether there was anything that was answered at once.
   func store() throws(Broken) -> Bool {
     let (batches, models) = (hubOutput.batches, hubOutput.reload)
-    if !batches.isEmpty { try checkLeave(batches) }
+    if !batches.isEmpty { try checkApproval(batches) }
     hubOutput.batches.removeAll()
     hubOutput.reload.removeAll()
     if climate.storeDelay > 0 {

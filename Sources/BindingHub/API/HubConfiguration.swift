@@ -37,7 +37,7 @@ public struct HubConfiguration: Sendable {
   /// How long nothing is decided after a batch for which the store had no room.
   public var fullMilliseconds: UInt64 = 1_000
   /// How long a model's owner may take to say whether a proposal is carried out.
-  public var judgingMilliseconds: UInt64 = 2_000
+  public var approvalMilliseconds: UInt64 = 2_000
   /// Identities remembered at most, and how long one without a session is, milliseconds.
   public var maxIdentities = 100_000
   /// Models that one identity may have made, of those that are there; nil: half of `limits.maxModels`.

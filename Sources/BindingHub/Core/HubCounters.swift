@@ -56,7 +56,7 @@ public struct HubCounters: Sendable, Hashable {
   public var fullAppends: UInt64 = 0
   public var forgottenIdentities: UInt64 = 0
   /// Proposals that a model's owner was asked about, and how often it did not answer.
-  public var judged: UInt64 = 0
+  public var approvals: UInt64 = 0
   public var silentOwners: UInt64 = 0
   /// Waits for others to have a version: taken, refused, and ended before they had it.
   public var barriers: UInt64 = 0

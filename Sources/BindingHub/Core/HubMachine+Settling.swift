@@ -114,12 +114,12 @@ extension HubMachine {
     answerJoins(index, time, &output)
     endCatchups(of: index, &output)
     var waiting = models[index].waiting[...]
-    if let judging = models[index].judging {
-      guard let leave = judging.leave else { return }
-      models[index].judging = nil
-      decideWaiting(judging.proposal, leave, of: mayRefuse(judging, leave), index, time, &output)
+    if let pendingApproval = models[index].pendingApproval {
+      guard let approval = pendingApproval.approval else { return }
+      models[index].pendingApproval = nil
+      decideWaiting(pendingApproval.proposal, approval, of: mayRefuse(pendingApproval, approval), index, time, &output)
     }
-    while models[index].judging == nil, let next = waiting.popFirst() {
+    while models[index].pendingApproval == nil, let next = waiting.popFirst() {
       decideWaiting(next, nil, index, time, &output)
     }
     models[index].waiting = Array(waiting)
@@ -127,13 +127,14 @@ extension HubMachine {
 
   /// Whose proposal is refused also when its session is gone: its peer may have sent it again in a later one, and a
   /// silent owner owns the model no longer.
-  private func mayRefuse(_ judging: Judging, _ leave: Sequencer.Leave) -> Origin? {
-    guard case .denied = leave, sessions.identities[judging.origin.tag] != nil else { return nil }
-    return judging.origin
+  private func mayRefuse(_ pending: PendingApproval, _ approval: Sequencer.Approval) -> Origin? {
+    guard case .denied = approval, sessions.identities[pending.origin.tag] != nil else { return nil }
+    return pending.origin
   }
 
   private mutating func decideWaiting(
-    _ proposal: ModelLog.Waiting, _ leave: Sequencer.Leave?, of gone: Origin? = nil, _ index: Int, _ time: HubTime,
+    _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
+    _ time: HubTime,
     _ output: inout HubOutput
   ) {
     guard let origin = sessions[proposal.session]?.identity ?? gone else { return }
@@ -145,12 +146,12 @@ extension HubMachine {
         return .answered
       }
       for _ in 0...proposal.index { _ = try? proposals.next() }
-      return decide(proposals, origin, writer, proposal.session, index, time, leave: leave)
+      return decide(proposals, origin, writer, proposal.session, index, time, approval: approval)
     }
     switch decided {
     case .answered: sessions.with(proposal.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     case .waits: break
-    case .judged(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
+    case .approval(let fields): ask(about: fields, of: proposal, by: origin, in: index, time, &output)
     }
   }
 }

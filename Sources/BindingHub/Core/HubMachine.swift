@@ -110,7 +110,7 @@ public struct HubMachine {
       if let rescue = models[index].rescue {
         deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
       }
-      if let judging = models[index].judging { deadline = min(deadline, judging.answerBy) }
+      if let pendingApproval = models[index].pendingApproval { deadline = min(deadline, pendingApproval.answerBy) }
       for session in models[index].waitingJoins {
         if let join = sessions.join(of: session, in: models[index].topic) { deadline = min(deadline, join.subscribeBy) }
       }
@@ -173,7 +173,7 @@ public struct HubMachine {
     case .ping(let ping):
       send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
     case .offer(let offer): receive(offer, session)
-    case .judged(let judged): take(judged, session, time, &output)
+    case .approval(let approval): take(approval, session, time, &output)
     case .awaitApplied where sessions[session]?.reports == false, .report where sessions[session]?.reports == false:
       throw WireError(
         message: message.kind.name.description, place: "kind",
@@ -199,7 +199,7 @@ public struct HubMachine {
       guard session.connection == connection else { return false }
       session.expiresAt = now + session.leaseMilliseconds
       // What its owner has answered counts all the same: else a model would be taken from it for its silence.
-      return !session.isOver || header.kind == .judged
+      return !session.isOver || header.kind == .approval
     }
     guard isKnown == true else {
       sequencer.counters.unknownSessions += 1

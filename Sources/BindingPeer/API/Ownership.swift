@@ -17,9 +17,9 @@ public final class Ownership: Sendable {
 
   /// Gives it up: others' writes are carried out unasked. Harmless when repeated.
   public func release() {
-    let wasOwner = model.judgement.withLock { judgement in
-      defer { judgement = nil }
-      return judgement != nil
+    let wasOwner = model.approver.withLock { approver in
+      defer { approver = nil }
+      return approver != nil
     }
     // It cannot fail but for a peer that has stopped, whose session owns nothing.
     if wasOwner { _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)])) }
@@ -48,10 +48,10 @@ extension Model {
     _ check: @escaping @Sendable (_ new: Self, _ by: Origin) throws -> Void
   ) async throws -> Ownership {
     guard let model = shared else { throw FieldError.notShared(field: "\(Self.self)") }
-    return try await model.own { [weak model] judge in
+    return try await model.own { [weak model] request in
       guard let model else { return nil }
       do {
-        try check(Self.detached(from: model, with: judge.fields), judge.origin)
+        try check(Self.detached(from: model, with: request.fields), request.origin)
         return nil
       } catch {
         return "\(error)"
@@ -60,7 +60,7 @@ extension Model {
   }
 
   /// A copy of the model, tied to nothing, with these values in place of those that show.
-  private static func detached(from model: SharedModel, with fields: [JudgedField]) -> Self {
+  private static func detached(from model: SharedModel, with fields: [ApprovalField]) -> Self {
     let copy = Self()
     let cells = copy.fieldCells
     var values = model.present(cells.map(\.name)).merged
@@ -71,12 +71,12 @@ extension Model {
 }
 
 extension SharedModel {
-  /// `Model.validate` without types: `judge` says why not, or nil.
-  public func own(_ judge: @escaping @Sendable (Judge) -> String?) async throws -> Ownership {
+  /// `Model.validate` without types: `approve` says why not, or nil.
+  public func own(_ approve: @escaping @Sendable (ApprovalRequest) -> String?) async throws -> Ownership {
     let line = ephemeral
-    let isFirst = judgement.withLock { judgement in
-      defer { judgement = judgement ?? judge }
-      return judgement == nil
+    let isFirst = approver.withLock { approver in
+      defer { approver = approver ?? approve }
+      return approver == nil
     }
     guard isFirst else { throw Refused("this peer owns \(id) already; release that ownership first") }
     let value = FieldValue(json: .string(peer.name))
@@ -84,7 +84,7 @@ extension SharedModel {
     do {
       _ = try await claim.committed
     } catch {
-      judgement.withLock { $0 = nil }
+      approver.withLock { $0 = nil }
       guard error.isWaitCancelled else { throw error }
       // The claim may yet be granted: it is given up behind it.
       _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
@@ -96,11 +96,11 @@ extension SharedModel {
 
 extension PeerRuntime {
   /// Answers for the model's owner, on its lane. Who owns nothing any more has no objection.
-  func answer(_ judge: Judge, of model: SharedModel?) {
-    let judgement = model?.judgement.withLock { $0 }
+  func answer(_ request: ApprovalRequest, of model: SharedModel?) {
+    let approver = model?.approver.withLock { $0 }
     (model?.lane ?? .direct).run { [self] in
-      let reason = judgement?(judge)
-      perform { state, now in state.session.answer(judge, refusing: reason, now: now, into: &state.output) }
+      let reason = approver?(request)
+      perform { state, now in state.session.answer(request, refusing: reason, now: now, into: &state.output) }
     }
   }
 }

@@ -83,7 +83,7 @@ public final class SharedModel: Sendable {
   }
   let staged: Protected<Staged> = Protected(Staged())
   /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
-  let judgement: Protected<(@Sendable (Judge) -> String?)?> = Protected(nil)
+  let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
   let board: Protected<StatusBoard<ModelStatus>?> = Protected(nil)
   let shownBoards: Protected<ShownBoards> = Protected(ShownBoards())
   /// The description as it was read last, with the text from which.

@@ -35,7 +35,7 @@ public enum PeerAction: Sendable {
   /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.
   case merge(WriteID, model: String, MergeQuestion)
   /// This peer owns the model, and is asked whether somebody's write may be carried out: answer with `Session.answer`.
-  case judge(model: String, Judge)
+  case approve(model: String, ApprovalRequest)
   /// A model below a joined prefix: those that exist one by one, later ones as they get their first commit.
   case announced(prefix: String, model: String, version: Version, fields: Int)
   /// All models that exist below a joined prefix have been announced.

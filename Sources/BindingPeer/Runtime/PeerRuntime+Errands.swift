@@ -21,7 +21,7 @@ struct Errands {
   var settled: [Settled] = []
   var revealed: [SharedModel] = []
   var questions: [(WriteID, PeerRuntime.UnacknowledgedWrite, MergeQuestion)] = []
-  var judgements: [(Judge, of: SharedModel?)] = []
+  var approvalRequests: [(ApprovalRequest, of: SharedModel?)] = []
   var notices: [Notice] = []
   var announced: [(PrefixListener, PrefixListener.News)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
@@ -68,8 +68,8 @@ extension PeerRuntime.State {
       case .hold(let id, _, let code): writes[id]?.hold = code
       case .merge(let id, _, let question):
         if let unacknowledged = writes[id] { errands.questions.append((id, unacknowledged, question)) }
-      case .judge(let id, let judge):
-        errands.judgements.append((judge, of: models[id]?.model))
+      case .approve(let id, let request):
+        errands.approvalRequests.append((request, of: models[id]?.model))
       case .announced(let prefix, let model, let version, let fields):
         let news = PrefixListener.News.model(id: model, version: version, fields: fields)
         for listener in listeners[prefix] ?? [] { errands.announced.append((listener, news)) }

@@ -230,7 +230,7 @@ final class PeerRuntime: Sendable {
         unacknowledged.model.answer(question, of: id, by: policy)
       }
     }
-    for (judge, model) in errands.judgements { answer(judge, of: model) }
+    for (request, model) in errands.approvalRequests { answer(request, of: model) }
     for notice in errands.notices { report(notice) }
     if let hears, !errands.heard.isEmpty { hears(errands.heard) }
     for (listener, news) in errands.announced { listener.tell(news) }

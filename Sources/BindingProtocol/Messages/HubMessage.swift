@@ -51,7 +51,7 @@ public enum HubMessage: Sendable, Hashable {
   case askOffer(AskOffer)
   case statusReport(StatusReport)
   case awaited(Awaited)
-  case judge(Judge)
+  case approve(ApprovalRequest)
   case commits(CommitGroup)
   case catchup(CatchupChunk)
   case head(Head)
@@ -71,7 +71,7 @@ public enum HubMessage: Sendable, Hashable {
     case .askOffer: .askOffer
     case .statusReport: .statusReport
     case .awaited: .awaited
-    case .judge: .judge
+    case .approve: .approve
     case .commits: .commits
     case .catchup: .catchup
     case .head: .head
@@ -93,7 +93,7 @@ public enum HubMessage: Sendable, Hashable {
     case .askOffer(let content): content
     case .statusReport(let content): content
     case .awaited(let content): content
-    case .judge(let content): content
+    case .approve(let content): content
     case .commits(let content): content
     case .catchup(let content): content
     case .head(let content): content
@@ -132,7 +132,7 @@ public enum HubMessage: Sendable, Hashable {
     case .askOffer: self = .askOffer(try AskOffer(from: &reader))
     case .statusReport: self = .statusReport(try StatusReport(from: &reader))
     case .awaited: self = .awaited(try Awaited(from: &reader))
-    case .judge: self = .judge(try Judge(from: &reader))
+    case .approve: self = .approve(try ApprovalRequest(from: &reader))
     case .commits: self = .commits(try CommitGroup(from: &reader))
     case .catchup: self = .catchup(try CatchupChunk(from: &reader))
     case .head: self = .head(try Head(from: &reader))

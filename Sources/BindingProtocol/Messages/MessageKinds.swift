@@ -18,7 +18,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case status
   case awaitApplied
   case report
-  case judged
+  case approval
   case verify = 0x10
 
   /// Its name in the protocol.
@@ -36,7 +36,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
     case .awaitApplied: "await"
     case .report: "report"
     case .verify: "verify"
-    case .judged: "judged"
+    case .approval: "approval"
     }
   }
 }
@@ -54,7 +54,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case askOffer = 0x8A
   case statusReport = 0x8B
   case awaited = 0x8C
-  case judge = 0x8D
+  case approve = 0x8D
   case commits = 0x90
   case catchup = 0x91
   case head = 0x92
@@ -75,7 +75,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     case .askOffer: "askOffer"
     case .statusReport: "statusReport"
     case .awaited: "awaited"
-    case .judge: "judge"
+    case .approve: "approve"
     case .commits: "commits"
     case .catchup: "catchup"
     case .head: "head"

@@ -49,7 +49,7 @@ public enum PeerMessage: Sendable, Hashable {
   case ping(Ping)
   case offer(Offer)
   case status
-  case judged(Judged)
+  case approval(Approval)
   case awaitApplied(AwaitApplied)
   case report([AppliedEntry])
   case verify(Verify)
@@ -65,7 +65,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .ping: .ping
     case .offer: .offer
     case .status: .status
-    case .judged: .judged
+    case .approval: .approval
     case .awaitApplied: .awaitApplied
     case .report: .report
     case .verify: .verify
@@ -102,7 +102,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .ping: self = .ping(try Ping(from: &reader))
     case .offer: self = .offer(try Offer(from: &reader))
     case .status: self = .status
-    case .judged: self = .judged(try Judged(from: &reader))
+    case .approval: self = .approval(try Approval(from: &reader))
     case .awaitApplied: self = .awaitApplied(try AwaitApplied(from: &reader))
     case .report: self = .report(try AppliedEntry.entries(from: &reader))
     case .verify: self = .verify(try Verify(from: &reader))
@@ -125,7 +125,7 @@ public enum PeerMessage: Sendable, Hashable {
     case .leave(let leave): leave.write(to: &writer)
     case .ping(let ping): ping.write(to: &writer)
     case .offer(let offer): offer.write(to: &writer)
-    case .judged(let judged): judged.write(to: &writer)
+    case .approval(let approval): approval.write(to: &writer)
     case .awaitApplied(let wanted): wanted.write(to: &writer)
     case .report(let entries):
       writer.count16(entries.count)

@@ -18,7 +18,7 @@ struct Drain {
   var listed: [String] = []
   var pongs: [UInt64] = []
   var notes: [OutboxNote] = []
-  var judges: [Judge] = []
+  var approvalRequests: [ApprovalRequest] = []
   var barriers: [(id: BarrierID, end: BarrierEnd)] = []
   var isClosed = false
   var helloSession: SessionID?
@@ -48,7 +48,7 @@ struct Drain {
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
     case .keep(let note): notes.append(note)
-    case .judge(_, let judge): judges.append(judge)
+    case .approve(_, let request): approvalRequests.append(request)
     case .awaited(let id, let end): barriers.append((id, end))
     case .close: isClosed = true
     }

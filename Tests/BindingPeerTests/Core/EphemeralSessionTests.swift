@@ -268,20 +268,20 @@ struct EphemeralSessionTests {
   }
 
   @Test("a question to the owner is handed on, and the answer goes back")
-  func judges() throws {
+  func approvalRequests() throws {
     var bench = PeerBench()
     bench.live()
-    let judge = Judge(
+    let request = ApprovalRequest(
       session: bench.sessionID, topic: PeerBench.lamp, token: 5, origin: PeerBench.other,
-      fields: [JudgedField(name: "on", value: json("true"))])
-    #expect(bench.hub(.judge(judge)).judges == [judge])
+      fields: [ApprovalField(name: "on", value: json("true"))])
+    #expect(bench.hub(.approve(request)).approvalRequests == [request])
     let answer = bench.act { session, now, output in
-      session.answer(judge, refusing: String(repeating: "é", count: 600), now: now, into: &output)
+      session.answer(request, refusing: String(repeating: "é", count: 600), now: now, into: &output)
     }
-    guard case .judged(let judged)? = answer.sent.first else {
+    guard case .approval(let approval)? = answer.sent.first else {
       Issue.record("nothing was said")
       return
     }
-    #expect(judged.token == 5 && !judged.isAccepted && judged.text.utf8.count == 1_000)
+    #expect(approval.token == 5 && !approval.isAccepted && approval.text.utf8.count == 1_000)
   }
 }

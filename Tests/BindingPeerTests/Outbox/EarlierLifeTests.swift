@@ -116,16 +116,16 @@ struct EarlierLifeTests {
     bench.open()
     let request = bench.welcome(knew: true).join.request
     bench.catchUp(request, version: 5, lit)
-    let judge = Judge(
+    let question = ApprovalRequest(
       session: bench.sessionID, topic: PeerBench.lamp, token: 5, origin: PeerBench.other,
-      fields: [JudgedField(name: "on", value: json("true"))])
-    let drain = bench.hub(.judge(judge))
-    #expect(drain.judges.isEmpty)
-    guard case .judged(let judged)? = drain.sent.first else {
+      fields: [ApprovalField(name: "on", value: json("true"))])
+    let drain = bench.hub(.approve(question))
+    #expect(drain.approvalRequests.isEmpty)
+    guard case .approval(let approval)? = drain.sent.first else {
       Issue.record("nothing was said")
       return
     }
-    #expect(judged.token == 5 && judged.isAccepted)
+    #expect(approval.token == 5 && approval.isAccepted)
   }
 
   @Test("numbers go on above those of writes that are over")

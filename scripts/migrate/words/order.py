@@ -4,4 +4,5 @@ ORDER = [
     "undecided",
     "beat",
     "hand",
+    "judge",
 ]

@@ -12,7 +12,7 @@ extension ModelLog {
   func life(in epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
 
   /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
-  var isBusy: Bool { isAppending || judging != nil }
+  var isBusy: Bool { isAppending || pendingApproval != nil }
 
   /// Whether something was decided that has not left as a batch yet.
   var hasPendingBatch: Bool { pendingBatch.isOpen || !pendingBatch.decisions.isEmpty }

@@ -16,7 +16,7 @@ final class ModelLog {
   /// Who is asked before a write of anybody else's is carried out.
   @exclusivity(unchecked) var owner: Tag?
   /// The proposal that its owner is asked about.
-  @exclusivity(unchecked) var judging: Judging?
+  @exclusivity(unchecked) var pendingApproval: PendingApproval?
   @exclusivity(unchecked) var fields = FieldSlots()
   @exclusivity(unchecked) var version: Version = 0
   /// Batches that this log holds, the life of the last one, and the wall time of the last that changed a field.

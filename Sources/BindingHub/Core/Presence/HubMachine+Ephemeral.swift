@@ -28,7 +28,7 @@ extension HubMachine {
     let owner = field?.hasValue == true ? field?.origin.tag : nil
     guard models[place].owner != owner else { return }
     models[place].owner = owner
-    judgeAgain(place, time, &output)
+    askAgain(place, time, &output)
   }
 
   // MARK: Whose fields go

@@ -59,7 +59,7 @@ extension HubMachine {
       switch decide(proposals, origin, writer, session, model, time) {
       case .answered: break
       case .waits: unacknowledged += 1
-      case .judged(let fields):
+      case .approval(let fields):
         let bytes = copy ?? Array(frame)
         copy = bytes
         ask(
@@ -94,12 +94,12 @@ extension HubMachine {
     /// It is told when the store has it.
     case waits
     /// The model's owner has to be asked.
-    case judged([JudgedField])
+    case approval([ApprovalField])
   }
 
   mutating func decide(
     _ proposal: ProposalCursor, _ origin: Origin, _ writer: Int, _ session: SessionID, _ model: Int, _ time: HubTime,
-    leave: Sequencer.Leave? = nil
+    approval: Sequencer.Approval? = nil
   ) -> Decided {
     let log = models[model]
     if log.pendingBatch.isOpen, log.pendingBatch.commits.isFull {
@@ -107,14 +107,14 @@ extension HubMachine {
       return .answered
     }
     let answers = log.pendingBatch.answers.count
-    let leave = leave ?? (needsLeave(origin.tag, in: log) ? .toBeAsked : .given)
+    let approval = approval ?? (needsApproval(origin.tag, in: log) ? .toBeAsked : .given)
     switch sequencer.decide(
-      proposal, of: origin, writer: writer, session: session, in: log, time: time, leave: leave,
+      proposal, of: origin, writer: writer, session: session, in: log, time: time, approval: approval,
       mayBeOld: !log.seenNumbers.isEmpty && mayBeOld(proposal, session))
     {
     case .nothing: break
     case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
-    case .judge(let fields): return .judged(fields)
+    case .approve(let fields): return .approval(fields)
     }
     return log.pendingBatch.answers.count > answers ? .waits : .answered
   }

@@ -20,16 +20,16 @@ struct Sequencer {
     case outcome(WireOutcome.Rest)
     case nothing
     /// Nothing is decided before the model's owner was asked about what the fields would become.
-    case judge([JudgedField])
+    case approve([ApprovalField])
   }
 
   /// How a proposal stands to the model's owner.
-  enum Leave {
+  enum Approval {
     /// There is none, or it is the owner's own.
     case given
     case toBeAsked
     /// The owner said yes to these fields.
-    case givenFor([JudgedField])
+    case givenFor([ApprovalField])
     case denied(Refusal)
   }
 
@@ -39,14 +39,14 @@ struct Sequencer {
     /// nil: nobody has ever named that field.
     case conflict(FieldID?, name: String)
     case kept
-    case judge([JudgedField])
+    case approve([ApprovalField])
   }
 
   /// Decides the proposal at the cursor; `writer` is the place of `origin` among the model's writers.
   /// - Parameter mayBeOld: it may have been sent first in an earlier epoch.
   mutating func decide(
     _ proposal: ProposalCursor, of origin: Origin, writer: Int, session: SessionID, in model: ModelLog, time: HubTime,
-    leave: Leave = .given, mayBeOld: Bool = false
+    approval: Approval = .given, mayBeOld: Bool = false
   ) -> Immediate {
     counters.proposals += 1
     let confirmed = proposal.confirmed
@@ -77,7 +77,7 @@ struct Sequencer {
       return decided(.expired)
     }
     do throws(Verdict) {
-      let version = try commit(proposal, of: origin, writer, in: model, time: time, leave: leave)
+      let version = try commit(proposal, of: origin, writer, in: model, time: time, approval: approval)
       model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
       return .nothing
     } catch {
@@ -95,12 +95,12 @@ struct Sequencer {
             .conflict(Conflict(field: name, version: 0, origin: .none, ageMilliseconds: 0, value: nil)))
         }
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
-      case .judge(let fields):
+      case .approve(let fields):
         model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
         if model.pendingBatch.commits.isEmpty { model.pendingBatch.isOpen = false }
         // Writers may be forgotten while the owner is asked, and have other places then.
         if !isTouched { model.pendingBatch.touchedWriters.removeLast() }
-        return .judge(fields)
+        return .approve(fields)
       }
     }
   }
@@ -158,9 +158,9 @@ struct Sequencer {
 
   /// Adds the proposal to the pending batch as one commit, or nothing of it.
   private mutating func commit(
-    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, leave: Leave
+    _ proposal: ProposalCursor, of origin: Origin, _ writer: Int, in model: ModelLog, time: HubTime, approval: Approval
   ) throws(Verdict) -> Version {
-    if case .denied(let refusal) = leave { throw .refused(refusal.code, refusal.text) }
+    if case .denied(let refusal) = approval { throw .refused(refusal.code, refusal.text) }
     if proposal.byteCount > limits.maxProposalBytes {
       throw .refused(
         .proposalTooLarge,
@@ -191,7 +191,7 @@ struct Sequencer {
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, by: writer, in: model)
       if changed == 0 { throw .kept }
-      try check(leave, in: model)
+      try check(approval, in: model)
       model.pendingBatch.commits.endCommit()
       return version
     } catch {
@@ -208,17 +208,17 @@ struct Sequencer {
   }
 
   /// Whether the owner has agreed to what the present commit makes of its fields.
-  private func check(_ leave: Leave, in model: ModelLog) throws(Verdict) {
-    let agreed: [JudgedField]
-    switch leave {
+  private func check(_ approval: Approval, in model: ModelLog) throws(Verdict) {
+    let agreed: [ApprovalField]
+    switch approval {
     case .given, .denied: return
     case .toBeAsked: agreed = []
     case .givenFor(let fields): agreed = fields
     }
     let fields = model.pendingBatch.touched[model.pendingBatch.begun...].map { id, _ in
-      JudgedField(name: model.fields[id].name, value: model.decidedValue(id))
+      ApprovalField(name: model.fields[id].name, value: model.decidedValue(id))
     }
-    if fields != agreed { throw .judge(fields) }
+    if fields != agreed { throw .approve(fields) }
   }
 
   private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {

@@ -77,14 +77,17 @@ extension Session {
     }
   }
 
-  /// The owner's answer to `PeerAction.judge`; nothing is said if the hub was lost since.
+  /// The owner's answer to `PeerAction.approve`; nothing is said if the hub was lost since.
   /// - Parameter reason: why not; nil: it may be carried out.
-  public mutating func answer(_ judge: Judge, refusing reason: String?, now: UInt64, into output: inout PeerOutput) {
-    guard phase == .live, judge.session == sessionID else { return }
+  public mutating func answer(
+    _ request: ApprovalRequest, refusing reason: String?, now: UInt64, into output: inout PeerOutput
+  ) {
+    guard phase == .live, request.session == sessionID else { return }
     var text = reason ?? ""
-    while text.utf8.count > Judged.maxTextBytes { text.removeLast() }
+    while text.utf8.count > Approval.maxTextBytes { text.removeLast() }
     say(
-      .judged(Judged(topic: judge.topic, token: judge.token, isAccepted: reason == nil, text: text)), now: now, &output)
+      .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: text)), now: now,
+      &output)
   }
 }
 

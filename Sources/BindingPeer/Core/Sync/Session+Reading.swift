@@ -50,13 +50,13 @@ extension Session {
     case .heartbeat(let heartbeat): take(heartbeat, now: now, &output)
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
-    case .judge(let judge):
-      guard let id = topics[judge.topic] else { return }
+    case .approve(let request):
+      guard let id = topics[request.topic] else { return }
       // The process that owned the model is no more; only what it left is still sent under its name.
       if isResumed {
-        answer(judge, refusing: nil, now: now, into: &output)
+        answer(request, refusing: nil, now: now, into: &output)
       } else {
-        output.add(.judge(model: id, judge))
+        output.add(.approve(model: id, request))
       }
     case .awaited(let awaited): take(awaited, &output)
     case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }

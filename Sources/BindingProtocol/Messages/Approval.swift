@@ -1,5 +1,5 @@
-/// The hub asks a model's owner whether a proposal may be carried out (§9.3): the message `judge`.
-public struct Judge: WireContent, Hashable {
+/// The hub asks a model's owner whether a proposal may be carried out (§9.3): the message `approve`.
+public struct ApprovalRequest: WireContent, Hashable {
   public var session: SessionID
   public var topic: Topic
   /// The hub's number for this question; the answer bears it.
@@ -7,9 +7,9 @@ public struct Judge: WireContent, Hashable {
   /// Who proposes.
   public var origin: Origin
   /// What the proposal makes of its fields; nil: deleted.
-  public var fields: [JudgedField]
+  public var fields: [ApprovalField]
 
-  public init(session: SessionID, topic: Topic, token: UInt32, origin: Origin, fields: [JudgedField]) {
+  public init(session: SessionID, topic: Topic, token: UInt32, origin: Origin, fields: [ApprovalField]) {
     self.session = session
     self.topic = topic
     self.token = token
@@ -35,8 +35,8 @@ public struct Judge: WireContent, Hashable {
   }
 }
 
-/// One field of a proposal that is judged.
-public struct JudgedField: WireContent, Hashable {
+/// One field of a proposal that is approval.
+public struct ApprovalField: WireContent, Hashable {
   public var name: String
   public var value: FieldValue?
 
@@ -57,7 +57,7 @@ public struct JudgedField: WireContent, Hashable {
 }
 
 /// The owner's answer (§9.3).
-public struct Judged: WireContent, Hashable {
+public struct Approval: WireContent, Hashable {
   public var topic: Topic
   public var token: UInt32
   public var isAccepted: Bool
@@ -79,8 +79,8 @@ public struct Judged: WireContent, Hashable {
     token = try reader.u32("token")
     isAccepted = try reader.flag("accept")
     text = try reader.text16("text")
-    if text.utf8.count > Judged.maxTextBytes {
-      throw reader.error("text", "has \(text.utf8.count) bytes; at most \(Judged.maxTextBytes) are allowed")
+    if text.utf8.count > Approval.maxTextBytes {
+      throw reader.error("text", "has \(text.utf8.count) bytes; at most \(Approval.maxTextBytes) are allowed")
     }
   }
 
