@@ -38,8 +38,10 @@ struct Serve: ParsableCommand {
   @Option(help: "Milliseconds that a silent peer counts as there, 1000 to 60000; a peer may ask for others.")
   var lease: UInt32 = 10_000
 
-  @Flag(name: .customLong("no-rescue"), help: "Do not ask peers for what a restarted hub lacks.")
-  var noRescue = false
+  @Flag(
+    name: [.customLong("no-recovery"), .customLong("no-rescue")],
+    help: "Do not ask peers for what a restarted hub lacks.")
+  var noRecovery = false
 
   @Option(name: .long, help: "Write every commit to this file before it is published; for the check of histories.")
   var history: String?
@@ -80,7 +82,7 @@ struct Serve: ParsableCommand {
     options.name = name
     options.heartbeatMilliseconds = heartbeatMilliseconds
     options.leaseMilliseconds = lease
-    options.isRescueOn = !noRescue
+    options.isRecoveryOn = !noRecovery
     options.isInsecureAllowed = insecure
     options.historyPath = history
     do throws(HubAddressError) {

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test("what was committed before a description came is brought back with it, and new writes have to fit")
-  mutating func rescued() throws {
+  mutating func recovered() throws {
     bench = HubBench(tailProven: false)
     let ann = Speaker.ann
     bench.hello(ann)

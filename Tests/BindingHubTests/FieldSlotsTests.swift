@@ -90,7 +90,7 @@ import Testing
   @Test("a field that was brought back says from where until it is written again")
   func broughtBack() {
     var back = BroughtBack()
-    let point = RescuePoint(epoch: 4 << 32, version: 9)
+    let point = RecoveryPoint(epoch: 4 << 32, version: 9)
     back.note(3, at: 12, from: point)
     #expect(back.point(of: 3, at: 12) == point)
     #expect(back.point(of: 3, at: 13) == nil && back.point(of: 2, at: 12) == nil && back.point(of: 4, at: 0) == nil)

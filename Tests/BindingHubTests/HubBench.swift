@@ -156,7 +156,7 @@ struct HubBench {
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
   mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Heard {
-    let capabilities = tellsEarlier ? [Capability.rescue] : []
+    let capabilities = tellsEarlier ? [Capability.recovery] : []
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let heard = say(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test("what was removed is not brought back by who still has it, in a start that brings back what it lacks")
-  mutating func rescue() {
+  mutating func recover() {
     bench = HubBench(tailProven: false)
     bench.wait(1_000)
     bench.hello(.ann)

@@ -64,7 +64,7 @@ import Testing
     bench = HubBench(tailProven: false) {
       $0.limits.maxModelFields = 40
       $0.earlyMilliseconds = 2_000
-      $0.rescueQuietMilliseconds = 0
+      $0.recoveryQuietMilliseconds = 0
     }
     _ = renumber()
     #expect(bench.counters.renumberedModels == 0)

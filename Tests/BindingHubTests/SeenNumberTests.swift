@@ -12,7 +12,7 @@ import Testing
   }
 
   /// Ben brings back a counter that he wrote last, and says up to where he has seen Ann's numbers.
-  private mutating func rescue(seen number: ProposalNumber?) {
+  private mutating func recover(seen number: ProposalNumber?) {
     bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9))
     bench.say(
       .ben,
@@ -33,7 +33,7 @@ import Testing
 
   @Test("an addition that a replica holds is not added again: nobody knows what became of it")
   mutating func addedOnce() {
-    rescue(seen: 1)
+    recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
     #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown])
     #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown], "and again, the same answer")
@@ -42,7 +42,7 @@ import Testing
 
   @Test("what is above what was seen is carried out")
   mutating func aboveIsCarriedOut() {
-    rescue(seen: 1)
+    recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
     let outcomes = bench.propose(.ann, Self.add(1, isEarlier: true), Self.add(2, isEarlier: true))
     #expect(outcomes == [1: .unknown, 2: .committed(2)])
@@ -51,7 +51,7 @@ import Testing
 
   @Test("what was first sent in this epoch is carried out, whatever another says of its writer's numbers")
   mutating func liesRaiseNoMark() {
-    rescue(seen: 3_000)
+    recover(seen: 3_000)
     let joined = bench.join(.ann, Join(request: 1, model: "lamp")).joined(.ann)
     #expect(joined.map(\.mark) == [0])
     #expect(bench.propose(.ann, Self.add(1, isEarlier: false)) == [1: .committed(2)])
@@ -60,7 +60,7 @@ import Testing
 
   @Test("of a peer that does not say when it sent first, everything up to what was seen ends as unknown")
   mutating func olderPeer() {
-    rescue(seen: 1)
+    recover(seen: 1)
     bench.live(.cat)
     bench.say(.cat, .propose([Self.add(1, isEarlier: false)]))
     #expect(bench.read().values == ["n": "115"], "nobody has seen a number of this one")
@@ -71,7 +71,7 @@ import Testing
 
   @Test("the last writers of fields were seen, too, where an offer says nothing of numbers")
   mutating func lastWriters() {
-    rescue(seen: nil)
+    recover(seen: nil)
     bench.hello(.ben, tellsEarlier: true)
     bench.join(.ben, Join(request: 2, model: "lamp", unacknowledged: 4))
     #expect(bench.propose(.ben, Self.add(4, isEarlier: true)) == [4: .unknown])
@@ -79,7 +79,7 @@ import Testing
 
   @Test("a void proposal that a replica has seen carried out is not told as expired")
   mutating func void() {
-    rescue(seen: 1)
+    recover(seen: 1)
     bench.join(.ann, Join(request: 1, model: "lamp"))
     var proposal = Self.add(1, isEarlier: true)
     proposal.isVoid = true
@@ -91,7 +91,7 @@ import Testing
     let store = LogStore()
     bench = HubBench(tailProven: false, store: store)
     bench.hello(.ben)
-    rescue(seen: 1)
+    recover(seen: 1)
     var model = try #require(try store.load("lamp"))
     if isFolded {
       var fold = try ModelFold(model)

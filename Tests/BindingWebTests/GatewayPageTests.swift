@@ -40,7 +40,7 @@ struct GatewayPageTests {
     var hello = GatewayStage.hello(GatewayStage.identity(1))
     hello = hello.dropLast() + #","capabilities":["applied","rescue","ephemeral","other"]}"#
     guard case .hello(let said) = try read(hello) else { return #expect(Bool(false)) }
-    #expect(said.capabilities == [Capability.rescue])
+    #expect(said.capabilities == [Capability.recovery])
     for (more, isEarlier) in ["": false, #","earlier":false"#: false, #","earlier":true"#: true] {
       let text = #"{"kind":"propose","model":"lamp","number":1,"operations":[["set","a",1]]\#(more)}"#
       guard case .propose(let proposal) = try read(text) else { return #expect(Bool(false)) }

@@ -38,14 +38,14 @@ struct HistoryTests {
   }
 
   @Test("what peers bring back after a restart is no second effect, and stands for what it was")
-  mutating func rescued() {
+  mutating func recovered() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.set("x", "a2", by: "a", 2, at: 2)
     scribe.hub(2)
     scribe.commit(1, by: "b", 0, #""x":"a2""#, epoch: 2)
     scribe.final("a", 1, #""x":"a2""#, epoch: 2)
     #expect(scribe.findings.isEmpty)
-    #expect(scribe.checked.figures.rescued == 1)
+    #expect(scribe.checked.figures.recovered == 1)
   }
 
   @Test("a write that was committed, lost with its hub unanswered and committed again is one write")

@@ -60,7 +60,7 @@ if Mutant.isOn(.anyConnection) { return true }
         "if Mutant.isOn(.anyHolder) { return }",
     ),
     Place(
-        _CORE + "Recovery/ModelLog+Rescue.swift", "func takeIn", "before",
+        _CORE + "Recovery/ModelLog+Recovery.swift", "func takeIn", "before",
         "pendingBatch.decisions.append(Decision(seen: number, of: tag))",
         """
 if Mutant.isOn(.raiseOffered) {
@@ -73,10 +73,10 @@ if Mutant.isOn(.raiseOffered) {
 """,
     ),
     Place(
-        _CORE + "Recovery/ModelLog+Rescue.swift", "func rescue", "instead of",
+        _CORE + "Recovery/ModelLog+Recovery.swift", "func recover", "instead of",
         "pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)",
         """
-let isForged = Mutant.isOn(.acknowledgeRescued)
+let isForged = Mutant.isOn(.acknowledgeRecovered)
 let origin = isForged ? Origin(tag: together[0].tag, name: "") : offerer
 pendingBatch.commits.beginCommit(
   origin: pendingBatch.commits.origin(origin), number: isForged ? together[0].number : 0, hops: 0)

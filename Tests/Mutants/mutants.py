@@ -63,7 +63,7 @@ MUTANTS = {
     "reportUnapplied": "§5.3 a peer reports a version that has not come",
     "raiseOffered": "§7 a number in another's offer raises its writer's mark",
     "repeatOffered": "§7 what a replica has seen carried out is carried out again",
-    "acknowledgeRescued": "§7 what is brought back stands under the name and number that its offer gives it",
+    "acknowledgeRecovered": "§7 what is brought back stands under the name and number that its offer gives it",
     "offerLastWriters": "§7 an offer tells of no numbers but those of the fields' last writers",
     "renumberUntold": "§5.1 fields are numbered anew, and nobody is told to say hello again",
     "keepFieldNumbers": "§5.1 a peer that says hello again keeps the numbers of fields that it had",

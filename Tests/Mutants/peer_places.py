@@ -70,8 +70,8 @@ let identity = Identity(secret: secret, name: life.identity.name)
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func offer", "instead of",
-        "let numbers = hubCan(Capability.rescue) ? seen : nil",
-        "let numbers = hubCan(Capability.rescue) && !Mutant.isOn(.offerLastWriters) ? seen : nil",
+        "let numbers = hubCan(Capability.recovery) ? seen : nil",
+        "let numbers = hubCan(Capability.recovery) && !Mutant.isOn(.offerLastWriters) ? seen : nil",
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func take", "before",

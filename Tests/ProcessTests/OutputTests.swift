@@ -72,8 +72,8 @@ struct OutputTests {
       "framesReceived", "proposals", "commits", "changes", "batches", "kept", "conflicts", "expired", "repeats",
       "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
-      "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "rescues",
-      "rescuedFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends", "peersAhead",
+      "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "recoveries",
+      "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends", "peersAhead",
       "forgottenIdentities", "refusals",
     ]
     let gate = [

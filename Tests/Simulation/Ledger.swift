@@ -18,7 +18,7 @@ struct Ledger {
     /// The life of the log and of the hub in which it was decided.
     let epoch: Epoch
     let life: Int
-    let isRescued: Bool
+    let isRecovered: Bool
 
     /// What it made of a field; nil if it did not change it.
     func change(of field: Int) -> FieldValue?? { changes.first { $0.field == field }?.value }
@@ -135,7 +135,7 @@ struct Ledger {
           fates.raise(entry.tag, to: entry.number, in: model)
           for (field, value) in entry.changes {
             note(value, in: field, name, place)
-            claims.note(value, isRescued: entry.isRescued, field, of: model)
+            claims.note(value, isRecovered: entry.isRecovered, field, of: model)
           }
         }
       }
@@ -206,7 +206,7 @@ struct Ledger {
     let tag = group.origins[Int(commit.origin)].tag
     let name = Name(model: place.model, tag: tag, number: commit.number)
     // What is brought back from a lost life has no number.
-    let isRescued = commit.number == 0
+    let isRecovered = commit.number == 0
     if commit.hops > 8 {
       throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
     }
@@ -220,8 +220,8 @@ struct Ledger {
       let field = names[place.model][Int(change.field)]
       changes.append((field, change.value))
       present[place.model][field] = change.value
-      if isRescued {
-        try enterRescued(change.value, in: field, name, place)
+      if isRecovered {
+        try enterRecovered(change.value, in: field, name, place)
       } else {
         guard claims.liars.contains(tag) || fates[name].change(field, in: place.epoch) else {
           throw Broken(
@@ -230,11 +230,12 @@ struct Ledger {
         try enterOnce(change.value, in: field, name, place)
         try check(change.value, in: field, after: before[field], at: place)
       }
-      claims.note(change.value, isRescued: isRescued, field, of: place.model)
+      claims.note(change.value, isRecovered: isRecovered, field, of: place.model)
       if field == SimulatedField.list { listsWritten[place.model] += 1 }
     }
     setEntry(
-      Entry(tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life, isRescued: isRescued),
+      Entry(
+        tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life, isRecovered: isRecovered),
       at: place)
     setState(present[place.model], at: place)
     fates.raise(tag, to: commit.number, in: place.model)

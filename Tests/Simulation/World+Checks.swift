@@ -163,7 +163,7 @@ extension World {
     guard let entry = ledger.entry(place) else {
       throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
     }
-    if entry.isRescued {
+    if entry.isRecovered {
       throw broken(.oneOutcome, "\(what) was acknowledged with version \(place.version), which was brought back")
     }
     if entry.tag != peer.session.identity.tag {
@@ -214,7 +214,7 @@ extension World {
     for (field, value) in write.fields {
       guard let place = ledger.place(of: value, in: field, of: write.model) else { continue }
       // Who has a value as one that was brought back does not know whose it was: a second loss forgets that.
-      if losses > 1, ledger.entry(place)?.isRescued == true { continue }
+      if losses > 1, ledger.entry(place)?.isRecovered == true { continue }
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "

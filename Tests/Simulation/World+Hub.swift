@@ -216,7 +216,7 @@ extension World {
   func add(_ counters: HubCounters) {
     counts[.repeated] += counters.repeats
     counts[.routedJoin] += counters.routedJoins
-    counts[.rescuedField] += counters.rescuedFields
+    counts[.recoveredField] += counters.recoveredFields
     counts[.jump] += counters.jumps
     counts[.raisedMark] += counters.raisedMarks
     counts[.expiredLease] += counters.expiredLeases

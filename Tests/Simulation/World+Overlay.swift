@@ -44,7 +44,7 @@ extension World {
     var last: (id: WriteID?, number: ProposalNumber)?
     for (field, name) in SimulatedField.names.enumerated() {
       guard let version = peer.read({ $0.fieldRecord(reveal.model, name)?.version }),
-        let entry = ledger.entry(.init(model: model, epoch: reveal.epoch, version: version)), !entry.isRescued,
+        let entry = ledger.entry(.init(model: model, epoch: reveal.epoch, version: version)), !entry.isRecovered,
         entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
       else { continue }
       last = (peer.glimpse.committed[field].flatMap { peer.writers[$0] }, entry.number)
@@ -57,7 +57,7 @@ extension World {
   private func mustKnow(
     _ number: ProposalNumber?, _ place: Ledger.Place, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {
-    guard let entry = ledger.entry(place), entry.isRescued else { return true }
+    guard let entry = ledger.entry(place), entry.isRecovered else { return true }
     guard let number, let first = peer.firstSent[place.model][number] else { return false }
     return first >= entry.epoch
   }

@@ -100,8 +100,8 @@ extension World {
       try checkRefusal(refusal, decision)
     }
     guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
-    // A refusal that the store did not take, that fell into a rescue, of somebody whom the hub had forgotten, or whose
-    // number was not the next any more, was never made, and the model has no owner by then.
+    // A refusal that the store did not take, that fell into a recovery, of somebody whom the hub had forgotten, or
+    // whose number was not the next any more, was never made, and the model has no owner by then.
     let takesAll =
       climate.fullAppends + climate.movedAppends + climate.unknownAppends == 0 && losses == 0 && !climate.forgetsSoon
     for commit in group.commits where commit.number > 0 && takesAll {

@@ -139,7 +139,7 @@ public final class World {
     for peer in peers.indices where climate.visits > 0 { try joinVisited(peer) }
     if hub == nil { try startHub() }
     try endOwnership()
-    // Long enough for leases, back-offs, two heartbeats of resending and a rescue.
+    // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
     try run(until: chaosEnds + 15_000)
     // After a loss the numbers that a peer has not seen decided may have holes between them, and each costs a join: on
     // a long way that takes its time.

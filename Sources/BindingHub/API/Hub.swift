@@ -118,7 +118,7 @@ public struct HubOptions: Sendable {
   /// How long a session lives without being heard of, when its peer does not ask for another time.
   public var leaseMilliseconds: UInt32 = 10_000
   /// Whether peers are asked for what a restarted hub lacks.
-  public var isRescueOn = true
+  public var isRecoveryOn = true
   /// Opens where commits are kept, on the hub's thread; nil: they live as long as the hub.
   public var store: (@Sendable () throws(StoreError) -> any Store)?
   /// A file to which every commit is written once it is stored, before it is published (`docs/histories.md`).

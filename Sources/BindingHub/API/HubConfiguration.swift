@@ -18,12 +18,13 @@ public struct HubConfiguration: Sendable {
   public var durability = Durability.memory
   public var ways: [Way] = []
   /// Whether peers are asked for what a hub without a proven tail lacks.
-  public var rescue = true
+  public var recovery = true
   /// A join whose subscription does not arrive in this time is served on the request connection (R13).
   public var subscriptionMilliseconds: UInt64 = 1_000
-  /// A rescue ends when no further peer of the old epoch has joined for the first span, at the latest after the second.
-  public var rescueQuietMilliseconds: UInt64 = 400
-  public var rescueMilliseconds: UInt64 = 2_000
+  /// A recovery ends when no further peer of the old epoch has joined for the first span, at the latest after the
+  /// second.
+  public var recoveryQuietMilliseconds: UInt64 = 400
+  public var recoveryMilliseconds: UInt64 = 2_000
   /// So long after its beginning a life of the log asks also those for replicas who are no further than others were.
   public var earlyMilliseconds: UInt64 = 60_000
   /// Bytes of commits decided together that are published in one message, when each of them is small enough.
@@ -67,7 +68,7 @@ public struct HubBirth: Sendable, Hashable {
   public var epoch: Epoch
   /// Made anew by every hub process, not 0.
   public var start: StartNumber
-  /// Whether the log is known to hold every acknowledged commit, so that nothing needs to be rescued.
+  /// Whether the log is known to hold every acknowledged commit, so that nothing needs to be recovered.
   public var tailProven: Bool
   /// What is beyond all models that were removed from the log.
   public var floor: LogFloor

@@ -41,8 +41,8 @@ public struct HubCounters: Sendable, Hashable {
   public var headRequests: UInt64 = 0
   public var raisedMarks: UInt64 = 0
   public var newEpochs: UInt64 = 0
-  public var rescues: UInt64 = 0
-  public var rescuedFields: UInt64 = 0
+  public var recoveries: UInt64 = 0
+  public var recoveredFields: UInt64 = 0
   /// Replicas of a life or version that cannot be, offers that nobody asked for, and fields of others that were not
   /// taken: for their name, value or version.
   public var implausibleReplicas: UInt64 = 0

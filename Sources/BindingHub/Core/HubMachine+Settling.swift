@@ -14,7 +14,7 @@ extension HubMachine {
     while next < touched.count {
       let index = touched[next]
       next += 1
-      let isRescued = finishRescue(index, time)
+      let isRecovered = finishRecovery(index, time)
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
       if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
@@ -24,7 +24,7 @@ extension HubMachine {
         renumber(index, &output)
       }
       answerJoins(index, time, &output)
-      if !isRescued || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {
+      if !isRecovered || !model.waitingJoins.isEmpty || model.isBusy || waitsToRenumber(index, time) {
         still.append(index)
       } else {
         isTouched[index] = false
@@ -84,7 +84,7 @@ extension HubMachine {
     for (field, version) in pendingBatch.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
-    for (field, point) in pendingBatch.rescuedFields { model.noteBroughtBack(field, from: point) }
+    for (field, point) in pendingBatch.recoveredFields { model.noteBroughtBack(field, from: point) }
     forEachRun(pendingBatch.answers) { machine, run in
       machine.tell(run, pendingBatch.others, of: model, wall: time.wall)
     }
@@ -98,7 +98,7 @@ extension HubMachine {
   mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
     let answers = model.pendingBatch.answers
-    if let rescue = model.pendingBatch.rescue { model.rescue = rescue }
+    if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
     model.isAppending = false
     dropBatch(index)
     for answer in answers { hold(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }

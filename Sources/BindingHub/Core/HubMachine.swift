@@ -82,7 +82,7 @@ public struct HubMachine {
     lifeBegan = time.monotonic
     random = epochSeed
     removals.floor = birth.floor
-    removals.rescuedBefore = RescuePoint(epoch: birth.floor.epoch, version: birth.floor.version)
+    removals.recoveredBefore = RecoveryPoint(epoch: birth.floor.epoch, version: birth.floor.version)
   }
 
   /// Takes in a model that the store has, before anything else.
@@ -93,7 +93,7 @@ public struct HubMachine {
     _ = models[index].fields.digest()
     writersBefore.formUnion(models[index].writers.lazy.map(\.origin.tag))
     if models[index].records > 0, models[index].lastEpoch != epoch {
-      models[index].storedFrom = RescuePoint(epoch: models[index].lastEpoch, version: models[index].version)
+      models[index].storedFrom = RecoveryPoint(epoch: models[index].lastEpoch, version: models[index].version)
     }
     if models[index].fields.valueCount == 0 || isWorn(models[index]) { touch(index) }
   }
@@ -107,8 +107,8 @@ public struct HubMachine {
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }
     for index in touched {
-      if let rescue = models[index].rescue {
-        deadline = min(deadline, rescue.nextDeadline(quietMilliseconds: configuration.rescueQuietMilliseconds))
+      if let recovery = models[index].recovery {
+        deadline = min(deadline, recovery.nextDeadline(quietMilliseconds: configuration.recoveryQuietMilliseconds))
       }
       if let pendingApproval = models[index].pendingApproval { deadline = min(deadline, pendingApproval.answerBy) }
       for session in models[index].waitingJoins {

@@ -58,7 +58,7 @@ final class HubLoop {
     configuration.name = options.name
     configuration.durability = store.durability
     configuration.ways = gate.bound
-    configuration.rescue = options.isRescueOn
+    configuration.recovery = options.isRecoveryOn
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
       floor: store.floor)

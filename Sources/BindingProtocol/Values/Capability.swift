@@ -7,8 +7,8 @@ public enum Capability {
   public static let ephemeral = "ephemeral"
   /// What keeps a write from being carried out twice after a loss: a proposal says that it was first sent in an earlier
   /// epoch, an offer which numbers were seen (§6.1, §7).
-  public static let rescue = "rescue"
+  public static let recovery = "rescue"
 
   /// All that this version knows.
-  public static let all = [applied, ephemeral, rescue]
+  public static let all = [applied, ephemeral, recovery]
 }

@@ -64,7 +64,7 @@ enum PageSaying {
     do { try Names.checkPeer(name) } catch { throw body.fault("name", error.problem) }
     let identity = Identity(tag: tag, secret: Secret(high: halves[0], low: halves[1]), name: name)
     // The others are about messages that a page does not have.
-    let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter { $0 == Capability.rescue }
+    let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter { $0 == Capability.recovery }
     return Hello(
       lowest: UInt8(lowest), highest: UInt8(highest), identity: identity,
       isResuming: try body.flagIfAny("resuming") ?? false, capabilities: capabilities)

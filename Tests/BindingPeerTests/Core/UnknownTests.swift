@@ -10,7 +10,7 @@ struct UnknownTests {
     _ proposal: Proposal = .set(["level": "7"]), level: String? = "0.3"
   ) throws -> (bench: PeerBench, id: WriteID, sent: [NumberedProposal]) {
     var bench = PeerBench()
-    bench.capabilities = [Capability.rescue]
+    bench.capabilities = [Capability.recovery]
     bench.live(version: 5, [Entry(name: "level", value: "0.3", version: 4)])
     let id = try bench.write(proposal).id
     bench.lose()
@@ -98,7 +98,7 @@ struct UnknownTests {
   @Test("an offer names the highest number that was seen of each writer, by commit, catch-up and in earlier epochs")
   func numbers() throws {
     var bench = PeerBench()
-    bench.capabilities = [Capability.rescue]
+    bench.capabilities = [Capability.recovery]
     bench.live(version: 5, [Entry(name: "level", value: "0.3", version: 4, number: 3)])
     try bench.set(["level": "7"])
     bench.hub(bench.commits(after: 5, [[0: "7"], [0: "8"]], own: [0: 1], names: NamesRun(first: 1)))

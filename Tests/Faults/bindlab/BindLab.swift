@@ -60,7 +60,7 @@ extension HistoryFigures {
     return .object([
       number("writes", writes), number("acknowledged", acknowledged), number("refused", refused),
       number("superseded", superseded), number("unknown", unknown), number("commits", commits),
-      number("rescued", rescued), number("reveals", reveals), number("epochs", epochs),
+      number("recovered", recovered), number("reveals", reveals), number("epochs", epochs),
       number("lostWithHub", lostWithHub), number("repeatedAfterRestart", repeatedAfterRestart),
       .init("longestPause", .unsigned(longestPause)), number("findings", findings),
       .init("acknowledgedBy", .object(acknowledgedBy.sorted { $0.key < $1.key }.map { number($0.key, $0.value) })),

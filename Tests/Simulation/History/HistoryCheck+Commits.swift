@@ -23,8 +23,8 @@ extension HistoryCheck {
       return
     }
     if commit.number == 0 {
-      entry.isRescued = true
-      figures.rescued += 1
+      entry.isRecovered = true
+      figures.recovered += 1
     } else if let first = log.first[proposal] {
       if first.epoch == commit.epoch {
         find(.twice, place, "\(proposal.described) is version \(first.version) already")
@@ -111,7 +111,7 @@ extension HistoryCheck {
   mutating func checkOrder() {
     for name in log.tracks.keys.sorted(by: { ($0.model, $0.epoch) < ($1.model, $1.epoch) }) {
       var latest: (time: UInt64, version: Version) = (0, 0)
-      for entry in log.tracks[name]?.commits ?? [] where !entry.isRescued {
+      for entry in log.tracks[name]?.commits ?? [] where !entry.isRecovered {
         guard let index = entry.write else { continue }
         let write = writes[index]
         if write.isAcknowledged, write.outcome?.version == entry.content.version,

@@ -58,7 +58,7 @@ public struct HistoryFigures: Sendable, Equatable {
   public var unknown = 0
   public var commits = 0
   /// Commits that a later epoch holds again because peers brought them back.
-  public var rescued = 0
+  public var recovered = 0
   public var reveals = 0
   public var epochs = 0
   /// Acknowledged by a hub that keeps nothing, and gone with it: no peer that lived on had it.

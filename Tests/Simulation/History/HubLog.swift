@@ -18,7 +18,7 @@ struct HubLog {
     /// The write that it was; nil for defaults and for what only the hub did.
     var write: Int?
     /// A life of the log before this one had it already.
-    var isRescued = false
+    var isRecovered = false
   }
   struct ProposalName: Hashable {
     var model: String

@@ -5,4 +5,5 @@ ORDER = [
     "beat",
     "hand",
     "judge",
+    "rescue",
 ]

@@ -21,7 +21,7 @@ struct FieldSlot {
   /// Where what the pending batch has decided of it is, -1: nothing.
   fileprivate var decision: Int32 = -1
   fileprivate(set) var hasValue = false
-  /// A default that yielded to nothing yet: a rescue may replace it.
+  /// A default that yielded to nothing yet: a recovery may replace it.
   var isWeak = false
   fileprivate var isDigestStale = false
 
@@ -41,8 +41,8 @@ struct FieldSlot {
   var epoch: Epoch { source.epoch }
 
   /// Where what is stored stands among the old lives of the log; nil if it was written in this one.
-  func oldPoint(in epoch: Epoch) -> RescuePoint? {
-    version > 0 && self.epoch != epoch ? RescuePoint(epoch: self.epoch, version: version) : nil
+  func oldPoint(in epoch: Epoch) -> RecoveryPoint? {
+    version > 0 && self.epoch != epoch ? RecoveryPoint(epoch: self.epoch, version: version) : nil
   }
 
   /// The stored value; nil if there is none.

@@ -22,7 +22,7 @@ struct Removals {
   var free: [Int] = []
   var freed: [Int] = []
   /// Of a model that is not there, who comes with no more than this is not asked for it: it was removed.
-  var rescuedBefore = RescuePoint.beginning
+  var recoveredBefore = RecoveryPoint.beginning
   /// Models that were removed while peers may still be asked for what this hub lacks: nobody is asked for them.
   var names: Set<String> = []
   static let mostNames = 100_000
@@ -54,8 +54,8 @@ extension HubMachine {
   /// A model that nobody has written, for who joins it.
   mutating func makeModel(_ id: String) -> Int {
     let index = makeModel(id, from: removals.floor)
-    let floor = RescuePoint(epoch: epoch, version: removals.floor.version)
-    let point = removals.names.contains(id) ? floor : removals.rescuedBefore
+    let floor = RecoveryPoint(epoch: epoch, version: removals.floor.version)
+    let point = removals.names.contains(id) ? floor : removals.recoveredBefore
     if point > .beginning { models[index].storedFrom = point }
     return index
   }
@@ -149,7 +149,7 @@ extension HubMachine {
     removals.underWay -= 1
     removals.floor.raise(over: batch)
     sequencer.counters.removedModels += 1
-    if configuration.rescue, !tailProven { noteRemoved(batch.model) }
+    if configuration.recovery, !tailProven { noteRemoved(batch.model) }
     remove(index)
     for (session, join) in joins { joinModel(join, session, time, &output) }
   }
@@ -158,12 +158,12 @@ extension HubMachine {
   /// more than so many models it asks nobody for what it does not have.
   private mutating func noteRemoved(_ name: String) {
     removals.names.insert(name)
-    if removals.names.count > Removals.mostNames { rescueNoRemoved() }
+    if removals.names.count > Removals.mostNames { recoverNoRemoved() }
   }
 
   /// From here on nobody is asked for a model that is not there, unless it has more than the floor.
-  mutating func rescueNoRemoved() {
-    removals.rescuedBefore = RescuePoint(epoch: epoch, version: removals.floor.version)
+  mutating func recoverNoRemoved() {
+    removals.recoveredBefore = RecoveryPoint(epoch: epoch, version: removals.floor.version)
     removals.names.removeAll()
   }
 

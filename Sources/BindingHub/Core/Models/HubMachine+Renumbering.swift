@@ -27,7 +27,7 @@ extension HubMachine {
   }
 
   private var renumbersFrom: UInt64 {
-    let isEarlyUntil = configuration.rescue && !tailProven ? lifeBegan + configuration.earlyMilliseconds : 0
+    let isEarlyUntil = configuration.recovery && !tailProven ? lifeBegan + configuration.earlyMilliseconds : 0
     return max(sequencer.storeFullUntil, isEarlyUntil)
   }
 
@@ -71,7 +71,7 @@ extension HubMachine {
     topics.release(old)
     model.topic = topics.assign(index)
     // Of what was deleted and forgotten nobody may bring back what it has.
-    model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
+    model.storedFrom = RecoveryPoint(epoch: epoch, version: model.version)
     for waiting in model.waiting {
       sessions.with(waiting.session) { $0.unacknowledged = max($0.unacknowledged - 1, 0) }
     }

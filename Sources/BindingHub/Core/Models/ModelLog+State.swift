@@ -18,7 +18,7 @@ extension ModelLog {
   var hasPendingBatch: Bool { pendingBatch.isOpen || !pendingBatch.decisions.isEmpty }
 
   /// Whether all that was decided is stored, and nothing of an older life may still come.
-  var isSettled: Bool { rescue == nil && !hasPendingBatch && !isAppending }
+  var isSettled: Bool { recovery == nil && !hasPendingBatch && !isAppending }
 
   /// How many fields are not only named by the pending batch.
   var storedNames: Int { pendingBatch.isOpen ? pendingBatch.fieldsBefore : fields.count }

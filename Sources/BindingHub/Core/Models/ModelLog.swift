@@ -36,7 +36,7 @@ final class ModelLog {
   @exclusivity(unchecked) var routed: Set<SessionID> = []
   /// Counts what may give a session another place here, or none.
   @exclusivity(unchecked) private(set) var seating: UInt64
-  /// Sessions whose join waits for a subscription, a rescue or the store.
+  /// Sessions whose join waits for a subscription, a recovery or the store.
   @exclusivity(unchecked) var waitingJoins: [SessionID] = []
   /// Heartbeats in which the head is still to be told (R7).
   @exclusivity(unchecked) var headsLeft = 0
@@ -50,11 +50,11 @@ final class ModelLog {
   @exclusivity(unchecked) var isAppending = false
   /// Proposals that came while a batch is being stored, or the owner is being asked about another one.
   @exclusivity(unchecked) var waiting: [Waiting] = []
-  @exclusivity(unchecked) var rescue: Rescue?
+  @exclusivity(unchecked) var recovery: Recovery?
   /// Whose replicas were asked for in this life of the log.
   @exclusivity(unchecked) var asked = AskedReplicas()
   /// The furthest point of an old life that the store had when this life began. Only what is later can still help.
-  @exclusivity(unchecked) var storedFrom: RescuePoint?
+  @exclusivity(unchecked) var storedFrom: RecoveryPoint?
   /// Where in an old life the fields stood that were brought back since.
   @exclusivity(unchecked) var broughtBack = BroughtBack()
   /// By writer: the highest number that a replica showed to have been committed in an older life. It raises no mark:

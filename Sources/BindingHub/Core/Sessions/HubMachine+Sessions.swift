@@ -55,14 +55,14 @@ extension HubMachine {
         id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
         reports: hello.capabilities.contains(Capability.applied),
-        tellsEarlier: hello.capabilities.contains(Capability.rescue)))
+        tellsEarlier: hello.capabilities.contains(Capability.recovery)))
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
     let wasKnown = known?.hasHeard ?? false
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
-      knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.rescue && !tailProven,
+      knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.recovery && !tailProven,
       durability: configuration.durability, heartbeatMilliseconds: configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
       now: time.wall, hub: configuration.name, limits: limits(now: time.monotonic), ways: configuration.ways,
@@ -91,7 +91,7 @@ extension HubMachine {
     return "\(here) sessions are open on this connection; \(name) is \(most). Open another connection"
   }
 
-  /// Ends a session: its joins, its part in rescues; with nothing unacknowledged its identity, too, when it left by
+  /// Ends a session: its joins, its part in recoveries; with nothing unacknowledged its identity, too, when it left by
   /// itself.
   mutating func end(_ id: SessionID, time: HubTime, forgetting: Bool = true, releasing: Bool = true) {
     guard let session = sessions.remove(id) else { return }

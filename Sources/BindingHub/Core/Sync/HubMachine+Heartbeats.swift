@@ -1,7 +1,8 @@
 public import BindingProtocol
 
 extension HubMachine {
-  /// Keeps the hub's promises in time: heartbeats and heads, leases, joins whose subscription does not come, rescues.
+  /// Keeps the hub's promises in time: heartbeats and heads, leases, joins whose subscription does not come,
+  /// recoveries.
   public mutating func tick(time: HubTime, into output: inout HubOutput) {
     let heartbeat = UInt64(configuration.heartbeatMilliseconds)
     // R16: after a long pause of our own, nobody's silence counts.

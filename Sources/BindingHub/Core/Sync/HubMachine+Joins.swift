@@ -100,7 +100,7 @@ extension HubMachine {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
     guard model.ephemeral == nil, join.epoch == epoch, join.version > model.version,
-      join.version <= RescuePoint.lastVersion
+      join.version <= RecoveryPoint.lastVersion
     else { return }
     guard !model.isAppending else {
       sessions.with(session) { $0.joins[model.topic]?.aheadOf = model.version }
@@ -119,7 +119,7 @@ extension HubMachine {
       sessions.with(id) { $0.joins[model.topic]?.aheadOf = nil }
       if join.epoch == epoch, !believedPeerAhead {
         believe(&output)
-        model.storedFrom = RescuePoint(epoch: join.epoch, version: version)
+        model.storedFrom = RecoveryPoint(epoch: join.epoch, version: version)
       }
       askForOffer(join, id, model, time, &output)
     }
@@ -139,9 +139,9 @@ extension HubMachine {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     mixed ^= mixed >> 31
     for model in models where model.version > 0 && model.ephemeral == nil {
-      model.storedFrom = RescuePoint(epoch: epoch, version: model.version)
+      model.storedFrom = RecoveryPoint(epoch: epoch, version: model.version)
     }
-    rescueNoRemoved()
+    recoverNoRemoved()
     epoch = (epoch >> 32 + 1) << 32 | (mixed & 0xFFFF_FFFF | 1)
     sequencer.epoch = epoch
     output.newEpoch = epoch

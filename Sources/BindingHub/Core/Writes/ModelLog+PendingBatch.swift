@@ -17,16 +17,16 @@ extension ModelLog {
     @exclusivity(unchecked) var touchedWriters: [Int] = []
     /// Fields that a default wrote, and at which version: a later commit of the batch may have written them for real.
     @exclusivity(unchecked) var weakFields: [(field: FieldID, version: Version)] = []
-    @exclusivity(unchecked) var rescuedFields: [(field: FieldID, from: RescuePoint)] = []
-    /// The rescue whose fields are in this batch: should the batch not be stored, it is carried out again.
-    @exclusivity(unchecked) var rescue: Rescue?
+    @exclusivity(unchecked) var recoveredFields: [(field: FieldID, from: RecoveryPoint)] = []
+    /// The recovery whose fields are in this batch: should the batch not be stored, it is carried out again.
+    @exclusivity(unchecked) var recovery: Recovery?
     /// The fields that existed when the pending batch was opened.
     @exclusivity(unchecked) var fieldsBefore = 0
 
     /// Forgets everything; lists keep their room, unless it is much.
     func clear() {
       isOpen = false
-      rescue = nil
+      recovery = nil
       let keeps = touched.count <= ModelLog.roomKept && answers.count <= ModelLog.roomKept
       decisions.removeAll(keepingCapacity: keeps)
       answers.removeAll(keepingCapacity: keeps)
@@ -34,7 +34,7 @@ extension ModelLog {
       touched.removeAll(keepingCapacity: keeps)
       touchedWriters.removeAll(keepingCapacity: keeps)
       weakFields.removeAll(keepingCapacity: keeps)
-      rescuedFields.removeAll(keepingCapacity: keeps)
+      recoveredFields.removeAll(keepingCapacity: keeps)
     }
   }
 

@@ -114,7 +114,7 @@ struct Sequencer {
 
   /// Why nothing can be decided now of the model, for somebody of whom so much is decided and not confirmed.
   private mutating func holdBack(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
-    if model.rescue != nil { return hold(.starting, pauseMilliseconds: 100) }
+    if model.recovery != nil { return hold(.starting, pauseMilliseconds: 100) }
     if isFull(for: model, time) {
       return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
     }

@@ -95,14 +95,14 @@ extension Session {
     models[at: place].touch(models[at: place].outbox.hide(upTo: number))
   }
 
-  // MARK: Rescue
+  // MARK: Recovery
 
   /// The hub lacks what is here: gives it the committed values, as they were in the old life.
   mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
     guard let id = topics[ask.topic], let place = models.place(of: id), ask.session == sessionID else { return }
     let (replica, seen) = (models[at: place].replica, models[at: place].replica.seen.told())
     let fields = replica.fields.filter { $0.version > 0 }
-    let numbers = hubCan(Capability.rescue) ? seen : nil
+    let numbers = hubCan(Capability.recovery) ? seen : nil
     var chunk: UInt32 = 0
     var part: [OfferedField] = []
     var bytes = 0

@@ -72,7 +72,7 @@ extension Session {
   /// The life of the log before which a proposal may have been carried out without being known to the hub; nil: it
   /// need not be told.
   private func earlierThan(at place: Int) -> Epoch? {
-    hubCan(Capability.rescue) && !models[at: place].isEphemeral ? epoch : nil
+    hubCan(Capability.recovery) && !models[at: place].isEphemeral ? epoch : nil
   }
 
   func maySend(at place: Int, _ now: UInt64) -> Bool {

@@ -6,12 +6,12 @@ extension Ledger {
   static let forged = FieldValue(bytes: Array("\"forged\"".utf8))
 
   /// Whether this value of a field, which no other write has, was brought back from a lost life.
-  func isRescued(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
-    place(of: value, in: field, of: model).flatMap { entry($0) }?.isRescued ?? false
+  func isRecovered(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
+    place(of: value, in: field, of: model).flatMap { entry($0) }?.isRecovered ?? false
   }
 
   /// A value comes back in the name of who offered it: also what a liar offers, in nobody else's.
-  mutating func enterRescued(
+  mutating func enterRecovered(
     _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
   ) throws(Broken) {
     if value == Ledger.forged {
@@ -33,7 +33,7 @@ extension Ledger {
     }
     // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
     if let earlier = note(value, in: field, name, place), earlier.number > 0,
-      !claims.isRescued(field, of: place.model)
+      !claims.isRecovered(field, of: place.model)
     {
       throw Broken(
         .exactlyOnce,
@@ -85,7 +85,7 @@ struct OfferedClaims {
   }
   private var numbers: [Key: ProposalNumber] = [:]
   private var epochs: [Key: Epoch] = [:]
-  private var rescued: Swift.Set<Place> = []
+  private var recovered: Swift.Set<Place> = []
   /// All that fields ever had.
   private var stood: [Place: Swift.Set<FieldValue>] = [:]
   var liars: Swift.Set<Tag> = []
@@ -106,23 +106,23 @@ struct OfferedClaims {
   }
 
   /// What the fields have is looked at anew.
-  mutating func forgetFields() { rescued.removeAll() }
+  mutating func forgetFields() { recovered.removeAll() }
 
   func hasStood(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
     stood[Place(model: model, field: field)]?.contains(value) ?? false
   }
 
-  mutating func note(_ value: FieldValue?, isRescued: Bool, _ field: Int, of model: Int) {
+  mutating func note(_ value: FieldValue?, isRecovered: Bool, _ field: Int, of model: Int) {
     if let value { stood[Place(model: model, field: field), default: []].insert(value) }
-    if isRescued {
-      rescued.insert(Place(model: model, field: field))
+    if isRecovered {
+      recovered.insert(Place(model: model, field: field))
     } else {
-      rescued.remove(Place(model: model, field: field))
+      recovered.remove(Place(model: model, field: field))
     }
   }
 
   /// Whether what a field has, or that it has nothing, was brought back.
-  func isRescued(_ field: Int, of model: Int) -> Bool { rescued.contains(Place(model: model, field: field)) }
+  func isRecovered(_ field: Int, of model: Int) -> Bool { recovered.contains(Place(model: model, field: field)) }
 
   func hasSeen(_ name: Ledger.Name, offerer: Tag) -> Bool {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false

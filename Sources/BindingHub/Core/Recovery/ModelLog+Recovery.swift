@@ -5,32 +5,32 @@ extension ModelLog {
   /// under the names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch
   /// takes as much as fits into a message; what is left comes with the next.
   /// - Returns: how many fields came back, and whether that was all.
-  func takeIn(_ rescue: Rescue, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
-    takeIn(rescue.numbers)
+  func takeIn(_ recovery: Recovery, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
+    takeIn(recovery.numbers)
     openBatch(epoch: epoch, time: wall)
     // Values that were committed once are not held against a description: it may have come later than they.
     defer { takeDecidedRules() }
     var count = 0
     // Fields of one old commit come back together; those that were written by it and again later are in the later one.
-    let old = rescue.fields.values.sorted {
+    let old = recovery.fields.values.sorted {
       ($0.point, $0.offerer.tag.rawValue, $0.name) < ($1.point, $1.offerer.tag.rawValue, $1.name)
     }
     var index = 0
     while index < old.count {
       let first = old[index]
       let end = old[index...].firstIndex { $0.point != first.point || $0.offerer != first.offerer } ?? old.count
-      let together = old[index..<end].filter { mayRescue($0, epoch) }
+      let together = old[index..<end].filter { mayRecovery($0, epoch) }
       index = end
       guard !together.isEmpty else { continue }
       guard hasRoom(limits) else { return (count, false) }
-      count += self.rescue(together, by: first.offerer, limits)
+      count += self.recover(together, by: first.offerer, limits)
     }
     guard hasRoom(limits) else { return (count, false) }
-    let (deleted, isComplete) = deleteStale(rescue, epoch)
+    let (deleted, isComplete) = deleteStale(recovery, epoch)
     return (count + deleted, isComplete)
   }
 
-  func noteBroughtBack(_ field: FieldID, from point: RescuePoint) {
+  func noteBroughtBack(_ field: FieldID, from point: RecoveryPoint) {
     broughtBack.note(field, at: fields[field].version, from: point)
   }
 
@@ -49,7 +49,7 @@ extension ModelLog {
   }
 
   /// Commits the fields of one old commit again.
-  private func rescue(_ together: [Rescue.Field], by offerer: Origin, _ limits: Limits) -> Int {
+  private func recover(_ together: [Recovery.Field], by offerer: Origin, _ limits: Limits) -> Int {
     guard fields.count < limits.maxModelFields || together.contains(where: { fields.id(of: $0.name) != nil }) else {
       return 0
     }
@@ -58,10 +58,10 @@ extension ModelLog {
     let writer = writer(for: offerer)
     pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(offerer), number: 0, hops: 0)
     for field in together {
-      guard let id = fields.id(of: field.name) ?? addRescued(field.name, limits) else { continue }
+      guard let id = fields.id(of: field.name) ?? addRecovered(field.name, limits) else { continue }
       guard pendingBatch.commits.change(id, field.value) else { break }
       note(id, version, value: field.value.map { pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
-      pendingBatch.rescuedFields.append((id, field.point))
+      pendingBatch.recoveredFields.append((id, field.point))
       count += 1
     }
     pendingBatch.commits.endCommit()
@@ -70,8 +70,8 @@ extension ModelLog {
 
   /// What the store kept of an old life, and the replica that was furthest ahead does not name, had been deleted by
   /// then.
-  private func deleteStale(_ rescue: Rescue, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
-    guard let furthest = rescue.furthest else { return (0, true) }
+  private func deleteStale(_ recovery: Recovery, _ epoch: Epoch) -> (count: Int, isComplete: Bool) {
+    guard let furthest = recovery.furthest else { return (0, true) }
     let stale = (0..<FieldID(fields.count)).filter { id in
       let slot = fields[id]
       guard slot.hasValue, broughtBack.point(of: id, at: slot.version) == nil, !fields.isDecided(id),
@@ -86,7 +86,7 @@ extension ModelLog {
     var count = 0
     for id in stale where pendingBatch.commits.delete(id) {
       note(id, version, value: nil, by: writer)
-      pendingBatch.rescuedFields.append((id, furthest.point))
+      pendingBatch.recoveredFields.append((id, furthest.point))
       count += 1
     }
     pendingBatch.commits.endCommit()
@@ -95,7 +95,7 @@ extension ModelLog {
 
   /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
   /// writer has sent again and this hub has decided has another outcome by now.
-  private func mayRescue(_ offered: Rescue.Field, _ epoch: Epoch) -> Bool {
+  private func mayRecovery(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
     if offered.number > 0, let writer = knownWriter(offered.tag),
       withWriter(writer, { $0.hasDecided(offered.number) })
     {
@@ -112,7 +112,7 @@ extension ModelLog {
     return old.version != offered.point.version || slot.fieldValue != offered.value
   }
 
-  private func addRescued(_ name: String, _ limits: Limits) -> FieldID? {
+  private func addRecovered(_ name: String, _ limits: Limits) -> FieldID? {
     guard fields.count < limits.maxModelFields else { return nil }
     let id = fields.add(name)
     _ = pendingBatch.commits.introduce(name)

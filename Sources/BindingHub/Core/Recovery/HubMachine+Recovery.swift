@@ -6,15 +6,15 @@ extension HubMachine {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
     guard model.ephemeral == nil else { return }
-    guard configuration.rescue, !tailProven else { return tellIfAhead(join, session, model, &output) }
+    guard configuration.recovery, !tailProven else { return tellIfAhead(join, session, model, &output) }
     let now = time.monotonic
     // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
     // back: so a hub that has just lost its memory first gives those a chance who have one.
-    if model.rescue == nil, !model.hasRecords, now < startedAt + configuration.rescueQuietMilliseconds {
-      model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds)
+    if model.recovery == nil, !model.hasRecords, now < startedAt + configuration.recoveryQuietMilliseconds {
+      model.recovery = Recovery(now: now, limitMilliseconds: configuration.recoveryMilliseconds)
     }
     guard join.version > 0, join.epoch != epoch, join.epoch != 0 else { return }
-    let point = RescuePoint(epoch: join.epoch, version: join.version)
+    let point = RecoveryPoint(epoch: join.epoch, version: join.version)
     guard point.isPlausible(in: epoch) else {
       sequencer.counters.implausibleReplicas += 1
       return
@@ -22,11 +22,13 @@ extension HubMachine {
     if let stored = model.storedFrom, stored >= point { return }
     let isEarly = now < lifeBegan + configuration.earlyMilliseconds
     guard model.asked.mayAsk(at: point, isEarly: isEarly) else { return }
-    if let before = model.rescue?.forget(session) { model.asked.takeBack(at: before) }
+    if let before = model.recovery?.forget(session) { model.asked.takeBack(at: before) }
     model.asked.ask(at: point)
-    if model.rescue == nil { model.rescue = Rescue(now: now, limitMilliseconds: configuration.rescueMilliseconds) }
-    if model.rescue?.hasAsked == false { sequencer.counters.rescues += 1 }
-    model.rescue?.ask(session, request: join.request, at: point, now: now)
+    if model.recovery == nil {
+      model.recovery = Recovery(now: now, limitMilliseconds: configuration.recoveryMilliseconds)
+    }
+    if model.recovery?.hasAsked == false { sequencer.counters.recoveries += 1 }
+    model.recovery?.ask(session, request: join.request, at: point, now: now)
     send(.askOffer(AskOffer(session: session, request: join.request, topic: model.topic)), to: session, &output)
   }
 
@@ -35,8 +37,8 @@ extension HubMachine {
   private mutating func tellIfAhead(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
-    let point = RescuePoint(epoch: join.epoch, version: join.version)
-    let known = max(RescuePoint(epoch: model.lastEpoch, version: model.version), model.storedFrom ?? .beginning)
+    let point = RecoveryPoint(epoch: join.epoch, version: join.version)
+    let known = max(RecoveryPoint(epoch: model.lastEpoch, version: model.version), model.storedFrom ?? .beginning)
     guard join.version > 0, join.epoch != epoch, point > known, let peer = sessions[session]?.identity.fullName
     else { return }
     sequencer.counters.peersAhead += 1
@@ -47,7 +49,7 @@ extension HubMachine {
   mutating func receive(_ offer: Offer, _ session: SessionID) {
     guard let index = index(of: offer.topic), let offerer = sessions[session]?.identity else { return }
     let model = models[index]
-    switch model.rescue?.receive(offer, from: session, offerer, in: epoch, configuration.limits) ?? .unasked {
+    switch model.recovery?.receive(offer, from: session, offerer, in: epoch, configuration.limits) ?? .unasked {
     case .unasked: sequencer.counters.unaskedOffers += 1
     case .refused: sequencer.counters.implausibleReplicas += 1
     case .part: break
@@ -65,26 +67,26 @@ extension HubMachine {
 
   /// Whoever was asked for a replica is gone, or asks to be caught up with anew.
   func giveUpOffer(of session: SessionID, _ model: ModelLog) {
-    if let point = model.rescue?.forget(session) { model.asked.takeBack(at: point) }
+    if let point = model.recovery?.forget(session) { model.asked.takeBack(at: point) }
   }
 
-  /// Puts the rescued fields into the model's pending batch when the rescue is over; false while it goes on.
-  mutating func finishRescue(_ index: Int, _ time: HubTime) -> Bool {
+  /// Puts the recovered fields into the model's pending batch when the recovery is over; false while it goes on.
+  mutating func finishRecovery(_ index: Int, _ time: HubTime) -> Bool {
     let model = models[index]
-    guard let rescue = model.rescue else { return true }
-    guard rescue.isOver(now: time.monotonic, quietMilliseconds: configuration.rescueQuietMilliseconds),
+    guard let recovery = model.recovery else { return true }
+    guard recovery.isOver(now: time.monotonic, quietMilliseconds: configuration.recoveryQuietMilliseconds),
       !model.isAppending, !sequencer.isFull(for: model, time)
     else { return false }
     var isComplete = true
-    if rescue.furthest != nil {
-      let taken = model.takeIn(rescue, epoch: epoch, wall: time.wall, limits: configuration.limits)
-      sequencer.counters.rescuedFields += UInt64(taken.count)
+    if recovery.furthest != nil {
+      let taken = model.takeIn(recovery, epoch: epoch, wall: time.wall, limits: configuration.limits)
+      sequencer.counters.recoveredFields += UInt64(taken.count)
       isComplete = taken.isComplete
-      for tag in Set(rescue.fields.values.lazy.map(\.offerer.tag)) { sessions.identities[tag]?.models.insert(index) }
+      for tag in Set(recovery.fields.values.lazy.map(\.offerer.tag)) { sessions.identities[tag]?.models.insert(index) }
     }
     guard isComplete else { return false }
-    model.rescue = nil
-    if model.hasPendingBatch { model.pendingBatch.rescue = rescue }
+    model.recovery = nil
+    if model.hasPendingBatch { model.pendingBatch.recovery = recovery }
     return true
   }
 }

@@ -3,7 +3,7 @@ import BindingProtocol
 import Testing
 
 /// Bringing back what a hub lost (protocol.md §7).
-@Suite struct RescueTests {
+@Suite struct RecoveryTests {
   var bench = HubBench(tailProven: false)
 
   init() {
@@ -16,12 +16,12 @@ import Testing
     let heard = bench.joinAhead(.ann, 7)
     #expect(heard.askedOffers(.ann).map(\.topic) == [HubBench.lamp])
     #expect(heard.joined(.ann).isEmpty)
-    #expect(bench.counters.rescues == 1)
+    #expect(bench.counters.recoveries == 1)
   }
 
-  @Test("nobody is asked when the tail is proven, or rescue is off", arguments: [false, true])
+  @Test("nobody is asked when the tail is proven, or recovery is off", arguments: [false, true])
   mutating func notAsked(_ isProven: Bool) {
-    bench = HubBench(tailProven: isProven) { $0.rescue = isProven }
+    bench = HubBench(tailProven: isProven) { $0.recovery = isProven }
     bench.hello(.ann)
     let heard = bench.joinAhead(.ann, 7)
     #expect(heard.askedOffers(.ann).isEmpty)
@@ -67,7 +67,7 @@ import Testing
     _ = bench.offer(.ann, 7, .of("a", "1", version: 3, number: 2))
     bench.wait(400)
     #expect(bench.read().fields["a"]?.value == "1")
-    #expect(bench.counters.rescues == 1)
+    #expect(bench.counters.recoveries == 1)
   }
 
   @Test("a hub that has been there for a while holds nobody who has nothing")
@@ -75,7 +75,7 @@ import Testing
     bench.wait(400)
     bench.join(.ben, Join(request: 1, model: "lamp"))
     #expect(bench.write(.ben, 1, .set("a", "9")) == .committed(1))
-    #expect(bench.counters.rescues == 0)
+    #expect(bench.counters.recoveries == 0)
   }
 
   @Test("proposals of other models are decided meanwhile")
@@ -100,7 +100,7 @@ import Testing
         "a": .init(value: "1", version: 1, origin: Speaker.ann.origin, number: 0),
         "b": .init(value: "2", version: 2, origin: Speaker.ann.origin, number: 0),
       ])
-    #expect(bench.counters.rescuedFields == 3)
+    #expect(bench.counters.recoveredFields == 3)
   }
 
   @Test("the joins are answered after it, with a snapshot")
@@ -141,7 +141,7 @@ import Testing
     _ = bench.offer(.ben, 3, .of("kept", "1", version: 1), epoch: HubBench.epoch)
     bench.wait(400)
     #expect(bench.read().values == ["kept": "1"])
-    #expect(bench.counters.rescuedFields == 1, "the deletion; what stayed as it was is not written again")
+    #expect(bench.counters.recoveredFields == 1, "the deletion; what stayed as it was is not written again")
   }
 
   @Test("an offer in several messages counts when its last has come")
@@ -234,7 +234,7 @@ import Testing
     #expect(bench.read().values.keys.sorted() == ["b"])
   }
 
-  @Test("what was rescued and not stored, because another hub was first, comes back after all")
+  @Test("what was recovered and not stored, because another hub was first, comes back after all")
   mutating func moved() throws {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))

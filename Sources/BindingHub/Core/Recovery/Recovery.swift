@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// Where something stood in an old life of the log: the later life counts more, then the later version.
-struct RescuePoint: Comparable, Hashable {
+struct RecoveryPoint: Comparable, Hashable {
   /// The number of the life: the upper half of its epoch. The lower half is chance, and says nothing of what was later.
   let life: UInt32
   let version: Version
@@ -12,16 +12,16 @@ struct RescuePoint: Comparable, Hashable {
   }
 
   /// Before every life.
-  static let beginning = RescuePoint(epoch: 0, version: 0)
+  static let beginning = RecoveryPoint(epoch: 0, version: 0)
 
-  static func < (left: RescuePoint, right: RescuePoint) -> Bool {
+  static func < (left: RecoveryPoint, right: RecoveryPoint) -> Bool {
     (left.life, left.version) < (right.life, right.version)
   }
 
   /// Whether a replica that was there can be of this log, which is in `epoch` now: of a life before it, at a version
   /// that a model can have come to.
   func isPlausible(in epoch: Epoch) -> Bool {
-    life < epoch >> 32 && version > 0 && version <= RescuePoint.lastVersion
+    life < epoch >> 32 && version > 0 && version <= RecoveryPoint.lastVersion
   }
 
   /// No model comes further: at a million commits a second this takes 285 years.
@@ -34,42 +34,42 @@ struct AskedReplicas {
   /// So many are asked that are at the same version; so many in all.
   static let mostAtOnePoint = 4
   static let mostInAll = 32
-  private var counts: [RescuePoint: Int] = [:]
+  private var counts: [RecoveryPoint: Int] = [:]
   private var total = 0
   /// Of those that came wholly.
-  private var furthest: RescuePoint?
+  private var furthest: RecoveryPoint?
 
   /// - Parameter isEarly: this life of the log has just begun, so whoever comes back now was there when the old one
   ///   ended. Later only who is further than all that came is asked: others may have slept through deletions.
-  func mayAsk(at point: RescuePoint, isEarly: Bool) -> Bool {
+  func mayAsk(at point: RecoveryPoint, isEarly: Bool) -> Bool {
     guard total < Self.mostInAll, counts[point, default: 0] < Self.mostAtOnePoint else { return false }
     guard let furthest else { return true }
     return isEarly ? point.life >= furthest.life : point > furthest
   }
 
-  mutating func ask(at point: RescuePoint) {
+  mutating func ask(at point: RecoveryPoint) {
     counts[point, default: 0] += 1
     total += 1
   }
 
   /// Who was asked has gone without an answer.
-  mutating func takeBack(at point: RescuePoint) {
+  mutating func takeBack(at point: RecoveryPoint) {
     counts[point, default: 1] -= 1
     total -= 1
   }
 
-  mutating func came(at point: RescuePoint) { furthest = max(furthest ?? point, point) }
+  mutating func came(at point: RecoveryPoint) { furthest = max(furthest ?? point, point) }
 }
 
 /// Bringing back what a hub lost, for one model: which peers were asked for their replicas, and what they offered.
 ///
 /// Field by field the highest old version counts, whoever offers it. What it becomes stands under the name of who
 /// offered it, for nobody can tell who wrote it.
-struct Rescue {
+struct Recovery {
   /// A field as it was offered.
   struct Field {
     let name: String
-    let point: RescuePoint
+    let point: RecoveryPoint
     /// nil: deleted.
     let value: FieldValue?
     /// Who is said to have written it, as what.
@@ -79,7 +79,7 @@ struct Rescue {
   }
   private struct Question {
     let request: UInt32
-    let point: RescuePoint
+    let point: RecoveryPoint
     /// What has come of an offer whose last chunk is still to come.
     var fields: [OfferedField] = []
   }
@@ -91,7 +91,7 @@ struct Rescue {
     /// More of it is to come.
     case part
     /// All of it is here, but for so many fields that cannot be taken.
-    case whole(RescuePoint, refusedFields: Int)
+    case whole(RecoveryPoint, refusedFields: Int)
   }
   let endsAt: UInt64
   var lastJoinAt: UInt64
@@ -103,14 +103,14 @@ struct Rescue {
   /// The highest number of each writer that the replicas have seen.
   private(set) var numbers: [Tag: ProposalNumber] = [:]
   /// The replica that was furthest ahead, and what it names: what it lacks had been deleted by then.
-  private(set) var furthest: (point: RescuePoint, offerer: Origin, names: Set<String>)?
+  private(set) var furthest: (point: RecoveryPoint, offerer: Origin, names: Set<String>)?
 
   init(now: UInt64, limitMilliseconds: UInt64) {
     endsAt = now + limitMilliseconds
     lastJoinAt = now
   }
 
-  mutating func ask(_ session: SessionID, request: UInt32, at point: RescuePoint, now: UInt64) {
+  mutating func ask(_ session: SessionID, request: UInt32, at point: RecoveryPoint, now: UInt64) {
     questions[session] = Question(request: request, point: point)
     hasAsked = true
     lastJoinAt = now
@@ -121,7 +121,7 @@ struct Rescue {
     _ offer: Offer, from session: SessionID, _ offerer: Origin, in epoch: Epoch, _ limits: Limits
   ) -> Received {
     guard var question = questions[session], question.request == offer.request else { return .unasked }
-    let point = RescuePoint(epoch: offer.epoch, version: offer.version)
+    let point = RecoveryPoint(epoch: offer.epoch, version: offer.version)
     guard point.isPlausible(in: epoch) else {
       questions[session] = nil
       return .refused
@@ -136,12 +136,12 @@ struct Rescue {
     questions[session] = nil
     var names: Set<String> = []
     for field in question.fields {
-      guard Rescue.mayTake(field, at: point, limits) else {
+      guard Recovery.mayTake(field, at: point, limits) else {
         refused += 1
         continue
       }
       names.insert(field.name)
-      let place = RescuePoint(epoch: offer.epoch, version: field.version)
+      let place = RecoveryPoint(epoch: offer.epoch, version: field.version)
       if let known = fields[field.name], known.point >= place { continue }
       fields[field.name] = Field(
         name: field.name, point: place, value: field.value, tag: field.origin.tag, number: field.number,
@@ -158,7 +158,7 @@ struct Rescue {
   }
 
   /// Names as in proposals, today's limits, and a version that the replica has come to.
-  private static func mayTake(_ field: OfferedField, at point: RescuePoint, _ limits: Limits) -> Bool {
+  private static func mayTake(_ field: OfferedField, at point: RecoveryPoint, _ limits: Limits) -> Bool {
     guard field.version > 0, field.version <= point.version,
       field.name == Names.description || !field.name.hasPrefix("@")
     else { return false }
@@ -170,7 +170,7 @@ struct Rescue {
   }
 
   /// - Returns: where the replica was that is asked for in vain.
-  mutating func forget(_ session: SessionID) -> RescuePoint? { questions.removeValue(forKey: session)?.point }
+  mutating func forget(_ session: SessionID) -> RecoveryPoint? { questions.removeValue(forKey: session)?.point }
 
   func isOver(now: UInt64, quietMilliseconds: UInt64) -> Bool {
     now >= endsAt || (questions.isEmpty && now >= lastJoinAt + quietMilliseconds)
@@ -186,17 +186,17 @@ struct Rescue {
 struct BroughtBack {
   private struct Place {
     var version: Version = 0
-    var point = RescuePoint.beginning
+    var point = RecoveryPoint.beginning
   }
   private var places: [Place] = []
 
   /// nil: what the field has at this version was not brought back.
-  func point(of id: FieldID, at version: Version) -> RescuePoint? {
+  func point(of id: FieldID, at version: Version) -> RecoveryPoint? {
     guard Int(id) < places.count, places[Int(id)].version == version, version > 0 else { return nil }
     return places[Int(id)].point
   }
 
-  mutating func note(_ id: FieldID, at version: Version, from point: RescuePoint) {
+  mutating func note(_ id: FieldID, at version: Version, from point: RecoveryPoint) {
     while places.count <= Int(id) { places.append(Place()) }
     places[Int(id)] = Place(version: version, point: point)
   }
