@@ -42,7 +42,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     if let pace {
       keep(model.observe(pace) { [weak self, id = model.id] change in self?.print(change, of: id, field) })
     } else {
-      keep(model.observe { [weak self] reveal, missed in self?.print(reveal, missed: missed, of: field) })
+      keep(model.observe { [weak self] update, missed in self?.print(update, missed: missed, of: field) })
     }
     keep(model)
   }
@@ -60,28 +60,28 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     }
   }
 
-  private func print(_ reveal: Reveal, missed: UInt64, of field: String?) {
+  private func print(_ update: ModelUpdate, missed: UInt64, of field: String?) {
     lock.lock()
     defer { lock.unlock() }
     guard left != 0 else { return }
-    if missed > 0 { Terminal.complain("! \(missed) changes of \(reveal.model) came faster than they could be printed") }
-    let isBeginning = begun.insert(reveal.model).inserted
-    switch reveal.cause {
+    if missed > 0 { Terminal.complain("! \(missed) changes of \(update.model) came faster than they could be printed") }
+    let isBeginning = begun.insert(update.model).inserted
+    switch update.cause {
     case .snapshot, .delta:
       // Commits that came with it are in the values that are told already.
-      if caughtUp(reveal, of: field), !isBeginning { countDown() }
-      reached[reveal.model] = (reveal.epoch, reveal.version)
+      if caughtUp(update, of: field), !isBeginning { countDown() }
+      reached[update.model] = (update.epoch, update.version)
     case .commits, .detached, .outcome, .local:
-      for commit in reveal.commits {
-        show(commit, reveal, of: field, folded: folded(before: commit.version, reveal))
-        reached[reveal.model] = (reveal.epoch, commit.version)
+      for commit in update.commits {
+        show(commit, update, of: field, folded: folded(before: commit.version, update))
+        reached[update.model] = (update.epoch, commit.version)
       }
     }
   }
 
   /// Commits just before a version that never came here one by one.
-  private func folded(before version: Version, _ reveal: Reveal) -> Int {
-    guard let last = reached[reveal.model], last.epoch == reveal.epoch, last.version > 0 else { return 0 }
+  private func folded(before version: Version, _ update: ModelUpdate) -> Int {
+    guard let last = reached[update.model], last.epoch == update.epoch, last.version > 0 else { return 0 }
     return Int(clamping: version - min(version, last.version + 1))
   }
 
@@ -111,12 +111,12 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     if !change.isBeginning { countDown() }
   }
 
-  private func show(_ commit: CommitInfo, _ reveal: Reveal, of field: String?, folded: Int) {
+  private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, folded: Int) {
     let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     guard !changes.isEmpty, left != 0 else { return }
     let origin = commit.origin.fullName
     if json {
-      var line = JSONLine(of: reveal.model, reveal.epoch, commit.version)
+      var line = JSONLine(of: update.model, update.epoch, commit.version)
       line.add("origin", .string(origin))
       line.add("time", .integer(Int64(clamping: commit.time)))
       line.add("folded", .integer(Int64(folded)))
@@ -125,12 +125,12 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     } else {
       let words = changes.map { change in
         let old =
-          reveal.commits.count == 1
-          ? reveal.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
+          update.commits.count == 1
+          ? update.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
         return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
       }
       Terminal.say(
-        "\(Terminal.clock(commit.time))  \(reveal.model)  \(commit.version)  \(words.joined(separator: "  "))"
+        "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
           + Terminal.folded(folded) + "        " + Terminal.dim(origin))
     }
     countDown()
@@ -138,19 +138,19 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
 
   /// What was caught up with is told as it stands now: single commits of the time between are folded.
   /// - Returns: whether anything had changed.
-  private func caughtUp(_ reveal: Reveal, of field: String?) -> Bool {
-    let changes = reveal.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
-    let form = if case .delta = reveal.cause { "delta" } else { "snapshot" }
+  private func caughtUp(_ update: ModelUpdate, of field: String?) -> Bool {
+    let changes = update.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
+    let form = if case .delta = update.cause { "delta" } else { "snapshot" }
     if json {
-      var line = JSONLine(of: reveal.model, reveal.epoch, reveal.version)
+      var line = JSONLine(of: update.model, update.epoch, update.version)
       line.add("caughtUp", .string(form))
-      line.add("folded", .integer(Int64(clamping: reveal.folded)))
+      line.add("folded", .integer(Int64(clamping: update.folded)))
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.say()
     } else if !changes.isEmpty {
       let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
       Terminal.say(
-        "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(reveal.model)  \(reveal.version)  "
+        "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }
     return !changes.isEmpty

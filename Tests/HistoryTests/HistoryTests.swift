@@ -16,7 +16,7 @@ struct HistoryTests {
   mutating func good() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.submit("b", 1, #"["set","p","b1"],["set","q","b1"]"#)
-    scribe.reveal("b", 1, #""x":"a1","p":"b1","q":"b1""#)
+    scribe.update("b", 1, #""x":"a1","p":"b1","q":"b1""#)
     scribe.read("b", "p", #""b1""#)
     scribe.submit("a", 2, #"["add","n",2]"#)
     scribe.commit(2, by: "a", 2, #""n":2"#)
@@ -29,7 +29,7 @@ struct HistoryTests {
     scribe.commit(5, by: "b", 2, #""x":null"#)
     scribe.told("b", 2, 5)
     for peer in ["a", "b"] {
-      scribe.reveal(peer, 5, #""x":null,"p":"b1","q":"b1","n":2,"tags":["a3"],"body":"hello a3""#)
+      scribe.update(peer, 5, #""x":null,"p":"b1","q":"b1","n":2,"tags":["a3"],"body":"hello a3""#)
       scribe.final(peer, 5, #""p":"b1","q":"b1","n":2,"tags":["a3"],"body":"hello a3""#)
     }
     #expect(scribe.findings.isEmpty)
@@ -153,10 +153,10 @@ struct HistoryTests {
   mutating func lost() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.set("x", "a2", by: "a", 2, at: 2)
-    scribe.reveal("b", 2, #""x":"a2""#)
+    scribe.update("b", 2, #""x":"a2""#)
     scribe.hub(2)
     scribe.commit(1, by: "a", 1, #""x":"a1""#, epoch: 2)
-    scribe.reveal("b", 1, #""x":"a1""#, epoch: 2)
+    scribe.update("b", 1, #""x":"a1""#, epoch: 2)
     scribe.final("b", 1, #""x":"a1""#, epoch: 2)
     #expect(scribe.findings == ["lost a:5"])
   }
@@ -175,7 +175,7 @@ struct HistoryTests {
   mutating func lostInOutbox() {
     scribe.peer("c", outbox: true)
     scribe.submit("c", 1, #"["add","n",1]"#)
-    scribe.reveal("c", 0, #""n":1"#)
+    scribe.update("c", 0, #""n":1"#)
     scribe.peer("c", outbox: true, life: 2)
     scribe.final("c", 0, "")
     #expect(scribe.findings == ["lost c:2"])
@@ -214,15 +214,15 @@ struct HistoryTests {
   mutating func back() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
     scribe.set("x", "a2", by: "a", 2, at: 2)
-    scribe.reveal("b", 2, #""x":"a2""#)
-    scribe.reveal("b", 1, #""x":"a1""#)
+    scribe.update("b", 2, #""x":"a2""#)
+    scribe.update("b", 1, #""x":"a1""#)
     #expect(scribe.findings == ["back b:3"])
   }
 
   @Test("invented: a peer shows what nobody wrote")
   mutating func invented() {
     scribe.set("x", "a1", by: "a", 1, at: 1)
-    scribe.reveal("b", 1, #""x":"a9""#)
+    scribe.update("b", 1, #""x":"a9""#)
     #expect(scribe.findings == ["invented b:2"])
   }
 
@@ -233,8 +233,8 @@ struct HistoryTests {
       scribe.commit(number, by: "a", number, "\"p\":\"a\(number)\",\"q\":\"a\(number)\"")
       scribe.told("a", number, number)
     }
-    scribe.reveal("b", 1, #""p":"a1","q":"a1""#)
-    scribe.reveal("b", 2, #""p":"a2""#)
+    scribe.update("b", 1, #""p":"a1","q":"a1""#)
+    scribe.update("b", 2, #""p":"a2""#)
     #expect(scribe.findings == ["torn b:3"])
   }
 

@@ -45,8 +45,8 @@ struct Scribe {
     line(peer, "\"e\":\"outcome\",\"w\":\(write),\"as\":\"\(outcome)\"")
   }
 
-  mutating func reveal(_ peer: String, _ version: Int, _ changes: String, epoch: Int = 1) {
-    line(peer, "\"e\":\"reveal\",\"m\":\"m\",\"epoch\":\(epoch),\"version\":\(version),\"changes\":{\(changes)}")
+  mutating func update(_ peer: String, _ version: Int, _ changes: String, epoch: Int = 1) {
+    line(peer, "\"e\":\"update\",\"m\":\"m\",\"epoch\":\(epoch),\"version\":\(version),\"changes\":{\(changes)}")
   }
 
   mutating func read(_ peer: String, _ field: String, _ value: String) {

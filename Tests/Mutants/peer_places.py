@@ -44,8 +44,8 @@ let identity = Identity(secret: secret, name: life.identity.name)
         "if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }",
     ),
     Place(
-        _CORE + "Sync/PeerModel.swift", "func takeReveal", "before",
-        "let reveal = Reveal(",
+        _CORE + "Sync/PeerModel.swift", "func takeUpdate", "before",
+        "let update = ModelUpdate(",
         "if Mutant.isOn(.forgetHops) { hops &-= 1 }",
     ),
     Place(

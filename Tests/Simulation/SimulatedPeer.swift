@@ -4,7 +4,7 @@ import BindingProtocol
 /// A peer in the world: its session, the two ends of its connections, and what its application remembers to hold it to
 /// its promises.
 final class SimulatedPeer {
-  /// What its application wrote. A class: it is looked at with each reveal, and a copy would count a reference to each
+  /// What its application wrote. A class: it is looked at with each update, and a copy would count a reference to each
   /// of its parts.
   final class Write {
     let model: Int

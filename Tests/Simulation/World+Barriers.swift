@@ -52,11 +52,11 @@ extension World {
   }
 
   /// What a peer has come to have, by its identity and the life of the log.
-  func noteReached(_ reveal: Reveal, _ peer: SimulatedPeer) {
+  func noteReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
     guard climate.barriers > 0 else { return }
     let tag = peer.session.identity.tag
-    let known = reached[tag]?[reveal.epoch] ?? 0
-    reached[tag, default: [:]][reveal.epoch] = max(known, reveal.version)
+    let known = reached[tag]?[update.epoch] ?? 0
+    reached[tag, default: [:]][update.epoch] = max(known, update.version)
   }
 
   /// What a peer says that it has it has.

@@ -5,46 +5,46 @@ import BindingProtocol
 /// What peers show and tell, held against the ledger.
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
-  func check(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: reveal.model) else { return try checkLine(reveal, of: peer) }
+  func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
+    guard let model = modelNames.firstIndex(of: update.model) else { return try checkLine(update, of: peer) }
     let before = peer.seen[model]
-    if before.epoch == reveal.epoch, reveal.version < before.version {
+    if before.epoch == update.epoch, update.version < before.version {
       throw broken(
-        .neverBack, "p\(peer.index) went from version \(before.version) of \(reveal.model) back to \(reveal.version)")
+        .neverBack, "p\(peer.index) went from version \(before.version) of \(update.model) back to \(update.version)")
     }
-    if reveal.epoch < before.epoch {
-      throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(reveal.model)")
+    if update.epoch < before.epoch {
+      throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(update.model)")
     }
-    peer.seen[model] = (reveal.epoch, reveal.version)
-    if model == 0 { noteReached(reveal, peer) }
-    noteSeen(reveal, in: model, by: peer)
-    for commit in reveal.commits where !commit.own && reveal.proposalHops <= commit.hops {
+    peer.seen[model] = (update.epoch, update.version)
+    if model == 0 { noteReached(update, peer) }
+    noteSeen(update, in: model, by: peer)
+    for commit in update.commits where !commit.own && update.proposalHops <= commit.hops {
       throw broken(
-        .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(reveal.proposalHops) deep")
+        .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
-    peer.read { $0.look(at: reveal.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
-    noteTold(reveal, peer, in: model)
+    peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
+    noteTold(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
-    guard reveal.version > 0, reveal.cause != .local else { return }
+    guard update.version > 0, update.cause != .local else { return }
     // What it told last of a model that it has left with that can be looked at no more.
-    if reveal.model == visited, peer.read({ $0.version(of: reveal.model).version }) == 0 { return }
-    guard let truth = ledger.state(.init(model: model, epoch: reveal.epoch, version: reveal.version)) else {
+    if update.model == visited, peer.read({ $0.version(of: update.model).version }) == 0 { return }
+    guard let truth = ledger.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
       throw broken(
         .trueReplica,
-        "p\(peer.index) has version \(reveal.version) of \(reveal.model), never stored in epoch \(reveal.epoch >> 32)")
+        "p\(peer.index) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
     }
     for field in 0..<SimulatedField.count {
       let mine = peer.glimpse.committed[field]
       if mine != truth[field] {
         throw broken(
           .trueReplica,
-          "p\(peer.index) at version \(reveal.version) of \(reveal.model) has \(SimulatedField.names[field]) = "
+          "p\(peer.index) at version \(update.version) of \(update.model) has \(SimulatedField.names[field]) = "
             + "\(describe(mine)), the hub had \(describe(truth[field]))"
         )
       }
     }
-    try checkOverlay(reveal, model, of: peer)
+    try checkOverlay(update, model, of: peer)
   }
 
   /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was

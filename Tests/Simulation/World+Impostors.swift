@@ -38,8 +38,8 @@ extension World {
   }
 
   /// Notes whose commits a peer has seen one by one.
-  func noteSeen(_ reveal: Reveal, in model: Int, by peer: SimulatedPeer) {
-    for commit in reveal.commits where commit.number > 0 {
+  func noteSeen(_ update: ModelUpdate, in model: Int, by peer: SimulatedPeer) {
+    for commit in update.commits where commit.number > 0 {
       peer.saw[model][commit.origin.tag] = max(peer.saw[model][commit.origin.tag] ?? 0, commit.number)
     }
   }

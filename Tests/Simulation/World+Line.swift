@@ -140,16 +140,16 @@ extension World {
 
   // MARK: What peers show and are told
 
-  func checkLine(_ reveal: Reveal, of peer: SimulatedPeer) throws(Broken) {
-    guard let line, reveal.model == line.name, let member = peer.member else { return }
+  func checkLine(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
+    guard let line, update.model == line.name, let member = peer.member else { return }
     let before = member.seen
-    if reveal.epoch < before.epoch || reveal.epoch == before.epoch && reveal.version < before.version {
+    if update.epoch < before.epoch || update.epoch == before.epoch && update.version < before.version {
       throw broken(
         .neverBack,
         "p\(peer.index) went from \(before.epoch):\(before.version) of \(line.name) back to "
-          + "\(reveal.epoch):\(reveal.version)")
+          + "\(update.epoch):\(update.version)")
     }
-    member.seen = (reveal.epoch, reveal.version)
+    member.seen = (update.epoch, update.version)
     // It may have left in the same breath.
     guard peer.read({ $0.knows(line.name) }) else { return }
     peer.read { $0.look(at: line.name, [], meant: [], into: &peer.glimpse) }
@@ -161,11 +161,11 @@ extension World {
         .readYourWrites,
         "p\(peer.index) shows \(field) = \(describe(shown)) of \(line.name) over its own pending \(value)")
     }
-    guard reveal.version > 0, reveal.cause != .local, reveal.cause != .detached else { return }
-    guard let truth = line.state(reveal.epoch, reveal.version) else {
+    guard update.version > 0, update.cause != .local, update.cause != .detached else { return }
+    guard let truth = line.state(update.epoch, update.version) else {
       throw broken(
         .trueReplica,
-        "p\(peer.index) has version \(reveal.version) of \(line.name) in life \(reveal.epoch), which never was")
+        "p\(peer.index) has version \(update.version) of \(line.name) in life \(update.epoch), which never was")
     }
     var mine: LineLedger.State = [:]
     for field in peer.read({ $0.committed(line.name, after: 0) }) {
@@ -174,7 +174,7 @@ extension World {
     guard mine != truth else { return }
     throw broken(
       .trueReplica,
-      "p\(peer.index) at version \(reveal.version) of \(line.name) has \(World.words(mine)), the hub had "
+      "p\(peer.index) at version \(update.version) of \(line.name) has \(World.words(mine)), the hub had "
         + World.words(truth))
   }
 

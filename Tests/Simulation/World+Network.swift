@@ -99,7 +99,7 @@ extension World {
     try settle(peer)
   }
 
-  /// Carries out what a session wants, and holds what it reveals against the ledger.
+  /// Carries out what a session wants, and holds its updates against the ledger.
   func settle(_ index: Int) throws(Broken) {
     let peer = peers[index]
     peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
@@ -137,10 +137,10 @@ extension World {
       subscribe(Topics.bytes(Topics.heartbeat), true, peer)
     case .subscribe(let topic): subscribe(Topics.bytes(topic), true, peer)
     case .unsubscribe(let topic): subscribe(Topics.bytes(topic), false, peer)
-    case .reveal(let reveal):
-      try check(reveal, of: peer)
+    case .update(let update):
+      try check(update, of: peer)
       // Who sends what an earlier life left writes nothing of its own.
-      if peer.heir == nil { answer(reveal, of: peer.index) }
+      if peer.heir == nil { answer(update, of: peer.index) }
     case .settled(let id, let model, let outcome):
       if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)

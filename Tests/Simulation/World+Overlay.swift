@@ -4,19 +4,19 @@ import BindingProtocol
 /// What lies over the committed values of a replica, held against them.
 extension World {
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
-  func checkOverlay(_ reveal: Reveal, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
+  func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
     // What a hub has forgotten of a peer it cannot tell it.
     if peer.glimpse.laidOver.isEmpty || mayBeForgotten(peer) { return }
-    let base = lastOwn(reveal, model, of: peer)
+    let base = lastOwn(update, model, of: peer)
     for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
-        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == reveal.epoch,
-          place.version <= reveal.version, mustKnow(number, place, in: field, peer)
+        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == update.epoch,
+          place.version <= update.version, mustKnow(number, place, in: field, peer)
         else { continue }
         throw broken(
           .readYourWrites,
-          "write \(id.rawValue) of p\(peer.index) lies over version \(reveal.version) of \(reveal.model), "
+          "write \(id.rawValue) of p\(peer.index) lies over version \(update.version) of \(update.model), "
             + "which holds it"
         )
       }
@@ -32,19 +32,19 @@ extension World {
       throw broken(
         .readYourWrites,
         "write \(id.rawValue) of p\(peer.index), proposal \(number ?? 0), lies over its own proposal \(base.number) "
-          + "in \(reveal.model)")
+          + "in \(update.model)")
     }
   }
 
   /// The last of its own writes that the committed values hold, and its name if it is a plain one. What was brought
   /// back says nothing of what its writer's numbers became.
   private func lastOwn(
-    _ reveal: Reveal, _ model: Int, of peer: SimulatedPeer
+    _ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer
   ) -> (id: WriteID?, number: ProposalNumber)? {
     var last: (id: WriteID?, number: ProposalNumber)?
     for (field, name) in SimulatedField.names.enumerated() {
-      guard let version = peer.read({ $0.fieldRecord(reveal.model, name)?.version }),
-        let entry = ledger.entry(.init(model: model, epoch: reveal.epoch, version: version)), !entry.isRecovered,
+      guard let version = peer.read({ $0.fieldRecord(update.model, name)?.version }),
+        let entry = ledger.entry(.init(model: model, epoch: update.epoch, version: version)), !entry.isRecovered,
         entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
       else { continue }
       last = (peer.glimpse.committed[field].flatMap { peer.writers[$0] }, entry.number)

@@ -63,13 +63,13 @@ extension World {
   func topic(of model: Int) -> Topic? { read { $0.topic(of: modelNames[model]) } ?? nil }
 
   /// An application that answers what others write.
-  func answer(_ reveal: Reveal, of peer: Int) {
-    guard isChaos, climate.answers > 0, peers[peer].answers < 60, reveal.commits.contains(where: { !$0.own }),
-      chance.perMille(climate.answers), let model = modelNames.firstIndex(of: reveal.model)
+  func answer(_ update: ModelUpdate, of peer: Int) {
+    guard isChaos, climate.answers > 0, peers[peer].answers < 60, update.commits.contains(where: { !$0.own }),
+      chance.perMille(climate.answers), let model = modelNames.firstIndex(of: update.model)
     else { return }
     peers[peer].answers += 1
     agenda.add(
-      .answer(peer: peer, life: peers[peer].life, model: model, hops: reveal.proposalHops),
+      .answer(peer: peer, life: peers[peer].life, model: model, hops: update.proposalHops),
       at: now + chance.within(1...climate.pace))
   }
 

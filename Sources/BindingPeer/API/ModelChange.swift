@@ -24,7 +24,7 @@ public struct ModelChange: Sendable, Equatable {
 }
 
 extension ModelChange {
-  init(_ step: RevealStep) {
+  init(_ step: UpdateStep) {
     var fields: [String: FieldValue?] = [:]
     for change in step.changes { fields.updateValue(change.value, forKey: change.field) }
     self.init(

@@ -147,7 +147,7 @@ extension PeerRuntime.State {
     var ids: Swift.Set<String> = []
     for action in actions {
       switch action {
-      case .reveal(let reveal): ids.insert(reveal.model)
+      case .update(let update): ids.insert(update.model)
       case .settled(_, let model, _), .hold(_, let model, _): ids.insert(model)
       case .phase, .notice(.hubError): ids = watchedModels
       case .send(let frame):

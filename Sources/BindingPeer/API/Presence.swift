@@ -14,9 +14,9 @@ public final class Presence: Sendable {
   init(of line: SharedModel) {
     self.line = line
     news = Observable(PresentPeer.all(in: line))
-    let watching = line.observe { [weak self] reveal, missed in
+    let watching = line.observe { [weak self] update, missed in
       // Other fields of the line, a cursor say, may change often.
-      if missed > 0 || reveal.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
+      if missed > 0 || update.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
         self?.lookAgain()
       }
     }

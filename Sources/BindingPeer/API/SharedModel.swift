@@ -28,10 +28,10 @@ public final class SharedModel: Sendable {
     var fields = Keyed<String, StagedField>()
     /// Those that have news, in no order.
     var dueFields: [Int] = []
-    var reveals: [(reveal: Reveal, stamp: UInt64)] = []
+    var updates: [(update: ModelUpdate, stamp: UInt64)] = []
     /// What new observers are told first, each by its number.
-    var beginnings: [(observer: UInt64, reveal: Reveal)] = []
-    var missedReveals: UInt64 = 0
+    var beginnings: [(observer: UInt64, update: ModelUpdate)] = []
+    var missedUpdates: UInt64 = 0
     var hops: UInt8 = 0
     var observers: [UInt64: Observer] = [:]
     /// Paced observers of the model, which keep what waits for them themselves.
@@ -39,9 +39,9 @@ public final class SharedModel: Sendable {
     /// How many there are of single fields.
     var fieldFeeds = 0
     /// Those that have something to tell.
-    var dueFeeds: [Following<any RevealFeed>] = []
+    var dueFeeds: [Following<any UpdateFeed>] = []
     /// What all of them hear is taken apart once.
-    var steps = RevealSteps()
+    var steps = UpdateSteps()
     var lastObserver: UInt64 = 0
     var isScheduled = false
     var isDelivering = false
@@ -51,7 +51,7 @@ public final class SharedModel: Sendable {
     var isStatusDue = false
 
     var isSomethingDue: Bool {
-      !dueFields.isEmpty || !reveals.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || isStatusDue
+      !dueFields.isEmpty || !updates.isEmpty || !beginnings.isEmpty || !dueFeeds.isEmpty || isStatusDue
     }
   }
   /// What stands for one field in this process, and what it has yet to hear.
@@ -77,9 +77,9 @@ public final class SharedModel: Sendable {
     var value: FieldValue?
   }
   struct Observer: Sendable {
-    /// Reveals with a later stamp are for it; what came before is in its beginning.
+    /// Updates with a later stamp are for it; what came before is in its beginning.
     let since: UInt64
-    let body: @Sendable (Reveal, _ missed: UInt64) -> Void
+    let body: @Sendable (ModelUpdate, _ missed: UInt64) -> Void
   }
   let staged: Protected<Staged> = Protected(Staged())
   /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
@@ -89,8 +89,8 @@ public final class SharedModel: Sendable {
   /// The description as it was read last, with the text from which.
   private let described: Protected<Described?> = Protected(nil)
 
-  /// Reveals that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
-  public static let maxWaitingReveals = 10_000
+  /// Updates that wait for a lane which is behind, at most; past it the oldest are dropped, and counted.
+  public static let maxWaitingUpdates = 10_000
 
   init(id: String, lane: Lane, peer: Peer, stored: SharedModel? = nil) {
     self.id = id
@@ -159,11 +159,11 @@ public final class SharedModel: Sendable {
   }
 
   /// `observer` hears, on the model's lane and in order, what is there (as one snapshot, if there is anything) and then
-  /// each reveal. A lane far behind is told how many it missed.
+  /// each update. A lane far behind is told how many it missed.
   public func observe(
-    _ observer: @escaping @Sendable (_ reveal: Reveal, _ missed: UInt64) -> Void
+    _ observer: @escaping @Sendable (_ update: ModelUpdate, _ missed: UInt64) -> Void
   ) -> ObserverToken {
-    // Under the lock under which reveals are staged: nothing falls between what is there and what comes.
+    // Under the lock under which updates are staged: nothing falls between what is there and what comes.
     let number = runtime.state.withLock { state in
       let beginning = state.session.present(id)
       let since = state.stamp
@@ -250,7 +250,7 @@ private struct Described: Sendable {
 
 /// What shows once a proposal is laid over.
 struct LaidOver: Sendable {
-  /// Older than all that is revealed from then on.
+  /// Older than all that is shown from then on.
   var stamp: UInt64
   /// What became of fields that were not plainly set: merged with what is there, which may be newer than what their
   /// cell knows, or given up already.

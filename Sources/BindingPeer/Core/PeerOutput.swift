@@ -25,8 +25,8 @@ public enum PeerAction: Sendable {
   case subscribe(Topic)
   case unsubscribe(Topic)
   /// Tell a model's observers; at most one per model in each drain.
-  case reveal(Reveal)
-  /// A write has its outcome. Told once for every write, after the reveal that it causes.
+  case update(ModelUpdate)
+  /// A write has its outcome. Told once for every write, after the update that it causes.
   case settled(WriteID, model: String, Outcome)
   /// Note this in the outbox before any frame of this drain leaves. Only from a session that keeps one.
   case keep(OutboxNote)

@@ -3,7 +3,7 @@ public import BindingProtocol
 /// A peer without sockets, threads, clock or randomness of its own: what comes in goes through here, what is to be
 /// done lies in a `PeerOutput`.
 ///
-/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one reveal a model) and sends.
+/// The caller feeds frames and writes, then calls `finishDrain`, which tells observers (one update a model) and sends.
 /// Times are milliseconds of any clock that never goes back.
 public struct Session: Sendable {
   public let identity: Identity
@@ -110,14 +110,14 @@ public struct Session: Sendable {
   }
 
   /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
-  public func present(_ id: String) -> Reveal? {
+  public func present(_ id: String) -> ModelUpdate? {
     guard let model = models[id] else { return nil }
     let changes = model.replica.fields.indices.compactMap { place -> ShownChange? in
       model.shown(at: place).map { ShownChange(field: model.replica.fields[place].name, old: nil, new: $0) }
     }
     // Before a hub was seen there may be writes of ours, of this life or an earlier one.
     guard model.replica.version > 0 || !changes.isEmpty else { return nil }
-    return Reveal(
+    return ModelUpdate(
       model: id, cause: .snapshot, changes: changes, confirmed: [], epoch: model.replica.epoch,
       version: model.replica.version, commits: [], folded: model.replica.version, proposalHops: 0)
   }

@@ -24,7 +24,7 @@ public struct SessionOptions: Sendable, Hashable {
   public var maxOutboxBytes = 8_388_608
   /// Bytes of the commits of one model that may wait for a catch-up to end.
   public var maxBufferedBytes = 1_048_576
-  /// Commits that one reveal lists.
+  /// Commits that one update lists.
   public var maxListedCommits = 1_000
   /// How often a closure is asked to merge a write with what others wrote, before that ends as a conflict. Texts are
   /// merged without asking, however often others were quicker.

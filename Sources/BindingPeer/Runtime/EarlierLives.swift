@@ -116,7 +116,7 @@ extension PeerRuntime {
           state.session.fieldRecord(ended.model, field)?.committed.map { (field, $0) }
         })
     }
-    // Later than the reveal of what the field fell back to, which would clear it.
+    // Later than the update of what the field fell back to, which would clear it.
     let stamp = state.withLock { state in
       state.stamp += 1
       return state.stamp

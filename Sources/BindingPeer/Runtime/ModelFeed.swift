@@ -2,7 +2,7 @@ import BindingModel
 import BindingProtocol
 
 /// What hears of states of a model, and tells some of it at its own pace.
-protocol RevealFeed: AnyObject, Sendable {
+protocol UpdateFeed: AnyObject, Sendable {
   /// Tells what is due; called on the model's lane.
   func tell()
   /// Tells nothing any more.
@@ -14,7 +14,7 @@ protocol RevealFeed: AnyObject, Sendable {
 
 /// The feed of one paced observer of a whole model. What waits in it is folded by its pace, however far behind the lane
 /// is.
-final class ModelFeed: RevealFeed {
+final class ModelFeed: UpdateFeed {
   private let delivery: PacedDelivery<ModelChange, ModelChange>
 
   init(_ delivery: PacedDelivery<ModelChange, ModelChange>) { self.delivery = delivery }
@@ -24,9 +24,9 @@ final class ModelFeed: RevealFeed {
   func tell() { delivery.tell() }
   func end() { delivery.end() }
 
-  /// Takes in the states that a reveal leads through; called under the runtime's lock, in order.
+  /// Takes in the states that a update leads through; called under the runtime's lock, in order.
   /// - Returns: whether there is something to tell, which nobody was going to tell yet.
-  func hear(_ steps: [RevealStep]) -> Bool {
+  func hear(_ steps: [UpdateStep]) -> Bool {
     var isNews = false
     for step in steps where delivery.hear(ModelChange(step), weight: step.commits) { isNews = true }
     return isNews || isOrphaned
@@ -37,7 +37,7 @@ final class ModelFeed: RevealFeed {
 ///
 /// It does not know the type of the field's values: a program that observes much would look up its generic types
 /// again for each value, which costs more than all else here.
-final class FieldFeed: RevealFeed {
+final class FieldFeed: UpdateFeed {
   private let delivery: PacedDelivery<FieldNews, FieldTelling>
 
   init(_ delivery: PacedDelivery<FieldNews, FieldTelling>) { self.delivery = delivery }
@@ -77,7 +77,7 @@ extension SharedModel {
     let feed: Feed
   }
 
-  /// Lets a feed hear what is there, and then each reveal, until the token is cancelled; without an owner also until
+  /// Lets a feed hear what is there, and then each update, until the token is cancelled; without an owner also until
   /// it is released.
   func follow(_ feed: ModelFeed, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
@@ -102,7 +102,7 @@ extension SharedModel {
   }
 
   private func follow(
-    _ feed: any RevealFeed, owner: AnyObject?,
+    _ feed: any UpdateFeed, owner: AnyObject?,
     enter: (borrowing PeerRuntime.State, inout Staged, _ number: UInt64) -> Void
   ) -> ObserverToken {
     let number = runtime.state.withLock { state in
@@ -121,7 +121,7 @@ extension SharedModel {
   }
 
   /// Tells what the feeds have; called on the lane.
-  func tell(_ feeds: [Following<any RevealFeed>]) {
+  func tell(_ feeds: [Following<any UpdateFeed>]) {
     // In the order in which they began to observe.
     for following in feeds.count > 1 ? feeds.sorted(by: { $0.number < $1.number }) : feeds {
       following.feed.tell()
@@ -131,13 +131,13 @@ extension SharedModel {
 
   private func drop(feed number: UInt64) {
     // What it holds may be anybody's: it goes without the lock.
-    let gone: (any RevealFeed)? = staged.withLock { $0.remove(feed: number) }
+    let gone: (any UpdateFeed)? = staged.withLock { $0.remove(feed: number) }
     withExtendedLifetime(gone) {}
   }
 }
 
 extension SharedModel.Staged {
-  fileprivate mutating func remove(feed number: UInt64) -> (any RevealFeed)? {
+  fileprivate mutating func remove(feed number: UInt64) -> (any UpdateFeed)? {
     if let place = feeds.firstIndex(where: { $0.number == number }) { return feeds.remove(at: place).feed }
     for field in fields.indices {
       guard let place = fields[at: field].feeds.firstIndex(where: { $0.number == number }) else { continue }
@@ -147,9 +147,9 @@ extension SharedModel.Staged {
     return nil
   }
 
-  /// Lets those who follow at their own pace hear of a reveal.
-  mutating func feed(_ reveal: Reveal) {
-    let steps = steps.steps(of: reveal)
+  /// Lets those who follow at their own pace hear of a update.
+  mutating func feed(_ update: ModelUpdate) {
+    let steps = steps.steps(of: update)
     for following in feeds where following.feed.hear(steps) {
       dueFeeds.append(.init(number: following.number, feed: following.feed))
     }

@@ -19,7 +19,7 @@ struct Errands {
     }
   }
   var settled: [Settled] = []
-  var revealed: [SharedModel] = []
+  var shown: [SharedModel] = []
   var questions: [(WriteID, PeerRuntime.UnacknowledgedWrite, MergeQuestion)] = []
   var approvalRequests: [(ApprovalRequest, of: SharedModel?)] = []
   var notices: [Notice] = []
@@ -53,14 +53,14 @@ extension PeerRuntime.State {
         continue
       }
       switch consume action {
-      case .reveal(let reveal):
-        guard let place = models.place(of: reveal.model), let model = models[at: place].model else { continue }
+      case .update(let update):
+        guard let place = models.place(of: update.model), let model = models[at: place].model else { continue }
         stamp += 1
-        if model.stage(reveal, stamp: stamp) { errands.revealed.append(model) }
+        if model.stage(update, stamp: stamp) { errands.shown.append(model) }
       case .settled(let id, let model, let outcome):
         guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
         let standing = standing(unacknowledged.write.fields, of: model, after: outcome)
-        // Later than the value that the field falls back to, which is revealed before.
+        // Later than the value that the field falls back to, which is shown before.
         stamp += 1
         let version = session.version(of: model).version
         errands.settled.append(

@@ -223,7 +223,7 @@ final class PeerRuntime: Sendable {
   private func carryOut(_ errands: Errands) {
     for settled in errands.settled { settled.carryOut() }
     for model in errands.watched { model.noteStatusDue() }
-    for model in errands.revealed { model.scheduleDelivery() }
+    for model in errands.shown { model.scheduleDelivery() }
     for model in errands.watched { model.scheduleDelivery() }
     for (id, unacknowledged, question) in errands.questions {
       if let policy = unacknowledged.policies[question.field] {

@@ -1,7 +1,7 @@
 import BindingModel
 import BindingProtocol
 
-/// How what a peer's session reveals reaches cells, observers and feeds, on the model's lane.
+/// How what a peer's session updates reaches cells, observers and feeds, on the model's lane.
 extension SharedModel {
   /// Ties a cell to a field. From now on it is told.
   func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
@@ -10,29 +10,29 @@ extension SharedModel {
     return true
   }
 
-  /// Takes a reveal in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
+  /// Takes a update in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
   /// - Returns: whether there is something to be told.
-  func stage(_ reveal: Reveal, stamp: UInt64) -> Bool {
+  func stage(_ update: ModelUpdate, stamp: UInt64) -> Bool {
     staged.withLock { staged in
-      staged.hops = max(staged.hops, reveal.proposalHops)
+      staged.hops = max(staged.hops, update.proposalHops)
       // A cell that is tied to a field later is shown what is there then.
       if !staged.fields.isEmpty {
-        for change in reveal.changes {
+        for change in update.changes {
           guard let place = staged.fields.place(of: change.field) else { continue }
           if staged.fields[at: place].news == nil { staged.dueFields.append(place) }
           staged.fields[at: place].take(change, stamp: stamp)
         }
-        for name in reveal.confirmed where !reveal.covered.contains(name) {
+        for name in update.confirmed where !update.covered.contains(name) {
           if let place = staged.fields.place(of: name) { staged.fields[at: place].isOurs = false }
         }
       }
-      if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(reveal) }
+      if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(update) }
       if !staged.observers.isEmpty {
-        if staged.reveals.count >= SharedModel.maxWaitingReveals {
-          staged.reveals.removeFirst()
-          staged.missedReveals += 1
+        if staged.updates.count >= SharedModel.maxWaitingUpdates {
+          staged.updates.removeFirst()
+          staged.missedUpdates += 1
         }
-        staged.reveals.append((reveal, stamp))
+        staged.updates.append((update, stamp))
       }
       return staged.isSomethingDue
     }
@@ -51,17 +51,17 @@ extension SharedModel {
   /// What is told at once.
   fileprivate struct DeliveryTurn: Sendable {
     var news: [(cells: [WeakCell], news: News)] = []
-    var reveals: [(reveal: Reveal, stamp: UInt64)]
-    var beginnings: [(observer: UInt64, reveal: Reveal)]
-    let missedReveals: UInt64
+    var updates: [(update: ModelUpdate, stamp: UInt64)]
+    var beginnings: [(observer: UInt64, update: ModelUpdate)]
+    let missedUpdates: UInt64
     let hops: UInt8
     let observers: [UInt64: Observer]
-    let feeds: [Following<any RevealFeed>]
+    let feeds: [Following<any UpdateFeed>]
     /// Nil: no status may be another one.
     let tellers: [ObjectIdentifier: WeakTeller]?
 
     /// Whether somebody is called who may answer.
-    var isHeard: Bool { !news.isEmpty || !reveals.isEmpty || !beginnings.isEmpty || tellers != nil }
+    var isHeard: Bool { !news.isEmpty || !updates.isEmpty || !beginnings.isEmpty || tellers != nil }
   }
 
   /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
@@ -86,10 +86,10 @@ extension SharedModel {
         }
         if let tellers = turn.tellers { tell(tellers) }
       }
-      for (number, reveal) in turn.beginnings { turn.observers[number]?.body(reveal, 0) }
-      for (index, (reveal, stamp)) in turn.reveals.enumerated() {
+      for (number, update) in turn.beginnings { turn.observers[number]?.body(update, 0) }
+      for (index, (update, stamp)) in turn.updates.enumerated() {
         for observer in turn.observers.values where stamp > observer.since {
-          observer.body(reveal, index == 0 ? turn.missedReveals : 0)
+          observer.body(update, index == 0 ? turn.missedUpdates : 0)
         }
       }
     }
@@ -135,7 +135,7 @@ extension FieldCell {
 extension SharedModel.Staged {
   fileprivate mutating func takeTurn() -> SharedModel.DeliveryTurn {
     var turn = SharedModel.DeliveryTurn(
-      reveals: reveals, beginnings: beginnings, missedReveals: missedReveals, hops: hops, observers: observers,
+      updates: updates, beginnings: beginnings, missedUpdates: missedUpdates, hops: hops, observers: observers,
       feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
     turn.news.reserveCapacity(dueFields.count)
     for place in dueFields {
@@ -143,9 +143,9 @@ extension SharedModel.Staged {
       turn.news.append((fields[at: place].cells, news))
     }
     dueFields.removeAll(keepingCapacity: true)
-    reveals = []
+    updates = []
     beginnings = []
-    missedReveals = 0
+    missedUpdates = 0
     dueFeeds = []
     hops = 0
     isStatusDue = false

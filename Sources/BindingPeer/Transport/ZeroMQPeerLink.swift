@@ -237,7 +237,7 @@ private final class PeerSocketLoop {
     publish = nil
   }
 
-  /// Feeds the session everything that waits, as one drain: one reveal a model.
+  /// Feeds the session everything that waits, as one drain: one update a model.
   private func drain() {
     runtime.perform(as: .link(desk)) { state, now in
       if let request { receive(from: request.socket, now, &state) }

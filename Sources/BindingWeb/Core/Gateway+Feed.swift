@@ -67,16 +67,16 @@ extension Gateway {
   }
 
   /// Takes into the feed what has become known of a model.
-  mutating func takeIntoFeed(_ reveal: Reveal, now: UInt64) {
-    let model = reveal.model
-    guard feed.followed[model] != nil, reveal.cause != .detached else { return }
-    guard case .commits = reveal.cause, reveal.folded == 0, let first = reveal.commits.first,
-      let told = feed.versions[model], told.version + 1 >= first.version, told.epoch == 0 || told.epoch == reveal.epoch
+  mutating func takeIntoFeed(_ update: ModelUpdate, now: UInt64) {
+    let model = update.model
+    guard feed.followed[model] != nil, update.cause != .detached else { return }
+    guard case .commits = update.cause, update.folded == 0, let first = update.commits.first,
+      let told = feed.versions[model], told.version + 1 >= first.version, told.epoch == 0 || told.epoch == update.epoch
     else { return catchUpFeed(model) }
     feed.followed[model] = now
     var values: [String: FieldValue?] = [:]
-    for change in reveal.changes { values[change.field] = .some(change.old) }
-    for commit in reveal.commits where commit.version > told.version {
+    for change in update.changes { values[change.field] = .some(change.old) }
+    for commit in update.commits where commit.version > told.version {
       // A field that shows what it showed was set to what it was.
       let changes = commit.changes.map { change in
         Feed.Change(
@@ -85,9 +85,9 @@ extension Gateway {
       }
       for change in commit.changes { values[change.field] = .some(change.value) }
       feed.add(
-        changes, to: model, by: commit.origin, epoch: reveal.epoch, version: commit.version, time: commit.time)
+        changes, to: model, by: commit.origin, epoch: update.epoch, version: commit.version, time: commit.time)
     }
-    feed.versions[model] = (reveal.epoch, reveal.version)
+    feed.versions[model] = (update.epoch, update.version)
   }
 
   /// What has changed since what was told, as far as the fields' own versions tell it: each writer's as one.

@@ -23,9 +23,9 @@ extension Gateway {
       output.add(.subscribe(Topics.bytes(Topics.heartbeat)))
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
-    case .reveal(let reveal):
-      takeIntoFeed(reveal, now: now)
-      take(reveal, &output)
+    case .update(let update):
+      takeIntoFeed(update, now: now)
+      take(update, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(Announced(id: model, version: version, fields: fields), below: prefix, &output)
     case .listed(let prefix): list(prefix, &output)
@@ -71,18 +71,18 @@ extension Gateway {
 
   // MARK: Commits
 
-  private mutating func take(_ reveal: Reveal, _ output: inout GatewayOutput) {
-    let model = reveal.model
+  private mutating func take(_ update: ModelUpdate, _ output: inout GatewayOutput) {
+    let model = update.model
     touched.insert(model)
     guard let room = rooms[model] else { return }
-    for commit in reveal.commits {
+    for commit in update.commits {
       if let page = byTag[commit.origin.tag] { raiseMark(of: page, in: model, to: commit.number) }
     }
-    if case .commits = reveal.cause, reveal.folded == 0 {
-      return pass(reveal.commits, of: model, reveal.epoch, &output)
+    if case .commits = update.cause, update.folded == 0 {
+      return pass(update.commits, of: model, update.epoch, &output)
     }
-    guard reveal.cause != .outcome || !reveal.changes.isEmpty || !reveal.commits.isEmpty else { return }
-    if reveal.cause == .snapshot || reveal.cause == .detached { rooms[model]?.deltasFrom = reveal.version }
+    guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
+    if update.cause == .snapshot || update.cause == .detached { rooms[model]?.deltasFrom = update.version }
     // What was folded may hold commits of pages: only the hub can say up to which of their numbers (R5).
     for page in room.pages where pages[page]?.joins[model]?.isCurrent == true {
       pages[page]?.joins[model]?.progress = .waiting

@@ -29,10 +29,10 @@ final class BenchRun: Sendable {
     // Later there may be no hub to be named.
     let status = watchers[0].peer.status
     let hearing = watchers.enumerated().map { index, watcher in
-      watcher.model.observe { [ledger] reveal, _ in
+      watcher.model.observe { [ledger] update, _ in
         let now = BenchRun.now
         ledger.withLock { ledger in
-          for number in reveal.numbers { ledger.shown(number, at: now, by: index) }
+          for number in update.numbers { ledger.shown(number, at: now, by: index) }
         }
       }
     }
@@ -186,9 +186,9 @@ final class BenchRun: Sendable {
   /// Makes each write when it is due, or as soon after it as can be, on a thread of its own.
   /// - Returns: how many nanoseconds it took: not less than the plan says for as many writes.
   private func offer(_ shared: SharedModel, isAway: Bool) async -> UInt64 {
-    let token = shared.observe { [ledger] reveal, _ in
+    let token = shared.observe { [ledger] update, _ in
       let now = BenchRun.now
-      ledger.withLock { ledger in for number in reveal.numbers { ledger.shownHere(number, at: now) } }
+      ledger.withLock { ledger in for number in update.numbers { ledger.shownHere(number, at: now) } }
     }
     let beginning = BenchRun.now
     ledger.withLock { $0.begin(at: beginning) }
@@ -282,7 +282,7 @@ struct BenchPace: Sendable {
   }
 }
 
-extension Reveal {
+extension ModelUpdate {
   /// The numbers that fields of a measurement show now.
   fileprivate var numbers: [Int] { changes.compactMap { $0.new?.number } }
 }

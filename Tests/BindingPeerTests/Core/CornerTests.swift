@@ -62,11 +62,11 @@ struct CornerTests {
     #expect(bench.session.fieldRecord("lamp", "on")?.version == 8)
   }
 
-  @Test("local reveal keeps the hops of the proposal")
+  @Test("local update keeps the hops of the proposal")
   func localHops() throws {
     var bench = followed()
     let proposal = Proposal(operations: [FieldOperation(.set, "on", json("false"))], hops: 4)
-    #expect(try bench.write(proposal).drain.reveals.first?.proposalHops == 4)
+    #expect(try bench.write(proposal).drain.updates.first?.proposalHops == 4)
   }
 
   @Test("offer chunks stay within chunkBytes")

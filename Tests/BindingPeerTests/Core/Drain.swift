@@ -3,7 +3,7 @@ import BindingPeer
 /// What a session wanted done in one drain, sorted.
 struct Drain {
   var order: [String] = []
-  var reveals: [Reveal] = []
+  var updates: [ModelUpdate] = []
   var settled: [(id: WriteID, outcome: Outcome)] = []
   var holds: [(id: WriteID, code: HoldCode)] = []
   var notices: [Notice] = []
@@ -34,9 +34,9 @@ struct Drain {
     case .listen(let topic, _): listens.append(topic)
     case .subscribe(let topic): subscribed.append(topic)
     case .unsubscribe(let topic): unsubscribed.append(topic)
-    case .reveal(let reveal):
-      order.append("reveal")
-      reveals.append(reveal)
+    case .update(let update):
+      order.append("update")
+      updates.append(update)
     case .settled(let id, _, let outcome):
       order.append("settled")
       settled.append((id, outcome))
@@ -77,8 +77,8 @@ struct Drain {
   var hellos: [Hello] { sent.compactMap { if case .hello(let hello) = $0 { hello } else { nil } } }
   var asksHeads: Bool { sent.contains(.askHeads) }
   var outcomes: [Outcome] { settled.map(\.outcome) }
-  /// The changes of the one reveal, as `field old new`.
+  /// The changes of the one update, as `field old new`.
   var changes: [String] {
-    reveals.flatMap(\.changes).map { "\($0.field) \($0.old?.description ?? "-") \($0.new?.description ?? "-")" }
+    updates.flatMap(\.changes).map { "\($0.field) \($0.old?.description ?? "-") \($0.new?.description ?? "-")" }
   }
 }

@@ -15,29 +15,29 @@ struct FollowingTests {
   func atomic() {
     var bench = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "0.9", 1: "false"]]))
-    #expect(drain.reveals.count == 1)
+    #expect(drain.updates.count == 1)
     #expect(drain.changes == ["level 0.3 0.9", "on true false"])
-    #expect(drain.reveals.first?.version == 6)
+    #expect(drain.updates.first?.version == 6)
   }
 
-  @Test("all frames of a drain are one reveal, which lists every commit")
-  func oneReveal() {
+  @Test("all frames of a drain are one update, which lists every commit")
+  func oneUpdate() {
     var bench = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]), bench.commits(after: 7, [[0: "3"]]))
-    #expect(drain.reveals.count == 1)
+    #expect(drain.updates.count == 1)
     #expect(drain.changes == ["level 0.3 3"])
-    #expect(drain.reveals.first?.commits.map(\.version) == [6, 7, 8])
-    #expect(drain.reveals.first?.commits.map { $0.changes.first?.value } == [json("1"), json("2"), json("3")])
+    #expect(drain.updates.first?.commits.map(\.version) == [6, 7, 8])
+    #expect(drain.updates.first?.commits.map { $0.changes.first?.value } == [json("1"), json("2"), json("3")])
   }
 
-  @Test("a reveal lists so many commits, the rest it counts")
+  @Test("a update lists so many commits, the rest it counts")
   func listsSome() {
     var options = SessionOptions()
     options.maxListedCommits = 2
     var bench = PeerBench(options: options)
     bench.live(version: 5, lit)
-    let reveal = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]])).reveals.first
-    #expect(reveal?.commits.count == 2 && reveal?.folded == 2)
+    let update = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]])).updates.first
+    #expect(update?.commits.count == 2 && update?.folded == 2)
   }
 
   @Test("a commit without a value deletes the field")
@@ -70,7 +70,7 @@ struct FollowingTests {
     var bench = followed()
     bench.hub(bench.commits(after: 5, [[0: "1"]]))
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]))
-    #expect(drain.reveals.first?.commits.map(\.version) == [7])
+    #expect(drain.updates.first?.commits.map(\.version) == [7])
     #expect(bench.shown("level") == "2")
   }
 
@@ -85,9 +85,9 @@ struct FollowingTests {
     #expect(more.joins.isEmpty)
     let healed = bench.catchUp(
       lost.request, from: 5, version: 8, [Entry(name: "level", value: "8", version: 8)])
-    #expect(healed.reveals.count == 1)
+    #expect(healed.updates.count == 1)
     #expect(healed.changes == ["level 0.3 8", "on true false"])
-    #expect(healed.reveals.first?.cause == .delta(from: 5))
+    #expect(healed.updates.first?.cause == .delta(from: 5))
     #expect(healed.notices.contains(.healed(model: "lamp", form: .delta, commits: 3)))
     #expect(bench.session.version(of: "lamp") == (100, 9))
   }
@@ -154,7 +154,7 @@ struct FollowingTests {
     var bench = followed()
     let diverged = bench.hub(bench.head(5, digest: 1))
     #expect(diverged.join.version == 0 && bench.session.version(of: "lamp").version == 5)
-    #expect(try bench.write(.set(["n": "1"])).drain.reveals.map(\.version) == [5])
+    #expect(try bench.write(.set(["n": "1"])).drain.updates.map(\.version) == [5])
     bench.catchUp(diverged.request, version: 5, lit)
     #expect(bench.hub(bench.head(6, digest: 0)).join.version == 5)
   }
@@ -168,7 +168,7 @@ struct FollowingTests {
       bench.chunk(request, from: 5, version: 6, [lit[0]], isLast: false))
     bench.epoch += 1
     let again = bench.hub(bench.chunk(request, from: 5, version: 6, [], chunk: 1, namesKnown: 2))
-    #expect(again.join.version == 0 && again.join.epoch == 0 && again.reveals.isEmpty)
+    #expect(again.join.version == 0 && again.join.epoch == 0 && again.updates.isEmpty)
     #expect(bench.session.version(of: "lamp") == (100, 5))
     bench.catchUp(again.request, version: 6, lit)
     #expect(bench.session.version(of: "lamp") == (101, 6))
@@ -238,6 +238,6 @@ struct FollowingTests {
   @Test("what is written while a commit is delivered has one hop more than the commit")
   func hops() {
     var bench = followed()
-    #expect(bench.hub(bench.commits(after: 5, [[0: "1"]], hops: 3)).reveals.first?.proposalHops == 4)
+    #expect(bench.hub(bench.commits(after: 5, [[0: "1"]], hops: 3)).updates.first?.proposalHops == 4)
   }
 }

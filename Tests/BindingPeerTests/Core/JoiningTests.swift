@@ -68,12 +68,12 @@ struct JoiningTests {
     #expect(drain.subscribed == [PeerBench.lamp])
   }
 
-  @Test("a snapshot is one reveal of all its fields")
+  @Test("a snapshot is one update of all its fields")
   func snapshot() {
     var bench = PeerBench()
     let drain = bench.live(version: 5, lit)
-    #expect(drain.reveals.count == 1)
-    #expect(drain.reveals.first?.cause == .snapshot)
+    #expect(drain.updates.count == 1)
+    #expect(drain.updates.first?.cause == .snapshot)
     #expect(drain.changes == ["level - 0.3", "on - true"])
     #expect(bench.session.version(of: "lamp") == (100, 5))
     #expect(bench.session.isCurrent("lamp"))
@@ -97,9 +97,9 @@ struct JoiningTests {
     let request = bench.welcome().request
     bench.hub(bench.assigned(request), bench.joined(request, version: 5, follows: .snapshot))
     let first = bench.hub(bench.chunk(request, version: 5, [lit[0]], isLast: false))
-    #expect(first.reveals.isEmpty && bench.shown("level") == nil)
+    #expect(first.updates.isEmpty && bench.shown("level") == nil)
     let last = bench.hub(bench.chunk(request, version: 5, [lit[1]], chunk: 1, firstID: 1))
-    #expect(last.reveals.count == 1)
+    #expect(last.updates.count == 1)
     #expect(last.changes == ["level - 0.3", "on - true"])
   }
 
@@ -137,8 +137,8 @@ struct JoiningTests {
     bench.open()
     let first = bench.welcome().request
     let second = bench.wait(3_000).request
-    #expect(bench.catchUp(first, version: 5, lit).reveals.isEmpty)
-    #expect(bench.catchUp(second, version: 5, lit).reveals.count == 1)
+    #expect(bench.catchUp(first, version: 5, lit).updates.isEmpty)
+    #expect(bench.catchUp(second, version: 5, lit).updates.count == 1)
   }
 
   @Test("who is current stays as it is: nothing shows, nothing follows")

@@ -16,7 +16,7 @@ struct WritingTests {
     var bench = followed()
     let drain = try bench.write(.set(["level": "0.8"])).drain
     #expect(drain.changes == ["level 0.3 0.8"])
-    #expect(drain.reveals.first?.cause == .local)
+    #expect(drain.updates.first?.cause == .local)
     #expect(drain.numbers == [1])
     #expect(drain.proposals.first?.operations == [WireOperation(verb: .set, field: .id(0), value: json("0.8"))])
   }
@@ -30,7 +30,7 @@ struct WritingTests {
       }
     }
     #expect(drain.numbers == [1, 2, 3] && drain.proposeFrames == 1)
-    #expect(drain.reveals.count == 1)
+    #expect(drain.updates.count == 1)
   }
 
   @Test("an own commit is the outcome: told once, and nobody is notified again")
@@ -40,7 +40,7 @@ struct WritingTests {
     let drain = bench.hub(bench.commits(after: 5, [[0: "0.8"]], own: [0: 1]))
     #expect(drain.settled.map(\.id) == [id] && drain.outcomes == [.committed(epoch: 100, version: 6)])
     #expect(drain.changes.isEmpty)
-    #expect(drain.reveals.first?.confirmed == ["level"] && drain.reveals.first?.commits.first?.own == true)
+    #expect(drain.updates.first?.confirmed == ["level"] && drain.updates.first?.commits.first?.own == true)
     let late = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))
     #expect(late.settled.isEmpty && late.changes.isEmpty)
     #expect(bench.session.unconfirmed == 0)
@@ -119,15 +119,15 @@ struct WritingTests {
     #expect(bench.shown("c") == "7")
   }
 
-  @Test("a refused write falls back in one reveal, before its author hears of it")
+  @Test("a refused write falls back in one update, before its author hears of it")
   func refused() throws {
     var bench = followed()
     let id = try bench.set(["level": "7", "on": "false"])
     let refusal = Refusal(.notPermitted, "no")
     let drain = bench.hub(bench.outcomes((1, .refused(refusal))))
-    #expect(drain.order == ["reveal", "settled"])
+    #expect(drain.order == ["update", "settled"])
     #expect(drain.changes == ["level 7 0.3", "on false true"])
-    #expect(drain.reveals.first?.cause == .outcome)
+    #expect(drain.updates.first?.cause == .outcome)
     #expect(drain.settled.map(\.id) == [id] && drain.outcomes == [.refused(refusal)])
   }
 

@@ -49,7 +49,7 @@ struct Check: ParsableCommand {
 extension HistoryCheck {
   var summary: String {
     "\(figures.writes) writes, \(figures.acknowledged) acknowledged, \(figures.commits) commits in \(figures.epochs) "
-      + "epochs, \(figures.reveals) reveals; lost with a hub that keeps nothing: \(figures.lostWithHub), repeated "
+      + "epochs, \(figures.updates) updates; lost with a hub that keeps nothing: \(figures.lostWithHub), repeated "
       + "after its restart: \(figures.repeatedAfterRestart); \(findings.count) findings"
   }
 }
@@ -60,7 +60,7 @@ extension HistoryFigures {
     return .object([
       number("writes", writes), number("acknowledged", acknowledged), number("refused", refused),
       number("superseded", superseded), number("unknown", unknown), number("commits", commits),
-      number("recovered", recovered), number("reveals", reveals), number("epochs", epochs),
+      number("recovered", recovered), number("updates", updates), number("epochs", epochs),
       number("lostWithHub", lostWithHub), number("repeatedAfterRestart", repeatedAfterRestart),
       .init("longestPause", .unsigned(longestPause)), number("findings", findings),
       .init("acknowledgedBy", .object(acknowledgedBy.sorted { $0.key < $1.key }.map { number($0.key, $0.value) })),

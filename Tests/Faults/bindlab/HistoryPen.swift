@@ -48,12 +48,12 @@ final class HistoryPen: Sendable {
     note("outcome", members)
   }
 
-  func reveal(_ reveal: Reveal, missed: UInt64) {
-    guard !reveal.changes.isEmpty || reveal.cause != .local else { return }
-    var members = place(reveal.model, (reveal.epoch, reveal.version))
-    members.append(.init("changes", .object(reveal.changes.map { .init($0.field, $0.new.shownJSON) })))
+  func update(_ update: ModelUpdate, missed: UInt64) {
+    guard !update.changes.isEmpty || update.cause != .local else { return }
+    var members = place(update.model, (update.epoch, update.version))
+    members.append(.init("changes", .object(update.changes.map { .init($0.field, $0.new.shownJSON) })))
     if missed > 0 { members.append(.init("missed", .unsigned(missed))) }
-    note("reveal", members)
+    note("update", members)
   }
 
   func final(_ model: SharedModel) {

@@ -40,7 +40,7 @@ final class Worker: Sendable {
     pen.note("share", [.init("m", "lab/text")])
     page = try await peer.share(Page.self, id: "lab/text", on: .queue(queue), patience: .zero)
     models = direct + (page.shared.map { [$0] } ?? [])
-    tokens = models.map { model in model.observe { [pen] reveal, missed in pen.reveal(reveal, missed: missed) } }
+    tokens = models.map { model in model.observe { [pen] update, missed in pen.update(update, missed: missed) } }
   }
 
   func start(_ style: Work.Style) {

@@ -9,54 +9,54 @@ extension HistoryCheck {
     var broken: Set<String> = []
     for entry in life.entries {
       switch entry.content {
-      case .reveal(let reveal):
-        figures.reveals += 1
-        if reveal.missed > 0 { broken.insert(reveal.model) }
-        if let before = at[reveal.model], (reveal.epoch, reveal.version) < before {
+      case .update(let update):
+        figures.updates += 1
+        if update.missed > 0 { broken.insert(update.model) }
+        if let before = at[update.model], (update.epoch, update.version) < before {
           find(
             .back, entry.place,
-            "\(reveal.model) shows version \(reveal.version) of epoch \(reveal.epoch) after \(before.version) of "
+            "\(update.model) shows version \(update.version) of epoch \(update.epoch) after \(before.version) of "
               + "\(before.epoch)")
         }
-        at[reveal.model] = (reveal.epoch, reveal.version)
-        for (field, value) in reveal.values { shown[reveal.model, default: [:]][field] = value == .null ? nil : value }
-        // Without the reveals that were dropped, only what this one says is known.
-        let isPart = broken.contains(reveal.model)
-        checkReveal(reveal, isPart ? reveal.values : shown[reveal.model] ?? [:], isPart, of: tag, at: entry.place)
+        at[update.model] = (update.epoch, update.version)
+        for (field, value) in update.values { shown[update.model, default: [:]][field] = value == .null ? nil : value }
+        // Without the updates that were dropped, only what this one says is known.
+        let isPart = broken.contains(update.model)
+        checkUpdate(update, isPart ? update.values : shown[update.model] ?? [:], isPart, of: tag, at: entry.place)
       case .read(let model, let field, let value): checkRead(value, field, of: model, by: tag, entry)
       default: break
       }
     }
   }
 
-  private mutating func checkReveal(
-    _ reveal: HistoryReveal, _ shown: [String: JSON], _ isPart: Bool, of tag: String, at place: HistoryPlace
+  private mutating func checkUpdate(
+    _ update: HistoryUpdate, _ shown: [String: JSON], _ isPart: Bool, of tag: String, at place: HistoryPlace
   ) {
-    guard reveal.epoch != 0 else { return }
-    guard let state = log.state(reveal.model, reveal.epoch, reveal.version) else {
+    guard update.epoch != 0 else { return }
+    guard let state = log.state(update.model, update.epoch, update.version) else {
       return find(
-        .invented, place, "\(reveal.model) never had version \(reveal.version) in epoch \(reveal.epoch)")
+        .invented, place, "\(update.model) never had version \(update.version) in epoch \(update.epoch)")
     }
     let fields = isPart ? Set(shown.keys) : Set(shown.keys).union(state.keys)
     for field in fields where !field.hasPrefix("@") {
       let (value, committed) = (shown[field] ?? .null, state[field] ?? .null)
-      if value == committed || isOwn(value, over: committed, field, reveal, tag) { continue }
-      let wasThere = log.tracks[.init(model: reveal.model, epoch: reveal.epoch)]?.commits.contains {
-        $0.content.version <= reveal.version && $0.content.changes[field] == value
+      if value == committed || isOwn(value, over: committed, field, update, tag) { continue }
+      let wasThere = log.tracks[.init(model: update.model, epoch: update.epoch)]?.commits.contains {
+        $0.content.version <= update.version && $0.content.changes[field] == value
       }
       find(
         wasThere == true ? .torn : .invented, place,
-        "\(reveal.model).\(field) shows \(value) at version \(reveal.version), where the hub has \(committed)")
+        "\(update.model).\(field) shows \(value) at version \(update.version), where the hub has \(committed)")
     }
   }
 
   /// Whether a shown value is what writes of this peer make of the committed one that are not in it.
   private func isOwn(
-    _ value: JSON, over committed: JSON, _ field: String, _ reveal: HistoryReveal, _ tag: String
+    _ value: JSON, over committed: JSON, _ field: String, _ update: HistoryUpdate, _ tag: String
   ) -> Bool {
     // A default that it proposed.
-    if committed == .null, lives[tag]?.shares.contains(reveal.model) == true { return true }
-    let pending = pending(field, reveal, tag)
+    if committed == .null, lives[tag]?.shares.contains(update.model) == true { return true }
+    let pending = pending(field, update, tag)
     var (least, most) = (committed.int64 ?? 0, committed.int64 ?? 0)
     var isCounter = false
     var elements = Set(committed.elements ?? [])
@@ -82,7 +82,7 @@ extension HistoryCheck {
   }
 
   /// Operations on a field, by this peer or an earlier life of its outbox, that the shown version does not hold.
-  private func pending(_ field: String, _ reveal: HistoryReveal, _ tag: String) -> [HistoryWrite.Operation] {
+  private func pending(_ field: String, _ update: HistoryUpdate, _ tag: String) -> [HistoryWrite.Operation] {
     var tags = [tag]
     if let life = lives[tag], life.keepsOutbox {
       tags += lives.filter { $0.key != tag && $0.value.name == life.name }.map(\.key)
@@ -91,11 +91,11 @@ extension HistoryCheck {
     for writer in tags {
       // Proposals of one writer are carried out in their order, so the pending ones are the last.
       var heldInARow = 0
-      for index in (writesOf[WriterName(tag: writer, model: reveal.model)] ?? []).reversed() {
+      for index in (writesOf[WriterName(tag: writer, model: update.model)] ?? []).reversed() {
         let write = writes[index]
         // What an earlier life was told nothing of lies over until this one is.
         let isRestored = writer != tag && write.outcome == nil
-        if !isRestored, let commit = write.commit, commit.epoch == reveal.epoch, commit.version <= reveal.version {
+        if !isRestored, let commit = write.commit, commit.epoch == update.epoch, commit.version <= update.version {
           heldInARow += 1
           if heldInARow > 64 { break }
           continue

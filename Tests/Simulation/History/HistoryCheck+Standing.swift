@@ -100,10 +100,10 @@ extension HistoryCheck {
       var (hadIt, isThere, seen) = (false, false, Set<Epoch>())
       for entry in life.entries {
         switch entry.content {
-        case .reveal(let reveal) where reveal.model == commit.model:
-          seen.insert(reveal.epoch)
-          if reveal.epoch == commit.epoch, reveal.version >= commit.version { hadIt = true }
-        case .final(let reveal) where reveal.model == commit.model: isThere = true
+        case .update(let update) where update.model == commit.model:
+          seen.insert(update.epoch)
+          if update.epoch == commit.epoch, update.version >= commit.version { hadIt = true }
+        case .final(let update) where update.model == commit.model: isThere = true
         default: break
         }
       }

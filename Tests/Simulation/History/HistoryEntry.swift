@@ -27,10 +27,10 @@ public struct HistoryEntry: Sendable {
     /// The call threw: nothing was written.
     case notMade(write: Int)
     case outcome(write: Int, HistoryOutcome)
-    case reveal(HistoryReveal)
+    case update(HistoryUpdate)
     case read(model: String, field: String, value: JSON)
     /// What a peer shows when all is quiet.
-    case final(HistoryReveal)
+    case final(HistoryUpdate)
   }
 }
 
@@ -72,12 +72,12 @@ public struct HistoryOutcome: Sendable {
 }
 
 /// What a peer showed: the fields that changed, or for `final` all.
-public struct HistoryReveal: Sendable {
+public struct HistoryUpdate: Sendable {
   public var model: String
   public var epoch: Epoch
   public var version: Version
   public var values: [String: JSON]
-  /// Reveals that were dropped before this one, for an observer far behind.
+  /// Updates that were dropped before this one, for an observer far behind.
   public var missed: Int
 }
 
@@ -129,8 +129,8 @@ extension HistoryEntry.Content {
       guard let write = json.number("w"), let kind = json["as"]?.string else { return nil }
       let (epoch, version) = (json.count("epoch") ?? 0, json.count("version") ?? 0)
       content = .outcome(write: write, HistoryOutcome(kind: kind, epoch: epoch, version: version))
-    case "reveal": content = HistoryReveal(json, "changes").map { .reveal($0) }
-    case "final": content = HistoryReveal(json, "values").map { .final($0) }
+    case "update": content = HistoryUpdate(json, "changes").map { .update($0) }
+    case "final": content = HistoryUpdate(json, "values").map { .final($0) }
     case "read":
       guard let model = json["m"]?.string, let field = json["f"]?.string, let value = json["value"] else { return nil }
       content = .read(model: model, field: field, value: value)
@@ -170,7 +170,7 @@ extension HistoryWrite {
   }
 }
 
-extension HistoryReveal {
+extension HistoryUpdate {
   init?(_ json: JSON, _ fields: String) {
     guard let model = json["m"]?.string, let epoch = json.count("epoch"), let version = json.count("version"),
       let values = json.fields(fields)

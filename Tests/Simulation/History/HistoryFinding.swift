@@ -59,7 +59,7 @@ public struct HistoryFigures: Sendable, Equatable {
   public var commits = 0
   /// Commits that a later epoch holds again because peers brought them back.
   public var recovered = 0
-  public var reveals = 0
+  public var updates = 0
   public var epochs = 0
   /// Acknowledged by a hub that keeps nothing, and gone with it: no peer that lived on had it.
   public var lostWithHub = 0

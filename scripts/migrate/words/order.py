@@ -6,4 +6,5 @@ ORDER = [
     "hand",
     "judge",
     "rescue",
+    "reveal",
 ]

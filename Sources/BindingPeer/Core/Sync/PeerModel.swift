@@ -35,8 +35,8 @@ struct PeerModel: Sendable {
   /// Commits that came during a catch-up.
   var buffered: [[UInt8]] = []
   var bufferedBytes = 0
-  /// What has to be told with the next reveal.
-  var cause: RevealCause?
+  /// What has to be told with the next update.
+  var cause: UpdateCause?
   var commits: [CommitInfo] = []
   var folded: UInt64 = 0
   var hops: UInt8 = 0
@@ -92,8 +92,8 @@ struct PeerModel: Sendable {
   }
 
   /// The weightier cause of two stands for both.
-  mutating func note(_ cause: RevealCause) {
-    func weight(_ cause: RevealCause) -> Int {
+  mutating func note(_ cause: UpdateCause) {
+    func weight(_ cause: UpdateCause) -> Int {
       switch cause {
       case .detached: 0
       case .snapshot: 1
@@ -170,7 +170,7 @@ struct PeerModel: Sendable {
   mutating func touch(_ field: String) { replica.touch(replica.placeMade(for: field)) }
 
   /// What is to be told now; nil if nothing has happened.
-  mutating func takeReveal() -> Reveal? {
+  mutating func takeUpdate() -> ModelUpdate? {
     guard let cause else { return nil }
     var changes: [ShownChange] = []
     var confirmed: [String] = []
@@ -187,7 +187,7 @@ struct PeerModel: Sendable {
       }
     }
     replica.forgetTouched()
-    let reveal = Reveal(
+    let update = ModelUpdate(
       model: id, cause: cause, changes: changes, confirmed: confirmed, covered: covered, epoch: replica.epoch,
       version: replica.version, commits: commits, folded: folded,
       proposalHops: max(localHops, cause == .local || cause == .outcome ? 0 : hops &+ 1))
@@ -196,6 +196,6 @@ struct PeerModel: Sendable {
     folded = 0
     hops = 0
     localHops = 0
-    return reveal
+    return update
   }
 }

@@ -39,7 +39,7 @@ struct Replica: Sendable {
   private var places: [Int] = []
   private var digestSum: UInt64 = 0
   private var stale: [Int] = []
-  /// Fields whose committed value, or what lies over it, has changed since the last reveal.
+  /// Fields whose committed value, or what lies over it, has changed since the last update.
   private var touched: [Int] = []
 
   /// How many of the hub's ids are known.

@@ -176,7 +176,7 @@ extension Session {
 
   // MARK: Ending a drain
 
-  /// Tells what has changed, one reveal a model, and sends what can be sent.
+  /// Tells what has changed, one update a model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
     tell(&output)
     if !barriers.isEmpty { askBarriers(now: now, &output) }
@@ -210,18 +210,18 @@ extension Session {
     return true
   }
 
-  private mutating func reveal(at place: Int, _ output: inout PeerOutput) {
-    if let reveal = models[at: place].takeReveal() { output.add(.reveal(reveal)) }
+  private mutating func update(at place: Int, _ output: inout PeerOutput) {
+    if let update = models[at: place].takeUpdate() { output.add(.update(update)) }
   }
 
   private mutating func tell(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain, mostly one: those are put in order, not all.
     if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
       if models.indices.last(where: { models[at: $0].cause != nil }) == first {
-        reveal(at: first, &output)
+        update(at: first, &output)
       } else {
         for id in ids(where: { models[at: $0].cause != nil }) {
-          if let place = models.place(of: id) { reveal(at: place, &output) }
+          if let place = models.place(of: id) { update(at: place, &output) }
         }
       }
     }

@@ -2,12 +2,12 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What a reveal leads through, and how many commits that is")
-struct RevealStepsTests {
+@Suite("What a update leads through, and how many commits that is")
+struct UpdateStepsTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
   /// The versions, the commits and the fields of each step.
-  private func told(_ steps: [RevealStep]) -> [String] {
+  private func told(_ steps: [UpdateStep]) -> [String] {
     steps.map { step in
       let fields = step.changes.sorted { $0.field < $1.field }.map { "\($0.field)=\($0.value?.description ?? "-")" }
       return "\(step.version) +\(step.commits) \(fields.joined(separator: " "))"
@@ -15,8 +15,8 @@ struct RevealStepsTests {
   }
 
   /// A session at version 5, and what follows it from there.
-  private func followed(_ options: SessionOptions = SessionOptions()) -> (PeerBench, RevealSteps) {
-    var (bench, steps) = (PeerBench(options: options), RevealSteps())
+  private func followed(_ options: SessionOptions = SessionOptions()) -> (PeerBench, UpdateSteps) {
+    var (bench, steps) = (PeerBench(options: options), UpdateSteps())
     bench.live(version: 5, lit)
     if let present = bench.session.present("lamp") {
       let beginning = steps.begin(with: present)
@@ -30,7 +30,7 @@ struct RevealStepsTests {
     var (bench, steps) = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [1: nil], [0: "3", 1: "false"]]))
     #expect(
-      told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 on=-", "8 +1 level=3 on=false"])
+      told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 on=-", "8 +1 level=3 on=false"])
   }
 
   @Test("commits past those that are listed are one step, which counts them")
@@ -39,7 +39,7 @@ struct RevealStepsTests {
     options.maxListedCommits = 2
     var (bench, steps) = followed(options)
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]]))
-    #expect(told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=2", "9 +2 level=4"])
+    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=2", "9 +2 level=4"])
   }
 
   @Test("a delta is one step that counts what it folds")
@@ -47,26 +47,26 @@ struct RevealStepsTests {
     var (bench, steps) = followed()
     let request = bench.hub(bench.commits(after: 9, [[0: "1"]])).request
     let drain = bench.catchUp(request, from: 5, version: 30, [Entry(name: "level", value: "0.9", version: 30)])
-    #expect(told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["30 +25 level=0.9"])
+    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["30 +25 level=0.9"])
   }
 
   @Test("a snapshot counts from the version it takes the place of; the first one is one change")
   func snapshot() {
-    var (bench, steps) = (PeerBench(), RevealSteps())
-    let first = bench.live(version: 5, lit).reveals.flatMap { steps.steps(of: $0) }
+    var (bench, steps) = (PeerBench(), UpdateSteps())
+    let first = bench.live(version: 5, lit).updates.flatMap { steps.steps(of: $0) }
     #expect(told(first) == ["5 +1 level=0.3 on=true"] && first[0].isBeginning)
     bench.lose()
     let drain = bench.live(version: 9, [Entry(name: "level", value: "1", version: 9)], knew: true)
-    #expect(told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["9 +4 level=1 on=-"])
+    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["9 +4 level=1 on=-"])
   }
 
   @Test("an own write is a step without a commit, its commit one without a field")
   func own() throws {
     var (bench, steps) = followed()
     let write = try bench.write(.set(["level": "0.5"])).drain
-    #expect(told(write.reveals.flatMap { steps.steps(of: $0) }) == ["5 +0 level=0.5"])
+    #expect(told(write.updates.flatMap { steps.steps(of: $0) }) == ["5 +0 level=0.5"])
     let commit = bench.hub(bench.commits(after: 5, [[0: "0.5"]], own: [0: 1]))
-    #expect(told(commit.reveals.flatMap { steps.steps(of: $0) }) == ["6 +1 "])
+    #expect(told(commit.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 "])
   }
 
   @Test("what others write under a pending set does not show, and counts")
@@ -74,7 +74,7 @@ struct RevealStepsTests {
     var (bench, steps) = followed()
     try bench.set(["level": "0.5"])
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2", 1: "false"]]))
-    #expect(told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["6 +1 ", "7 +1 on=false"])
+    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 ", "7 +1 on=false"])
   }
 
   @Test("where an add of ours lies over, the last step shows the sum")
@@ -82,14 +82,14 @@ struct RevealStepsTests {
     var (bench, steps) = followed()
     try bench.write(.one(.add, "level", "10"))
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]))
-    #expect(told(drain.reveals.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=12"])
+    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=12"])
   }
 
   @Test("what shows nothing new is no step")
   func nothing() {
     var (bench, steps) = followed()
     let frame = bench.commits(after: 5, [[0: "1"]])
-    _ = bench.hub(frame).reveals.flatMap { steps.steps(of: $0) }
-    #expect(bench.hub(frame).reveals.flatMap { steps.steps(of: $0) }.isEmpty)
+    _ = bench.hub(frame).updates.flatMap { steps.steps(of: $0) }
+    #expect(bench.hub(frame).updates.flatMap { steps.steps(of: $0) }.isEmpty)
   }
 }

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// One state of a model on its way, and how many commits lead to it from the one before.
-struct RevealStep: Sendable, Equatable {
+struct UpdateStep: Sendable, Equatable {
   var epoch: Epoch
   var version: Version
   /// The fields that show another value than before, each once.
@@ -43,38 +43,38 @@ private struct Places {
   }
 }
 
-/// Takes reveals apart, for who wants each state of a model and the number of commits that were folded into it.
-struct RevealSteps: Sendable {
+/// Takes updates apart, for who wants each state of a model and the number of commits that were folded into it.
+struct UpdateSteps: Sendable {
   private var epoch: Epoch = 0
   private var version: Version = 0
 
-  /// What is there before anything else is revealed.
-  mutating func begin(with present: Reveal) -> RevealStep {
+  /// What is there before anything else is shown.
+  mutating func begin(with present: ModelUpdate) -> UpdateStep {
     var step = step(of: present, commits: 0)
     step.isBeginning = true
     return step
   }
 
-  /// Whether a reveal is what there was before the observing began, which had yet to come from the hub.
-  private func isBeginning(_ reveal: Reveal) -> Bool { version == 0 && reveal.cause == .snapshot }
+  /// Whether a update is what there was before the observing began, which had yet to come from the hub.
+  private func isBeginning(_ update: ModelUpdate) -> Bool { version == 0 && update.cause == .snapshot }
 
-  /// The states that a reveal leads through: one a commit where it lists them, else one. None if it shows nothing new.
-  mutating func steps(of reveal: Reveal) -> [RevealStep] {
-    let count = commits(in: reveal)
-    guard reveal.cause == .commits, reveal.commits.count > 1 else {
-      let isBeginning = isBeginning(reveal)
-      var step = step(of: reveal, commits: count)
+  /// The states that a update leads through: one a commit where it lists them, else one. None if it shows nothing new.
+  mutating func steps(of update: ModelUpdate) -> [UpdateStep] {
+    let count = commits(in: update)
+    guard update.cause == .commits, update.commits.count > 1 else {
+      let isBeginning = isBeginning(update)
+      var step = step(of: update, commits: count)
       step.isBeginning = isBeginning
       return step.changes.isEmpty && count == 0 ? [] : [step]
     }
-    let places = Places(of: reveal.changes)
+    let places = Places(of: update.changes)
     // What a step has shown of each of them.
-    var shown = [FieldValue??](repeating: nil, count: reveal.changes.count)
-    var steps: [RevealStep] = []
-    steps.reserveCapacity(reveal.commits.count + 1)
-    for commit in reveal.commits {
-      var step = RevealStep(
-        epoch: reveal.epoch, version: commit.version, changes: [], commits: 1, hops: reveal.proposalHops)
+    var shown = [FieldValue??](repeating: nil, count: update.changes.count)
+    var steps: [UpdateStep] = []
+    steps.reserveCapacity(update.commits.count + 1)
+    for commit in update.commits {
+      var step = UpdateStep(
+        epoch: update.epoch, version: commit.version, changes: [], commits: 1, hops: update.proposalHops)
       // What a pending write lies over shows nothing of the commit.
       for change in commit.changes {
         guard let place = places[change.field] else { continue }
@@ -85,33 +85,33 @@ struct RevealSteps: Sendable {
     }
     if count > steps.count {
       steps.append(
-        RevealStep(
-          epoch: reveal.epoch, version: reveal.version, changes: [], commits: count - steps.count,
-          hops: reveal.proposalHops))
+        UpdateStep(
+          epoch: update.epoch, version: update.version, changes: [], commits: count - steps.count,
+          hops: update.proposalHops))
     }
     // Where something of ours is merged with the committed value, or more commits came than are listed, the last state
     // shows another value than its commit.
-    for (place, change) in reveal.changes.enumerated() where shown[place] != .some(change.new) {
+    for (place, change) in update.changes.enumerated() where shown[place] != .some(change.new) {
       steps[steps.count - 1].show(change.new, in: change.field)
     }
-    (epoch, version) = (reveal.epoch, reveal.version)
+    (epoch, version) = (update.epoch, update.version)
     return steps
   }
 
-  private mutating func step(of reveal: Reveal, commits: Int) -> RevealStep {
-    (epoch, version) = (reveal.epoch, reveal.version)
-    return RevealStep(
-      epoch: reveal.epoch, version: reveal.version,
-      changes: reveal.changes.map { FieldChange(field: $0.field, value: $0.new) }, commits: commits,
-      hops: reveal.proposalHops)
+  private mutating func step(of update: ModelUpdate, commits: Int) -> UpdateStep {
+    (epoch, version) = (update.epoch, update.version)
+    return UpdateStep(
+      epoch: update.epoch, version: update.version,
+      changes: update.changes.map { FieldChange(field: $0.field, value: $0.new) }, commits: commits,
+      hops: update.proposalHops)
   }
 
   /// The commits between what was known and this. A snapshot does not say what it takes the place of: the versions do,
   /// as far as both belong to one epoch; else it counts as one.
-  private func commits(in reveal: Reveal) -> Int {
-    let count = reveal.commits.count + Int(clamping: reveal.folded)
-    guard case .snapshot = reveal.cause else { return count }
-    guard reveal.epoch == epoch, version > 0 else { return min(count, 1) }
-    return Int(clamping: reveal.version - min(reveal.version, version))
+  private func commits(in update: ModelUpdate) -> Int {
+    let count = update.commits.count + Int(clamping: update.folded)
+    guard case .snapshot = update.cause else { return count }
+    guard update.epoch == epoch, version > 0 else { return min(count, 1) }
+    return Int(clamping: update.version - min(update.version, version))
   }
 }

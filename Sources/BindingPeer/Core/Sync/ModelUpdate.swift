@@ -1,10 +1,10 @@
 public import BindingProtocol
 
 /// One change of what a model shows: told in one turn.
-public struct Reveal: Sendable, Equatable {
+public struct ModelUpdate: Sendable, Equatable {
   public var model: String
-  public var cause: RevealCause
-  /// The fields whose shown value is another one than at the reveal before.
+  public var cause: UpdateCause
+  /// The fields whose shown value is another one than at the update before.
   public var changes: [ShownChange]
   /// The fields that show what they showed, but whose committed value, version or pending write is another.
   public var confirmed: [String]
@@ -21,8 +21,8 @@ public struct Reveal: Sendable, Equatable {
   public var proposalHops: UInt8
 }
 
-/// What made a reveal. Where several things did, the first of this list that applies.
-public enum RevealCause: Sendable, Hashable {
+/// What made a update. Where several things did, the first of this list that applies.
+public enum UpdateCause: Sendable, Hashable {
   /// The model has been left: what was pending shows no longer.
   case detached
   case snapshot

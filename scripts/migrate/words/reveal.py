@@ -1,0 +1,19 @@
+"""reveal becomes update: what an observer of a model is told at once, one for each drain that changed it."""
+
+from .rewriting import Rule, names, parts
+
+ALL = ("*",)
+FILES = {
+    "Sources/BindingPeer/Core/Sync/Reveal.swift": "Sources/BindingPeer/Core/Sync/ModelUpdate.swift",
+    "Sources/BindingPeer/Core/Sync/RevealSteps.swift": "Sources/BindingPeer/Core/Sync/UpdateSteps.swift",
+    "Tests/BindingPeerTests/Core/RevealStepsTests.swift": "Tests/BindingPeerTests/Core/UpdateStepsTests.swift",
+}
+RULES = [
+    *names({"Reveal": "ModelUpdate", "HistoryReveal": "HistoryUpdate", "RevealFeed": "UpdateFeed"}, ALL),
+    Rule(r"session reveals reaches", "session updates reaches", ALL),
+    Rule(r"what it reveals\b", "its updates", ALL),
+    Rule(r"\bis revealed\b", "is shown", ALL),
+    Rule(r"\brevealed\b", "shown", ALL),
+    *parts("reveal", "update"),
+    *parts("reveals", "updates"),
+]
