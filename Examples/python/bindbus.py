@@ -1,7 +1,7 @@
 """A Bindbus peer in Python, written from docs/protocol.md: one model, read, followed and written. Needs pyzmq."""
 import hashlib, json, math, os, random, struct, sys, time, zmq
 
-ABSENT, ENDS = 0xFFFFFFFF, {1: "committed", 2: "kept", 3: "refused", 4: "conflict", 5: "expired", 6: "unknown"}
+ABSENT, ENDS = 0xFFFFFFFF, {1: "committed", 2: "unchanged", 3: "refused", 4: "conflict", 5: "expired", 6: "unknown"}
 OPTIONS = {zmq.IMMEDIATE: 1, zmq.RECONNECT_IVL: -1, zmq.SNDHWM: 0, zmq.HEARTBEAT_IVL: 1000, zmq.HEARTBEAT_TIMEOUT: 3000}
 def text(string): return bytes([len(string.encode())]) + string.encode()
 def value(data): return struct.pack("<I", ABSENT) if data is None else struct.pack("<I", len(data)) + data

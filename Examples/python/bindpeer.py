@@ -48,7 +48,7 @@ def main():
         print("No outcome in time; the write may still commit.", file=sys.stderr)
         return 75
     print(json.dumps({"model": asked.model, **peer.outcome}))
-    return 0 if peer.outcome["outcome"] in ("committed", "kept") else 3
+    return 0 if peer.outcome["outcome"] in ("committed", "unchanged") else 3
 
 
 if __name__ == "__main__":

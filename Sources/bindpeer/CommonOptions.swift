@@ -60,7 +60,7 @@ struct CommonOptions: ParsableArguments {
     var sent = 0
     for restored in earlier {
       switch await restored.write.outcome(within: timeout.duration) {
-      case .committed, .kept, .superseded: sent += 1
+      case .committed, .unchanged, .superseded: sent += 1
       case let outcome?: Terminal.complain("from the outbox: \(outcome.explanation(of: restored.model))")
       case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; it stays there")
       }

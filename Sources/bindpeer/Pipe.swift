@@ -124,7 +124,7 @@ struct PipedLines {
     sent.removeFirst(known.count)
     for (line, write) in known {
       switch write.outcomeSoFar {
-      case .committed, .kept, .superseded, nil: continue
+      case .committed, .unchanged, .superseded, nil: continue
       case .refused(let refusal): Terminal.complain("line \(line): \(refusal.report(on: model))")
       case .unknown(let why):
         Terminal.complain("line \(line): outcome unknown: \(why)")

@@ -56,7 +56,7 @@ struct WriteReport {
         let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
         Terminal.say("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
       }
-    case .kept:
+    case .unchanged:
       if !common.json { Terminal.say("\(model.id)  nothing to do") }
     case .conflict(let conflict):
       let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
@@ -112,7 +112,7 @@ extension Outcome {
     case .committed(_, let version):
       line.add("outcome", .string("committed"))
       line.add("version", .integer(Int64(clamping: version)))
-    case .kept: line.add("outcome", .string("kept"))
+    case .unchanged: line.add("outcome", .string("unchanged"))
     case .refused(let refusal):
       line.add("outcome", .string("refused"))
       line.add("code", .string("\(refusal.code)"))

@@ -48,7 +48,7 @@ import Testing
   mutating func defaultYields() {
     bench.write(.ann, 1, Self.narrow)
     let weak = WireOperation(verb: .whenUnset, field: .name("@description"), value: Self.wide.value)
-    #expect(bench.write(.ann, 2, weak) == .kept)
+    #expect(bench.write(.ann, 2, weak) == .unchanged)
     #expect(bench.write(.ann, 3, .set("level", "7"))?.refusal == .doesNotFit)
   }
 

@@ -48,7 +48,7 @@ import Testing
       "new":{"type":"string"}}}
       """
     let heard = declare(other, by: .ben)
-    #expect(heard.outcomes(.ben).values.map { $0 } == [.kept] && heard.commits().isEmpty)
+    #expect(heard.outcomes(.ben).values.map { $0 } == [.unchanged] && heard.commits().isEmpty)
     let differences = [
       RuleDifference(field: "level", declared: "number, 0...10", described: "number, 0...1"),
       RuleDifference(field: "on", declared: "any", described: "boolean"),
@@ -151,7 +151,7 @@ import Testing
   mutating func defaults() {
     #expect(words(write(.of(.whenUnset, "level", "2"))) == "lamp.level: 2 is not in 0...1")
     write(.set("level", "0.5"))
-    #expect(write(.of(.whenUnset, "level", "2")) == .kept)
+    #expect(write(.of(.whenUnset, "level", "2")) == .unchanged)
   }
 
   // MARK: Merges

@@ -98,7 +98,7 @@ struct EphemeralTests {
   @Test("the same value again is no commit")
   mutating func sameAgain() {
     room.write(.ann, 1, .set("cursor", "7"))
-    #expect(room.write(.ann, 2, .set("cursor", "7")) == .kept)
+    #expect(room.write(.ann, 2, .set("cursor", "7")) == .unchanged)
   }
 
   @Test("what a session wrote goes with it when it leaves")

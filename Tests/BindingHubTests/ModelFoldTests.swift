@@ -47,8 +47,8 @@ import Testing
     #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 4, .set("a", "4")) == .committed(4))
-    #expect(later.write(.ben, 2, .set("a", "9")) == .kept)
-    #expect(later.write(.ben, 3, .of(.whenUnset, "b", "1")) == .kept)
+    #expect(later.write(.ben, 2, .set("a", "9")) == .unchanged)
+    #expect(later.write(.ben, 3, .of(.whenUnset, "b", "1")) == .unchanged)
     #expect(later.write(.ann, 6, .set("a", "6")) == .committed(6))
   }
 
@@ -125,7 +125,7 @@ import Testing
     let conflict = Conflict(
       field: "a", version: 3, origin: Speaker.ann.origin, ageMilliseconds: 7, value: FieldValue(bytes: Array("1".utf8)))
     let outcomes: [WireOutcome.Rest?] = [
-      nil, .kept, .expired, .conflict(conflict), .refused(Refusal(.loop, "too deep")),
+      nil, .unchanged, .expired, .conflict(conflict), .refused(Refusal(.loop, "too deep")),
     ]
     batches.append(
       Batch(

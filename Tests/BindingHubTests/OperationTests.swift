@@ -39,7 +39,7 @@ import Testing
 
   @Test("a proposal without operations is kept")
   mutating func empty() {
-    #expect(bench.write(.ann, 1) == .kept)
+    #expect(bench.write(.ann, 1) == .unchanged)
   }
 
   // MARK: Verbs
@@ -48,9 +48,9 @@ import Testing
   mutating func delete() {
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.write(.ann, 2, .delete("a")) == .committed(2))
-    #expect(bench.write(.ann, 3, .delete("a")) == .kept)
+    #expect(bench.write(.ann, 3, .delete("a")) == .unchanged)
     #expect(bench.read().values.isEmpty)
-    #expect(bench.counters.kept == 1)
+    #expect(bench.counters.unchanged == 1)
   }
 
   @Test("a default sets a field that has never had a value")
@@ -62,7 +62,7 @@ import Testing
   @Test("a default is kept where a value stands")
   mutating func defaultYields() {
     bench.write(.ann, 1, .set("a", "1"))
-    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .kept)
+    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .unchanged)
     #expect(bench.read().values == ["a": "1"])
   }
 
@@ -70,7 +70,7 @@ import Testing
   mutating func defaultAfterDelete() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.write(.ann, 2, .delete("a"))
-    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .kept)
+    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .unchanged)
     #expect(bench.read().values.isEmpty)
   }
 
@@ -87,7 +87,7 @@ import Testing
     let all = WireOperation(verb: .clear, field: .id(0), value: nil)
     #expect(bench.write(.ann, 2, all) == .committed(2))
     #expect(bench.read().values.isEmpty)
-    #expect(bench.write(.ann, 3, all) == .kept)
+    #expect(bench.write(.ann, 3, all) == .unchanged)
   }
 
   @Test(
@@ -109,7 +109,7 @@ import Testing
     ])
   mutating func idleMerges(_ verb: Verb, _ present: String, _ operand: String) {
     bench.write(.ann, 1, .set("n", present))
-    #expect(bench.write(.ben, 1, .of(verb, "n", operand)) == .kept)
+    #expect(bench.write(.ben, 1, .of(verb, "n", operand)) == .unchanged)
     #expect(bench.read().values == ["n": present] && bench.read().version == 1)
     #expect(bench.write(.ben, 2, .of(verb, "n", operand), .set("a", "1")) == .committed(2))
     #expect(bench.read().fields.mapValues(\.version) == ["n": 1, "a": 2])

@@ -29,7 +29,7 @@ import Testing
     return heard
   }
 
-  /// Ann has `kept`, and has deleted as many others as it takes.
+  /// Ann has `unchanged`, and has deleted as many others as it takes.
   private mutating func renumber() -> Heard {
     bench.live(.ann)
     bench.write(.ann, 1, .set("kept", "1"))
@@ -138,7 +138,7 @@ import Testing
           topic: topic())
       ])
     ).outcomes(.ben, topic: topic())
-    #expect(outcomes == [1: .kept])
+    #expect(outcomes == [1: .unchanged])
   }
 
   @Test("after a restart the numbers are those of the record, also where all of it was folded")
@@ -189,7 +189,7 @@ import Testing
     bench.say(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
     try bench.settleWithStore()
     try #require(bench.waiting.map(\.form) == [.renumbering(kept: [1])])
-    // Field 0 was `first`, and will be `kept`.
+    // Field 0 was `first`, and will be `unchanged`.
     bench.say(
       .ben, .propose([.of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("9".utf8)))])]))
     try bench.settleWithStore()

@@ -49,7 +49,7 @@ import Testing
     bench.write(.ann, 1, .set("n", "1"))
     let outcomes = bench.propose(
       .ann, .of(2, [.delete("n")]), .of(3, [.set("n", "20"), Self.bad]), .of(4, [.delete("n")]))
-    #expect(outcomes[4] == .kept)
+    #expect(outcomes[4] == .unchanged)
     #expect(bench.read().values.isEmpty)
   }
 

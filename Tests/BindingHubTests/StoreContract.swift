@@ -107,7 +107,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
   @Test("a record without fields counts: what was decided before it is not taken", arguments: StoreCase.keeping)
   func movedByRefusal(_ store: StoreCase) throws {
     let store = store.make()
-    let refusal = Decision(origin: Speaker.ann.origin, number: 1, outcome: .kept)
+    let refusal = Decision(origin: Speaker.ann.origin, number: 1, outcome: .unchanged)
     let other = Self.batch(record: 1, after: 0, set: nil, decisions: [refusal])
     _ = try store.append([other])
     guard case .moved(let missed)? = try store.append([Self.batch(record: 1, after: 0)]).first else {
@@ -148,7 +148,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(later.live(.ann).joined(.ann).map(\.mark) == [3])
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 2, .delete("b")) == .committed(2))
-    #expect(later.write(.ann, 4, .of(.whenUnset, "b", "1")) == .kept)
+    #expect(later.write(.ann, 4, .of(.whenUnset, "b", "1")) == .unchanged)
   }
 
   @Test("one model is given back alone; of one that nobody wrote nothing", arguments: StoreCase.keeping)

@@ -195,8 +195,8 @@ enum BadVectors {
       toPeer(
         "commits-last-version", patched(good("commits"), 17, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF),
         "no version follows the last"),
-      toPeer("outcome-kind", patched(good("outcomes-kept"), 35, 9), "kinds are 1 to 8"),
-      toPeer("outcome-number-zero", patched(good("outcomes-kept"), 31, 0), "numbers begin with 1"),
+      toPeer("outcome-kind", patched(good("outcomes-unchanged"), 35, 9), "kinds are 1 to 8"),
+      toPeer("outcome-number-zero", patched(good("outcomes-unchanged"), 31, 0), "numbers begin with 1"),
       toPeer("outcome-count-zero", patched(good("outcomes-committed"), 36, 0), "a count is at least 1"),
       toPeer(
         "outcome-count-over", patched(good("outcomes-committed"), 31, 0xFE, 0xFF, 0xFF, 0xFF),

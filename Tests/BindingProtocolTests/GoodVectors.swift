@@ -329,7 +329,7 @@ enum GoodVectors {
     let unwritten = Conflict(field: "label", version: 0, origin: .none, ageMilliseconds: 0, value: nil)
     let kinds: [(String, WireOutcome)] = [
       ("committed", WireOutcome(topic: lamp, number: 5, .committed(count: 3, version: 13))),
-      ("kept", WireOutcome(topic: lamp, number: 8, .kept)),
+      ("unchanged", WireOutcome(topic: lamp, number: 8, .unchanged)),
       ("refused", WireOutcome(topic: lamp, number: 9, .refused(Refusal(.valueTooLarge, "70,000 of 65,536 bytes")))),
       ("conflict", WireOutcome(topic: lamp, number: 10, .conflict(conflict))),
       ("conflict-unwritten", WireOutcome(topic: lamp, number: 11, .conflict(unwritten))),

@@ -86,7 +86,7 @@ extension Conflict: Mapped {
 }
 
 extension WireOutcome: Mapped {
-  static var blank: WireOutcome { WireOutcome(topic: 0, number: 0, .kept) }
+  static var blank: WireOutcome { WireOutcome(topic: 0, number: 0, .unchanged) }
 
   mutating func map(_ content: inout ContentMap) {
     var kind = self.kind
@@ -113,14 +113,14 @@ extension WireOutcome: Mapped {
     case .expected(var next):
       content.number("next", &next)
       rest = .expected(next: next)
-    case .kept, .expired, .unknown: break
+    case .unchanged, .expired, .unknown: break
     }
   }
 
   private static func blankRest(_ kind: Kind) -> Rest {
     switch kind {
     case .committed: .committed(count: 0, version: 0)
-    case .kept: .kept
+    case .unchanged: .unchanged
     case .refused: .refused(Refusal(.loop, ""))
     case .conflict: .conflict(.blank)
     case .expired: .expired

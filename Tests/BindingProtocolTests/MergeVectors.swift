@@ -4,7 +4,7 @@ import BindingProtocol
 struct MergeVector {
   enum Result {
     case becomes(String)
-    case kept
+    case unchanged
     case refused(RefusalCode)
   }
   var file: String
@@ -23,7 +23,7 @@ struct MergeVector {
     ]
     switch result {
     case .becomes(let text): members.append(.init("becomes", .string(text)))
-    case .kept: members.append(.init("kept", true))
+    case .unchanged: members.append(.init("unchanged", true))
     case .refused(let code): members.append(.init("refusal", .integer(Int64(code.rawValue))))
     }
     return .object(members)
@@ -43,8 +43,8 @@ enum MergeVectors {
 
   private static let unions = [
     vector("union", .union, "[1,2]", "[2,3,2]", .becomes("[1,2,3]"), "what is new comes last, each once"),
-    vector("union-nothing-new", .union, "[1, 2]", "[2,1]", .kept, "nothing is new"),
-    vector("union-of-nothing", .union, "[1]", "[]", .kept, "nothing is added"),
+    vector("union-nothing-new", .union, "[1, 2]", "[2,1]", .unchanged, "nothing is new"),
+    vector("union-of-nothing", .union, "[1]", "[]", .unchanged, "nothing is added"),
     vector(
       "union-absent", .union, nil, " [ 2,\"a\" ,2 ] ", .becomes("[2,\"a\"]"), "a field without a value is an empty list"
     ),
@@ -91,22 +91,22 @@ enum MergeVectors {
 
   private static let numbers = [
     vector("add", .add, "40", "2", .becomes("42"), "integers add exactly"),
-    vector("add-nothing", .add, "7.50", "0", .kept, "adding 0 to a number that is there changes nothing"),
-    vector("add-nothing-long", .add, thirty, "-0.0", .kept, "however it is written"),
+    vector("add-nothing", .add, "7.50", "0", .unchanged, "adding 0 to a number that is there changes nothing"),
+    vector("add-nothing-long", .add, thirty, "-0.0", .unchanged, "however it is written"),
     vector("add-nothing-absent", .add, nil, "0", .becomes("0"), "where there is none it becomes one"),
-    vector("add-too-little", .add, "0.1", "1e-30", .kept, "a sum that is the same double changes nothing"),
+    vector("add-too-little", .add, "0.1", "1e-30", .unchanged, "a sum that is the same double changes nothing"),
     vector("add-beyond-doubles", .add, "1", "1e400", .refused(.notANumber), "1e400 is no finite double"),
     vector("add-sum-beyond-doubles", .add, "1e308", "1.7e308", .refused(.notANumber), "the sum is none"),
     vector("max-above", .max, "7", "9.0", .becomes("9.0"), "the larger number, as it is written"),
-    vector("max-below", .max, "7", "3", .kept, "the field is larger"),
-    vector("max-equal", .max, "7", "7.0", .kept, "of two equal ones the field's"),
+    vector("max-below", .max, "7", "3", .unchanged, "the field is larger"),
+    vector("max-equal", .max, "7", "7.0", .unchanged, "of two equal ones the field's"),
     vector("max-absent", .max, nil, "3", .becomes("3"), "a field without a value takes the operand"),
     vector("min-below", .min, "7", "3", .becomes("3"), "the smaller number"),
-    vector("min-above", .min, "7", "9", .kept, "the field is smaller"),
+    vector("min-above", .min, "7", "9", .unchanged, "the field is smaller"),
   ]
 
   private static func same(_ name: String, _ one: String, _ other: String, _ about: String) -> MergeVector {
-    vector("equal-\(name)", .union, "[\(one)]", "[\(other)]", .kept, about)
+    vector("equal-\(name)", .union, "[\(one)]", "[\(other)]", .unchanged, about)
   }
 
   private static func other(_ name: String, _ one: String, _ other: String, _ about: String) -> MergeVector {

@@ -101,7 +101,7 @@ struct VectorTests {
       let result = Merge.apply(verb, operand: operand, to: field)
       if json["refusal"] != nil {
         #expect(result == nil, "\(file)")
-      } else if json["kept"] != nil {
+      } else if json["unchanged"] != nil {
         #expect(result == field, "\(file): \(result?.description ?? "")")
       } else {
         #expect(result?.description == json["becomes"]?.string, "\(file)")

@@ -128,7 +128,7 @@ struct WriterTests {
     writer.committed(lamp, 6, version: 14)
     writer.committed(lamp, 7, version: 16)
     writer.committed(lamp + 1, 8, version: 17)
-    writer.append(WireOutcome(topic: lamp, number: 8, .kept))
+    writer.append(WireOutcome(topic: lamp, number: 8, .unchanged))
     writer.committed(lamp, 9, version: 17)
     #expect(!writer.isEmpty)
     let size = writer.byteCount
@@ -143,7 +143,7 @@ struct WriterTests {
         WireOutcome(topic: lamp, number: 5, .committed(count: 2, version: 13)),
         WireOutcome(topic: lamp, number: 7, .committed(count: 1, version: 16)),
         WireOutcome(topic: lamp + 1, number: 8, .committed(count: 1, version: 17)),
-        WireOutcome(topic: lamp, number: 8, .kept),
+        WireOutcome(topic: lamp, number: 8, .unchanged),
         WireOutcome(topic: lamp, number: 9, .committed(count: 1, version: 17)),
       ])
     #expect(message == .outcomes(expected))

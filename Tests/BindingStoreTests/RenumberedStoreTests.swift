@@ -14,7 +14,7 @@ struct RenumberedStoreTests {
   /// The name of a deleted field, in no other word of the file.
   private static let gone = "once-upon-a-time"
 
-  /// Field 0 is deleted, and `kept`, which was 2, becomes 1.
+  /// Field 0 is deleted, and `unchanged`, which was 2, becomes 1.
   private func fill(_ store: SQLiteStore) throws {
     try store.take(bench.batch("lamp", Self.gone), bench.batch("door"))
     try store.take(bench.batch("lamp", "other"))

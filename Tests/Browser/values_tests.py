@@ -66,7 +66,7 @@ def test_a_write_that_no_hub_could_read_is_refused_and_no_other_one(stand: Stand
     }""")
     bad = "malformedValue"
     same(outcomes, [bad, "badName", bad, bad, bad, bad, "committed", "committed",
-                    bad, bad, bad, "kept", "badName", "proposalTooLarge"])
+                    bad, bad, bad, "unchanged", "badName", "proposalTooLarge"])
     same(tab.eval("() => window.states"), [], "changes of the link")
 
 

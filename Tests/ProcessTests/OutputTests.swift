@@ -69,7 +69,7 @@ struct OutputTests {
     #expect(status.end() == 0)
     let found = try names(status.output.joined())
     let counters = [
-      "framesReceived", "proposals", "commits", "changes", "batches", "kept", "conflicts", "expired", "repeats",
+      "framesReceived", "proposals", "commits", "changes", "batches", "unchanged", "conflicts", "expired", "repeats",
       "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "recoveries",

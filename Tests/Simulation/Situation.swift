@@ -8,7 +8,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case committed = "writes committed"
   case conflict = "compare-and-set conflict"
   case folded = "unsent write folded into a later one"
-  case kept = "write with nothing to do"
+  case unchanged = "write with nothing to do"
   case refused = "write refused"
   case refusedAsLoop = "chain of answers refused by the hub"
   case stoppedAsLoop = "chain of answers stopped by its peer"

@@ -120,7 +120,7 @@ extension World {
     case .superseded:
       counts[.folded] += 1
       return try checkFolded(write, what, peer)
-    case .kept: counts[.kept] += 1
+    case .unchanged: counts[.unchanged] += 1
     case .unknown:
       counts[.unknown] += 1
       // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.

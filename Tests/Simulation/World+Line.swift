@@ -193,7 +193,7 @@ extension World {
       return
     }
     switch outcome {
-    case .kept: return
+    case .unchanged: return
     case .committed(let epoch, let version):
       guard line.author(epoch, version) == peer.session.identity.tag else {
         throw broken(

@@ -7,7 +7,7 @@ public struct HubCounters: Sendable, Hashable {
   public var commits: UInt64 = 0
   public var changes: UInt64 = 0
   public var batches: UInt64 = 0
-  public var kept: UInt64 = 0
+  public var unchanged: UInt64 = 0
   public var conflicts: UInt64 = 0
   public var expired: UInt64 = 0
   public var repeats: UInt64 = 0

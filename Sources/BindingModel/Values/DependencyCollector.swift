@@ -37,7 +37,7 @@ final class DependencyCollector {
   /// What a node was computed from the time before. The node, which is in use, keeps it.
   struct Former {
     fileprivate var kept: Unmanaged<DerivedNode.Kept>?
-    /// At hand, of `kept`.
+    /// At hand, of `unchanged`.
     fileprivate var sources: UnsafeMutablePointer<UnsafeRawPointer>?
     fileprivate var inputCount = 0
     fileprivate var rootCount = 0

@@ -13,7 +13,7 @@
 // SAFETY: `state` guards all that changes but `handle`, which is set before anybody else has the node.
 class DerivedNode: @unchecked Sendable {
   /// A cell, with its version before it was read.
-  // SAFETY: a node's roots and inputs are kept alive by its `kept`, which changes with them.
+  // SAFETY: a node's roots and inputs are kept alive by its `unchanged`, which changes with them.
   struct Root: BitwiseCopyable {
     let cell: Unmanaged<AnyCell>
     var version: UInt64

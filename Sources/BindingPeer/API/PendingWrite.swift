@@ -141,7 +141,7 @@ public final class PendingWrite: Sendable {
     get async throws(WriteRejection) {
       switch await outcome {
       case .committed(_, let version): return version
-      case .kept where !isDeletion && standing != nil: return standing ?? 0
+      case .unchanged where !isDeletion && standing != nil: return standing ?? 0
       case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
       }
     }
@@ -188,7 +188,7 @@ extension Outcome {
   public func explanation(of subject: String) -> String {
     switch self {
     case .committed(_, let version): "\(subject): committed at \(version)"
-    case .kept: "\(subject): nothing to do"
+    case .unchanged: "\(subject): nothing to do"
     case .refused(let refusal) where refusal.code == .doesNotFit: "refused: \(PrintedText.escaped(refusal.text))"
     case .refused(let refusal): "\(subject): refused: \(PrintedText.escaped(refusal.text))"
     case .conflict(let conflict):

@@ -84,7 +84,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
       let write = try model.write(proposal)
       let outcome = await write.outcome
       switch outcome {
-      case .committed, .kept: return value
+      case .committed, .unchanged: return value
       case .conflict(let conflict):
         rejection = WriteRejection(outcome: outcome, fields: [name], current: write.current)
         seen = await model.record(name, noOlderThan: conflict)

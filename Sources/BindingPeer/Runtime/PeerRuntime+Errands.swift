@@ -124,7 +124,7 @@ extension Outcome {
   /// Why the write shows no longer, for the field's status; nil if it was carried out or replaced by one of ours.
   var complaint: String? {
     switch self {
-    case .committed, .kept, .superseded: nil
+    case .committed, .unchanged, .superseded: nil
     case .refused, .conflict, .expired, .unknown: explanation(of: "the last write")
     }
   }

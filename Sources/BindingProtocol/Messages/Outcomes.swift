@@ -29,7 +29,7 @@ public struct WireOutcome: WireContent, Hashable {
   public enum Rest: Hashable, Sendable {
     /// The numbers from `number` on became the versions from `version` on, `count` (at least 1) of each.
     case committed(count: UInt16, version: Version)
-    case kept
+    case unchanged
     case refused(Refusal)
     case conflict(Conflict)
     case expired
@@ -43,7 +43,7 @@ public struct WireOutcome: WireContent, Hashable {
   /// The kinds' numbers on the wire.
   public enum Kind: UInt8, Sendable {
     case committed = 1
-    case kept
+    case unchanged
     case refused
     case conflict
     case expired
@@ -65,7 +65,7 @@ public struct WireOutcome: WireContent, Hashable {
   public var kind: Kind {
     switch rest {
     case .committed: .committed
-    case .kept: .kept
+    case .unchanged: .unchanged
     case .refused: .refused
     case .conflict: .conflict
     case .expired: .expired
@@ -81,7 +81,7 @@ public struct WireOutcome: WireContent, Hashable {
     let kind: Kind = try reader.choice("kind", try reader.u8("kind"), "1 to 8")
     switch kind {
     case .committed: rest = try Self.committed(from: &reader, number: number)
-    case .kept: rest = .kept
+    case .unchanged: rest = .unchanged
     case .refused:
       let code: RefusalCode = try reader.choice("code", try reader.u16("code"), "1 to 14")
       rest = .refused(Refusal(code, try reader.text16("text")))
@@ -122,7 +122,7 @@ public struct WireOutcome: WireContent, Hashable {
       writer.u16(code.rawValue)
       writer.u32(pause)
     case .expected(let next): writer.u32(next)
-    case .kept, .expired, .unknown: break
+    case .unchanged, .expired, .unknown: break
     }
   }
 }

@@ -2,7 +2,7 @@
 public enum Outcome: Sendable, Hashable {
   case committed(epoch: Epoch, version: Version)
   /// There was nothing to do: the field already has, or had, a value; or there was nothing to delete.
-  case kept
+  case unchanged
   case refused(Refusal)
   /// A condition did not hold; here is the field as it is now.
   case conflict(Conflict)

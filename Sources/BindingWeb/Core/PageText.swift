@@ -223,7 +223,7 @@ extension PageText {
       member("code", "\(code)")
       member("pause", pause)
     case .expected(let next): member("next", next)
-    case .kept, .expired, .unknown: break
+    case .unchanged, .expired, .unknown: break
     }
   }
 

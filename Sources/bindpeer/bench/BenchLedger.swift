@@ -87,7 +87,7 @@ struct BenchLedger {
   mutating func ended(_ number: Int, _ outcome: Outcome, isAway: Bool = false, at now: UInt64) {
     let field = field(of: number)
     switch outcome {
-    case .committed, .kept:
+    case .committed, .unchanged:
       newest[field] = max(number, newest[field] ?? number)
       close(replaced[field].filter { $0 < number } + [number], at: now)
       replaced[field].removeAll { $0 < number }

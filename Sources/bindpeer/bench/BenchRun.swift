@@ -108,7 +108,7 @@ final class BenchRun: Sendable {
     let deletion = try? watchers[0].model.write(Proposal(operations: [FieldOperation(.clear, "")]))
     var isDeleted = false
     switch await deletion?.outcome(within: isInterrupted.withLock { $0 } ? .seconds(2) : common.timeout.duration) {
-    case .committed, .kept: isDeleted = true
+    case .committed, .unchanged: isDeleted = true
     default:
       progress.end()
       Terminal.complain("\(model) could not be deleted. Later:  bindpeer rm \(model) --model")

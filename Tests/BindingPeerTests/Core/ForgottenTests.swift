@@ -74,7 +74,7 @@ struct ForgottenTests {
     var bench = PeerBench()
     bench.live(version: 5, lit)
     try bench.write(.one(.add, "n", "1"))
-    bench.hub(bench.outcomes((1, .kept)))
+    bench.hub(bench.outcomes((1, .unchanged)))
     try bench.write(.one(.add, "n", "2"))
     bench.lose()
     bench.open()

@@ -54,8 +54,8 @@ struct WritingTests {
     bench.live(version: 4, [Entry(name: "level", value: verb == .union ? "[]" : "0.3", version: 4)])
     let write = try bench.write(.one(verb, "level", operand))
     let laidOver = bench.shown("level")
-    let kept = bench.hub(bench.outcomes((1, .kept)))
-    #expect(kept.settled.map(\.id) == [write.id] && kept.outcomes == [.kept])
+    let kept = bench.hub(bench.outcomes((1, .unchanged)))
+    #expect(kept.settled.map(\.id) == [write.id] && kept.outcomes == [.unchanged])
     #expect(kept.changes.isEmpty && bench.shown("level") == laidOver)
     bench.hub(bench.commits(after: 4, [[0: committed]], names: NamesRun(first: 1)))
     #expect(bench.shown("level") == committed)
@@ -66,8 +66,8 @@ struct WritingTests {
   func idleMerge() throws {
     var bench = followed()
     try bench.write(.one(.max, "level", "0.1"))
-    let kept = bench.hub(bench.outcomes((1, .kept)))
-    #expect(kept.outcomes == [.kept] && kept.changes.isEmpty)
+    let kept = bench.hub(bench.outcomes((1, .unchanged)))
+    #expect(kept.outcomes == [.unchanged] && kept.changes.isEmpty)
     #expect(bench.session.fieldRecord("lamp", "level")?.isPending == false)
   }
 
@@ -147,10 +147,10 @@ struct WritingTests {
     // A plain set would go again.
     try bench.write(.one(.add, "d", "1"))
     let conflict = Conflict(field: "b", version: 5, origin: PeerBench.other, ageMilliseconds: 9, value: json("2"))
-    let frame = bench.outcomes((1, .kept), (2, .conflict(conflict)), (3, .expired), (4, .unknown))
+    let frame = bench.outcomes((1, .unchanged), (2, .conflict(conflict)), (3, .expired), (4, .unknown))
     let drain = bench.hub(frame)
     try #require(drain.outcomes.count == 4)
-    #expect(drain.outcomes[0...2] == [.kept, .conflict(conflict), .expired])
+    #expect(drain.outcomes[0...2] == [.unchanged, .conflict(conflict), .expired])
     if case .unknown = drain.outcomes[3] {} else { Issue.record("the fourth is unknown") }
     #expect(drain.changes == ["a 1 -", "b 1 -", "c 1 -", "d 1 -"])
     #expect(bench.hub(frame).settled.isEmpty)

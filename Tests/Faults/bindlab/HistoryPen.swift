@@ -79,7 +79,7 @@ extension Outcome {
   var word: String {
     switch self {
     case .committed: "committed"
-    case .kept: "kept"
+    case .unchanged: "unchanged"
     case .refused: "refused"
     case .conflict: "conflict"
     case .superseded: "superseded"

@@ -143,7 +143,7 @@ public struct HistoryCheck {
         figures.acknowledged += 1
         figures.acknowledgedBy[lives[write.tag]?.name ?? write.tag, default: 0] += 1
         told.append(write.toldAt)
-      case "superseded", "kept": figures.superseded += 1
+      case "superseded", "unchanged": figures.superseded += 1
       case nil, "unknown": figures.unknown += 1
       default: figures.refused += 1
       }

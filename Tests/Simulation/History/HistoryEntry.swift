@@ -64,7 +64,7 @@ public struct HistoryWrite: Sendable {
 
 /// What a peer was told of its write.
 public struct HistoryOutcome: Sendable {
-  /// `committed`, `kept`, `refused`, `conflict`, `superseded`, `expired` or `unknown`.
+  /// `committed`, `unchanged`, `refused`, `conflict`, `superseded`, `expired` or `unknown`.
   public var kind: String
   /// Of a commit.
   public var epoch: Epoch

@@ -7,4 +7,5 @@ ORDER = [
     "judge",
     "rescue",
     "reveal",
+    "kept",
 ]

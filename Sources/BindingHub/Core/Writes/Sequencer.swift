@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// Decides proposals, one after the other, per model: in, refused, kept, expired, conflict, or not yet. Pure: it
+/// Decides proposals, one after the other, per model: in, refused, unchanged, expired, conflict, or not yet. Pure: it
 /// changes only the model's pending batch.
 struct Sequencer {
   let limits: Limits
@@ -38,7 +38,7 @@ struct Sequencer {
     case refused(RefusalCode, String)
     /// nil: nobody has ever named that field.
     case conflict(FieldID?, name: String)
-    case kept
+    case unchanged
     case approve([ApprovalField])
   }
 
@@ -82,9 +82,9 @@ struct Sequencer {
       return .nothing
     } catch {
       switch error {
-      case .kept:
-        counters.kept += 1
-        return decided(.kept)
+      case .unchanged:
+        counters.unchanged += 1
+        return decided(.unchanged)
       case .refused(let code, let text):
         counters.refusals[code, default: 0] += 1
         return decided(.refused(Refusal(code, text)))
@@ -190,7 +190,7 @@ struct Sequencer {
       origin: model.pendingBatch.commits.origin(origin), number: proposal.number, hops: proposal.hops)
     do throws(Verdict) {
       let changed = try change(proposal.operations, to: version, by: writer, in: model)
-      if changed == 0 { throw .kept }
+      if changed == 0 { throw .unchanged }
       try check(approval, in: model)
       model.pendingBatch.commits.endCommit()
       return version

@@ -15,7 +15,7 @@ public enum OutboxNote: Sendable, Equatable {
   /// How a write ended, as the outbox notes it.
   public enum Decided: UInt8, Sendable, CaseIterable {
     case committed = 1
-    case kept
+    case unchanged
     case refused
     case conflict
     case expired
@@ -26,7 +26,7 @@ public enum OutboxNote: Sendable, Equatable {
       self =
         switch outcome {
         case .committed: .committed
-        case .kept: .kept
+        case .unchanged: .unchanged
         case .refused: .refused
         case .conflict: .conflict
         case .expired: .expired

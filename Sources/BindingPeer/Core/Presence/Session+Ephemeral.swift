@@ -96,7 +96,7 @@ extension PeerModel {
   mutating func claim(_ write: Pending, after outcome: Outcome, as tag: Tag) {
     switch outcome {
     case .committed: claims.took(write, isKept: false)
-    case .kept: claims.took(write, isKept: true)
+    case .unchanged: claims.took(write, isKept: true)
     case .superseded, .expired: break
     case .refused(let refusal):
       guard let number = write.number else { return }

@@ -86,7 +86,7 @@ extension Session {
         for offset in 0..<UInt32(count) {
           acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: place)
         }
-      case .kept: keep(outcome.number, at: place)
+      case .unchanged: keep(outcome.number, at: place)
       case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
       case .conflict(let conflict):
         if let write = models[at: place].outbox.id(of: outcome.number),
@@ -149,8 +149,8 @@ extension Session {
   private mutating func keep(_ number: ProposalNumber, at place: Int) {
     guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write),
       models[at: place].lacksMerge(write)
-    else { return end(number, as: .kept, at: place) }
-    settle(write, as: .kept, at: place)
+    else { return end(number, as: .unchanged, at: place) }
+    settle(write, as: .unchanged, at: place)
     let version = models[at: place].replica.version
     models[at: place].outbox.decide(write, at: models[at: place].startsOver ? version : version + 1)
     models[at: place].note(.outcome)

@@ -160,7 +160,7 @@ var bind = globalThis.bind ??= (() => {
       }
       if (!same(value, shown)) return this.change({ [field]: value })
       if (this.refusals.delete(field)) this.touch(field)
-      return Promise.resolve({ kind: 'kept' })
+      return Promise.resolve({ kind: 'unchanged' })
     }
 
     policy(field) { return this.describe(field)?.policy }
@@ -305,7 +305,7 @@ var bind = globalThis.bind ??= (() => {
         Object.assign(write, { number: 0, isHidden: false, waitsFor: { epoch, version } })
       } else if (write && !(kind === 'unknown' && prose.again(write, this, true))) {
         // Where a merge would still change what is here, the hub looked at newer values: it shows until those come.
-        const lacks = ([verb, field, value]) => kind === 'kept' && !/set|de/.test(verb)
+        const lacks = ([verb, field, value]) => kind === 'unchanged' && !/set|de/.test(verb)
           && !same(this.fields.get(field)?.value, laidOver(this.fields.get(field)?.value, [verb, field, value]))
         const isOver = !write.operations.some(lacks)
         this.end(write, outcome, isOver)

@@ -58,7 +58,7 @@ export class Revert {
       const target = fields.map(({ field, from, version }) => ({ field, value: from, version }))
       const outcome = await this.#set(id, epoch, target)
       const isBack = outcome.kind === 'committed'
-      row.note = isBack ? `set back at ${outcome.version}` : outcome.kind === 'kept' ? 'it is so already'
+      row.note = isBack ? `set back at ${outcome.version}` : outcome.kind === 'unchanged' ? 'it is so already'
         : outcome.kind === 'conflict' ? 'not set back: it was written again since' : `not set back: ${outcome.kind}`
       if (isBack) this.#offerUndo(row, fields, outcome.version)
       end()

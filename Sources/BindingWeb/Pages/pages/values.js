@@ -103,7 +103,7 @@ const VERBS = new Map([...['set', 'default', 'add', 'max', 'min', 'union'].map(v
 
 /** What becomes of a proposal that no hub could read: the page would lose its link, and all other writes on it. */
 export function fault(operations, conditions, message) {
-  if (!operations.length) return { kind: 'kept' }
+  if (!operations.length) return { kind: 'unchanged' }
   const refused = (code, text) => ({ kind: 'refused', code, text })
   if (new TextEncoder().encode(message).length > MOST_BYTES) return refused('proposalTooLarge', 'it is too long')
   if (conditions.length > 255) return refused('proposalTooLarge', 'it has more than 255 conditions')
