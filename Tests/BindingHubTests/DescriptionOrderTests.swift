@@ -92,7 +92,7 @@ import Testing
     other.live(.ben)
     other.write(.ben, 1, Self.narrow)
     let free = WireOperation.set("@description", "{}")
-    #expect(bench.write(.ann, 2, free)?.hold == .busy, "the other was first")
+    #expect(bench.write(.ann, 2, free)?.retryReason == .busy, "the other was first")
     #expect(bench.write(.ann, 2, .set("level", "7"))?.refusal == .doesNotFit)
     #expect(bench.read().version == 2)
   }

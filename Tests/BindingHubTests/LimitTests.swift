@@ -138,8 +138,8 @@ import Testing
   mutating func unconfirmedPastLimit() {
     bench = Self.bench { $0.maxUnconfirmedOutcomes = 3 }
     for number in 1...3 { bench.write(.ann, ProposalNumber(number), .set("a", "\(number)")) }
-    #expect(bench.write(.ann, 4, .set("a", "4"))?.hold == .busy)
-    #expect(bench.counters.holds == 1)
+    #expect(bench.write(.ann, 4, .set("a", "4"))?.retryReason == .busy)
+    #expect(bench.counters.retries == 1)
     #expect(bench.propose(.ann, .of(4, [.set("a", "4")], confirmed: 1)) == [4: .committed(4)])
   }
 
@@ -166,8 +166,8 @@ import Testing
     let outcomes = bench.propose(
       .ann, .of(1, [.set("a", "1")]), .of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]), .of(4, [.set("a", "4")]))
     #expect(outcomes[3] == .committed(3))
-    #expect(outcomes[4]?.hold == .busy)
-    #expect(bench.counters.holds == 1)
+    #expect(outcomes[4]?.retryReason == .busy)
+    #expect(bench.counters.retries == 1)
   }
 
   @Test("as many proposals as maxWaitingProposals wait while a batch is being stored, the next is held")
@@ -177,8 +177,8 @@ import Testing
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
     let heard = bench.say(
       .ann, .propose([.of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]), .of(4, [.set("a", "4")])]))
-    #expect(heard.outcomes(.ann).mapValues(\.hold) == [4: .busy])
-    #expect(bench.counters.holds == 1)
+    #expect(heard.outcomes(.ann).mapValues(\.retryReason) == [4: .busy])
+    #expect(bench.counters.retries == 1)
     try bench.settleWithStore()
     #expect(try bench.settleWithStore().outcomes(.ann) == [2: .committed(2), 3: .committed(3)])
   }

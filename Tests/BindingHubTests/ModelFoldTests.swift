@@ -165,7 +165,7 @@ import Testing
     bench.live(.ann)
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    #expect(bench.settle(.full).outcomes(.ann).mapValues(\.hold) == [1: .storeFull])
+    #expect(bench.settle(.full).outcomes(.ann).mapValues(\.retryReason) == [1: .storeFull])
     #expect(bench.counters.fullAppends == 1)
     #expect(bench.read().values == [:])
   }
@@ -173,7 +173,7 @@ import Testing
   @Test("for a while nothing more is tried, then the same proposal is decided")
   mutating func goesOn() {
     fill()
-    #expect(bench.write(.ann, 2, .set("a", "2"))?.hold == .storeFull)
+    #expect(bench.write(.ann, 2, .set("a", "2"))?.retryReason == .storeFull)
     bench.wait(1_000)
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
   }

@@ -54,7 +54,7 @@ import Testing
   @Test("proposals of that model are held meanwhile and use up no number")
   mutating func held() {
     _ = bench.joinAhead(.ann, 7)
-    #expect(bench.write(.ann, 1, .set("a", "1"))?.hold == .starting)
+    #expect(bench.write(.ann, 1, .set("a", "1"))?.retryReason == .starting)
     bench.wait(2_000)
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
@@ -62,7 +62,7 @@ import Testing
   @Test("who has nothing is held too, for the first moments of a hub that has lost its memory: a replica may come yet")
   mutating func freshIsHeld() {
     bench.join(.ben, Join(request: 1, model: "lamp"))
-    #expect(bench.write(.ben, 1, .set("a", "9"))?.hold == .starting)
+    #expect(bench.write(.ben, 1, .set("a", "9"))?.retryReason == .starting)
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 3, number: 2))
     bench.wait(400)

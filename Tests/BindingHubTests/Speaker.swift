@@ -65,8 +65,8 @@ extension WireOutcome.Rest {
     if case .refused(let refusal) = self { refusal.code } else { nil }
   }
 
-  var hold: HoldCode? {
-    if case .hold(let code, _) = self { code } else { nil }
+  var retryReason: RetryReason? {
+    if case .retryLater(let code, _) = self { code } else { nil }
   }
 
   var conflict: Conflict? {

@@ -25,7 +25,7 @@ import Testing
     second.write(.ben, 1, .set("b", "2"))
     let heard = try bench.settleWithStore()
     #expect(heard.commits().flatMap(\.origins) == [Speaker.ben.origin])
-    #expect(heard.outcomes(.ann).mapValues(\.hold) == [1: .busy])
+    #expect(heard.outcomes(.ann).mapValues(\.retryReason) == [1: .busy])
     #expect(bench.counters.movedBatches == 1)
     #expect(bench.read().values == ["b": "2"])
   }
@@ -92,7 +92,7 @@ import Testing
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
     second.write(.ben, 1, .set("b", "2"))
     try bench.settleWithStore()
-    #expect(bench.counters.holds == 1)
+    #expect(bench.counters.retries == 1)
   }
 
   // MARK: Unknown

@@ -124,7 +124,7 @@ struct StatusTests {
               session: session, epoch: 1,
               outcomes: [
                 WireOutcome(
-                  topic: first.topic, number: first.number, .hold(.storeFull, pauseMilliseconds: 200))
+                  topic: first.topic, number: first.number, .retryLater(.storeFull, pauseMilliseconds: 200))
               ]))
         }
       }

@@ -210,7 +210,7 @@ enum BadVectors {
       badJoin(
         "join-ephemeral-of-nothing", replaced(good("join-ephemeral"), "/lamp", Array("/l@mp".utf8)),
         "an @ in a model id"),
-      toPeer("outcome-hold-code", patched(good("outcomes-hold"), 36, 5), "codes are 1 to 4"),
+      toPeer("outcome-retry-later-code", patched(good("outcomes-retry-later"), 36, 5), "codes are 1 to 4"),
     ]
   }
 

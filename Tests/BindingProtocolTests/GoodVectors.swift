@@ -335,7 +335,7 @@ enum GoodVectors {
       ("conflict-unwritten", WireOutcome(topic: lamp, number: 11, .conflict(unwritten))),
       ("expired", WireOutcome(topic: lamp, number: 12, .expired)),
       ("unknown", WireOutcome(topic: lamp, number: 13, .unknown)),
-      ("hold", WireOutcome(topic: kiosk, number: 1, .hold(.starting, pauseMilliseconds: 250))),
+      ("retry-later", WireOutcome(topic: kiosk, number: 1, .retryLater(.starting, pauseMilliseconds: 250))),
       ("expected", WireOutcome(topic: kiosk, number: 9, .expected(next: 2))),
     ]
     let all = down(.outcomes(Outcomes(session: session, epoch: epoch, outcomes: kinds.map { $0.1 })))

@@ -106,10 +106,10 @@ extension WireOutcome: Mapped {
     case .conflict(var conflict):
       conflict.map(&content)
       rest = .conflict(conflict)
-    case .hold(var code, var pause):
+    case .retryLater(var code, var pause):
       content.choice("code", &code)
       content.number("pauseMs", &pause)
-      rest = .hold(code, pauseMilliseconds: pause)
+      rest = .retryLater(code, pauseMilliseconds: pause)
     case .expected(var next):
       content.number("next", &next)
       rest = .expected(next: next)
@@ -125,7 +125,7 @@ extension WireOutcome: Mapped {
     case .conflict: .conflict(.blank)
     case .expired: .expired
     case .unknown: .unknown
-    case .hold: .hold(.busy, pauseMilliseconds: 0)
+    case .retryLater: .retryLater(.busy, pauseMilliseconds: 0)
     case .expected: .expected(next: 0)
     }
   }

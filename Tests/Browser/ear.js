@@ -48,7 +48,7 @@
       }
       if (one.kind !== "outcomes") continue;
       for (const outcome of one.outcomes) {
-        if (outcome.kind === "hold" || outcome.kind === "expected") continue;
+        if (outcome.kind === "retryLater" || outcome.kind === "expected") continue;
         for (let i = 0; i < (outcome.count ?? 1); i++) decide(one.model, outcome.number + i, one.at);
       }
     }

@@ -70,7 +70,7 @@ struct OutputTests {
     let found = try names(status.output.joined())
     let counters = [
       "framesReceived", "proposals", "commits", "changes", "batches", "unchanged", "conflicts", "expired", "repeats",
-      "jumps", "holds", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
+      "jumps", "retries", "unknownOutcomes", "malformedFrames", "staleStarts", "unknownSessions", "fencedSessions",
       "wrongSecrets", "otherProtocols", "sessionsRefused", "topicsRefused", "modelsRefused", "expiredLeases", "joins",
       "deltas", "snapshots", "routedJoins", "routedCommits", "headRequests", "raisedMarks", "newEpochs", "recoveries",
       "recoveredFields", "foldedCommits", "leftOut", "movedBatches", "unknownBatches", "fullAppends", "peersAhead",

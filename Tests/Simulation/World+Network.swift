@@ -144,7 +144,8 @@ extension World {
     case .settled(let id, let model, let outcome):
       if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)
-    case .hold(_, _, let code): counts[code == .busy && climate.maxUnacknowledged < 10 ? .heldAsTooMany : .hold] += 1
+    case .retryLater(_, _, let code):
+      counts[code == .busy && climate.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
     case .approve(_, let request): ask(request, peer)
     case .awaited(let id, let end): try ended(id, end, peer)

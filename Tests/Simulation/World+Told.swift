@@ -94,7 +94,7 @@ extension World {
     let tag = peers[peer].session.identity.tag
     var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
-    case .hold, .expected: return
+    case .retryLater, .expected: return
     case .unknown:
       counts[.toldUnknown] += 1
       return try checkUnknown(outcome.number, in: model, to: peer)

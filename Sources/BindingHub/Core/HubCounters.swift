@@ -12,7 +12,7 @@ public struct HubCounters: Sendable, Hashable {
   public var expired: UInt64 = 0
   public var repeats: UInt64 = 0
   public var jumps: UInt64 = 0
-  public var holds: UInt64 = 0
+  public var retries: UInt64 = 0
   public var unknownOutcomes: UInt64 = 0
   public var malformedFrames: UInt64 = 0
   public var staleStarts: UInt64 = 0

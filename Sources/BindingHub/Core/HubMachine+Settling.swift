@@ -95,13 +95,13 @@ extension HubMachine {
   }
 
   /// Undoes the pending batch; its proposers are asked to send again.
-  mutating func putOff(_ index: Int, _ code: HoldCode = .busy, pauseMilliseconds: UInt32 = 5) {
+  mutating func putOff(_ index: Int, _ code: RetryReason = .busy, pauseMilliseconds: UInt32 = 5) {
     let model = models[index]
     let answers = model.pendingBatch.answers
     if let recovery = model.pendingBatch.recovery { model.recovery = recovery }
     model.isAppending = false
     dropBatch(index)
-    for answer in answers { hold(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
+    for answer in answers { retryLater(model.topic, answer.number, code, pause: pauseMilliseconds, answer.session) }
   }
 
   /// Decides what waited for the store, or for the owner.

@@ -11,7 +11,7 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
   /// Writes of ours show, the oldest since then, which the hub has not committed yet. `isInFlight`: sent already.
   case pending(isInFlight: Bool, since: SuspendingClock.Instant)
   /// Our write waits for the hub's go-ahead.
-  case waiting(HoldCode, since: SuspendingClock.Instant)
+  case waiting(RetryReason, since: SuspendingClock.Instant)
   /// Shown is what was committed when the hub was last heard, or the model last complete.
   case stale(version: Version, since: SuspendingClock.Instant)
   /// The last write was not carried out, or what came does not fit; the last good value shows.

@@ -14,7 +14,7 @@ public struct ModelStatus: Sendable, Equatable, CustomStringConvertible {
   /// Since when the oldest of them waits.
   public var pendingSince: SuspendingClock.Instant?
   /// Why the hub has put it off, if it has.
-  public var waiting: HoldCode?
+  public var waiting: RetryReason?
   /// Why the hub does not let this peer join the model; nil if it does. It is asked again every few seconds.
   public var refusal: JoinRefusal?
   /// Fields that do not show what was assigned or received, or are declared here otherwise than they are described, by
@@ -53,7 +53,7 @@ extension SharedModel {
       return ModelStatus(
         version: standing.version, staleSince: standing.staleSince.map(PeerClock.instant),
         unconfirmed: standing.unconfirmed, inFlight: standing.inFlight,
-        pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.hold(of: standing.waiting),
+        pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.retryReason(of: standing.waiting),
         refusal: standing.refusal, problems: problems)
     }
   }
@@ -139,7 +139,7 @@ extension Model {
 
 extension PeerRuntime.State {
   /// Why the hub has put one of these writes off.
-  func hold(of waiting: [WriteID]) -> HoldCode? { waiting.lazy.compactMap { writes[$0]?.hold }.first }
+  func retryReason(of waiting: [WriteID]) -> RetryReason? { waiting.lazy.compactMap { writes[$0]?.retryReason }.first }
 
   /// The observed models of which these actions may make another status.
   func watchedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
@@ -148,7 +148,7 @@ extension PeerRuntime.State {
     for action in actions {
       switch action {
       case .update(let update): ids.insert(update.model)
-      case .settled(_, let model, _), .hold(_, let model, _): ids.insert(model)
+      case .settled(_, let model, _), .retryLater(_, let model, _): ids.insert(model)
       case .phase, .notice(.hubError): ids = watchedModels
       case .send(let frame):
         let kind = frame.first.flatMap(PeerMessageKind.init)

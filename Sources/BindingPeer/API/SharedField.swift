@@ -163,12 +163,12 @@ extension FieldCell {
   var status: FieldStatus {
     guard let (model, name) = attachment else { return problem.map(FieldStatus.problem) ?? .local }
     if let problem { return .problem(problem) }
-    let (standing, hold) = model.runtime.state.withLock { state in
+    let (standing, reason) = model.runtime.state.withLock { state in
       let standing = state.session.standing(of: name, in: model.id)
-      return (standing, state.hold(of: standing.waiting))
+      return (standing, state.retryReason(of: standing.waiting))
     }
     if let since = standing.pendingSince.map(PeerClock.instant) {
-      return hold.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
+      return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
     }
     if let since = standing.staleSince { return .stale(version: standing.version, since: PeerClock.instant(since)) }
     if let described = model.description(of: name, otherwiseThan: rule) {

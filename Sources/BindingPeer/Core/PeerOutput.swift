@@ -31,7 +31,7 @@ public enum PeerAction: Sendable {
   /// Note this in the outbox before any frame of this drain leaves. Only from a session that keeps one.
   case keep(OutboxNote)
   /// The hub has put a write off; it stays pending and is sent again by itself.
-  case hold(WriteID, model: String, HoldCode)
+  case retryLater(WriteID, model: String, RetryReason)
   /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.
   case merge(WriteID, model: String, MergeQuestion)
   /// This peer owns the model, and is asked whether somebody's write may be carried out: answer with `Session.answer`.
@@ -163,7 +163,7 @@ public struct SessionCounters: Sendable, Hashable {
   public var divergences: UInt64 = 0
   /// Proposals that were sent once more.
   public var resent: UInt64 = 0
-  public var holds: UInt64 = 0
+  public var retries: UInt64 = 0
   /// Commits that came during a catch-up and found no room to wait in.
   public var unbuffered: UInt64 = 0
   public var connections: UInt64 = 0

@@ -35,7 +35,7 @@ public struct Session: Sendable {
   var settled: [(id: WriteID, model: String, outcome: Outcome)] = []
   /// How many of those the outbox has noted, or must not note.
   var settledNoted = 0
-  var holds: [(id: WriteID, model: String, code: HoldCode)] = []
+  var retries: [(id: WriteID, model: String, code: RetryReason)] = []
 
   /// Whether all that concerns writes is noted in an outbox (`PeerAction.keep`).
   let keepsOutbox: Bool

@@ -65,7 +65,7 @@ extension PeerRuntime.State {
         let version = session.version(of: model).version
         errands.settled.append(
           .init(unacknowledged: unacknowledged, outcome: outcome, standing: standing, version: version, stamp: stamp))
-      case .hold(let id, _, let code): writes[id]?.hold = code
+      case .retryLater(let id, _, let code): writes[id]?.retryReason = code
       case .merge(let id, _, let question):
         if let unacknowledged = writes[id] { errands.questions.append((id, unacknowledged, question)) }
       case .approve(let id, let request):

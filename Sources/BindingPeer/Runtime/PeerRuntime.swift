@@ -46,7 +46,7 @@ final class PeerRuntime: Sendable {
     let write: PendingWrite
     let model: SharedModel
     var policies: [String: WritePolicy] = [:]
-    var hold: HoldCode?
+    var retryReason: RetryReason?
   }
 
   struct WeakModel: Sendable {

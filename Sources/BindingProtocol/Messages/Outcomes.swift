@@ -35,7 +35,7 @@ public struct WireOutcome: WireContent, Hashable {
     case expired
     case unknown
     /// Not decided: send it again after the pause.
-    case hold(HoldCode, pauseMilliseconds: UInt32)
+    case retryLater(RetryReason, pauseMilliseconds: UInt32)
     /// The hub expects another number next.
     case expected(next: ProposalNumber)
   }
@@ -48,7 +48,7 @@ public struct WireOutcome: WireContent, Hashable {
     case conflict
     case expired
     case unknown
-    case hold
+    case retryLater
     case expected
   }
 
@@ -70,7 +70,7 @@ public struct WireOutcome: WireContent, Hashable {
     case .conflict: .conflict
     case .expired: .expired
     case .unknown: .unknown
-    case .hold: .hold
+    case .retryLater: .retryLater
     case .expected: .expected
     }
   }
@@ -88,9 +88,9 @@ public struct WireOutcome: WireContent, Hashable {
     case .conflict: rest = .conflict(try Conflict(from: &reader))
     case .expired: rest = .expired
     case .unknown: rest = .unknown
-    case .hold:
-      let code: HoldCode = try reader.choice("code", try reader.u16("code"), "1 to 4")
-      rest = .hold(code, pauseMilliseconds: try reader.u32("pauseMs"))
+    case .retryLater:
+      let code: RetryReason = try reader.choice("code", try reader.u16("code"), "1 to 4")
+      rest = .retryLater(code, pauseMilliseconds: try reader.u32("pauseMs"))
     case .expected: rest = .expected(next: try reader.proposalNumber("next"))
     }
   }
@@ -118,7 +118,7 @@ public struct WireOutcome: WireContent, Hashable {
       writer.u16(refusal.code.rawValue)
       writer.text16(refusal.text)
     case .conflict(let conflict): conflict.write(to: &writer)
-    case .hold(let code, let pause):
+    case .retryLater(let code, let pause):
       writer.u16(code.rawValue)
       writer.u32(pause)
     case .expected(let next): writer.u32(next)

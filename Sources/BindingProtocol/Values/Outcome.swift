@@ -90,7 +90,7 @@ public enum RefusalCode: UInt16, Sendable, CaseIterable {
 }
 
 /// Why a proposal has not been decided yet.
-public enum HoldCode: UInt16, Sendable, CaseIterable {
+public enum RetryReason: UInt16, Sendable, CaseIterable {
   case storeFull = 1
   case busy
   case rateLimited

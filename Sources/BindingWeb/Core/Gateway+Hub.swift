@@ -108,7 +108,7 @@ extension Gateway {
   private mutating func note(_ outcome: WireOutcome, _ page: PageID, _ model: String) {
     let decided: ProposalNumber
     switch outcome.rest {
-    case .hold, .expected: return
+    case .retryLater, .expected: return
     case .committed(let count, _): decided = outcome.number + ProposalNumber(count) - 1
     default: decided = outcome.number
     }

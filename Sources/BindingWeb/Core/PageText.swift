@@ -219,7 +219,7 @@ extension PageText {
         raw(",\"value\":")
         raw(value.bytes)
       }
-    case .hold(let code, let pause):
+    case .retryLater(let code, let pause):
       member("code", "\(code)")
       member("pause", pause)
     case .expected(let next): member("next", next)

@@ -5,7 +5,7 @@ struct Drain {
   var order: [String] = []
   var updates: [ModelUpdate] = []
   var settled: [(id: WriteID, outcome: Outcome)] = []
-  var holds: [(id: WriteID, code: HoldCode)] = []
+  var retries: [(id: WriteID, code: RetryReason)] = []
   var notices: [Notice] = []
   var phases: [Phase] = []
   var sent: [PeerMessage] = []
@@ -40,7 +40,7 @@ struct Drain {
     case .settled(let id, _, let outcome):
       order.append("settled")
       settled.append((id, outcome))
-    case .hold(let id, _, let code): holds.append((id, code))
+    case .retryLater(let id, _, let code): retries.append((id, code))
     case .merge(let id, _, let question): questions.append((id, question))
     case .announced(_, let model, _, _): announced.append(model)
     case .listed(let prefix): listed.append(prefix)

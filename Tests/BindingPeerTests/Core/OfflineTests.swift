@@ -191,7 +191,7 @@ struct OfflineTests {
     var (bench, _) = try edited()
     _ = back(&bench, after: Self.soon)
     #expect(try bench.write(.one(.add, "n", "1")).drain.numbers == [2])
-    let held = bench.hub(bench.outcomes((1, .conflict(aCat)), (2, .hold(.busy, pauseMilliseconds: 5))))
+    let held = bench.hub(bench.outcomes((1, .conflict(aCat)), (2, .retryLater(.busy, pauseMilliseconds: 5))))
     #expect(held.numbers.isEmpty)
     #expect(bench.wait(5).numbers == [2])
   }
@@ -204,7 +204,7 @@ struct OfflineTests {
     bench.hub(bench.outcomes((1, .conflict(aCat))))
     let names = NamesRun(first: 0, names: lit.map(\.name))
     #expect(bench.hub(bench.commits(after: 5, [[2: "\"a cat\""]], names: names)).numbers == [3])
-    #expect(bench.hub(bench.outcomes((2, .hold(.busy, pauseMilliseconds: 5)))).numbers.isEmpty)
+    #expect(bench.hub(bench.outcomes((2, .retryLater(.busy, pauseMilliseconds: 5)))).numbers.isEmpty)
     #expect(bench.wait(5).numbers == [2, 3])
   }
 }

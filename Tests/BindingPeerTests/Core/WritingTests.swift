@@ -196,8 +196,8 @@ struct WritingTests {
   func hold() throws {
     var bench = followed()
     let id = try bench.set(["level": "0.8"])
-    let held = bench.hub(bench.outcomes((1, .hold(.storeFull, pauseMilliseconds: 400))))
-    #expect(held.holds.map(\.id) == [id] && held.holds.map(\.code) == [.storeFull])
+    let held = bench.hub(bench.outcomes((1, .retryLater(.storeFull, pauseMilliseconds: 400))))
+    #expect(held.retries.map(\.id) == [id] && held.retries.map(\.code) == [.storeFull])
     #expect(held.settled.isEmpty && held.numbers.isEmpty && bench.shown("level") == "0.8")
     #expect(try bench.write(.set(["on": "false"])).drain.numbers.isEmpty)
     #expect(bench.wait(399).numbers.isEmpty)

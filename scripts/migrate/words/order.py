@@ -8,4 +8,5 @@ ORDER = [
     "rescue",
     "reveal",
     "kept",
+    "hold",
 ]

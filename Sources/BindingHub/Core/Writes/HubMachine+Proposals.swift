@@ -34,7 +34,7 @@ extension HubMachine {
       let mustWait = models[model].isBusy || unacknowledged >= configuration.limits.maxUnacknowledged
       if mustWait, answerRepeat(proposals, origin, session, model) { continue }
       if unacknowledged >= configuration.limits.maxUnacknowledged {
-        hold(proposals.topic, proposals.number, pause: 20, session)
+        retryLater(proposals.topic, proposals.number, pause: 20, session)
         continue
       }
       if models[model].isBusy {
@@ -45,7 +45,7 @@ extension HubMachine {
           models[model].waiting.append(.init(session: session, frame: bytes, index: index))
           unacknowledged += 1
         } else {
-          hold(proposals.topic, proposals.number, pause: 20, session)
+          retryLater(proposals.topic, proposals.number, pause: 20, session)
         }
         continue
       }
@@ -73,12 +73,12 @@ extension HubMachine {
     seat?.model == model && seat?.seating == models[model].seating
   }
 
-  mutating func hold(
-    _ topic: Topic, _ number: ProposalNumber, _ code: HoldCode = .busy, pause pauseMilliseconds: UInt32,
+  mutating func retryLater(
+    _ topic: Topic, _ number: ProposalNumber, _ code: RetryReason = .busy, pause pauseMilliseconds: UInt32,
     _ session: SessionID
   ) {
-    sequencer.counters.holds += 1
-    tell(.init(topic: topic, number: number, .hold(code, pauseMilliseconds: pauseMilliseconds)), session)
+    sequencer.counters.retries += 1
+    tell(.init(topic: topic, number: number, .retryLater(code, pauseMilliseconds: pauseMilliseconds)), session)
   }
 
   /// The place of an identity among a model's writers.
@@ -103,7 +103,7 @@ extension HubMachine {
   ) -> Decided {
     let log = models[model]
     if log.pendingBatch.isOpen, log.pendingBatch.commits.isFull {
-      hold(proposal.topic, proposal.number, pause: 1, session)
+      retryLater(proposal.topic, proposal.number, pause: 1, session)
       return .answered
     }
     let answers = log.pendingBatch.answers.count

@@ -58,7 +58,7 @@ struct Sequencer {
       )
     }
     if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
-    if let hold = holdBack(model, waiting, time) { return hold }
+    if let later = reasonToRetry(model, waiting, time) { return later }
 
     model.withWriter(writer) { $0.decide(proposal.number) }
     model.borrowBatch()
@@ -113,12 +113,12 @@ struct Sequencer {
   }
 
   /// Why nothing can be decided now of the model, for somebody of whom so much is decided and not confirmed.
-  private mutating func holdBack(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
-    if model.recovery != nil { return hold(.starting, pauseMilliseconds: 100) }
+  private mutating func reasonToRetry(_ model: ModelLog, _ unconfirmed: Int, _ time: HubTime) -> Immediate? {
+    if model.recovery != nil { return retryLater(.starting, pauseMilliseconds: 100) }
     if isFull(for: model, time) {
-      return hold(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
+      return retryLater(.storeFull, pauseMilliseconds: UInt32(clamping: storeFullUntil - time.monotonic))
     }
-    return unconfirmed >= maxUnconfirmedOutcomes ? hold(.busy, pauseMilliseconds: 10) : nil
+    return unconfirmed >= maxUnconfirmedOutcomes ? retryLater(.busy, pauseMilliseconds: 10) : nil
   }
 
   /// What was decided and stored is told again also while nothing can be decided; nil: this is not of that kind.
@@ -149,9 +149,9 @@ struct Sequencer {
     model.ephemeral == nil && time.monotonic < storeFullUntil
   }
 
-  private mutating func hold(_ code: HoldCode, pauseMilliseconds: UInt32) -> Immediate {
-    counters.holds += 1
-    return .outcome(.hold(code, pauseMilliseconds: pauseMilliseconds))
+  private mutating func retryLater(_ code: RetryReason, pauseMilliseconds: UInt32) -> Immediate {
+    counters.retries += 1
+    return .outcome(.retryLater(code, pauseMilliseconds: pauseMilliseconds))
   }
 
   // MARK: Committing

@@ -104,11 +104,11 @@ extension Session {
           break
         }
         end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
-      case .hold(let code, let pause):
-        counters.holds += 1
+      case .retryLater(let code, let pause):
+        counters.retries += 1
         models[at: place].sendsFrom = max(models[at: place].sendsFrom, now + UInt64(pause))
         if let write = models[at: place].outbox.id(of: outcome.number) {
-          holds.append((write, id, code))
+          retries.append((write, id, code))
           sendAgain(from: outcome.number, at: place)
         }
       case .expected(let next):
@@ -227,11 +227,11 @@ extension Session {
     }
     noteHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
-    for (id, model, code) in holds { output.add(.hold(id, model: model, code)) }
+    for (id, model, code) in retries { output.add(.retryLater(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
     settledNoted = 0
     outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
     outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
-    holds.removeAll(keepingCapacity: true)
+    retries.removeAll(keepingCapacity: true)
   }
 }

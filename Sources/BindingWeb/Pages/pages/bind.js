@@ -290,7 +290,7 @@ var bind = globalThis.bind ??= (() => {
     take(outcome, epoch) {
       const { kind, number, next, pause, code, count, version } = outcome
       const write = this.writes.find(write => write.number === number && !write.isDecided)
-      if (kind === 'hold') {
+      if (kind === 'retryLater') {
         this.sendsFrom = now() + pause
         this.sendAgain(number)
         if (write) write.held = code
