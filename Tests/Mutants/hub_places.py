@@ -163,7 +163,8 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
     Place(
         _CORE + "Writes/HubMachine+Approval.swift", "func endSilence", "before",
         "goOn(index, time, &output)",
-        "if Mutant.isOn(.silenceIsApproval) { models[index].pendingApproval?.approval = .givenFor(pendingApproval.fields) }",
+        "if Mutant.isOn(.silenceIsApproval) { models[index].pendingApproval?.approval = "
+        ".givenFor(pendingApproval.fields) }",
     ),
     Place(
         _CORE + "Writes/Sequencer.swift", "func decide", "instead of",

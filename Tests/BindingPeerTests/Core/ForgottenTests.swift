@@ -208,7 +208,7 @@ struct ForgottenTests {
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 4))))
     _ = try bench.write(.set(["x": "8"]), to: Self.line)
     let gone = try bench.write(.one(.delete, "x"), to: Self.line).id
-    _ = bench.act { session, now, output in session.withdraw(gone, now: now, into: &output) }
+    _ = bench.act { session, now, output in _ = session.withdraw(gone, now: now, into: &output) }
     bench.lose()
     bench.open()
     let seen = Entry(name: "x", value: "7", version: 4, origin: PeerBench.me, number: 1)

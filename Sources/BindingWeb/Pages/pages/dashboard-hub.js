@@ -104,7 +104,7 @@ export class HubView {
     for (const session of sessions.slice(0, 100)) this.#drawPeer(session, usual)
   }
 
-  /** Peers tell how far they are once a heartbeat: as many versions as came in two heartbeats are no sign of anything. */
+  /** Peers tell how far they are once a heartbeat: as many versions as came in two of them are no sign of anything. */
   #usualLag() {
     const [now, , before] = this.#versions
     let most = 0
