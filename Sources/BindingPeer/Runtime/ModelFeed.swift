@@ -24,7 +24,7 @@ final class ModelFeed: UpdateFeed {
   func tell() { delivery.tell() }
   func end() { delivery.end() }
 
-  /// Takes in the states that a update leads through; called under the runtime's lock, in order.
+  /// Takes in the states that an update leads through; called under the runtime's lock, in order.
   /// - Returns: whether there is something to tell, which nobody was going to tell yet.
   func hear(_ steps: [UpdateStep]) -> Bool {
     var isNews = false
@@ -147,7 +147,7 @@ extension SharedModel.Staged {
     return nil
   }
 
-  /// Lets those who follow at their own pace hear of a update.
+  /// Lets those who follow at their own pace hear of an update.
   mutating func feed(_ update: ModelUpdate) {
     let steps = steps.steps(of: update)
     for following in feeds where following.feed.hear(steps) {

@@ -1,7 +1,7 @@
 import BindingModel
 import BindingProtocol
 
-/// How what a peer's session updates reaches cells, observers and feeds, on the model's lane.
+/// How the updates of a peer's session reach cells, observers and feeds, on the model's lane.
 extension SharedModel {
   /// Ties a cell to a field. From now on it is told.
   func attach(_ cell: any AnyFieldCell, as field: String) -> Bool {
@@ -10,7 +10,7 @@ extension SharedModel {
     return true
   }
 
-  /// Takes a update in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
+  /// Takes an update in, to be told on the lane. Called under the runtime's lock, so stamps come in order.
   /// - Returns: whether there is something to be told.
   func stage(_ update: ModelUpdate, stamp: UInt64) -> Bool {
     staged.withLock { staged in

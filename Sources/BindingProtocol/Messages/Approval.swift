@@ -35,7 +35,7 @@ public struct ApprovalRequest: WireContent, Hashable {
   }
 }
 
-/// One field of a proposal that is approval.
+/// One field of a proposal that needs approval.
 public struct ApprovalField: WireContent, Hashable {
   public var name: String
   public var value: FieldValue?

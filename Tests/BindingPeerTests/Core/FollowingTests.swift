@@ -30,7 +30,7 @@ struct FollowingTests {
     #expect(drain.updates.first?.commits.map { $0.changes.first?.value } == [json("1"), json("2"), json("3")])
   }
 
-  @Test("a update lists so many commits, the rest it counts")
+  @Test("an update lists so many commits, the rest it counts")
   func listsSome() {
     var options = SessionOptions()
     options.maxListedCommits = 2

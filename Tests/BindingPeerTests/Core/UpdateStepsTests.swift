@@ -2,7 +2,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What a update leads through, and how many commits that is")
+@Suite("What an update leads through, and how many commits that is")
 struct UpdateStepsTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 

@@ -66,6 +66,7 @@ RULES = [
     Rule(r"\bown\(_ judge:", "own(_ approve:", ("*.swift",)),
     Rule(r"approver \?\? judge\b", "approver ?? approve", ("*.swift",)),
     Rule(r"\bsilenceIsLeave\b", "silenceIsApproval", ALL),
+    Rule(r"\bproposal that is judged\b", "proposal that needs approval", SWIFT),
     Rule(r"\bjudged\b", "approval", SWIFT, but=("Sources/BindingModel/*",)),
     *names({"judges": "approvalRequests"}, ("Tests/BindingPeerTests/*",)),
     Rule(r"\bjudge\b", "question", ("*/EarlierLifeTests.swift",)),

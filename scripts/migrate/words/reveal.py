@@ -16,4 +16,7 @@ RULES = [
     Rule(r"\brevealed\b", "shown", ALL),
     *parts("reveal", "update"),
     *parts("reveals", "updates"),
+    Rule(r"\b([Aa]) update\b", r"\1n update", ("*.swift", "*.md")),
+    Rule(r"How what a peer's session updates reaches\b", "How the updates of a peer's session reach",
+         ("*/SharedModel+Delivery.swift",)),
 ]

@@ -21,7 +21,7 @@ public struct ModelUpdate: Sendable, Equatable {
   public var proposalHops: UInt8
 }
 
-/// What made a update. Where several things did, the first of this list that applies.
+/// What made an update. Where several things did, the first of this list that applies.
 public enum UpdateCause: Sendable, Hashable {
   /// The model has been left: what was pending shows no longer.
   case detached

@@ -55,10 +55,10 @@ struct UpdateSteps: Sendable {
     return step
   }
 
-  /// Whether a update is what there was before the observing began, which had yet to come from the hub.
+  /// Whether an update is what there was before the observing began, which had yet to come from the hub.
   private func isBeginning(_ update: ModelUpdate) -> Bool { version == 0 && update.cause == .snapshot }
 
-  /// The states that a update leads through: one a commit where it lists them, else one. None if it shows nothing new.
+  /// The states that an update leads through: one a commit where it lists them, else one. None if it shows nothing new.
   mutating func steps(of update: ModelUpdate) -> [UpdateStep] {
     let count = commits(in: update)
     guard update.cause == .commits, update.commits.count > 1 else {
