@@ -1,0 +1,80 @@
+"""Paragraphs: Markdown's running text is no wider than code. Tables, code blocks and what cannot be broken may be."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, NamedTuple
+
+from tree import Finding, Tree
+
+COLUMNS = 120
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_ITEM = re.compile(r"^(\s*(?:[-*+]|\d+\.)\s+)(?=\S)")
+_OTHER = re.compile(r"^\s*(?:\||#|<!--|!\[|\[[^\]]+\]:|---)")
+# What stays together: code, links, and what hangs on them.
+_WORD = re.compile(r"(?:!?\[[^\]\n]*\]\([^)\n]*\)|``[^`\n]+``|`[^`\n]+`|[^\s`\[]|\[|`)+")
+# At the beginning of a line this would be something else than a word.
+_STARTS_SOMETHING = re.compile(r"^(?:[-+*#>|]|\d+\.$|```)")
+
+
+class Paragraph(NamedTuple):
+    """The lines `start ..< end`, counted from 0, of a paragraph or an item of a list, and how they are indented."""
+
+    start: int
+    end: int
+    first: str
+    rest: str
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    for file in tree.files:
+        if not file.name.endswith(".md") or file.path.startswith("Benchmarks/results/"):
+            continue
+        for paragraph in paragraphs(file.lines):
+            for number in range(paragraph.start, paragraph.end):
+                line = file.lines[number]
+                if len(line) > COLUMNS and len(_WORD.findall(line)) > 1:
+                    yield Finding(file.path, number + 1, "width", f"{len(line)} columns; break the line at {COLUMNS}")
+
+
+def paragraphs(lines: list[str]) -> Iterator[Paragraph]:
+    number, in_code = 0, False
+    while number < len(lines):
+        line = lines[number]
+        if _FENCE.match(line):
+            in_code = not in_code
+        if in_code or not line.strip() or _FENCE.match(line) or _OTHER.match(line):
+            number += 1
+            continue
+        item = _ITEM.match(line)
+        first = item.group(1) if item else line[: len(line) - len(line.lstrip())]
+        start, number = number, number + 1
+        while number < len(lines) and not _ends_before(lines[number - 1], lines[number]):
+            number += 1
+        rest = lines[start + 1] if number > start + 1 else ""
+        yield Paragraph(start, number, first, rest[: len(rest) - len(rest.lstrip())] if rest else " " * len(first))
+
+
+def _ends_before(line: str, following: str) -> bool:
+    is_broken_on_purpose = line.endswith(("  ", "\\"))
+    return is_broken_on_purpose or not following.strip() or any(
+        shape.match(following) for shape in (_FENCE, _OTHER, _ITEM))
+
+
+def filled(lines: list[str], paragraph: Paragraph) -> list[str]:
+    """The paragraph's lines, as full as they may be."""
+    own = lines[paragraph.start : paragraph.end]
+    ending = "  " if own[-1].endswith("  ") else ""
+    words = _WORD.findall(own[0][len(paragraph.first) :] + " " + " ".join(line.strip() for line in own[1:]))
+    result = [paragraph.first + words[0]]
+    for position, word in enumerate(words[1:], 1):
+        # A word that may not begin a line takes the one before it along.
+        following = words[position + 1] if position + 1 < len(words) else ""
+        room = COLUMNS - (len(following) + 1 if _STARTS_SOMETHING.match(following) else 0)
+        if len(result[-1]) + 1 + len(word) <= room or _STARTS_SOMETHING.match(word):
+            result[-1] += " " + word
+        else:
+            result.append(paragraph.rest + word)
+    result[-1] += ending
+    return result
