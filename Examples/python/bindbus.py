@@ -1,4 +1,4 @@
-"""A Bindbus peer in Python, written from docs/protocol.md: one model, read, followed and written. Needs pyzmq."""
+"""A Bindbus peer, written from docs/reference/protocol.md: one model, read, followed and written. Needs pyzmq."""
 import hashlib, json, math, os, random, struct, sys, time, zmq
 
 ABSENT, ENDS = 0xFFFFFFFF, {1: "committed", 2: "unchanged", 3: "refused", 4: "conflict", 5: "expired", 6: "unknown"}

@@ -3,8 +3,8 @@ public import BindingProtocol
 import Foundation
 import GRDB
 
-/// A store in one SQLite file (`docs/store.md`): a log to which every append adds one row, and snapshots into which
-/// upkeep folds what is old.
+/// A store in one SQLite file (`docs/reference/store-format.md`): a log to which every append adds one row, and
+/// snapshots into which upkeep folds what is old.
 ///
 /// It has one hub: a lock beside the file keeps a second one away. To be used by one thread at a time.
 public final class SQLiteStore: Store {

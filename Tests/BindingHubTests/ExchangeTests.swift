@@ -3,13 +3,14 @@ import BindingProtocol
 import Foundation
 import Testing
 
-/// The conversation of docs/vectors/exchange, which protocol.md takes apart byte by byte: said again to a machine.
+/// The conversation of docs/reference/vectors/exchange, which protocol.md takes apart byte by byte: said again to a
+/// machine.
 /// `BINDBUS_WRITE_VECTORS=1` writes the file anew.
 @Suite("The worked exchange of the protocol page")
 struct ExchangeTests {
   private static let file = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("docs/vectors/exchange/first-write.json")
+    .appendingPathComponent("docs/reference/vectors/exchange/first-write.json")
 
   /// One step: what was done, and its bytes.
   private struct Step: Codable, Equatable {

@@ -23,7 +23,7 @@ struct BadVector {
   var refusal: UInt16?
 }
 
-/// The frames that docs/vectors/bad/ is written from. Each is a good one with one thing wrong.
+/// The frames that docs/reference/vectors/bad/ is written from. Each is a good one with one thing wrong.
 enum BadVectors {
   static var all: [BadVector] { headers + counts + names + numbers + proposals }
 

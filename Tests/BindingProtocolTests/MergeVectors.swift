@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What one operation makes of a field: docs/vectors/merge/ is written from these.
+/// What one operation makes of a field: docs/reference/vectors/merge/ is written from these.
 struct MergeVector {
   enum Result {
     case becomes(String)

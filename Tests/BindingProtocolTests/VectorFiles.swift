@@ -1,12 +1,12 @@
 import BindingProtocol
 import Foundation
 
-/// The files under docs/vectors/.
+/// The files under docs/reference/vectors/.
 enum VectorFiles {
-  /// Tests/BindingProtocolTests/VectorFiles.swift → docs/vectors
+  /// Tests/BindingProtocolTests/VectorFiles.swift → docs/reference/vectors
   static let folder = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("docs/vectors")
+    .appendingPathComponent("docs/reference/vectors")
 
   /// Set BINDBUS_WRITE_VECTORS=1 to write the files anew instead of comparing with them.
   static let mayWrite = ProcessInfo.processInfo.environment["BINDBUS_WRITE_VECTORS"] == "1"

@@ -2,7 +2,7 @@ import BindingProtocol
 import Foundation
 import Testing
 
-@Suite("The vectors of docs/vectors", .serialized)
+@Suite("The vectors of docs/reference/vectors", .serialized)
 struct VectorTests {
   @Test("are the files that the examples in these tests make")
   func filesAreCurrent() throws {

@@ -1,5 +1,6 @@
-// Plays the scripts of docs/vectors/behave with the page's own bind.js: a clock, a WebSocket and the gateway's part are
-// put in the places of the real ones before it loads. `behave.play(vector)` returns "" or what went wrong, and where.
+// Plays the scripts of docs/reference/vectors/behave with the page's own bind.js: a clock, a WebSocket and the part of
+// the gateway are put in the places of the real ones before it loads. `behave.play(vector)` returns "" or what went
+// wrong, and where.
 (() => {
   // The clock. Time passes only when `pass` is called; then whatever was due runs in its order.
   const clock = { now: 0, serial: 0, due: new Map() };
@@ -160,7 +161,7 @@
   const idle = (message) => message.kind === "alive" || message.kind === "ping";
   const brief = (value) => JSON.stringify(value)?.slice(0, 400);
 
-  // One word of the table of docs/vectors/README.md each; returns what is wrong, or nothing.
+  // One word of the table of docs/reference/vectors/README.md each; returns what is wrong, or nothing.
   const steps = {
     async connects() {
       gateway.isOpen = true;

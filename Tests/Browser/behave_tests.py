@@ -1,4 +1,4 @@
-"""The scripts of docs/vectors/behave, played with bind.js in the browser. Needs no hub: the gateway is in behave.js."""
+"""The scripts of docs/reference/vectors/behave, played with bind.js. Needs no hub: the gateway is in behave.js."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Callable
 from stand import ROOT, Stand, expect
 
 SCRIPTS = ROOT / "Sources/BindingWeb/Pages/pages"
-VECTORS = sorted((ROOT / "docs/vectors/behave").glob("*.json"))
+VECTORS = sorted((ROOT / "docs/reference/vectors/behave").glob("*.json"))
 HERE = "http://bindbus.test/"
 
 

@@ -1,6 +1,6 @@
 """The mutants: each breaks one rule of the protocol, and the simulation has to find it."""
 
-# Name → the rule (of docs/design/rules.md or a section of docs/protocol.md), and how it is broken.
+# Name → the rule (of docs/design/rules.md or a section of docs/reference/protocol.md), and how it is broken.
 MUTANTS = {
     "acknowledgeUnstored": "R1 outcomes leave before their batch is stored",
     "publishUnstored": "R1 commits leave before their batch is stored",

@@ -7,7 +7,7 @@ from typing import Iterator
 
 from tree import Finding, SourceFile, Tree
 
-RULES, PROTOCOL = "docs/design/rules.md", "docs/protocol.md"
+RULES, PROTOCOL = "docs/design/rules.md", "docs/reference/protocol.md"
 
 _CITED = re.compile(r"\b([RG]\d{1,2})\b|(?<!\d )§ ?(\d+(?:\.\d+)?)|\b(docs/[\w/.-]+\.md)\b")
 _RULE = re.compile(r"^\| \*\*([RG]\d+)\*\*", re.MULTILINE)

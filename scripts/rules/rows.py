@@ -1,4 +1,4 @@
-"""Rows: every row of docs/articles.md is in the name of a test, and every row that a test names is on that page."""
+"""Rows: every row of docs/design/articles.md is in the name of a test, and every row of a test is on that page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Iterator
 
 from tree import Finding, Tree
 
-PAGE = "docs/articles.md"
+PAGE = "docs/design/articles.md"
 
 _ROW = re.compile(r"\bS\d\.W?\d+r?\b")
 _TEST_NAME = re.compile(r'@Test\(\s*"([^"]*)"')

@@ -121,7 +121,8 @@ public struct HubOptions: Sendable {
   public var isRecoveryOn = true
   /// Opens where commits are kept, on the hub's thread; nil: they live as long as the hub.
   public var store: (@Sendable () throws(StoreError) -> any Store)?
-  /// A file to which every commit is written once it is stored, before it is published (`docs/histories.md`).
+  /// A file to which every commit is written once it is stored, before it is published
+  /// (`docs/reference/history-format.md`).
   public var historyPath: String?
   public var limits = Limits()
 

@@ -8,7 +8,7 @@ public import BindingProtocol
 ///                                                 only fields with these ids, which rise, are left, numbered from 0 on
 ///     decision = origin number:u32 kind:u8 [outcome]     kind: 0 a raised mark, 1 an outcome, 2 a number seen
 ///
-/// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here.
+/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic means nothing here.
 extension Batch {
   private static let removalForm: UInt8 = 1
   private static let renumberingForm: UInt8 = 2

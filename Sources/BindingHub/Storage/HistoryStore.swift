@@ -8,7 +8,7 @@ import Foundation
 
 /// Another store, and a file to which every commit is written once that store has taken it: one line each, handed to
 /// the system before the hub publishes or acknowledges it, so that the end of the process loses none. The format is in
-/// `docs/histories.md`.
+/// `docs/reference/history-format.md`.
 ///
 /// Whoever asks for a history wants all of it: a line that cannot be written ends the hub like a failing store.
 final class HistoryStore: Store {

@@ -9,8 +9,8 @@ import BindingProtocol
 ///                 origin:u16 [value]     flags: 1 it has a value, 2 its epoch is not the head's
 ///     seen    (3) list32 of: tag number:u32     only if there are any
 ///
-/// Types and outcomes are those of `docs/protocol.md`; an outcome's topic means nothing here. Fields stand in the order
-/// of their ids, deleted ones too: a batch refers to them by id.
+/// Types and outcomes are those of `docs/reference/protocol.md`; an outcome's topic means nothing here. Fields stand in
+/// the order of their ids, deleted ones too: a batch refers to them by id.
 extension ModelLog {
   private static let format: UInt8 = 2
   private enum ChunkKind: UInt8 {

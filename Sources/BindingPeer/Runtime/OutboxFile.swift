@@ -3,7 +3,8 @@ import BindingProtocol
 import Foundation
 import ZeroMQ
 
-/// An outbox on disk (docs/outbox.md): a file that is only added to, and now and then written anew without its history.
+/// An outbox on disk (docs/reference/outbox-format.md): a file that is only added to, and now and then written anew
+/// without its history.
 ///
 /// What it could not take is kept and tried again with the next record, so that the file is a beginning of the whole at
 /// every moment.

@@ -5,7 +5,7 @@ public enum OutboxStorage: Sendable, Hashable {
   /// In the program's memory: they end with it. The default.
   case memory
   /// In a file, for one process at a time: they outlive the program and are sent to their end by the next peer that is
-  /// given the same file. See `docs/outbox.md`.
+  /// given the same file. See `docs/reference/outbox-format.md`.
   case file(path: String, durability: Durability)
 
   /// What a write survives once it was made.

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* Bounds what one connection may make libzmq collect: see ZeroMQ/MessageGuard.swift and
-   docs/decisions/2026-11-22-a-message-is-bounded-before-it-is-collected.md.
+   docs/design/decisions/2026-11-22-a-message-is-bounded-before-it-is-collected.md.
 
    A guard says how many parts and bytes one message may have. It applies to every connection that libzmq accepts on a
    listener that was opened between czmq_guard_begin and czmq_guard_end, on the thread that called them. Its context

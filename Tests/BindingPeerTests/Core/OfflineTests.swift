@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-/// The rows of docs/offline.md, each a test that names its row.
+/// The rows of docs/guide/offline.md, each a test that names its row.
 @Suite("A write that was made without a hub")
 struct OfflineTests {
   static let soon: UInt64 = 9_000

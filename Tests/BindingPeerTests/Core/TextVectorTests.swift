@@ -3,7 +3,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("The texts of docs/vectors/text")
+@Suite("The texts of docs/reference/vectors/text")
 struct TextVectorTests {
   private struct Row: Decodable {
     var base: String
@@ -16,7 +16,7 @@ struct TextVectorTests {
   func merges() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let file = root.appendingPathComponent("docs/vectors/text/merges.json")
+    let file = root.appendingPathComponent("docs/reference/vectors/text/merges.json")
     let rows = try JSONDecoder().decode([Row].self, from: Data(contentsOf: file))
     #expect(rows.count >= 800)
     for row in rows {

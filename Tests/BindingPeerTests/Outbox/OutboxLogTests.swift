@@ -46,7 +46,7 @@ struct OutboxLogTests {
     #expect(sum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
   }
 
-  @Test("the header and the shortest record are these bytes, as docs/outbox.md has them")
+  @Test("the header and the shortest record are these bytes, as docs/reference/outbox-format.md has them")
   func bytes() {
     let hex = log([.left]).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(hex == "62696e646f75740a01000000" + "e706edf4" + "f1dd3689" + "05000000" + "0801000000")

@@ -8,7 +8,8 @@ public struct HistoryPlace: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(file):\(line)" }
 }
 
-/// One line of a history: what a hub stored, or what a peer did, was told or showed (`docs/histories.md`).
+/// One line of a history: what a hub stored, or what a peer did, was told or showed
+/// (`docs/reference/history-format.md`).
 public struct HistoryEntry: Sendable {
   public var place: HistoryPlace
   /// The machine's monotonic clock, nanoseconds.

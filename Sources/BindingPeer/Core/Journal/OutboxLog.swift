@@ -8,7 +8,7 @@ enum OutboxDamage: Error, Equatable {
   case damaged(at: Int)
 }
 
-/// The bytes of an outbox file: a header, then records that are only ever added (docs/outbox.md).
+/// The bytes of an outbox file: a header, then records that are only ever added (docs/reference/outbox-format.md).
 enum OutboxLog {
   static let magic = Array("bindout\n".utf8)
   static let version: UInt32 = 1

@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// One record of an outbox file: what happened in which life (docs/outbox.md).
+/// One record of an outbox file: what happened in which life (docs/reference/outbox-format.md).
 struct OutboxRecord: Sendable, Equatable {
   enum Content: Sendable, Equatable {
     case began(Identity)

@@ -52,7 +52,7 @@ extension Pending {
   /// Whether it goes as it is: no rule, and not waited long.
   func isPlain(at now: UInt64, _ options: SessionOptions) -> Bool { rules.isEmpty && !hasWaited(at: now, options) }
 
-  /// Whether what others wrote meanwhile counts more (docs/offline.md).
+  /// Whether what others wrote meanwhile counts more (docs/guide/offline.md).
   func hasWaited(at now: UInt64, _ options: SessionOptions) -> Bool {
     isOld || now >= writtenAt + options.offlineMilliseconds
   }

@@ -162,7 +162,7 @@ extension Session {
   }
 
   /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
-  /// as compare-and-set on what its writer saw (docs/offline.md).
+  /// as compare-and-set on what its writer saw (docs/guide/offline.md).
   private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at place: Int) -> Preparation {
     guard let pending = models[at: place].outbox[write], pending.proposal.isPlainSet, !models[at: place].isEphemeral,
       pending.hasWaited(at: now, options)

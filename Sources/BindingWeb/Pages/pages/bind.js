@@ -1,4 +1,4 @@
-/* bind.js: HTML controls and a Bindbus hub, bound both ways, over the WebSocket of docs/protocol.md §10.
+/* bind.js: HTML controls and a Bindbus hub, bound both ways, over the WebSocket of docs/reference/protocol.md §10.
  *
  *   <p data-model="lamp"><input type="range" data-bind="level"> <i data-light></i></p>
  *

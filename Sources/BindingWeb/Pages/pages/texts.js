@@ -1,5 +1,5 @@
 /** Texts that several edit: what differs, what two edits become, where a caret stands then. They are merged as by
- *  RowChange, TextEdit and TextMerge in Swift: docs/vectors/text holds for both. */
+ *  RowChange, TextEdit and TextMerge in Swift: docs/reference/vectors/text holds for both. */
 
 const IN_WORD = /^[\p{Alphabetic}\p{N}]/u
 const MOST_CHANGES = 1000
