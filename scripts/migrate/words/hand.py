@@ -27,6 +27,7 @@ RULES = [
     Rule(r"\bhands\b", "batches", ("*/BatchPool.swift",)),
     Rule(r"\bspare\b", "pool", ("*/ModelLog.swift",)),
     Rule(r"\bspare: batchPool\b", "pool: batchPool", HUB),
+    Rule(r"\bother threads pendingBatch to\b", "other threads hand to", HUB),
     Rule(r"\bby pendingBatch\b", "by hand", HUB),
     Rule(r"\bat pendingBatch\b", "at hand", HUB),
 ]
