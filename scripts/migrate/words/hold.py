@@ -36,6 +36,7 @@ RULES = [
     Rule(r"\.holds\.", ".retries.", ("Tests/BindingPeerTests/Core/WritingTests.swift",)),
     Rule(r'"holds"', '"retries"', ("Tests/ProcessTests/OutputTests.swift",)),
     Rule(r'"hold"', '"retryLater"', ("docs/vectors/*", "Tests/Browser/ear.js", "*.swift")),
+    Rule(r'"name": "retryLater"', '"name": "retry-later"', ("docs/*.json",)),
     Rule(r'\("retryLater", WireOutcome', '("retry-later", WireOutcome', SWIFT),
     Rule(r'good\("outcomes-hold"\)', 'good("outcomes-retry-later")', SWIFT),
     Rule(r'"outcome-hold-code"', '"outcome-retry-later-code"', SWIFT),
