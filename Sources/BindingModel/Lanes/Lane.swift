@@ -81,7 +81,7 @@ public struct Lane: Sendable {
 /// The works that wait for a lane, of which at most one request to its place is on the way.
 private final class Line: Sendable {
   private struct Waiting {
-    var works = Fifo<@Sendable () -> Void>()
+    var works = Deque<@Sendable () -> Void>()
     var isRequested = false
   }
 

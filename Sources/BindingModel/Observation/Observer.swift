@@ -66,7 +66,7 @@ final class Observer<Value>: AnyObserver, @unchecked Sendable {
   /// What lives as long as the observation.
   private let kept: AnyObject?
   /// Written while the first callback is still running; its thread delivers them before it goes on.
-  var early = Fifo<EarlyValue<Value>>()
+  var early = Deque<EarlyValue<Value>>()
 
   @usableFromInline
   init(owner: AnyObject?, body: @escaping @Sendable (Value) -> Void) {

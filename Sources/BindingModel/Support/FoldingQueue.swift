@@ -16,7 +16,7 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
     }
   }
 
-  @usableFromInline var letters = Fifo<Letter>()
+  @usableFromInline var letters = Deque<Letter>()
   @usableFromInline let limit: Int
   private let fold: @Sendable (inout Element, Element) -> Void
 
@@ -54,7 +54,7 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
   package mutating func popFirst() -> Letter? { letters.popFirst() }
 
   @inlinable
-  package mutating func removeAll() { letters = Fifo() }
+  package mutating func removeAll() { letters = Deque() }
 
   private func absorb(_ newer: Letter, into older: inout Letter) {
     fold(&older.element, newer.element)

@@ -43,7 +43,7 @@ extension AnyCell {
     let traffic = openTraffic()
     let released = traffic.pointee.cancelAll(on: ThreadTurn.current.pointee.id)
     let undelivered = (traffic.pointee.undelivered, traffic.pointee.overwritten)
-    traffic.pointee.undelivered = Fifo()
+    traffic.pointee.undelivered = Deque()
     traffic.pointee.overwritten = nil
     traffic.pointee.isLastPresent = false
     traffic.pointee.heldBy = 0

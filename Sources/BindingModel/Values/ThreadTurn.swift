@@ -20,7 +20,7 @@ struct ThreadTurn {
   /// See `Hops`.
   @usableFromInline var hops: UInt8 = 0
   /// Retained, but for `staleRound`.
-  @usableFromInline var queue = Fifo<Unmanaged<AnyCell>>()
+  @usableFromInline var queue = Deque<Unmanaged<AnyCell>>()
   /// The round of derived values comes before all of that.
   @usableFromInline var isStaleNext = false
   /// Set by `TrackingProbe` alone.
@@ -45,7 +45,7 @@ struct ThreadTurn {
   private let staleRound = Unmanaged.passRetained(AnyCell())
   /// What is being let go of, one after the other.
   private var released: [Remains]?
-  private var held = Fifo<AnyCell>()
+  private var held = Deque<AnyCell>()
   private var depth = 0
   private var holdCount: UInt64 = 0
 

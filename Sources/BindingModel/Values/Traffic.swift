@@ -34,7 +34,7 @@ struct Traffic {
   @usableFromInline var deliverer: UInt64 = 0
   /// Counts what the delivering thread does for others; made when it first does.
   var service: Service?
-  @usableFromInline var undelivered = Fifo<Delivery>()
+  @usableFromInline var undelivered = Deque<Delivery>()
   /// The value of the last of `undelivered` is the present one, still in the cell. Those of all others lie in
   /// `overwritten`, in order.
   @usableFromInline var isLastPresent = false
@@ -202,7 +202,7 @@ struct Traffic {
 
 /// Values that were overwritten before they were delivered.
 final class ValueQueue<Value> {
-  var values = Fifo<Value>()
+  var values = Deque<Value>()
 }
 
 extension Traffic {

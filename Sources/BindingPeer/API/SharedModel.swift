@@ -25,7 +25,7 @@ public final class SharedModel: Sendable {
   /// What waits to be told, and who wants to know. Values of one field replace each other: a lane that is behind gets
   /// the newest.
   struct Staged: Sendable {
-    var fields = Keyed<String, StagedField>()
+    var fields = IndexedMap<String, StagedField>()
     /// Those that have news, in no order.
     var dueFields: [Int] = []
     var updates: [(update: ModelUpdate, stamp: UInt64)] = []

@@ -23,7 +23,7 @@ public struct Session: Sendable {
   var sessionID: SessionID = 0
   var start: StartNumber = 0
   var wasWelcomed = false
-  var models = Keyed<String, PeerModel>()
+  var models = IndexedMap<String, PeerModel>()
   var topics: [Topic: String] = [:]
   /// Where the numbers of models that were left go on: they never go back within an identity.
   var leftNumbers: [String: ProposalNumber] = [:]

@@ -18,8 +18,8 @@ final class PeerRuntime: Sendable {
     var isLinkCalled = false
     /// The link will look before it waits: it need not be woken.
     var isLinkAwake = false
-    var models = Keyed<String, WeakModel>()
-    var writes = Ordered<WriteID, UnacknowledgedWrite>()
+    var models = IndexedMap<String, WeakModel>()
+    var writes = SortedArrayMap<WriteID, UnacknowledgedWrite>()
     var listeners: [String: [PrefixListener]] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastWaiter: UInt64 = 0

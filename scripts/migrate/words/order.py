@@ -9,4 +9,5 @@ ORDER = [
     "reveal",
     "kept",
     "hold",
+    "containers",
 ]

@@ -4,17 +4,17 @@ import BindingProtocol
 /// pending laid over again).
 struct Outbox: Sendable {
   /// They are named when they are made, so that is their order.
-  private(set) var pending = Ordered<WriteID, Pending>()
+  private(set) var pending = SortedArrayMap<WriteID, Pending>()
   /// Numbers without an outcome, and whose they are.
-  private var byNumber = Ordered<ProposalNumber, WriteID>()
+  private var byNumber = SortedArrayMap<ProposalNumber, WriteID>()
   /// The writes over each field, oldest first; a field over which there were some may have none.
-  private(set) var over = Keyed<String, [WriteID]>()
+  private(set) var over = IndexedMap<String, [WriteID]>()
   /// The fields for which an empty list is kept, at most: it is filled again soon where few are written in turn.
   private static let keptLists = 64
   /// What may be of use soon, so that with many pending writes not all are looked at for each: writes that may have to
   /// be sent; numbered ones that may lie over a value.
-  private var due = Rising<WriteID>()
-  private var laid = Rising<Laid>()
+  private var due = MonotonicQueue<WriteID>()
+  private var laid = MonotonicQueue<Laid>()
   /// Writes that are committed and wait for the replica.
   private var arriving: [WriteID] = []
   private var unacknowledgedCount = 0

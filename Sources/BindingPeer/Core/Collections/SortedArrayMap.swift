@@ -2,7 +2,7 @@
 /// sooner than hashing a number, and changed in place.
 ///
 /// The elements lie in one array without gaps; who is where stands in another, in the order of the keys.
-struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
+struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   private struct Entry: Sendable {
     let key: Key
     /// In `list`; negative: it was taken out.
@@ -82,7 +82,7 @@ struct Ordered<Key: Comparable & Sendable, Element: Sendable>: Sendable {
     return element
   }
 
-  mutating func removeAll() { self = Ordered() }
+  mutating func removeAll() { self = SortedArrayMap() }
 
   /// Puts in what was not here.
   mutating func insert(_ element: consuming Element, for key: Key) {

@@ -1,7 +1,7 @@
 /// What is mostly entered in rising order and taken out from the front, without being moved each time.
 ///
 /// Nothing is searched for: what no longer counts stays until it comes to the front.
-struct Rising<Element: Hashable & Comparable & Sendable>: Sendable {
+struct MonotonicQueue<Element: Hashable & Comparable & Sendable>: Sendable {
   private var elements: [Element] = []
   private var head = 0
   private var isSorted = true
@@ -36,5 +36,5 @@ struct Rising<Element: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  mutating func removeAll() { self = Rising() }
+  mutating func removeAll() { self = MonotonicQueue() }
 }

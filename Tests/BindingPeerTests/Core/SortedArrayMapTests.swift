@@ -3,10 +3,10 @@ import Testing
 @testable import BindingPeer
 
 @Suite("Elements in the order of their keys")
-struct OrderedTests {
+struct SortedArrayMapTests {
   /// What is there by a dictionary, which is held against it after each step.
   private struct Both {
-    var ordered = Ordered<Int, String>()
+    var ordered = SortedArrayMap<Int, String>()
     var plain: [Int: String] = [:]
 
     mutating func put(_ key: Int, _ value: String) {
@@ -65,7 +65,7 @@ struct OrderedTests {
 
   @Test("an element is changed in place")
   func inPlace() {
-    var ordered = Ordered<Int, [Int]>()
+    var ordered = SortedArrayMap<Int, [Int]>()
     for key in 0..<4 { ordered[key] = [key] }
     ordered[1] = nil
     for key in [0, 2, 3] {

@@ -2,7 +2,7 @@
 /// copies.
 ///
 /// Their order is that of entering, until one is taken out.
-struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
+struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   private(set) var keys: ContiguousArray<Key> = []
   private var list: ContiguousArray<Element> = []
   /// Empty as long as there are few: those are compared sooner than one is hashed.
@@ -14,7 +14,7 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   /// The places of all, for `subscript(at:)`.
   var indices: Range<Int> { list.indices }
 
-  func place(of key: Key) -> Int? { keys.count <= Keyed.few ? keys.firstIndex(of: key) : places[key] }
+  func place(of key: Key) -> Int? { keys.count <= IndexedMap.few ? keys.firstIndex(of: key) : places[key] }
 
   subscript(at place: Int) -> Element {
     _read { yield list[place] }
@@ -67,9 +67,9 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   private mutating func append(_ element: Element, _ key: Key) {
     keys.append(key)
     list.append(element)
-    if keys.count == Keyed.few + 1 {
+    if keys.count == IndexedMap.few + 1 {
       for place in keys.indices { places[keys[place]] = place }
-    } else if keys.count > Keyed.few {
+    } else if keys.count > IndexedMap.few {
       places[key] = keys.count - 1
     }
   }
@@ -94,10 +94,10 @@ struct Keyed<Key: Hashable & Sendable, Element: Sendable>: Sendable {
 
   /// The element at that place is out, and the last one stands there.
   private mutating func forget(_ place: Int) {
-    if keys.count > Keyed.few {
+    if keys.count > IndexedMap.few {
       places[keys[keys.count - 1]] = place
       places[keys[place]] = nil
-      if keys.count == Keyed.few + 1 { places.removeAll(keepingCapacity: true) }
+      if keys.count == IndexedMap.few + 1 { places.removeAll(keepingCapacity: true) }
     }
     keys.swapAt(place, keys.count - 1)
     keys.removeLast()

@@ -1,6 +1,6 @@
 /// First in, first out, in one array whose memory is used again, so that a steady flow allocates nothing.
 @usableFromInline
-struct Fifo<Element> {
+struct Deque<Element> {
   @usableFromInline var slots: [Element?] = []
   @usableFromInline var head = 0
   @usableFromInline var count = 0
@@ -61,4 +61,4 @@ struct Fifo<Element> {
   }
 }
 
-extension Fifo: Sendable where Element: Sendable {}
+extension Deque: Sendable where Element: Sendable {}
