@@ -1,7 +1,7 @@
 import Simulation
 
 /// Histories written by hand: a line each, a nanosecond apart, in the files of one hub and of peers.
-struct Scribe {
+struct HistoryBuilder {
   private var files: [String: [String]] = [:]
   private var time = 0
 

@@ -46,7 +46,7 @@ struct Fates {
     writers[place].mark = max(writers[place].mark, number)
   }
 
-  subscript(name: Ledger.Name) -> Fate {
+  subscript(name: Oracle.Name) -> Fate {
     mutating get {
       let place = placeMade(for: name.tag) + name.model
       make(name.number, at: place)

@@ -13,10 +13,10 @@ extension World {
     #endif
     let offset = chance.below(2) == 0 ? 0 : UInt64(chance.below(5_000))
     var options = SessionOptions()
-    options.offlineMilliseconds = climate.offlineMilliseconds
-    if climate.writesTooDeep { options.limits.maxHops = 20 }
-    options.maxOutboxWrites = climate.maxOutboxWrites
-    options.maxBufferedBytes = climate.maxBufferedBytes
+    options.offlineMilliseconds = profile.offlineMilliseconds
+    if profile.writesTooDeep { options.limits.maxHops = 20 }
+    options.maxOutboxWrites = profile.maxOutboxWrites
+    options.maxBufferedBytes = profile.maxBufferedBytes
     var session = Session(
       identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
     var book = book
@@ -24,7 +24,7 @@ extension World {
     let bookLife = book?.begin(identity) ?? 0
     var output = PeerOutput()
     for model in modelNames where model != visited || !isChaos { session.join(model, now: now + offset, into: &output) }
-    if climate.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
+    if profile.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
     let member = joinLine(index, &session, &output, now: now + offset)
     let peer = SimulatedPeer(
       index: index, session: session, output: output,
@@ -39,30 +39,30 @@ extension World {
 
   /// One step of a peer's application: a write most of the time, sometimes a fault.
   func act(_ peer: Int) throws(Broken) {
-    guard isChaos, peers[peer].steps < climate.steps else { return }
-    agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * climate.pace)))
+    guard isChaos, peers[peer].steps < profile.steps else { return }
+    agenda.add(.act(peer: peer), at: now + 1 + chance.within(0...(2 * profile.pace)))
     if isQuiet {
-      guard peer == newcomer, let model = (0..<climate.models).first(where: { !lostModels.contains($0) }) else {
+      guard peer == newcomer, let model = (0..<profile.models).first(where: { !lostModels.contains($0) }) else {
         return
       }
       return try write(Proposal(operations: [FieldOperation(.set, "b", uniqueValue(of: peer))]), to: model, by: peer)
     }
     peers[peer].steps += 1
-    if hub != nil, chance.perMille(climate.hubCrashes) { try crashHub() }
-    if chance.perMille(climate.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
-    if hub != nil, !isHubPaused, chance.perMille(climate.hubPauses) { pauseHub() }
-    if chance.perMille(climate.strangers), hub != nil, !isHubPaused { try approach(peer) }
-    if chance.perMille(climate.cuts) {
+    if hub != nil, chance.perMille(profile.hubCrashes) { try crashHub() }
+    if chance.perMille(profile.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
+    if hub != nil, !isHubPaused, chance.perMille(profile.hubPauses) { pauseHub() }
+    if chance.perMille(profile.strangers), hub != nil, !isHubPaused { try approach(peer) }
+    if chance.perMille(profile.cuts) {
       note("cut p\(peer)")
       breakConnection(peer)
       try settle(peer)
     }
-    if chance.perMille(climate.peerCrashes) { return try crash(peer) }
-    if chance.perMille(climate.oneWayCuts) { cutOneWay(peers[peer]) }
+    if chance.perMille(profile.peerCrashes) { return try crash(peer) }
+    if chance.perMille(profile.oneWayCuts) { cutOneWay(peers[peer]) }
     if peers[peer].isPaused { return }
-    if chance.perMille(climate.pauses) { return pause(peer) }
-    if chance.perMille(climate.leaves) {
-      let place = chance.below(climate.models)
+    if chance.perMille(profile.pauses) { return pause(peer) }
+    if chance.perMille(profile.leaves) {
+      let place = chance.below(profile.models)
       let model = modelNames[place]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
@@ -76,8 +76,8 @@ extension World {
       }
       return try settle(peer)
     }
-    if chance.perMille(climate.visits) { try visit(peer, step: 0) }
-    if climate.barriers > 0 { try awaitSometimes(peer) }
+    if chance.perMille(profile.visits) { try visit(peer, step: 0) }
+    if profile.barriers > 0 { try awaitSometimes(peer) }
     try writeSomething(peer)
   }
 
@@ -91,7 +91,7 @@ extension World {
       peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
     peers[peer].steps = steps
     agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
-    if climate.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
+    if profile.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
     try settle(peer)
     try carryOn(peer)
   }
@@ -125,7 +125,7 @@ extension World {
     guard hub != nil, !isHubPaused, underway.isEmpty, !log.isEmpty else { return false }
     return peers.indices.allSatisfy { peer in
       !peers[peer].isPaused && peers[peer].unacknowledged.isEmpty
-        && modelNames.prefix(climate.models).allSatisfy { model in
+        && modelNames.prefix(profile.models).allSatisfy { model in
           guard let head = hub?.head(of: model) else { return true }
           return peers[peer].session.isCurrent(model)
             && peers[peer].session.version(of: model) == (epoch, head.version)
@@ -150,8 +150,8 @@ extension World {
   func uniqueValue(of peer: Int) -> FieldValue { FieldValue(bytes: Array("\"p\(peer).\(writeCount)\"".utf8)) }
 
   private func writeSomething(_ peer: Int) throws(Broken) {
-    let model = chance.below(climate.models)
-    if chance.perMille(climate.gatherings), try gather(peer, in: model) { return }
+    let model = chance.below(profile.models)
+    if chance.perMille(profile.gatherings), try gather(peer, in: model) { return }
     let unique = uniqueValue(of: peer)
     let place = chance.below(SimulatedField.plain)
     let field = SimulatedField.names[place]
@@ -166,14 +166,14 @@ extension World {
       proposal.conditions = [Condition(field: field, epoch: record?.epoch ?? 0, version: record?.version ?? 0)]
     case 2, 3:
       proposal.operations = [FieldOperation(.add, SimulatedField.names[SimulatedField.sum], World.one)]
-      mayBeRefused = climate.describes
-    case 6 where climate.describes:
+      mayBeRefused = profile.describes
+    case 6 where profile.describes:
       let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(chance.below(30)),\"unit\":\(unique)}}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
     case 4: proposal.operations = [FieldOperation(.delete, field)]
     case 5: proposal.operations = [FieldOperation(.whenUnset, field, unique)]
     default:
-      guard chance.perMille(climate.wrongAdditions) else { break }
+      guard chance.perMille(profile.wrongAdditions) else { break }
       proposal.operations = [FieldOperation(.add, field, World.one)]
       mayBeRefused = true
     }
@@ -200,7 +200,7 @@ extension World {
     } catch {
       switch error {
       case .loop: counts[.stoppedAsLoop] += 1
-      case .outboxFull where climate.maxOutboxWrites < 100: counts[.outboxFull] += 1
+      case .outboxFull where profile.maxOutboxWrites < 100: counts[.outboxFull] += 1
       default: throw broken(.oneOutcome, "p\(peer.index) cannot write: \(error)")
       }
       return
@@ -231,7 +231,7 @@ extension World {
     writing = (id, write)
     try settle(peer.index)
     writing = nil
-    if isChaos, chance.perMille(climate.withdrawals) {
+    if isChaos, chance.perMille(profile.withdrawals) {
       agenda.add(.withdraw(peer: peer.index, life: peer.life, id), at: self.now + chance.within(0...200))
     }
   }

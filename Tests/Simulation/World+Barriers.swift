@@ -35,9 +35,9 @@ extension World {
 
   /// A step of an application: now and then it waits for a version that is there, or will be.
   func awaitSometimes(_ index: Int) throws(Broken) {
-    guard company.perMille(climate.barriers), peers[index].heir == nil else { return }
+    guard company.perMille(profile.barriers), peers[index].heir == nil else { return }
     let version = max(peers[index].session.version(of: modelNames[0]).version + Version(company.below(3)), 1)
-    let count = company.perMille(300) ? UInt32(1 + company.below(climate.peers)) : 0
+    let count = company.perMille(300) ? UInt32(1 + company.below(profile.peers)) : 0
     try awaitApplied(version, count, within: company.within(50...4_000), by: index)
   }
 
@@ -53,7 +53,7 @@ extension World {
 
   /// What a peer has come to have, by its identity and the life of the log.
   func noteReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
-    guard climate.barriers > 0 else { return }
+    guard profile.barriers > 0 else { return }
     let tag = peer.session.identity.tag
     let known = reached[tag]?[update.epoch] ?? 0
     reached[tag, default: [:]][update.epoch] = max(known, update.version)
@@ -74,7 +74,7 @@ extension World {
   // MARK: At the hub
 
   func hear(_ wanted: AwaitApplied, in session: SessionID) {
-    guard climate.barriers > 0, model(of: wanted.topic) == 0 else { return }
+    guard profile.barriers > 0, model(of: wanted.topic) == 0 else { return }
     asked.removeAll { $0.session == session && $0.request == wanted.request }
     asked.append(
       AskedBarrier(
@@ -132,7 +132,7 @@ extension World {
       guard now >= barrier.deadline else {
         throw broken(.barrier, "a wait of p\(peer.index) ended without an answer before its time was over")
       }
-    case .notJoined where climate.leaves > 0: break
+    case .notJoined where profile.leaves > 0: break
     case .notJoined, .tooMany, .hubTooOld, .stopped:
       throw broken(.barrier, "a wait of p\(peer.index) ended as \(end)")
     }

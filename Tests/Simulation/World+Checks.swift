@@ -2,7 +2,7 @@ import BindingHub
 import BindingPeer
 import BindingProtocol
 
-/// What peers show and tell, held against the ledger.
+/// What peers show and tell, held against the oracle.
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
   func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
@@ -29,7 +29,7 @@ extension World {
     guard update.version > 0, update.cause != .local else { return }
     // What it told last of a model that it has left with that can be looked at no more.
     if update.model == visited, peer.read({ $0.version(of: update.model).version }) == 0 { return }
-    guard let truth = ledger.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
+    guard let truth = oracle.state(.init(model: model, epoch: update.epoch, version: update.version)) else {
       throw broken(
         .trueReplica,
         "p\(peer.index) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
@@ -153,14 +153,14 @@ extension World {
   }
 
   private func checkCommitted(
-    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Ledger.Place
+    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Oracle.Place
   ) throws(Broken) {
     var what: String { "write \(id.rawValue) of p\(peer.index)" }
     counts[.committed] += 1
     let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
     if delivering == .outcomes, isSeen.version < place.version { counts[.ownAfterAcknowledgement] += 1 }
-    guard let entry = ledger.entry(place) else {
+    guard let entry = oracle.entry(place) else {
       throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
     }
     if entry.isRecovered {
@@ -175,11 +175,11 @@ extension World {
         "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
     }
     if !mayBeForgotten(peer) { try checkGathered(write, what, place, entry) }
-    let name = Ledger.Name(model: write.model, tag: entry.tag, number: entry.number)
-    if let other = ledger.fates[name].claimedBy, other != id {
+    let name = Oracle.Name(model: write.model, tag: entry.tag, number: entry.number)
+    if let other = oracle.fates[name].claimedBy, other != id {
       throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
     }
-    ledger.fates[name].claimedBy = id
+    oracle.fates[name].claimedBy = id
     if write.isPlain {
       for (field, _) in write.fields where peer.lastPlain[write.model][field]?.id == id {
         peer.acknowledged.append((write.model, field, place.epoch, place.version))
@@ -190,17 +190,17 @@ extension World {
 
   /// A compare-and-set won only if nobody had written the field since.
   private func check(
-    _ condition: Condition, of what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
+    _ condition: Condition, of what: @autoclosure () -> String, _ place: Oracle.Place, _ entry: Oracle.Entry
   ) throws(Broken) {
     if condition.version > 0, condition.epoch != entry.epoch {
       throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
     guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
     // What was deleted and forgotten since was never written.
-    let first = condition.version == 0 ? ledger.beginnings[place.model][field] : condition.version
+    let first = condition.version == 0 ? oracle.beginnings[place.model][field] : condition.version
     guard first + 1 < place.version else { return }
     for version in first + 1..<place.version {
-      let between = ledger.entry(.init(model: place.model, epoch: place.epoch, version: version))
+      let between = oracle.entry(.init(model: place.model, epoch: place.epoch, version: version))
       if between?.change(of: field) != nil {
         throw broken(
           .comparison,
@@ -212,9 +212,9 @@ extension World {
 
   func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
     for (field, value) in write.fields {
-      guard let place = ledger.place(of: value, in: field, of: write.model) else { continue }
+      guard let place = oracle.place(of: value, in: field, of: write.model) else { continue }
       // Who has a value as one that was brought back does not know whose it was: a second loss forgets that.
-      if losses > 1, ledger.entry(place)?.isRecovered == true { continue }
+      if losses > 1, oracle.entry(place)?.isRecovered == true { continue }
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
@@ -222,7 +222,7 @@ extension World {
     }
     // After a loss a later write may have been brought back, which had it.
     for (field, element) in write.gathered
-    where losses == 0 && SimulatedField.elements(of: ledger.head(of: write.model)[field]).contains(element) {
+    where losses == 0 && SimulatedField.elements(of: oracle.head(of: write.model)[field]).contains(element) {
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
@@ -251,5 +251,5 @@ extension World {
     if chunk.version < peers[peer].session.version(of: modelNames[model]).version { counts[.snapshotOlder] += 1 }
   }
 
-  func describe(_ value: FieldValue?) -> String { ledger.describe(value) }
+  func describe(_ value: FieldValue?) -> String { oracle.describe(value) }
 }

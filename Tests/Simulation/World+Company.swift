@@ -38,8 +38,8 @@ extension World {
   }
 
   func beginCompany() {
-    guard climate.hasLine else { return }
-    for index in 0..<climate.peers where isInLine(index) {
+    guard profile.hasLine else { return }
+    for index in 0..<profile.peers where isInLine(index) {
       agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(20...400))
     }
   }
@@ -61,7 +61,7 @@ extension World {
 
   /// Another process of the hub has heard nothing of anybody.
   func beginCompanyAtHub() {
-    guard climate.isInCompany else { return }
+    guard profile.isInCompany else { return }
     heard = Heard()
     line?.begin(Epoch(hubLife))
     ownership = Ownership()
@@ -123,7 +123,7 @@ extension World {
 
   /// Whether the hub may not have taken it for gone.
   func isLiving(_ tag: Tag) -> Bool {
-    heard.last[tag].map { now < $0 + UInt64(climate.leaseMilliseconds) } ?? false
+    heard.last[tag].map { now < $0 + UInt64(profile.leaseMilliseconds) } ?? false
   }
 
   /// Looks at a frame that leaves the hub.
@@ -162,11 +162,11 @@ extension World {
 
   /// Whether something needs longer to end than a history without it.
   var isCompanyBusy: Bool {
-    if climate.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
+    if profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
     guard let line, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
     return line.present.contains { field, held in
-      let tag = field.hasPrefix(Names.presencePrefix) ? LineLedger.place(held) : held.tag
+      let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.place(held) : held.tag
       return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
     }
   }

@@ -6,28 +6,28 @@ import BindingProtocol
 extension World {
   /// R11: whom the log has marks of a hub knows, as long as it does not have to forget anybody.
   func checkForgotten(_ peer: Int) throws(Broken) {
-    guard losses == 0, !climate.forgetsSoon else { return }
+    guard losses == 0, !profile.forgetsSoon else { return }
     let tag = peers[peer].session.identity.tag
-    for (model, name) in modelNames.prefix(climate.models).enumerated()
-    where lastRecord(of: name) > 0 && ledger.mark(of: tag, in: model) > 0 {
+    for (model, name) in modelNames.prefix(profile.models).enumerated()
+    where lastRecord(of: name) > 0 && oracle.mark(of: tag, in: model) > 0 {
       throw broken(.outcomeKept, "the hub says that it does not know p\(peer), which has a mark in \(name)")
     }
   }
 
   /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
   func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
-    peer.heir == nil ? climate.forgetsSoon && peer.wasForgotten : climate.forgetsSoon || peer.wasForgotten
+    peer.heir == nil ? profile.forgetsSoon && peer.wasForgotten : profile.forgetsSoon || peer.wasForgotten
   }
 
   /// Who is told an outcome may be gone before it hears it.
   func strandSometimes(_ peer: Int) {
-    guard climate.forgetsSoon, forgetting.perMille(60) else { return }
+    guard profile.forgetsSoon, forgetting.perMille(60) else { return }
     agenda.add(.besides(.strand(peer: peer, life: peers[peer].life)), at: now)
   }
 
   /// Who is told that nobody knows it may be gone before it hears that.
   func cutWelcomeSometimes(_ peer: Int) {
-    guard climate.forgetsSoon, forgetting.perMille(300) else { return }
+    guard profile.forgetsSoon, forgetting.perMille(300) else { return }
     agenda.add(.besides(.breakOff(peer: peer, life: peers[peer].life, crashes: false)), at: now)
   }
 
@@ -39,7 +39,7 @@ extension World {
     breakConnection(index)
     try settle(index)
     stop(index)
-    let lease = UInt64(climate.leaseMilliseconds)
+    let lease = UInt64(profile.leaseMilliseconds)
     agenda.add(.goOn(peer: index, life: peers[index].life), at: now + lease + forgetting.within(100...2_500))
   }
 }

@@ -6,7 +6,7 @@ extension World {
   /// One word for a text, or one number for a list, that no other write has.
   /// - Returns: false if there are enough of them.
   func gather(_ peer: Int, in model: Int) throws(Broken) -> Bool {
-    guard gatheredCount < climate.mostGathered else { return false }
+    guard gatheredCount < profile.mostGathered else { return false }
     let element = gatheredCount
     gatheredCount += 1
     let field = [SimulatedField.text, SimulatedField.union, SimulatedField.list][chance.below(3)]
@@ -40,14 +40,14 @@ extension World {
     }
     peer.unacknowledged[id]?.questions = questions + 1
     // It is asked again only when something was written meanwhile, or its number was used up on what was.
-    if questions > ledger.listsWritten[model] + losses {
+    if questions > oracle.listsWritten[model] + losses {
       throw broken(
         .boundedMerges,
         "p\(peer.index) was asked \(questions + 1) times what becomes of write \(id.rawValue); "
-          + "its field was written \(ledger.listsWritten[model]) times")
+          + "its field was written \(oracle.listsWritten[model]) times")
     }
     agenda.add(
-      .merge(peer: peer.index, life: peer.life, id, model: model, question), at: now + chance.within(0...climate.pace))
+      .merge(peer: peer.index, life: peer.life, id, model: model, question), at: now + chance.within(0...profile.pace))
   }
 
   func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Broken) {
@@ -67,7 +67,7 @@ extension World {
 
   /// What was committed of a write holds all that it put in, and what it took the place of.
   func checkGathered(
-    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ place: Ledger.Place, _ entry: Ledger.Entry
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ place: Oracle.Place, _ entry: Oracle.Entry
   ) throws(Broken) {
     guard !write.gathered.isEmpty else { return }
     for (field, element) in write.gathered {

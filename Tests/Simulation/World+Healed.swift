@@ -27,8 +27,8 @@ extension World {
         guard peer.session.digest(of: model) == head.digest else {
           throw broken(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
         }
-        if climate.joinsPrefix, peer.heir == nil, !peer.announced[place],
-          head.version > ledger.floor.version
+        if profile.joinsPrefix, peer.heir == nil, !peer.announced[place],
+          head.version > oracle.floor.version
         {
           throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")
         }
@@ -39,7 +39,7 @@ extension World {
       }
     }
     for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
-    if climate.isInCompany { try checkCompanyHealed() }
+    if profile.isInCompany { try checkCompanyHealed() }
     if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
   }
 }

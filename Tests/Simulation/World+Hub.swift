@@ -56,7 +56,7 @@ extension World {
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
-    if climate.isInCompany { hear(frame, of: peers[peer]) }
+    if profile.isInCompany { hear(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
@@ -88,7 +88,7 @@ extension World {
     let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
     for peer in before where hub != nil && !hasSession(peers[peer]) {
-      if isAfterPause || now < peers[peer].heardAt + UInt64(climate.leaseMilliseconds) {
+      if isAfterPause || now < peers[peer].heardAt + UInt64(profile.leaseMilliseconds) {
         throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].heardAt) ms")
       }
     }
@@ -97,22 +97,22 @@ extension World {
 
   func startHub() throws(Broken) {
     hubLife += 1
-    let isProven = hubLife == 1 || climate.isDurable && !isTailLost
+    let isProven = hubLife == 1 || profile.isDurable && !isTailLost
     if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
     if !isProven { losses += 1 }
-    if !climate.isDurable { log.removeAll() }
-    if !isProven { ledger.claims.begin() }
-    ledger.begin(epoch, with: log)
+    if !profile.isDurable { log.removeAll() }
+    if !isProven { oracle.claims.begin() }
+    oracle.begin(epoch, with: log)
     isTailLost = false
     topicNames.removeAll()
     var configuration = HubConfiguration()
     configuration.name = "simulated"
-    configuration.leaseMilliseconds = climate.leaseMilliseconds
-    if climate.forgetsSoon { configuration.maxIdentities = 1 }
-    configuration.limits.maxUnacknowledged = climate.maxUnacknowledged
-    configuration.limits.chunkBytes = climate.chunkBytes
-    configuration.maxDeletedNames = climate.maxDeletedNames
-    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: ledger.floor)
+    configuration.leaseMilliseconds = profile.leaseMilliseconds
+    if profile.forgetsSoon { configuration.maxIdentities = 1 }
+    configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
+    configuration.limits.chunkBytes = profile.chunkBytes
+    configuration.maxDeletedNames = profile.maxDeletedNames
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: oracle.floor)
     var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
     for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
       do {
@@ -128,7 +128,7 @@ extension World {
     agenda.add(.tickHub(hubLife), at: now + 1)
     if !isProven { awaitImpostor() }
     note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
-    if hubLife > 1, climate.strangers > 0 { try approachFirst() }
+    if hubLife > 1, profile.strangers > 0 { try approachFirst() }
   }
 
   func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
@@ -210,7 +210,7 @@ extension World {
     // It may have been a lie: then nothing is lost, and all goes as if something were.
     losses = max(losses, 1)
     epoch = new
-    ledger.begin(epoch, with: log)
+    oracle.begin(epoch, with: log)
   }
 
   func add(_ counters: HubCounters) {

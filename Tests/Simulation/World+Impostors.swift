@@ -12,7 +12,7 @@ extension World {
     if offer.chunk == 0 { peer.offered.removeAll() }
     peer.offered += World.seen(in: offer)
     guard offer.isLast, wasTaken else { return }
-    ledger.claims.take(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
+    oracle.claims.take(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
   }
 
   private static func seen(in offer: Offer) -> [SeenNumber] {
@@ -46,7 +46,7 @@ extension World {
 
   /// A hub that has lost commits has begun: somebody who never was a peer may be there first.
   func awaitImpostor() {
-    guard climate.impostors > 0, isChaos, impostures.perMille(climate.impostors) else { return }
+    guard profile.impostors > 0, isChaos, impostures.perMille(profile.impostors) else { return }
     agenda.add(.besides(.impose(hubLife: hubLife)), at: now + impostures.within(1...1_500))
   }
 
@@ -55,7 +55,7 @@ extension World {
     guard hub != nil, !isHubPaused else { return }
     let connection: ConnectionID = 1 << 41 + impostures.next() % 1_000
     let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "impostor")
-    ledger.claims.liars.insert(identity.tag)
+    oracle.claims.liars.insert(identity.tag)
     let session = impostures.next() | 1
     let model = impostures.below(modelNames.count)
     // Of the present life a hub believes it once; that is a lie of its own.
@@ -78,7 +78,7 @@ extension World {
     let fields = names.map { name in
       OfferedField(
         name: name, version: max(version, 1), origin: Origin(tag: victim.tag, name: victim.name),
-        number: ProposalNumber(1 + impostures.below(20)), time: .max, value: Ledger.forged)
+        number: ProposalNumber(1 + impostures.below(20)), time: .max, value: Oracle.forged)
     }
     let numbers = peers.map { peer in
       SeenNumber(tag: peer.session.identity.tag, number: ProposalNumber(impostures.below(100_000)))

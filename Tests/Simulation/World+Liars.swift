@@ -60,7 +60,7 @@ extension World {
 
   private func makeLiar() -> Liar {
     let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "liar")
-    ledger.claims.liars.insert(identity.tag)
+    oracle.claims.liars.insert(identity.tag)
     return Liar(
       identity: identity, session: impostures.next() | 1, connection: 1 << 41 + impostures.next() % (1 << 30))
   }
@@ -93,7 +93,7 @@ extension World {
 
   private func forged(_ field: String? = nil) -> WireOperation {
     let field = field ?? SimulatedField.names[impostures.below(SimulatedField.plain)]
-    return WireOperation(verb: .set, field: .name(field), value: Ledger.forged)
+    return WireOperation(verb: .set, field: .name(field), value: Oracle.forged)
   }
 
   // MARK: The lies
@@ -108,8 +108,8 @@ extension World {
     let place = impostures.below(modelNames.count)
     try say(.join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: place) else { return }
-    let next = ledger.mark(of: stolen.tag, in: place) + 1
-    let set = WireOperation(verb: .set, field: .name("b"), value: Ledger.ofStranger)
+    let next = oracle.mark(of: stolen.tag, in: place) + 1
+    let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofStranger)
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
     try say(.propose([proposal]), liar)
     let wasThere = hasSession(victim)
@@ -135,7 +135,7 @@ extension World {
     try say(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
     let field = OfferedField(
       name: SimulatedField.names[impostures.below(SimulatedField.plain)], version: version,
-      origin: liar.identity.origin, number: .max, time: .max, value: Ledger.forged)
+      origin: liar.identity.origin, number: .max, time: .max, value: Oracle.forged)
     try say(
       .offer(
         Offer(request: 2, topic: topic, epoch: old, version: version, chunk: 0, isLast: true, fields: [field])), liar)

@@ -9,7 +9,7 @@ extension World {
 
   /// Not those that only send what an earlier life left.
   func isInLine(_ peer: Int) -> Bool {
-    peer < min(climate.lineWriters, climate.peers) || climate.hasOwner && peer == climate.peers - 1
+    peer < min(profile.lineWriters, profile.peers) || profile.hasOwner && peer == profile.peers - 1
   }
 
   func joinLine(_ peer: Int, _ session: inout Session, _ output: inout PeerOutput, now: UInt64) -> LineMember? {
@@ -24,7 +24,7 @@ extension World {
     agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(50...900))
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
-    if climate.hasOwner, index == climate.peers - 1, company.perMille(400) { return try own(peer, member) }
+    if profile.hasOwner, index == profile.peers - 1, company.perMille(400) { return try own(peer, member) }
     let own = "c\(index)"
     let field = company.perMille(500) ? own : World.contested[company.below(World.contested.count)]
     switch company.below(16) {
@@ -42,7 +42,7 @@ extension World {
     case 6:
       let fields = Swift.Set([own, field, "x"]).sorted()
       try say(fields.map { FieldOperation(.set, $0, uniqueInLine($0, index)) }, peer, member)
-    case 7 where climate.hasOwner && company.perMille(200):
+    case 7 where profile.hasOwner && company.perMille(200):
       try say([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
     default: try say([FieldOperation(.set, field, uniqueInLine(field, index))], peer, member)
     }
@@ -60,7 +60,7 @@ extension World {
       id = try peer.session.write(
         Proposal(operations: operations), to: line.name, now: peerNow(peer.index), into: &peer.output)
     } catch {
-      if case .outboxFull = error, climate.maxOutboxWrites < 100 { return }
+      if case .outboxFull = error, profile.maxOutboxWrites < 100 { return }
       throw broken(.oneOutcome, "p\(peer.index) cannot write to \(line.name): \(error)")
     }
     writeCount += 1
@@ -105,7 +105,8 @@ extension World {
     for change in try line?.enter(group) ?? [] {
       guard change.tag == .none, let old = change.old else { continue }
       if change.field.hasPrefix(Names.presencePrefix) {
-        guard let place = LineLedger.place(old), place != LineLedger.place(change.new), mustBeThere(place) else {
+        guard let place = EphemeralOracle.place(old), place != EphemeralOracle.place(change.new), mustBeThere(place)
+        else {
           continue
         }
         throw broken(.living, "\(place.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
@@ -167,7 +168,7 @@ extension World {
         .trueReplica,
         "p\(peer.index) has version \(update.version) of \(line.name) in life \(update.epoch), which never was")
     }
-    var mine: LineLedger.State = [:]
+    var mine: EphemeralOracle.State = [:]
     for field in peer.read({ $0.committed(line.name, after: 0) }) {
       if let value = field.value { mine[field.name] = .init(value: value, tag: field.origin.tag) }
     }
@@ -178,7 +179,7 @@ extension World {
         + World.words(truth))
   }
 
-  private static func words(_ state: LineLedger.State) -> String {
+  private static func words(_ state: EphemeralOracle.State) -> String {
     "\(state.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.value) of \($0.value.tag.short)" })"
   }
 
@@ -221,7 +222,7 @@ extension World {
         if mayBeForgotten(peer) { member.mayHaveLost = true }
       }
     // Decided by a hub that is no more, or has forgotten whose it was.
-    case .unknown where hubLife > 1 || climate.forgetsSoon:
+    case .unknown where hubLife > 1 || profile.forgetsSoon:
       member.mayHaveLost = true
       if !member.withdrawn.contains(id) { return }
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")

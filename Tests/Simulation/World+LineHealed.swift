@@ -31,7 +31,7 @@ extension World {
     if !living.isEmpty { try checkPresent(line, living) }
   }
 
-  private func checkHas(_ peer: SimulatedPeer, _ member: LineMember, _ line: LineLedger) throws(Broken) {
+  private func checkHas(_ peer: SimulatedPeer, _ member: LineMember, _ line: EphemeralOracle) throws(Broken) {
     for field in member.fields where field != Names.me {
       guard let value = member.has(field), line.present[field]?.value != value else { continue }
       let other = line.present[field]?.tag
@@ -47,10 +47,10 @@ extension World {
   }
 
   /// Everybody who is in the model has a place, nobody else has, and it tells what they say.
-  private func checkPresent(_ line: LineLedger, _ living: [Tag: LineMember]) throws(Broken) {
+  private func checkPresent(_ line: EphemeralOracle, _ living: [Tag: LineMember]) throws(Broken) {
     var places: [Tag: FieldValue] = [:]
     for (field, held) in line.present where field.hasPrefix(Names.presencePrefix) {
-      guard let tag = LineLedger.place(held), places.updateValue(held.value, forKey: tag) == nil else {
+      guard let tag = EphemeralOracle.place(held), places.updateValue(held.value, forKey: tag) == nil else {
         throw broken(.living, "\(field) of \(line.name) is \(held.value)")
       }
     }
@@ -60,7 +60,7 @@ extension World {
         throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(line.name) does not tell of it")
       }
       // Who leaves the model leaves its place, and with it what it says.
-      guard climate.leaves == 0, let member = living[tag], case let says = (try? place.json)?["says"],
+      guard profile.leaves == 0, let member = living[tag], case let says = (try? place.json)?["says"],
         says != (try? member.has(Names.me)?.json)
       else { continue }
       throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(place)")

@@ -12,14 +12,14 @@ extension World {
       if isOfModel {
         modelFrames += 1
         // The probe at the end loses as much as may be lost already.
-        if climate.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
+        if profile.droppedFrame == modelFrames - 1, probe == nil { copies = 0 }
       }
-      if isChaos, now < peer.deafUntil || chance.perMille(climate.lostFrames) { copies = 0 }
-      if isChaos, copies == 1, chance.perMille(climate.repeatedFrames) { copies = 2 }
+      if isChaos, now < peer.deafUntil || chance.perMille(profile.lostFrames) { copies = 0 }
+      if isChaos, copies == 1, chance.perMille(profile.repeatedFrames) { copies = 2 }
     }
     if copies == 0 { counts[.lostFrame] += 1 }
     for _ in 0..<copies {
-      let delay = chance.within(1...(isPublished ? climate.publishDelay : climate.requestDelay))
+      let delay = chance.within(1...(isPublished ? profile.publishDelay : profile.requestDelay))
       let time = max(now + delay, isPublished ? peer.publishLine : peer.requestLine)
       if isPublished { peer.publishLine = time } else { peer.requestLine = time }
       agenda.add(
@@ -29,7 +29,7 @@ extension World {
   }
 
   private func sendUp(_ entry: Event, of peer: SimulatedPeer, isPublish: Bool) {
-    let delay = chance.within(1...(isPublish ? climate.publishDelay : climate.requestDelay))
+    let delay = chance.within(1...(isPublish ? profile.publishDelay : profile.requestDelay))
     let time = max(now + delay, isPublish ? peer.subscriptionLine : peer.upLine)
     if isPublish { peer.subscriptionLine = time } else { peer.upLine = time }
     agenda.add(entry, at: time)
@@ -38,7 +38,7 @@ extension World {
   /// What waits for a stopped process: of what is published only so much, the rest is dropped in silence.
   func queue(_ frame: [UInt8], _ generation: Int, for peer: SimulatedPeer, isPublished: Bool) {
     if isPublished {
-      guard peer.publishedInInbox < climate.queueFrames else {
+      guard peer.publishedInInbox < profile.queueFrames else {
         counts[.queueOverflow] += 1
         return
       }
@@ -99,7 +99,7 @@ extension World {
     try settle(peer)
   }
 
-  /// Carries out what a session wants, and holds its updates against the ledger.
+  /// Carries out what a session wants, and holds its updates against the oracle.
   func settle(_ index: Int) throws(Broken) {
     let peer = peers[index]
     peer.session.finishDrain(now: now + peer.clockOffset, into: &peer.output)
@@ -127,9 +127,9 @@ extension World {
       guard peer.isConnected else { return }
       peer.sessionOnTheWire = PeerHeader.session(
         ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
-      if climate.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
+      if profile.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
       if frame[0] == PeerMessageKind.offer.rawValue { try checkOffer(frame, of: peer) }
-      if climate.impostors > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
+      if profile.impostors > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
       if now < peer.muteUntil { return }
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):
@@ -145,7 +145,7 @@ extension World {
       if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)
     case .retryLater(_, _, let code):
-      counts[code == .busy && climate.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1
+      counts[code == .busy && profile.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
     case .approve(_, let request): ask(request, peer)
     case .awaited(let id, let end): try ended(id, end, peer)

@@ -11,7 +11,7 @@ extension World {
     for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
-        guard let place = ledger.place(of: value, in: field, of: model), place.epoch == update.epoch,
+        guard let place = oracle.place(of: value, in: field, of: model), place.epoch == update.epoch,
           place.version <= update.version, mustKnow(number, place, in: field, peer)
         else { continue }
         throw broken(
@@ -44,7 +44,7 @@ extension World {
     var last: (id: WriteID?, number: ProposalNumber)?
     for (field, name) in SimulatedField.names.enumerated() {
       guard let version = peer.read({ $0.fieldRecord(update.model, name)?.version }),
-        let entry = ledger.entry(.init(model: model, epoch: update.epoch, version: version)), !entry.isRecovered,
+        let entry = oracle.entry(.init(model: model, epoch: update.epoch, version: version)), !entry.isRecovered,
         entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
       else { continue }
       last = (peer.glimpse.committed[field].flatMap { peer.writers[$0] }, entry.number)
@@ -55,9 +55,9 @@ extension World {
   /// Whether a peer must have seen that a value which stands there is that of its own write. What was brought back in
   /// this life bears no number; but only what was sent in an earlier one can be.
   private func mustKnow(
-    _ number: ProposalNumber?, _ place: Ledger.Place, in field: Int, _ peer: SimulatedPeer
+    _ number: ProposalNumber?, _ place: Oracle.Place, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {
-    guard let entry = ledger.entry(place), entry.isRecovered else { return true }
+    guard let entry = oracle.entry(place), entry.isRecovered else { return true }
     guard let number, let first = peer.firstSent[place.model][number] else { return false }
     return first >= entry.epoch
   }

@@ -18,7 +18,7 @@ extension World {
 
   /// On a long way one question after the other would take for ever.
   func endOwnership() throws(Broken) {
-    guard climate.hasOwner, climate.requestDelay > 5 || company.perMille(500) else { return }
+    guard profile.hasOwner, profile.requestDelay > 5 || company.perMille(500) else { return }
     for peer in peers {
       guard let member = peer.member, !member.isAway, member.has(Names.owner) != nil else { continue }
       try say([FieldOperation(.delete, Names.owner)], peer, member)
@@ -27,7 +27,7 @@ extension World {
 
   /// An owner's application is asked.
   func ask(_ request: ApprovalRequest, _ peer: SimulatedPeer) {
-    let temper = climate.temper
+    let temper = profile.temper
     var refuses = false
     var delay = company.within(0...20)
     if isChaos {
@@ -94,7 +94,7 @@ extension World {
   /// §9.3: what leaves for the store was allowed by who owns the model, and what was refused in the owner's name was
   /// refused by it, or it said nothing for 2 s.
   func checkApproval(_ batches: [Batch]) throws(Broken) {
-    guard climate.hasOwner, let batch = batches.first(where: { $0.model == modelNames[0] }) else { return }
+    guard profile.hasOwner, let batch = batches.first(where: { $0.model == modelNames[0] }) else { return }
     for decision in batch.decisions {
       guard case .refused(let refusal)? = decision.outcome else { continue }
       try checkRefusal(refusal, decision)
@@ -103,7 +103,7 @@ extension World {
     // A refusal that the store did not take, that fell into a recovery, of somebody whom the hub had forgotten, or
     // whose number was not the next any more, was never made, and the model has no owner by then.
     let takesAll =
-      climate.fullAppends + climate.movedAppends + climate.unknownAppends == 0 && losses == 0 && !climate.forgetsSoon
+      profile.fullAppends + profile.movedAppends + profile.unknownAppends == 0 && losses == 0 && !profile.forgetsSoon
     for commit in group.commits where commit.number > 0 && takesAll {
       let writer = group.origins[Int(commit.origin)].tag
       guard ownership.wasSilence(about: fields(of: commit, in: group), of: writer) else { continue }
@@ -147,7 +147,7 @@ extension World {
           .leave, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time")
       }
       // The hub looks at least four times a second; what is being stored is waited for.
-      if climate.hubPauses == 0, now > silent.askedAt + World.patience + 500 {
+      if profile.hubPauses == 0, now > silent.askedAt + World.patience + 500 {
         throw broken(.leave, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
       }
     default: break
@@ -158,7 +158,7 @@ extension World {
     var fields: [String: FieldValue?] = [:]
     for change in commit.changes {
       let id = Int(change.field)
-      let known = ledger.names[0]
+      let known = oracle.names[0]
       let name =
         id < known.count ? SimulatedField.names[known[id]] : group.names.names[id - Int(group.names.first)]
       fields[name] = .some(change.value)
@@ -168,6 +168,6 @@ extension World {
 
   /// Whether a write was refused as those of a model with an owner may be.
   func isRefusedByOwner(_ refusal: Refusal, in model: Int) -> Bool {
-    climate.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
+    profile.hasOwner && model == 0 && (refusal.code == .refusedByOwner || refusal.code == .ownerSilent)
   }
 }

@@ -44,13 +44,13 @@ extension World {
       heartbeats: losesHeartbeat ? 1 : 0)
     note("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
-    if climate.barriers > 0, model == 0 {
+    if profile.barriers > 0, model == 0 {
       // Until all have that change, which takes as long as the one that hears nothing of it.
       let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
       try awaitApplied(version, 0, within: 10_000, by: writer)
     }
     // Its owner may have to be asked first.
-    try run(until: now + (climate.hasOwner ? 6_000 : 5_000))
+    try run(until: now + (profile.hasOwner ? 6_000 : 5_000))
     guard probe?.hasDropped == true else { return }
     let (mine, head) = (
       peers[victim].session.version(of: modelNames[model]).version, hub?.head(of: modelNames[model])?.version ?? 0

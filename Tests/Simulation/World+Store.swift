@@ -11,13 +11,13 @@ extension World {
     if !batches.isEmpty { try checkApproval(batches) }
     hubOutput.batches.removeAll()
     hubOutput.reload.removeAll()
-    if climate.storeDelay > 0 {
+    if profile.storeDelay > 0 {
       if !batches.isEmpty {
         underway += batches
-        agenda.add(.append(hubLife: hubLife, batches), at: now + chance.within(1...climate.storeDelay))
+        agenda.add(.append(hubLife: hubLife, batches), at: now + chance.within(1...profile.storeDelay))
       }
       for model in models {
-        agenda.add(.reload(hubLife: hubLife, model: model), at: now + chance.within(1...climate.storeDelay))
+        agenda.add(.reload(hubLife: hubLife, model: model), at: now + chance.within(1...profile.storeDelay))
       }
       return false
     }
@@ -65,18 +65,18 @@ extension World {
   }
 
   private func append(_ batch: Batch) throws(Broken) -> Appended {
-    if isChaos, !isQuiet, chance.perMille(climate.movedAppends) {
+    if isChaos, !isQuiet, chance.perMille(profile.movedAppends) {
       let other = batchOfAnotherHub(for: batch)
       note("another hub writes version \(other.version) of \(batch.model)")
       try take(other)
       return .moved([other])
     }
-    if isChaos, chance.perMille(climate.unknownAppends) {
+    if isChaos, chance.perMille(profile.unknownAppends) {
       note("the store does not know what became of version \(batch.version) of \(batch.model)")
       if chance.perMille(500) { try take(batch) }
       return .unknown
     }
-    if isChaos, chance.perMille(climate.fullAppends) {
+    if isChaos, chance.perMille(profile.fullAppends) {
       note("the store has no room for version \(batch.version) of \(batch.model)")
       return .full
     }
@@ -86,10 +86,10 @@ extension World {
 
   private func take(_ batch: Batch) throws(Broken) {
     let last = lastRecord(of: batch.model)
-    guard batch.record == last + 1 || last == 0 && ledger.floor.mayBegin(batch.record) else {
+    guard batch.record == last + 1 || last == 0 && oracle.floor.mayBegin(batch.record) else {
       throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
-    try ledger.enter(batch, epoch: epoch, life: hubLife)
+    try oracle.enter(batch, epoch: epoch, life: hubLife)
     log.append(batch)
   }
 
@@ -97,7 +97,7 @@ extension World {
   private func batchOfAnotherHub(for batch: Batch) -> Batch {
     writeCount += 1
     let field = chance.below(SimulatedField.plain)
-    let names = modelNames.firstIndex(of: batch.model).map { ledger.names[$0] } ?? []
+    let names = modelNames.firstIndex(of: batch.model).map { oracle.names[$0] } ?? []
     var commits = CommitsWriter()
     commits.begin(
       epoch: batch.epoch, previous: batch.previous, time: hubTime.wall, namesKnown: FieldID(names.count))
@@ -121,10 +121,10 @@ extension World {
   func crashStore() throws(Broken) {
     for batch in underway where chance.perMille(500) {
       let last = lastRecord(of: batch.model)
-      if last + 1 == batch.record || last == 0 && ledger.floor.mayBegin(batch.record) { try take(batch) }
+      if last + 1 == batch.record || last == 0 && oracle.floor.mayBegin(batch.record) { try take(batch) }
     }
     underway.removeAll()
-    guard climate.losesTail, !log.isEmpty, chance.perMille(700) else { return }
+    guard profile.losesTail, !log.isEmpty, chance.perMille(700) else { return }
     let lost = min(log.count, 1 + chance.below(8))
     note("the store loses its last \(lost) batches")
     counts[.lostBatch] += UInt64(lost)

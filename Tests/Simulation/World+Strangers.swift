@@ -17,9 +17,9 @@ extension World {
       let place = modelNames.firstIndex(of: model), let topic = topic(of: place)
     {
       let proposal = NumberedProposal(
-        topic: topic, number: ledger.mark(of: tag, in: place) + 1,
+        topic: topic, number: oracle.mark(of: tag, in: place) + 1,
         operations: [
-          WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
+          WireOperation(verb: .set, field: .name("a"), value: Oracle.ofStranger)
         ])
       frames.append(
         PeerMessage.propose([proposal]).encode(
@@ -52,8 +52,8 @@ extension World {
     try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "stranger"))), start: 0)
     try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
     if let topic = topic(of: model) {
-      let set = WireOperation(verb: .set, field: .name("a"), value: Ledger.ofStranger)
-      let number = ledger.mark(of: tag, in: model) + 1
+      let set = WireOperation(verb: .set, field: .name("a"), value: Oracle.ofStranger)
+      let number = oracle.mark(of: tag, in: model) + 1
       try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
     }
     counts[.strangerFirst] += 1
@@ -64,13 +64,13 @@ extension World {
 
   /// An application that answers what others write.
   func answer(_ update: ModelUpdate, of peer: Int) {
-    guard isChaos, climate.answers > 0, peers[peer].answers < 60, update.commits.contains(where: { !$0.own }),
-      chance.perMille(climate.answers), let model = modelNames.firstIndex(of: update.model)
+    guard isChaos, profile.answers > 0, peers[peer].answers < 60, update.commits.contains(where: { !$0.own }),
+      chance.perMille(profile.answers), let model = modelNames.firstIndex(of: update.model)
     else { return }
     peers[peer].answers += 1
     agenda.add(
       .answer(peer: peer, life: peers[peer].life, model: model, hops: update.proposalHops),
-      at: now + chance.within(1...climate.pace))
+      at: now + chance.within(1...profile.pace))
   }
 
   func writeAnswer(_ peer: Int, to model: Int, hops: UInt8) throws(Broken) {

@@ -20,7 +20,7 @@ extension World {
 
   private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
     guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
-    if climate.isInCompany { try look(frame, kind, to: destination) }
+    if profile.isInCompany { try look(frame, kind, to: destination) }
     switch kind {
     case .commits:
       var reader = WireReader(frame)
@@ -66,7 +66,7 @@ extension World {
 
   private func check(_ topic: Topic, _ epoch: Epoch, _ version: Version, _ what: String) throws(Broken) {
     guard version > 0, let model = model(of: topic) else { return }
-    if ledger.state(.init(model: model, epoch: epoch, version: version)) == nil {
+    if oracle.state(.init(model: model, epoch: epoch, version: version)) == nil {
       throw broken(.storedFirst, "\(what) told version \(version) of \(modelNames[model]) before it was stored")
     }
   }
@@ -75,7 +75,7 @@ extension World {
   private func check(_ joined: Joined, to peer: Int) throws(Broken) {
     let tag = peers[peer].session.identity.tag
     guard let model = modelNames.firstIndex(of: joined.model) else { return }
-    let mark = ledger.mark(of: tag, in: model)
+    let mark = oracle.mark(of: tag, in: model)
     if joined.mark > mark {
       throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
     }
@@ -92,7 +92,7 @@ extension World {
   private func check(_ outcome: WireOutcome, _ epoch: Epoch, to peer: Int) throws(Broken) {
     guard let model = model(of: outcome.topic) else { return }
     let tag = peers[peer].session.identity.tag
-    var name = Ledger.Name(model: model, tag: tag, number: outcome.number)
+    var name = Oracle.Name(model: model, tag: tag, number: outcome.number)
     switch outcome.rest {
     case .retryLater, .expected: return
     case .unknown:
@@ -100,9 +100,9 @@ extension World {
       return try checkUnknown(outcome.number, in: model, to: peer)
     case .committed(let count, let version):
       for offset in 0..<UInt32(count) {
-        name = Ledger.Name(model: model, tag: tag, number: outcome.number + offset)
-        let place = Ledger.Place(model: model, epoch: epoch, version: version + Version(offset))
-        guard let entry = ledger.entry(place), entry.tag == tag, entry.number == name.number else {
+        name = Oracle.Name(model: model, tag: tag, number: outcome.number + offset)
+        let place = Oracle.Place(model: model, epoch: epoch, version: version + Version(offset))
+        guard let entry = oracle.entry(place), entry.tag == tag, entry.number == name.number else {
           throw broken(
             .storedFirst,
             "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(modelNames[model]), "
@@ -111,7 +111,7 @@ extension World {
         countRepeat(of: name, decidedIn: entry.life)
       }
     default:
-      let fate = ledger.fates[name]
+      let fate = oracle.fates[name]
       guard fate.decision == outcome.kind else {
         throw broken(
           .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
@@ -120,9 +120,9 @@ extension World {
     }
   }
 
-  private func countRepeat(of name: Ledger.Name, decidedIn life: Int) {
-    if ledger.fates[name].isTold { counts[.repeatAnswered] += 1 }
-    ledger.fates[name].isTold = true
+  private func countRepeat(of name: Oracle.Name, decidedIn life: Int) {
+    if oracle.fates[name].isTold { counts[.repeatAnswered] += 1 }
+    oracle.fates[name].isTold = true
     if life < hubLife { counts[.repeatAfterRestart] += 1 }
   }
 

@@ -6,7 +6,7 @@ import BindingProtocol
 /// others do.
 extension World {
   /// Its name; nil where nobody goes there.
-  var visited: String? { climate.visits > 0 ? modelNames.last : nil }
+  var visited: String? { profile.visits > 0 ? modelNames.last : nil }
 
   /// A step of a visit: join and write, then write again or delete all, then leave.
   func visit(_ peer: Int, step: Int) throws(Broken) {
@@ -34,7 +34,7 @@ extension World {
     }
     agenda.add(
       .visit(peer: peer, life: peers[peer].life, step: step + 1),
-      at: now + chance.within(1...(climate.pace + 2 * climate.requestDelay)))
+      at: now + chance.within(1...(profile.pace + 2 * profile.requestDelay)))
   }
 
   func joinVisited(_ peer: Int) throws(Broken) {

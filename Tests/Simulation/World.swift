@@ -5,7 +5,7 @@ import BindingProtocol
 /// A hub, its store and some peers in simulated time: the same machines and codecs as live, driven by chance from one
 /// seed.
 ///
-/// A chaos phase with the faults of the climate, then a phase in which everything heals; at each step invariants are
+/// A chaos phase with the faults of the profile, then a phase in which everything heals; at each step invariants are
 /// looked at.
 public final class World {
   enum Event {
@@ -32,7 +32,7 @@ public final class World {
   }
 
   public let seed: UInt64
-  let climate: Climate
+  let profile: FaultProfile
   // One thread runs a world, and no two of its parts at once: the checks at run time cost a twentieth.
   @exclusivity(unchecked) var chance: Chance
   @exclusivity(unchecked) var now: UInt64 = 1_000
@@ -52,12 +52,12 @@ public final class World {
   /// Batches that the store has been given and has not answered.
   @exclusivity(unchecked) var underway: [Batch] = []
   @exclusivity(unchecked) var isTailLost = false
-  @exclusivity(unchecked) var ledger: Ledger
+  @exclusivity(unchecked) var oracle: Oracle
   @exclusivity(unchecked) var peers: [SimulatedPeer] = []
   let modelNames: [String]
   @exclusivity(unchecked) var modelFrames = 0
   @exclusivity(unchecked) var writeCount = 0
-  /// Frames of the output that were held against the ledger.
+  /// Frames of the output that were held against the oracle.
   @exclusivity(unchecked) var checkedFrames = 0
   /// Writes that ended without being carried out.
   @exclusivity(unchecked) var notCarriedOut: [(peer: Int, id: WriteID, write: SimulatedPeer.Write)] = []
@@ -89,33 +89,33 @@ public final class World {
   let lies: [Lie]
   @exclusivity(unchecked) var heard = Heard()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
-  @exclusivity(unchecked) var line: LineLedger?
+  @exclusivity(unchecked) var line: EphemeralOracle?
   @exclusivity(unchecked) var ownership = Ownership()
   /// Waits that the hub has heard of, and what each identity has come to have of the first model, by life of the log.
   @exclusivity(unchecked) var asked: [AskedBarrier] = []
   @exclusivity(unchecked) var reached: [Tag: [Epoch: Version]] = [:]
 
-  public init(seed: UInt64, climate: Climate? = nil, keepsTrace: Bool = false) {
+  public init(seed: UInt64, profile: FaultProfile? = nil, keepsTrace: Bool = false) {
     self.seed = seed
     self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
     var company = Chance(seed: seed ^ 0x5EED_C0DE)
-    var drawn = climate ?? Climate(drawnFrom: &chance)
+    var drawn = profile ?? FaultProfile(drawnFrom: &chance)
     var impostures = Chance(seed: seed ^ 0x11A2_5EED)
-    if climate == nil {
+    if profile == nil {
       drawn.drawCompany(from: &company)
       drawn.drawImpostors(from: &impostures)
     }
-    self.climate = drawn
+    self.profile = drawn
     self.company = company
     lies = drawn.impostors > 0 ? World.drawLies(from: &impostures) : []
     self.impostures = impostures
     forgetting = Chance(seed: seed ^ 0x0F06_5EED)
     modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
-    ledger = Ledger(modelNames: modelNames)
-    ledger.claims.mayRepeatWords = drawn.forgetsSoon
+    oracle = Oracle(modelNames: modelNames)
+    oracle.claims.mayRepeatWords = drawn.forgetsSoon
     self.chance = chance
-    if drawn.hasLine { line = LineLedger(of: modelNames[0]) }
+    if drawn.hasLine { line = EphemeralOracle(of: modelNames[0]) }
     for index in 0..<drawn.peers {
       peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
     }
@@ -126,17 +126,17 @@ public final class World {
   public func run() throws(Broken) {
     try startHub()
     for index in peers.indices {
-      if climate.writesTooDeep { try writeTooDeep(index) }
+      if profile.writesTooDeep { try writeTooDeep(index) }
       agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(0...50))
       agenda.add(.act(peer: index), at: now + chance.within(20...400))
     }
     beginCompany()
     awaitLie()
-    let chaosEnds = now + climate.chaosMilliseconds
+    let chaosEnds = now + profile.chaosMilliseconds
     try run(until: chaosEnds)
     isChaos = false
     note("healing")
-    for peer in peers.indices where climate.visits > 0 { try joinVisited(peer) }
+    for peer in peers.indices where profile.visits > 0 { try joinVisited(peer) }
     if hub == nil { try startHub() }
     try endOwnership()
     // Long enough for leases, back-offs, two heartbeats of resending and a recovery.
@@ -148,22 +148,22 @@ public final class World {
     }
     for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
     // What the hub took back last is on its way.
-    if climate.isInCompany { try run(until: now + 1_000) }
+    if profile.isInCompany { try run(until: now + 1_000) }
     try awaitRenumbered()
     try checkHealed()
     try probeTail()
     try awaitRenumbered()
     try checkHealed()
     if let counters = hub?.counters { add(counters) }
-    counts[.decided] = ledger.decided
+    counts[.decided] = oracle.decided
     for peer in peers { counts[.unbuffered] += peer.session.counters.unbuffered }
   }
 
   /// Names that are given back end the sessions of all who were there: they say hello again.
   private func awaitRenumbered() throws(Broken) {
     var seen = 0
-    for _ in 0..<6 where ledger.renumberings != seen {
-      seen = ledger.renumberings
+    for _ in 0..<6 where oracle.renumberings != seen {
+      seen = oracle.renumberings
       try run(until: now + 5_000)
     }
   }

@@ -7,8 +7,8 @@ struct SimulationTests {
   private static let environment = ProcessInfo.processInfo.environment
 
   /// Runs one history; a broken invariant is one line that says how to see it again.
-  private func run(_ seed: UInt64, _ climate: Climate? = nil) -> Counts {
-    let world = World(seed: seed, climate: climate)
+  private func run(_ seed: UInt64, _ profile: FaultProfile? = nil) -> Counts {
+    let world = World(seed: seed, profile: profile)
     do {
       try world.run()
     } catch {
@@ -34,13 +34,13 @@ struct SimulationTests {
 
   @Test("whichever one message about a model is lost, the first, a middle one or the last, it is found and healed")
   func eachMessageLostInTurn() {
-    var climate = Climate()
-    climate.peers = 2
-    climate.steps = 6
-    climate.chaosMilliseconds = 2_000
+    var profile = FaultProfile()
+    profile.peers = 2
+    profile.steps = 6
+    profile.chaosMilliseconds = 2_000
     for dropped in 0..<40 {
-      climate.droppedFrame = dropped
-      _ = run(7, climate)
+      profile.droppedFrame = dropped
+      _ = run(7, profile)
     }
   }
 
@@ -56,14 +56,14 @@ struct SimulationTests {
 
   @Test("who speaks in another's name, answers too deep or comes back to a shorter log breaks nothing")
   func unusualClimates() {
-    var climate = Climate()
-    climate.strangers = 100
-    climate.answers = 500
-    climate.writesTooDeep = true
-    climate.isDurable = true
-    climate.unnoticedLosses = 100
+    var profile = FaultProfile()
+    profile.strangers = 100
+    profile.answers = 500
+    profile.writesTooDeep = true
+    profile.isDurable = true
+    profile.unnoticedLosses = 100
     var all = Counts()
-    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, climate)) }
+    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, profile)) }
     for situation in [Situation.stranger, .answered, .refusedAsLoop, .provenLoss] {
       #expect(all[situation] > 0, "\(situation.rawValue)")
     }
@@ -71,17 +71,17 @@ struct SimulationTests {
 
   @Test("peers that hold fields, own a model and wait for each other do so through all faults")
   func company() {
-    var climate = Climate()
-    climate.peers = 6
-    climate.lineWriters = 3
-    climate.hasOwner = true
-    climate.barriers = 100
-    climate.cuts = 20
-    climate.peerCrashes = 10
-    climate.hubCrashes = 6
-    climate.leaseMilliseconds = 1_500
+    var profile = FaultProfile()
+    profile.peers = 6
+    profile.lineWriters = 3
+    profile.hasOwner = true
+    profile.barriers = 100
+    profile.cuts = 20
+    profile.peerCrashes = 10
+    profile.hubCrashes = 6
+    profile.leaseMilliseconds = 1_500
     var all = Counts()
-    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, climate)) }
+    for seed in 0..<20 as Range<UInt64> { all.add(run(seed, profile)) }
     for situation in [
       Situation.notOwner, .keptInLine, .goneFromLine, .leftLine, .claimedAgain, .allowedByOwner, .refusedByOwner,
       .ownerGone, .barrierMet, .barrierMissed,
@@ -92,10 +92,10 @@ struct SimulationTests {
 
   @Test("eight peers that write the same fields end with one value everywhere")
   func eightPeersAgree() {
-    var climate = Climate()
-    climate.peers = 8
-    climate.pace = 3
-    climate.publishDelay = 40
-    for seed in 0..<10 as Range<UInt64> { _ = run(seed, climate) }
+    var profile = FaultProfile()
+    profile.peers = 8
+    profile.pace = 3
+    profile.publishDelay = 40
+    for seed in 0..<10 as Range<UInt64> { _ = run(seed, profile) }
   }
 }

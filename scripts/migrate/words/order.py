@@ -10,4 +10,5 @@ ORDER = [
     "kept",
     "hold",
     "containers",
+    "climate",
 ]

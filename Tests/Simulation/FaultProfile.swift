@@ -1,6 +1,6 @@
 /// Which faults a seed knows, and how often: each class is drawn on or off, so that some seeds see one fault alone and
 /// some see all.
-public struct Climate: Sendable {
+public struct FaultProfile: Sendable {
   public var peers = 3
   public var models = 1
   /// In a thousand frames on a publish connection.

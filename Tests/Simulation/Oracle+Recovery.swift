@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// What replicas brought back after a loss, and what was carried out besides.
-extension Ledger {
+extension Oracle {
   /// Who has lied to the hub, and what.
   static let forged = FieldValue(bytes: Array("\"forged\"".utf8))
 
@@ -14,7 +14,7 @@ extension Ledger {
   mutating func enterRecovered(
     _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
   ) throws(Broken) {
-    if value == Ledger.forged {
+    if value == Oracle.forged {
       let isKnown = claims.forgeries.contains(.init(model: place.model, field: field))
       guard isKnown || claims.liars.contains(name.tag) else {
         throw Broken(.noPhantom, "what a liar offered stands in \(title(place)) as written by \(name.tag.short)")
@@ -29,7 +29,7 @@ extension Ledger {
     }
     if field == SimulatedField.sum {
       sums[place.model].bring(
-        Ledger.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
+        Oracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
     }
     // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
     if let earlier = note(value, in: field, name, place), earlier.number > 0,
@@ -46,7 +46,7 @@ extension Ledger {
   mutating func enterOnce(
     _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
   ) throws(Broken) {
-    if value == Ledger.forged {
+    if value == Oracle.forged {
       guard claims.liars.contains(name.tag) else {
         throw Broken(.noPhantom, "what a liar wrote stands in \(title(place)) as written by \(name.tag.short)")
       }
@@ -124,7 +124,7 @@ struct OfferedClaims {
   /// Whether what a field has, or that it has nothing, was brought back.
   func isRecovered(_ field: Int, of model: Int) -> Bool { recovered.contains(Place(model: model, field: field)) }
 
-  func hasSeen(_ name: Ledger.Name, offerer: Tag) -> Bool {
+  func hasSeen(_ name: Oracle.Name, offerer: Tag) -> Bool {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false
   }
 
@@ -137,7 +137,7 @@ struct OfferedClaims {
 /// Which additions a number holds, by life of the log: 1 is added each time and nothing else is written, so the number
 /// is how many they are.
 struct SumLines {
-  private var lines: [Epoch: [Ledger.Name]] = [:]
+  private var lines: [Epoch: [Oracle.Name]] = [:]
   private var present: Epoch = 0
   /// Who brought the number back in the present life.
   private var offerer: Tag?
@@ -154,7 +154,7 @@ struct SumLines {
   }
 
   /// - Returns: nil if it was not in there; else who brought it back, if anybody did.
-  mutating func add(_ name: Ledger.Name, in epoch: Epoch) -> Tag?? {
+  mutating func add(_ name: Oracle.Name, in epoch: Epoch) -> Tag?? {
     defer { lines[epoch, default: []].append(name) }
     return lines[epoch, default: []].contains(name) ? .some(offerer) : nil
   }

@@ -1,7 +1,7 @@
 import BindingHub
 import BindingProtocol
 
-extension Ledger {
+extension Oracle {
   /// The ids of a model's fields mean others from this batch on: of a field that has a value the name has to stay.
   mutating func renumber(_ model: Int, _ batch: Batch) throws(Broken) {
     guard case .renumbering(let kept) = batch.form else { return }

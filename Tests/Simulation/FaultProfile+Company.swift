@@ -1,5 +1,5 @@
 /// Which of the rules between peers a seed has besides: each in a quarter of the seeds.
-extension Climate {
+extension FaultProfile {
   /// - Parameter chance: a stream of its own, so that a seed without any of them is what it would be without this.
   mutating func drawCompany(from chance: inout Chance) {
     if chance.perMille(250) { lineWriters = 2 + chance.below(3) }

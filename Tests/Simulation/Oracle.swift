@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 
 /// What the hub's store took, seen from outside: the one truth that every replica is held against.
-struct Ledger {
+struct Oracle {
   /// A version of a model, in a life of its log.
   struct Place {
     let model: Int
@@ -73,9 +73,9 @@ struct Ledger {
     fates = Fates(models: modelNames.count)
     lives = modelNames.map { _ in [] }
     names = modelNames.map { _ in [] }
-    present = modelNames.map { _ in Ledger.empty }
+    present = modelNames.map { _ in Oracle.empty }
     isThere = modelNames.map { _ in false }
-    beginnings = modelNames.map { _ in Ledger.unforgotten }
+    beginnings = modelNames.map { _ in Oracle.unforgotten }
     listsWritten = modelNames.map { _ in 0 }
     sums = modelNames.map { _ in SumLines() }
   }
@@ -109,23 +109,23 @@ struct Ledger {
     floor = .none
     for batch in log where batch.form == .removal { floor.raise(over: batch) }
     for model in modelNames.indices {
-      present[model] = Ledger.empty
+      present[model] = Oracle.empty
       names[model].removeAll(keepingCapacity: true)
       var head: Version?
-      (isThere[model], beginnings[model]) = (false, Ledger.unforgotten)
+      (isThere[model], beginnings[model]) = (false, Oracle.unforgotten)
       for batch in log where batch.model == modelNames[model] {
         head = batch.version
         isThere[model] = batch.form != .removal
         try? renumber(model, batch)
         if batch.form == .removal {
-          (head, present[model]) = (nil, Ledger.empty)
+          (head, present[model]) = (nil, Oracle.empty)
           beginnings[model] = beginnings[model].map { _ in batch.version }
           names[model].removeAll(keepingCapacity: true)
         }
         note(batch.decisions, of: model, life: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
-        present[model] = state(Place(model: model, epoch: batch.epoch, version: batch.version)) ?? Ledger.empty
+        present[model] = state(Place(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
         // What is left of earlier lives stands in the new one too, under the same versions.
         for version in group.previous + 1...group.version {
           let place = Place(model: model, epoch: epoch, version: version)
@@ -140,14 +140,14 @@ struct Ledger {
         }
       }
       if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
-      sums[model].begin(epoch, at: Ledger.number(present[model][SimulatedField.sum]) ?? 0)
+      sums[model].begin(epoch, at: Oracle.number(present[model][SimulatedField.sum]) ?? 0)
       if head == nil, floor.version > 0 { beginAtFloor(model, epoch) }
     }
   }
 
   /// A model that is not in the log has nothing, at the version of the floor.
   private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
-    setState(Ledger.empty, at: Place(model: model, epoch: epoch, version: floor.version))
+    setState(Oracle.empty, at: Place(model: model, epoch: epoch, version: floor.version))
   }
 
   /// A model is removed: nothing in it may have a value. Models that are not in the log begin beyond it.

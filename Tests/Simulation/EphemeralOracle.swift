@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// What the hub told of a model's ephemeral line: the truth that replicas of it are held against, and that each commit
 /// is held against itself.
-struct LineLedger {
+struct EphemeralOracle {
   /// A field's value, and whose it is; the hub's own tag is none.
   struct Held: Equatable {
     let value: FieldValue
@@ -117,7 +117,7 @@ struct LineLedger {
   /// §9: what one holds nobody else writes; the hub only deletes, but for the places of who is present.
   private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Broken) {
     if field.hasPrefix(Names.presencePrefix) {
-      guard tag != .none, LineLedger.place(old) != tag || LineLedger.place(new) != tag else { return }
+      guard tag != .none, EphemeralOracle.place(old) != tag || EphemeralOracle.place(new) != tag else { return }
       throw Broken(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
     } else if tag == .none {
       guard new != nil else { return }

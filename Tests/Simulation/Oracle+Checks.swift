@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 
 /// What each batch is held against when it enters.
-extension Ledger {
+extension Oracle {
   /// R3: the numbers of a writer follow each other; only a join raises them.
   mutating func checkDense(_ decisions: [Decision], _ group: CommitGroup?, _ model: Int) throws(Broken) {
     var numbers: [(tag: Tag, number: ProposalNumber, isRaise: Bool)] = []
@@ -35,7 +35,7 @@ extension Ledger {
     case SimulatedField.text, SimulatedField.union, SimulatedField.list:
       try checkGathered(value, in: field, after: former, at: place)
     default:
-      if value == Ledger.ofStranger {
+      if value == Oracle.ofStranger {
         throw Broken(.noPhantom, "version \(place.version) of \(title(place)) was written by a stranger")
       }
     }
@@ -46,8 +46,8 @@ extension Ledger {
 
   /// Nothing but 1 is ever added, and the sum fits the description that the model has then.
   private func checkSum(_ value: FieldValue?, after former: FieldValue?, at place: Place) throws(Broken) {
-    let sum = Ledger.number(value)
-    guard let sum, sum == (Ledger.number(former) ?? 0) + 1 else {
+    let sum = Oracle.number(value)
+    guard let sum, sum == (Oracle.number(former) ?? 0) + 1 else {
       throw Broken(
         .lossless,
         "version \(place.version) of \(title(place)) made \(describe(value)) of \(describe(former)) by adding 1")
