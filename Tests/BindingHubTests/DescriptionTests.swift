@@ -132,7 +132,7 @@ import Testing
       ("big", "9007199254740994", "lamp.big: 9007199254740994 is not in ...9007199254740993"),
       ("big", "{\"$int\":\"9007199254740994\"}", "lamp.big: 9007199254740994 is not in ...9007199254740993"),
     ] as [(String, String, String?)])
-  mutating func misfits(_ field: String, _ value: String, _ expected: String?) {
+  mutating func violates(_ field: String, _ value: String, _ expected: String?) {
     let outcome = write(.set(field, value))
     #expect(words(outcome) != nil)
     if let expected { #expect(words(outcome) == expected) }

@@ -58,8 +58,8 @@ struct FieldRuleTests {
     let rule = Self.rules[index]
     for text in Self.values {
       let json = try JSON(parsing: text)
-      let answer = Array(text.utf8).withUnsafeBytes { rule.misfit($0) }
-      #expect(answer == rule.misfit(json), "\(text) by \(rule)")
+      let answer = Array(text.utf8).withUnsafeBytes { rule.violation($0) }
+      #expect(answer == rule.violation(json), "\(text) by \(rule)")
     }
   }
 

@@ -339,8 +339,8 @@ enum GoodVectors {
       ("expected", WireOutcome(topic: kiosk, number: 9, .expected(next: 2))),
     ]
     let all = down(.outcomes(Outcomes(session: session, epoch: epoch, outcomes: kinds.map { $0.1 })))
-    let misfit = WireOutcome(topic: lamp, number: 9, .refused(Refusal(.doesNotFit, "lamp.level: 7 is not in 0...1")))
+    let violation = WireOutcome(topic: lamp, number: 9, .refused(Refusal(.doesNotFit, "lamp.level: 7 is not in 0...1")))
     return kinds.map { ("outcomes-" + $0.0, frame($0.1)) }
-      + [("outcomes-all", all), ("outcomes-none", frame()), ("outcomes-does-not-fit", frame(misfit))]
+      + [("outcomes-all", all), ("outcomes-none", frame()), ("outcomes-does-not-fit", frame(violation))]
   }
 }

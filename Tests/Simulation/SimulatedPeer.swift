@@ -116,11 +116,11 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var earlier: [(life: EarlierLife, ids: [WriteID])] = []
   @exclusivity(unchecked) var carrier: Int?
   /// Of a peer that sends an earlier life: whose, and how that one calls its writes.
-  @exclusivity(unchecked) var heir: Int?
-  @exclusivity(unchecked) var heirIDs: [WriteID: WriteID] = [:]
+  @exclusivity(unchecked) var successor: Int?
+  @exclusivity(unchecked) var successorIDs: [WriteID: WriteID] = [:]
   @exclusivity(unchecked) var isOver = false
   /// What it shows, when that is looked at.
-  @exclusivity(unchecked) var glimpse = Glimpse()
+  @exclusivity(unchecked) var snapshot = ModelSnapshot()
 
   /// Looks at the session without making a copy of it.
   func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }

@@ -35,7 +35,7 @@ extension World {
 
   /// A step of an application: now and then it waits for a version that is there, or will be.
   func awaitSometimes(_ index: Int) throws(Broken) {
-    guard company.perMille(profile.barriers), peers[index].heir == nil else { return }
+    guard company.perMille(profile.barriers), peers[index].successor == nil else { return }
     let version = max(peers[index].session.version(of: modelNames[0]).version + Version(company.below(3)), 1)
     let count = company.perMille(300) ? UInt32(1 + company.below(profile.peers)) : 0
     try awaitApplied(version, count, within: company.within(50...4_000), by: index)

@@ -22,7 +22,7 @@ extension World {
       throw broken(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
-    peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.glimpse) }
+    peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
     noteTold(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
@@ -35,7 +35,7 @@ extension World {
         "p\(peer.index) has version \(update.version) of \(update.model), never stored in epoch \(update.epoch >> 32)")
     }
     for field in 0..<SimulatedField.count {
-      let mine = peer.glimpse.committed[field]
+      let mine = peer.snapshot.committed[field]
       if mine != truth[field] {
         throw broken(
           .trueReplica,
@@ -50,29 +50,29 @@ extension World {
   /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
   /// put in.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
-    for id in peer.glimpse.laidOver {
+    for id in peer.snapshot.laidOver {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
-        guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.glimpse.shown[field] else {
+        guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.snapshot.shown[field] else {
           continue
         }
         throw broken(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])) over its own "
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])) over its own "
             + "pending "
             + "\(value)")
       }
       // What goes a second time may be in the committed values already, as nobody knows.
       for (field, element) in write.gathered where !mayBeForgotten(peer) {
         // Two lists are made one by their application, when the first of them is committed; until then the last shows.
-        if field == SimulatedField.list, id != peer.glimpse.laidOver.last(where: { isOver($0, field, peer) }) {
+        if field == SimulatedField.list, id != peer.snapshot.laidOver.last(where: { isOver($0, field, peer) }) {
           continue
         }
-        let count = SimulatedField.elements(of: peer.glimpse.shown[field]).count { $0 == element }
+        let count = SimulatedField.elements(of: peer.snapshot.shown[field]).count { $0 == element }
         guard count != 1 else { continue }
         throw broken(
           .readYourWrites,
-          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.glimpse.shown[field])), "
+          "p\(peer.index) shows \(SimulatedField.names[field]) = \(describe(peer.snapshot.shown[field])), "
             + "with \(count) of its own pending \(element)")
       }
     }
@@ -124,7 +124,7 @@ extension World {
     case .unknown:
       counts[.unknown] += 1
       // What a hub never decided goes to it again; only how long an earlier life waited nobody knows.
-      if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.heir == nil {
+      if losses == 0, !mayBeForgotten(peer), !peer.wasForgotten || peer.successor == nil {
         throw broken(.outcomeKept, "nobody knows what became of \(what), although nothing was lost")
       }
       return

@@ -16,7 +16,7 @@ extension World {
 
   /// Whether the hub may have forgotten what it decided of a peer, or of the life whose writes it sends.
   func mayBeForgotten(_ peer: SimulatedPeer) -> Bool {
-    peer.heir == nil ? profile.forgetsSoon && peer.wasForgotten : profile.forgetsSoon || peer.wasForgotten
+    peer.successor == nil ? profile.forgetsSoon && peer.wasForgotten : profile.forgetsSoon || peer.wasForgotten
   }
 
   /// Who is told an outcome may be gone before it hears it.
@@ -33,7 +33,7 @@ extension World {
 
   /// Its connection breaks, and its process stops until its lease has run out.
   func strand(_ index: Int) throws(Broken) {
-    guard isChaos, !isQuiet, peers[index].heir == nil, !peers[index].isPaused else { return }
+    guard isChaos, !isQuiet, peers[index].successor == nil, !peers[index].isPaused else { return }
     note("p\(index) is cut off for longer than its lease")
     counts[.stranded] += 1
     breakConnection(index)

@@ -27,7 +27,7 @@ extension World {
         guard peer.session.digest(of: model) == head.digest else {
           throw broken(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
         }
-        if profile.joinsPrefix, peer.heir == nil, !peer.announced[place],
+        if profile.joinsPrefix, peer.successor == nil, !peer.announced[place],
           head.version > oracle.floor.version
         {
           throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")

@@ -153,9 +153,9 @@ extension World {
     member.seen = (update.epoch, update.version)
     // It may have left in the same breath.
     guard peer.read({ $0.knows(line.name) }) else { return }
-    peer.read { $0.look(at: line.name, [], meant: [], into: &peer.glimpse) }
-    for field in member.fields where field != Names.me && !peer.glimpse.laidOver.isEmpty {
-      guard let pending = member.pending(field), peer.glimpse.laidOver.contains(pending.id), let value = pending.value,
+    peer.read { $0.look(at: line.name, [], meant: [], into: &peer.snapshot) }
+    for field in member.fields where field != Names.me && !peer.snapshot.laidOver.isEmpty {
+      guard let pending = member.pending(field), peer.snapshot.laidOver.contains(pending.id), let value = pending.value,
         case let shown = peer.read({ $0.shown(line.name, field) }), shown != value
       else { continue }
       throw broken(

@@ -109,11 +109,11 @@ extension World {
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
       for place in output.actions.indices { try carryOut(output.actions[place], of: peer) }
-      if peer.heir != nil { try tellHeir(output.actions, of: index) }
+      if peer.successor != nil { try tellSuccessor(output.actions, of: index) }
       output.removeAll()
       swap(&output, &emptyOutput)
-    } else if peer.heir != nil {
-      try tellHeir([], of: index)
+    } else if peer.successor != nil {
+      try tellSuccessor([], of: index)
     }
     if !peer.acknowledged.isEmpty { try checkAcknowledged(peer) }
   }
@@ -140,7 +140,7 @@ extension World {
     case .update(let update):
       try check(update, of: peer)
       // Who sends what an earlier life left writes nothing of its own.
-      if peer.heir == nil { answer(update, of: peer.index) }
+      if peer.successor == nil { answer(update, of: peer.index) }
     case .settled(let id, let model, let outcome):
       if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
     case .notice(let notice): count(notice, of: peer.index)

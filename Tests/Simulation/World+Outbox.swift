@@ -2,13 +2,13 @@ import BindingPeer
 import BindingProtocol
 
 /// Outboxes that survive a peer's crash: the bytes of the file, and the sessions that send what it holds. Such a
-/// session is a peer of its own in the world, which belongs to its *heir*.
+/// session is a peer of its own in the world, which belongs to its *successor*.
 extension World {
   var wall: UInt64 { 1_700_000_000_000 + now }
 
   /// Notes of a session go into the file of its process.
   func keep(_ note: OutboxNote, of peer: Int) {
-    let owner = peers[peer].heir ?? peer
+    let owner = peers[peer].successor ?? peer
     peers[owner].book?.append(note, life: peers[peer].bookLife, wall: wall)
   }
 
@@ -57,7 +57,7 @@ extension World {
     let carrier = SimulatedPeer(
       index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, life: 0,
       clockOffset: peers[peer].clockOffset, models: modelNames.count)
-    carrier.heir = peer
+    carrier.successor = peer
     carrier.bookLife = life.number
     for (write, id) in zip(life.writes, ids) {
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
@@ -66,7 +66,7 @@ extension World {
         model: model, fields: World.plainSets(write.proposal), isPlain: false,
         mayBeRefused: isAddition || write.proposal.hops > 8, isWithdrawn: write.isWithdrawn)
       carrier.unacknowledged.add(mine, as: write.id)
-      carrier.heirIDs[write.id] = id
+      carrier.successorIDs[write.id] = id
     }
     peers.append(carrier)
     peers[peer].carrier = index
@@ -74,18 +74,20 @@ extension World {
     try settle(index)
   }
 
-  /// Tells the heir how far its carrier is.
-  func tellHeir(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
-    guard let heir = peers[carrier].heir, peers[heir].carrier == carrier else { return }
+  /// Tells the successor how far its carrier is.
+  func tellSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
+    guard let successor = peers[carrier].successor, peers[successor].carrier == carrier else { return }
     for action in actions {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
-        guard let mine = peers[carrier].heirIDs[id], let model = peers[carrier].unacknowledged[id]?.model else {
+        guard let mine = peers[carrier].successorIDs[id], let model = peers[carrier].unacknowledged[id]?.model else {
           continue
         }
-        peers[heir].session.carriedSent(mine, of: modelNames[model], as: number)
+        peers[successor].session.carriedSent(mine, of: modelNames[model], as: number)
       case .settled(let id, let model, let outcome):
-        if let mine = peers[carrier].heirIDs[id] { peers[heir].session.carriedEnded(mine, of: model, as: outcome) }
+        if let mine = peers[carrier].successorIDs[id] {
+          peers[successor].session.carriedEnded(mine, of: model, as: outcome)
+        }
       default: break
       }
     }
@@ -93,11 +95,11 @@ extension World {
       peers[carrier].isOver = true
       peers[carrier].session.bye(now: peerNow(carrier), into: &peers[carrier].output)
       try settle(carrier)
-      peers[heir].book?.leave(peers[carrier].bookLife)
+      peers[successor].book?.leave(peers[carrier].bookLife)
       end(carrier)
-      try carryOn(heir)
+      try carryOn(successor)
     }
-    try settle(heir)
+    try settle(successor)
   }
 
   private func end(_ carrier: Int) {

@@ -6,9 +6,9 @@ extension World {
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
     // What a hub has forgotten of a peer it cannot tell it.
-    if peer.glimpse.laidOver.isEmpty || mayBeForgotten(peer) { return }
+    if peer.snapshot.laidOver.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(update, model, of: peer)
-    for (id, number) in zip(peer.glimpse.laidOver, peer.glimpse.numbers) {
+    for (id, number) in zip(peer.snapshot.laidOver, peer.snapshot.numbers) {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let place = oracle.place(of: value, in: field, of: model), place.epoch == update.epoch,
@@ -47,7 +47,7 @@ extension World {
         let entry = oracle.entry(.init(model: model, epoch: update.epoch, version: version)), !entry.isRecovered,
         entry.tag == peer.session.identity.tag, last.map({ $0.number < entry.number }) ?? true
       else { continue }
-      last = (peer.glimpse.committed[field].flatMap { peer.writers[$0] }, entry.number)
+      last = (peer.snapshot.committed[field].flatMap { peer.writers[$0] }, entry.number)
     }
     return last
   }

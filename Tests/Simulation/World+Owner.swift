@@ -58,7 +58,7 @@ extension World {
 
   func breakOff(_ index: Int, crashes: Bool) throws(Broken) {
     // Who only sends what an earlier life left has no process of its own.
-    guard isChaos, !isQuiet, peers[index].heir == nil else { return }
+    guard isChaos, !isQuiet, peers[index].successor == nil else { return }
     if crashes { return try crash(index) }
     note("cut p\(index), which was asked")
     breakConnection(index)

@@ -35,7 +35,7 @@ extension World {
     let model = chance.below(modelNames.count)
     guard let topic = topic(of: model) else { return }
     // Not those that only send what an earlier life left.
-    let owners = peers.indices.filter { peers[$0].heir == nil }
+    let owners = peers.indices.filter { peers[$0].successor == nil }
     let place = chance.below(owners.count)
     let (victim, writer) = (owners[place], owners[(place + 1) % owners.count])
     let losesHeartbeat = chance.perMille(500)

@@ -38,11 +38,11 @@ public struct FieldDescription: Sendable, Equatable {
 
   /// Why `value` does not fit, in words that stand after the field's name, as the hub says it: `7 is not in 0...1`; nil
   /// if it fits.
-  public func problem(with value: JSON) -> String? { rule.misfit(value).map { rule.words($0, of: value) } }
+  public func problem(with value: JSON) -> String? { rule.violation(value).map { rule.words($0, of: value) } }
 
   /// What the field takes, in words that complete "takes …", if `value` is something else; nil if it fits.
   public func allowed(insteadOf value: JSON) -> String? {
-    switch rule.misfit(value) {
+    switch rule.violation(value) {
     case nil: return nil
     case .type: return type.words
     case .choice: return "one of \(choices.map(\.description).joined(separator: ", "))"

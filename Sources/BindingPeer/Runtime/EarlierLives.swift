@@ -17,17 +17,17 @@ final class EarlierLives: Sendable {
   private let options: SessionOptions
   private let log: Logger
   private let makeLink: @Sendable () -> any PeerLink
-  private weak let heir: PeerRuntime?
+  private weak let successor: PeerRuntime?
 
   init(
-    _ lives: [EarlierLife], in file: OutboxFile, options: SessionOptions, log: Logger, of heir: PeerRuntime,
+    _ lives: [EarlierLife], in file: OutboxFile, options: SessionOptions, log: Logger, of successor: PeerRuntime,
     makeLink: @escaping @Sendable () -> any PeerLink
   ) {
     progress = Protected(Progress(waiting: lives))
     self.file = file
     self.options = options
     self.log = log
-    self.heir = heir
+    self.successor = successor
     self.makeLink = makeLink
   }
 
@@ -66,11 +66,12 @@ final class EarlierLives: Sendable {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
         let key = RestoredKey(life: life.number, write: id)
-        heir?.perform { state, _ in
+        successor?.perform { state, _ in
           guard let restored = state.restored[key] else { return }
           state.session.carriedSent(restored.id, of: restored.model, as: number)
         }
-      case .settled(let id, _, let outcome): heir?.endRestored(RestoredKey(life: life.number, write: id), as: outcome)
+      case .settled(let id, _, let outcome):
+        successor?.endRestored(RestoredKey(life: life.number, write: id), as: outcome)
       case .phase(.stopped(let reason)):
         isStopped = true
         if reason != .closed {

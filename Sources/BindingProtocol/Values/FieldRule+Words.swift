@@ -2,13 +2,13 @@ extension FieldRule {
   /// Why a value's text, which is known to be JSON, does not fit, in words that stand after the field's name; nil if it
   /// does.
   public func words(against value: UnsafeRawBufferPointer) -> String? {
-    misfit(value).map { words($0, of: (try? JSON(parsing: value)) ?? .null) }
+    violation(value).map { words($0, of: (try? JSON(parsing: value)) ?? .null) }
   }
 
   /// Why a value does not fit, in words that stand after the field's name: `7 is not in 0...1`.
-  public func words(_ misfit: Misfit, of value: JSON) -> String {
+  public func words(_ violation: Violation, of value: JSON) -> String {
     let shown = value.short
-    switch misfit {
+    switch violation {
     case .type: return "\(shown) is not \(type.words)"
     case .choice: return "\(shown) is not one of \(choiceWords)"
     case .length(let count): return "\(shown) has \(count) characters, at most \(maximumLength ?? 0) are allowed"

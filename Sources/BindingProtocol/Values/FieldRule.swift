@@ -22,12 +22,12 @@ public struct FieldRule: Sendable {
 
     init(_ values: [JSON], allowedBy rule: FieldRule) {
       self.values = values
-      texts = values.filter { rule.misfit($0) == nil }.map(\.bytes)
+      texts = values.filter { rule.violation($0) == nil }.map(\.bytes)
     }
   }
 
   /// What of the rule a value breaks.
-  public enum Misfit: Sendable, Equatable {
+  public enum Violation: Sendable, Equatable {
     case type
     case range
     case length(Int)
@@ -63,8 +63,8 @@ public struct FieldRule: Sendable {
     guard isEphemeral == other.isEphemeral else { return false }
     // Choices are values that all else allows: they are the whole rule.
     if let chosen, let others = other.chosen {
-      let mine = chosen.values.filter { misfit($0) == nil }
-      let theirs = others.values.filter { other.misfit($0) == nil }
+      let mine = chosen.values.filter { violation($0) == nil }
+      let theirs = others.values.filter { other.violation($0) == nil }
       func has(_ values: [JSON], _ value: JSON) -> Bool { values.contains { $0.isSameValue(as: value) } }
       return mine.allSatisfy { has(theirs, $0) } && theirs.allSatisfy { has(mine, $0) }
     }
@@ -77,7 +77,7 @@ public struct FieldRule: Sendable {
   }
 
   /// What `value` breaks; nil if it fits.
-  public func misfit(_ value: JSON) -> Misfit? {
+  public func violation(_ value: JSON) -> Violation? {
     guard type.admits(value) else { return .type }
     if let chosen, !chosen.values.contains(where: { $0.isSameValue(as: value) }) { return .choice }
     if isBounded, let number = WireNumber(value), !contains(number) { return .range }
@@ -89,10 +89,10 @@ public struct FieldRule: Sendable {
   }
 
   /// The same for a value's text, which is known to be JSON. Allocates nothing for what is plain and fits.
-  public func misfit(_ value: UnsafeRawBufferPointer) -> Misfit? {
+  public func violation(_ value: UnsafeRawBufferPointer) -> Violation? {
     if certainlyTakes(value) { return nil }
     guard let json = try? JSON(parsing: value) else { return .type }
-    return misfit(json)
+    return violation(json)
   }
 
   private func contains(_ number: WireNumber) -> Bool {

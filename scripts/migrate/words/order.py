@@ -11,4 +11,5 @@ ORDER = [
     "hold",
     "containers",
     "climate",
+    "glimpse",
 ]

@@ -8,7 +8,7 @@ extension Sequencer {
   ) throws(Verdict) -> Int {
     var operations = operations
     var changed = 0
-    var misfit: String?
+    var violation: String?
     ordinal &+= 1
     while (try? operations.next()) == true {
       guard let verb = operations.verb else {
@@ -52,11 +52,11 @@ extension Sequencer {
       if verb == .set || verb == .whenUnset {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
-        if model.isRuled(id) { try check(operand, for: id, version, &misfit, in: model) }
+        if model.isRuled(id) { try check(operand, for: id, version, &violation, in: model) }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
         if verb == .whenUnset { model.pendingBatch.weakFields.append((id, version)) }
-      } else if try !merge(verb, operand, into: id, version, writer, &misfit, in: model) {
+      } else if try !merge(verb, operand, into: id, version, writer, &violation, in: model) {
         continue
       }
       changed += 1
@@ -64,8 +64,8 @@ extension Sequencer {
     // What a proposal writes has to fit the description that it leaves, wherever in it that stands.
     if model.rules.version == version {
       try checkAll(in: model)
-    } else if let misfit {
-      throw .refused(.doesNotFit, misfit)
+    } else if let violation {
+      throw .refused(.doesNotFit, violation)
     }
     return changed
   }
@@ -95,11 +95,11 @@ extension Sequencer {
     return changed
   }
 
-  /// Holds a value that is decided against the description, or takes it in as the new description. `misfit` becomes why
-  /// it does not fit, if that is the first.
+  /// Holds a value that is decided against the description, or takes it in as the new description. `violation` becomes
+  /// why it does not fit, if that is the first.
   @inline(never)
   private func check(
-    _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+    _ value: UnsafeRawBufferPointer, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     if id == model.fields.descriptionID {
       do throws(DescriptionFault) {
@@ -109,20 +109,20 @@ extension Sequencer {
         throw .refused(.malformedValue, "\(model.id).\(Names.description): \(error)")
       }
     }
-    guard misfit == nil, let rule = model.rule(of: id) else { return }
+    guard violation == nil, let rule = model.rule(of: id) else { return }
     if rule.isEphemeral {
       let field = "\(model.id).\(model.fields[id].name)"
-      misfit = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
+      violation = "\(field) is ephemeral: it belongs to the peer that writes it, and is not stored"
     } else if let words = rule.words(against: value) {
-      misfit = "\(model.id).\(model.fields[id].name): \(words)"
+      violation = "\(model.id).\(model.fields[id].name): \(words)"
     }
   }
 
   private func check(
-    _ value: FieldValue, for id: FieldID, _ version: Version, _ misfit: inout String?, in model: ModelLog
+    _ value: FieldValue, for id: FieldID, _ version: Version, _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) {
     try value.bytes.withUnsafeBytes { bytes in
-      Result { () throws(Verdict) in try check(bytes, for: id, version, &misfit, in: model) }
+      Result { () throws(Verdict) in try check(bytes, for: id, version, &violation, in: model) }
     }.get()
   }
 
@@ -130,17 +130,17 @@ extension Sequencer {
   private func checkAll(in model: ModelLog) throws(Verdict) {
     for (id, _) in model.pendingBatch.touched[model.pendingBatch.begun...] where id != model.fields.descriptionID {
       guard let value = model.decidedValue(id) else { continue }
-      var misfit: String?
-      try check(value, for: id, 0, &misfit, in: model)
-      if let misfit { throw .refused(.doesNotFit, misfit) }
+      var violation: String?
+      try check(value, for: id, 0, &violation, in: model)
+      if let violation { throw .refused(.doesNotFit, violation) }
     }
   }
 
-  /// `misfit` becomes why the result does not fit the description, if that is the first.
+  /// `violation` becomes why the result does not fit the description, if that is the first.
   /// - Returns: whether the field changes.
   private func merge(
     _ verb: Verb, _ operand: UnsafeRawBufferPointer, into id: FieldID, _ version: Version, _ writer: Int,
-    _ misfit: inout String?, in model: ModelLog
+    _ violation: inout String?, in model: ModelLog
   ) throws(Verdict) -> Bool {
     let slot = model.fields[id]
     let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
@@ -153,11 +153,11 @@ extension Sequencer {
     guard merged.bytes.count <= limits.maxValueBytes else {
       throw .refused(.valueTooLarge, "\(slot.name): \(verb) makes it \(merged.bytes.count) bytes; \(mostBytes)")
     }
-    if model.isRuled(id), misfit == nil || id == model.fields.descriptionID {
-      try check(merged, for: id, version, &misfit, in: model)
-      if let words = misfit, id != model.fields.descriptionID {
+    if model.isRuled(id), violation == nil || id == model.fields.descriptionID {
+      try check(merged, for: id, version, &violation, in: model)
+      if let words = violation, id != model.fields.descriptionID {
         let text = String(decoding: operand, as: UTF8.self)
-        misfit = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
+        violation = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
     }
     let isTaken = model.pendingBatch.commits.change(id, merged)

@@ -22,7 +22,7 @@ extension Session {
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
     for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].isCurrent }) {
       guard let place = models.place(of: id) else { continue }
-      giveUpLeftovers(at: place, now: now, &output)
+      giveUpOrphanedFields(at: place, now: now, &output)
       guard !models[at: place].claims.isEmpty else { continue }
       models[at: place].claims.forget(before: models[at: place].outbox.lowestUnacknowledged)
       let (replica, tag) = (models[at: place].replica, identity.tag)
@@ -46,22 +46,22 @@ extension Session {
 
   /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
   /// gone: nothing of what it had there was said by who joins now.
-  mutating func findLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    guard models[at: place].isEphemeral, models[at: place].leftovers == nil else { return }
+  mutating func findOrphanedFields(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard models[at: place].isEphemeral, models[at: place].orphanedFields == nil else { return }
     let (replica, tag) = (models[at: place].replica, identity.tag)
     let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
     let says = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
-    models[at: place].leftovers = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
-    giveUpLeftovers(at: place, now: now, &output)
+    models[at: place].orphanedFields = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
+    giveUpOrphanedFields(at: place, now: now, &output)
   }
 
   /// Deletes them, what cannot be written now with a later heartbeat, but for what the program has said there
   /// meanwhile.
-  private mutating func giveUpLeftovers(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    guard let found = models[at: place].leftovers, !found.isEmpty else { return }
+  private mutating func giveUpOrphanedFields(at place: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard let found = models[at: place].orphanedFields, !found.isEmpty else { return }
     let (model, tag) = (models[at: place], identity.tag)
     let left = found.filter { model.replica.value(of: $0, ifOf: tag) != nil && !model.claims.has($0) }
-    models[at: place].leftovers = left
+    models[at: place].orphanedFields = left
     for field in left where !model.outbox.isUnacknowledged(field) {
       _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: model.id, now: now, into: &output)
     }

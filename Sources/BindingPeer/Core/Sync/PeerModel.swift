@@ -17,7 +17,7 @@ struct PeerModel: Sendable {
   var claims = Claims()
   /// In an ephemeral line: what this peer still had there from before it joined, to be given up; nil: it has not been
   /// current yet.
-  var leftovers: [String]?
+  var orphanedFields: [String]?
   /// In an ephemeral line: it may have ended, or have forgotten this peer, since it was current last.
   var mayBeAnew = false
   var replica = Replica()

@@ -226,7 +226,7 @@ extension Session {
         try? commits(reader, bytes, topic, now: now, &output)
       }
     }
-    findLeftovers(at: place, now: now, &output)
+    findOrphanedFields(at: place, now: now, &output)
   }
 
   /// Asks to be caught up with from what is here.

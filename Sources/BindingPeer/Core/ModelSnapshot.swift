@@ -1,7 +1,7 @@
 package import BindingProtocol
 
 /// What one model holds and shows, taken at once: for a simulation that holds it against its own truth.
-package struct Glimpse {
+package struct ModelSnapshot {
   package var epoch: Epoch = 0
   package var version: Version = 0
   /// By the fields asked for.
@@ -21,17 +21,17 @@ extension Session {
   /// Whether a line is joined, or was left and something that was written to it has no outcome.
   package func knows(_ id: String) -> Bool { models.place(of: id) != nil }
 
-  /// Fills a glimpse with what is here of a model; with nothing if it is not joined. What shows is looked at for the
+  /// Fills a snapshot with what is here of a model; with nothing if it is not joined. What shows is looked at for the
   /// fields that are `meant`; the others show as they are committed.
-  package func look(at id: String, _ fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
-    glimpse.clear(fields.count)
-    (glimpse.epoch, glimpse.version) = (0, 0)
+  package func look(at id: String, _ fields: [String], meant: [Bool], into snapshot: inout ModelSnapshot) {
+    snapshot.clear(fields.count)
+    (snapshot.epoch, snapshot.version) = (0, 0)
     guard let place = models.place(of: id) else { return }
-    models[at: place].look(at: fields, meant: meant, into: &glimpse)
+    models[at: place].look(at: fields, meant: meant, into: &snapshot)
   }
 }
 
-extension Glimpse {
+extension ModelSnapshot {
   fileprivate mutating func clear(_ count: Int) {
     if committed.count != count {
       committed = Array(repeating: nil, count: count)
@@ -55,21 +55,21 @@ extension Glimpse {
 }
 
 extension PeerModel {
-  fileprivate func look(at fields: [String], meant: [Bool], into glimpse: inout Glimpse) {
-    (glimpse.epoch, glimpse.version) = (replica.epoch, replica.version)
+  fileprivate func look(at fields: [String], meant: [Bool], into snapshot: inout ModelSnapshot) {
+    (snapshot.epoch, snapshot.version) = (replica.epoch, replica.version)
     for place in replica.fields.indices {
-      guard let field = glimpse.place(of: replica.fields[place].name, at: place, in: fields) else { continue }
-      glimpse.committed[field] = replica.fields[place].value
-      glimpse.shown[field] = replica.fields[place].value
+      guard let field = snapshot.place(of: replica.fields[place].name, at: place, in: fields) else { continue }
+      snapshot.committed[field] = replica.fields[place].value
+      snapshot.shown[field] = replica.fields[place].value
     }
     guard !outbox.isEmpty else { return }
     for write in outbox.laidOver {
-      glimpse.laidOver.append(write)
-      glimpse.numbers.append(outbox[write]?.number)
+      snapshot.laidOver.append(write)
+      snapshot.numbers.append(outbox[write]?.number)
     }
     for field in outbox.fields {
       guard let place = fields.firstIndex(of: field), meant[place] else { continue }
-      glimpse.shown[place] = shown(field)
+      snapshot.shown[place] = shown(field)
     }
   }
 }
