@@ -84,7 +84,7 @@ struct StopSignals {
   }
 
   /// Asks for the end when a signal comes: SIGTERM is 0, SIGINT 130. SIGHUP is the terminal that has closed, and else
-  /// the wish to read files again, of which there are none.
+  /// the request to read files again, of which there are none.
   func forward(to ending: Ending, _ log: Logger) {
     let (signals, terminal) = (signals, terminal)
     Thread.detachNewThread {

@@ -120,8 +120,8 @@ struct Restore: ParsableCommand {
         if let aside { print("What was there is kept:  \(aside)") }
       } catch {
         guard error.kind == .inUse else { throw error }
-        try StoreWish.restore(file).leave(at: path)
-        waitForWish(at: path, timeoutMilliseconds: timeout)
+        try AdminRequest.restore(file).leave(at: path)
+        waitForRequest(at: path, timeoutMilliseconds: timeout)
         print("\(path) is as \(file): \(words(found))")
         print("The hub goes on with it. What was there is kept:  \(path).before-*")
       }
@@ -193,8 +193,8 @@ struct Compact: ParsableCommand {
       guard try SQLiteStore.isInUse(path) else {
         fail("No hub has \(path) open. Start it:  bindhub serve --store \(path)", 69)
       }
-      try StoreWish.compact.leave(at: path)
-      done = waitForWish(at: path, timeoutMilliseconds: timeout)
+      try AdminRequest.compact.leave(at: path)
+      done = waitForRequest(at: path, timeoutMilliseconds: timeout)
     } catch {
       fail(error.description, error.exitCode)
     }
@@ -205,19 +205,19 @@ struct Compact: ParsableCommand {
 /// Returns when the hub has done what it was asked; ends the program when it refuses or does not get to it.
 /// - Returns: what was done, where the hub says that.
 @discardableResult
-private func waitForWish(at path: String, timeoutMilliseconds: Int) -> String {
+private func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while ContinuousClock.now < limit {
-    switch StoreWish.fate(at: path) {
+    switch AdminRequest.result(at: path) {
     case .fulfilled(let done): return done
     case .refused(let reason): fail("The hub refused: \(reason)", 74)
     case .waiting, .underWay: Thread.sleep(forTimeInterval: 0.05)
     }
   }
-  if case .underWay(let progress) = StoreWish.fate(at: path) {
+  if case .underWay(let progress) = AdminRequest.result(at: path) {
     fail("The hub is still at it after \(timeoutMilliseconds) ms, and goes on: \(progress).", 75)
   }
-  StoreWish.withdraw(at: path)
+  AdminRequest.withdraw(at: path)
   fail("The hub that has \(path) open did nothing for \(timeoutMilliseconds) ms; nothing was changed.", 75)
 }
 

@@ -173,9 +173,9 @@ private final class RecordedLife {
 
   /// As `bindhub compact` has a hub do it.
   private static func compact(_ store: SQLiteStore) throws {
-    try StoreWish.compact.leave(at: store.path)
+    try AdminRequest.compact.leave(at: store.path)
     let limit = ContinuousClock.now + .seconds(20)
-    while StoreWish.fate(at: store.path).isOpen {
+    while AdminRequest.result(at: store.path).isOpen {
       try #require(ContinuousClock.now < limit)
       _ = try store.upkeep()
     }

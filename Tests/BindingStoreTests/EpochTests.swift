@@ -102,9 +102,9 @@ struct EpochTests {
       before = store.epoch
       for _ in 0..<50 { try store.take(bench.batch()) }
       let longest = StoreFiles.size(StoreFiles.log(of: bench.path))
-      try StoreWish.compact.leave(at: bench.path)
+      try AdminRequest.compact.leave(at: bench.path)
       let limit = ContinuousClock.now + .seconds(20)
-      while case .waiting = StoreWish.fate(at: bench.path) {
+      while case .waiting = AdminRequest.result(at: bench.path) {
         try #require(ContinuousClock.now < limit)
         _ = try store.upkeep()
       }

@@ -112,20 +112,20 @@ struct RemovedModelTests {
     store.requestCompaction()
     try Self.settle(store)
     for number in 0..<500 { try store.take(bench.removal("m\(number)")) }
-    try StoreWish.compact.leave(at: bench.path)
-    while StoreWish.fate(at: bench.path).isOpen { _ = try store.upkeep() }
+    try AdminRequest.compact.leave(at: bench.path)
+    while AdminRequest.result(at: bench.path).isOpen { _ = try store.upkeep() }
     // The report is told once.
     #expect(try Self.rows(store)[0...1] == [1, 3])
     #expect(StoreFiles.size(bench.path) < 200_000)
     #expect(StoreFiles.bytes(of: bench.path) < 300_000)
-    try StoreWish.compact.leave(at: bench.path)
-    var fate = StoreWish.fate(at: bench.path)
-    while fate.isOpen {
+    try AdminRequest.compact.leave(at: bench.path)
+    var result = AdminRequest.result(at: bench.path)
+    while result.isOpen {
       _ = try store.upkeep()
-      fate = StoreWish.fate(at: bench.path)
+      result = AdminRequest.result(at: bench.path)
     }
-    guard case .fulfilled(let report) = fate else {
-      Issue.record("\(fate)")
+    guard case .fulfilled(let report) = result else {
+      Issue.record("\(result)")
       return
     }
     #expect(report.hasPrefix("folded 0 models, gave back "), "\(report)")

@@ -191,8 +191,8 @@ struct RenumberedStoreTests {
   }
 
   private func compact(_ store: SQLiteStore) throws {
-    try StoreWish.compact.leave(at: bench.path)
-    while StoreWish.fate(at: bench.path).isOpen { _ = try store.upkeep() }
+    try AdminRequest.compact.leave(at: bench.path)
+    while AdminRequest.result(at: bench.path).isOpen { _ = try store.upkeep() }
   }
 
   private func fileHolds(_ text: String) throws -> Bool {

@@ -16,7 +16,7 @@ final class HubLock<Value: Sendable>: @unchecked Sendable {  // SAFETY: `value` 
   }
 }
 
-/// What other threads hand to the hub's thread: in-process connections and the wish to stop.
+/// What other threads hand to the hub's thread: in-process connections and the request to stop.
 final class HubMailbox: Sendable {
   enum Letter: Sendable {
     case opened(InProcessConnection)

@@ -13,7 +13,7 @@ struct InProcessGate {
 
   static func owns(_ number: UInt64) -> Bool { number >= firstNumber }
 
-  /// Feeds one letter to the machine; false for the wish to stop.
+  /// Feeds one letter to the machine; false for the request to stop.
   mutating func receive(
     _ letter: HubMailbox.Letter, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
   ) -> Bool {

@@ -34,8 +34,8 @@ extension SQLiteStore {
   func tellProgress(_ now: ContinuousClock.Instant) {
     guard upkeepWork.compaction == .underWay, now >= upkeepWork.tellsAt else { return }
     upkeepWork.tellsAt = now + .seconds(1)
-    guard StoreWish.find(at: path) == .compact else { return }
-    StoreWish.tell("\(upkeepWork.foldedModels) models folded", at: path)
+    guard AdminRequest.find(at: path) == .compact else { return }
+    AdminRequest.tell("\(upkeepWork.foldedModels) models folded", at: path)
   }
 
   /// Notes so many more snapshots in force.

@@ -21,7 +21,7 @@ extension SQLiteStore {
     try makeSafe()
     if case .none = upkeepWork.task {
       if upkeepWork.compaction == .underWay { upkeepWork.compaction = .done }
-      try lookForWish(now)
+      try lookForRequest(now)
       if upkeepWork.compaction == .wanted { upkeepWork.compaction = .underWay }
       begin()
     }

@@ -49,8 +49,8 @@ struct UpkeepWork {
   var foldedModels = 0
   /// When to say next how far it is.
   var tellsAt = ContinuousClock.now
-  /// When to look for what somebody wishes.
-  var looksForWishAt = ContinuousClock.now
+  /// When to look for requests.
+  var looksForRequestAt = ContinuousClock.now
   /// Writers that nobody will ask about any more.
   private(set) var forgotten: Set<Tag> = []
   private static let maxForgotten = 100_000

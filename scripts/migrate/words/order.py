@@ -12,4 +12,5 @@ ORDER = [
     "containers",
     "climate",
     "glimpse",
+    "wish",
 ]

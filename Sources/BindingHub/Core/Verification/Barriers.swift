@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// A session's wish to hear when others have applied a version of a model.
+/// A session's request to hear when others have applied a version of a model.
 struct Barrier {
   let session: SessionID
   let request: UInt32

@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// Who has which version: barriers, and what peers report of themselves.
 extension HubMachine {
-  /// Takes a session's wish to hear when others have applied a version.
+  /// Takes a session's request to hear when others have applied a version.
   mutating func awaitApplied(
     _ wanted: AwaitApplied, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) {

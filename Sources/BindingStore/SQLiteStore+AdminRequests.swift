@@ -6,29 +6,29 @@ import GRDB
 /// What somebody asks of the hub that has a store open: a file beside the store, for whoever may write there.
 ///
 /// `PATH.wish` holds one line: `compact`, or `restore BACKUP`. The hub looks for it about once a second, and removes it
-/// when the wish is fulfilled. One that it cannot fulfil it renames to `PATH.wish.refused`, with the reason in it.
-public enum StoreWish: Sendable, Hashable {
+/// when the request is fulfilled. One that it cannot fulfil it renames to `PATH.wish.refused`, with the reason in it.
+public enum AdminRequest: Sendable, Hashable {
   case compact
   /// Put the store back to this backup; the path is absolute.
   case restore(String)
 
-  /// Leaves a wish beside a store; an earlier one that nobody has taken is replaced.
+  /// Leaves a request beside a store; an earlier one that nobody has taken is replaced.
   public func leave(at path: String) throws(StoreError) {
-    for file in [StoreWish.refusal(of: path), StoreWish.report(of: path)] { unlink(file) }
-    let code = StoreFiles.replace(StoreWish.file(of: path), by: Array("\(line)\n".utf8))
+    for file in [AdminRequest.refusal(of: path), AdminRequest.report(of: path)] { unlink(file) }
+    let code = StoreFiles.replace(AdminRequest.file(of: path), by: Array("\(line)\n".utf8))
     guard code == 0 else {
       let cure = [ENOSPC, EDQUOT].contains(code) ? "Make room." : "Run this as the hub's user."
       throw StoreError(
-        "\(StoreWish.file(of: path)) cannot be written: \(String(cString: strerror(code))). \(cure)", .cannotOpen)
+        "\(AdminRequest.file(of: path)) cannot be written: \(String(cString: strerror(code))). \(cure)", .cannotOpen)
     }
   }
 
-  /// What has become of the wish that was left at a store.
-  public enum Fate: Sendable, Hashable {
+  /// What has become of the request that was left at a store.
+  public enum Result: Sendable, Hashable {
     case waiting
     /// The hub is at it: how far, for people.
     case underWay(String)
-    /// What was done, for people; empty: the wish says it.
+    /// What was done, for people; empty: the request says it.
     case fulfilled(String)
     case refused(String)
 
@@ -41,7 +41,7 @@ public enum StoreWish: Sendable, Hashable {
     }
   }
 
-  public static func fate(at path: String) -> Fate {
+  public static func result(at path: String) -> Result {
     if let reason = try? String(contentsOfFile: refusal(of: path), encoding: .utf8) { return .refused(reason) }
     if let text = try? String(contentsOfFile: file(of: path), encoding: .utf8) {
       let lines = text.split(separator: "\n")
@@ -65,7 +65,7 @@ public enum StoreWish: Sendable, Hashable {
     withdraw(at: path)
   }
 
-  /// Takes a wish back that nobody has fulfilled.
+  /// Takes a request back that nobody has fulfilled.
   public static func withdraw(at path: String) { unlink(file(of: path)) }
 
   private static func file(of path: String) -> String { path + ".wish" }
@@ -79,14 +79,14 @@ public enum StoreWish: Sendable, Hashable {
     }
   }
 
-  /// The wish that lies at a store; one that says nothing that is known is refused.
-  static func find(at path: String) -> StoreWish? {
+  /// The request that lies at a store; one that says nothing that is known is refused.
+  static func find(at path: String) -> AdminRequest? {
     guard StoreFiles.exists(file(of: path)), let text = try? String(contentsOfFile: file(of: path), encoding: .utf8)
     else { return nil }
     let line = text.split(separator: "\n").first.map(String.init) ?? ""
     if line == "compact" { return .compact }
     if line.hasPrefix("restore /") { return .restore(String(line.dropFirst(8))) }
-    refuse(at: path, "'\(line.prefix(80))' is no wish: it is 'compact' or 'restore /PATH'")
+    refuse(at: path, "'\(line.prefix(80))' is no request: it is 'compact' or 'restore /PATH'")
     return nil
   }
 
@@ -111,31 +111,31 @@ extension SQLiteStore {
   /// Opens the store as `init` does, after what somebody wished for it while no hub or another had it open: so a hub
   /// that ends because its store is to be put back finds that done when it opens it again.
   public static func open(path: String, durability: Durability) throws(StoreError) -> SQLiteStore {
-    if case .restore(let backup)? = StoreWish.find(at: path) {
+    if case .restore(let backup)? = AdminRequest.find(at: path) {
       do throws(StoreError) {
         try restore(backup: backup, to: path)
-        StoreWish.withdraw(at: path)
+        AdminRequest.withdraw(at: path)
       } catch {
         // The store that is there is as good as before.
-        StoreWish.refuse(at: path, error.description)
+        AdminRequest.refuse(at: path, error.description)
       }
     }
     return try SQLiteStore(path: path, durability: durability)
   }
 
-  /// Looks after a wish that was left beside the store.
+  /// Looks after a request that was left beside the store.
   /// - Throws: `replaced`, closed already, when it is to be put back to a backup.
-  func lookForWish(_ now: ContinuousClock.Instant) throws(StoreError) {
+  func lookForRequest(_ now: ContinuousClock.Instant) throws(StoreError) {
     let isCompacted = upkeepWork.compaction == .done
-    guard isCompacted || now >= upkeepWork.looksForWishAt else { return }
-    upkeepWork.looksForWishAt = now + FileWatch.interval
+    guard isCompacted || now >= upkeepWork.looksForRequestAt else { return }
+    upkeepWork.looksForRequestAt = now + FileWatch.interval
     if isCompacted { upkeepWork.compaction = .none }
-    switch StoreWish.find(at: path) {
+    switch AdminRequest.find(at: path) {
     case nil: return
     case .compact where isCompacted:
       try cutLog()
       let (before, after) = (upkeepWork.bytesBefore, StoreFiles.size(path))
-      StoreWish.end(
+      AdminRequest.end(
         "folded \(upkeepWork.foldedModels) models, gave back \(before - min(before, after)) bytes: "
           + "\(before) → \(after)", at: path)
     case .compact:
