@@ -53,12 +53,13 @@ extension World {
   }
 
   /// Whether a peer must have seen that a value which stands there is that of its own write. What was brought back in
-  /// this life bears no number; but only what was sent in an earlier one can be.
+  /// this life bears no number; but only what was sent in an earlier one can be. A write that goes again, since nobody
+  /// knew what became of it, was sent in an earlier one under another number.
   private func mustKnow(
     _ number: ProposalNumber?, _ place: Oracle.Place, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {
     guard let entry = oracle.entry(place), entry.isRecovered else { return true }
     guard let number, let first = peer.firstSent[place.model][number] else { return false }
-    return first >= entry.epoch
+    return first >= entry.epoch && !peer.wasToldUnknown
   }
 }
