@@ -83,9 +83,9 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
 """,
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func apply", "instead of",
-        "models[at: place].touch(models[at: place].outbox.hide(upTo: last.mark))",
-        "models[at: place].touch(models[at: place].outbox.hide(upTo: Mutant.isOn(.ignoreMark) ? 0 : last.mark))",
+        _CORE + "Sync/PeerModel.swift", "func reach", "instead of",
+        "touch(outbox.hide(upTo: mark))",
+        "touch(outbox.hide(upTo: Mutant.isOn(.ignoreMark) ? 0 : mark))",
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",

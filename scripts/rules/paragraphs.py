@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator, NamedTuple
 
-from tree import Finding, Tree
-
-COLUMNS = 120
+from rooms import LINE_COLUMNS as COLUMNS
+from tree import Finding, SourceFile, Tree
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ITEM = re.compile(r"^(\s*(?:[-*+]|\d+\.)\s+)(?=\S)")
@@ -28,14 +27,19 @@ class Paragraph(NamedTuple):
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    for file in tree.files:
-        if not file.name.endswith(".md") or file.path.startswith("Benchmarks/results/"):
-            continue
+    for file in pages(tree):
         for paragraph in paragraphs(file.lines):
             for number in range(paragraph.start, paragraph.end):
                 line = file.lines[number]
                 if len(line) > COLUMNS and len(_WORD.findall(line)) > 1:
                     yield Finding(file.path, number + 1, "width", f"{len(line)} columns; break the line at {COLUMNS}")
+
+
+def pages(tree: Tree) -> Iterator[SourceFile]:
+    """The Markdown that people write."""
+    for file in tree.files:
+        if file.name.endswith(".md") and not file.path.startswith("Benchmarks/results/"):
+            yield file
 
 
 def paragraphs(lines: list[str]) -> Iterator[Paragraph]:
@@ -60,6 +64,15 @@ def _ends_before(line: str, following: str) -> bool:
     is_broken_on_purpose = line.endswith(("  ", "\\"))
     return is_broken_on_purpose or not following.strip() or any(
         shape.match(following) for shape in (_FENCE, _OTHER, _ITEM))
+
+
+def narrowed(text: str) -> str:
+    """The text with the paragraphs filled that are too wide; all else as it is."""
+    lines = text.split("\n")
+    for paragraph in reversed(list(paragraphs(lines))):
+        if any(len(line) > COLUMNS for line in lines[paragraph.start : paragraph.end]):
+            lines[paragraph.start : paragraph.end] = filled(lines, paragraph)
+    return "\n".join(lines)
 
 
 def filled(lines: list[str], paragraph: Paragraph) -> list[str]:

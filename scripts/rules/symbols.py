@@ -31,7 +31,7 @@ def main() -> int:
         for symbol in graph["symbols"]:
             if symbol["pathComponents"][0] in exported:
                 # What another module adds to a type is a member of it here.
-                symbol.pop("swiftExtension", None) if "@" in path.name else None
+                symbol.pop("swiftExtension", None)
                 symbols.setdefault(symbol["identifier"]["precise"], symbol)
         relationships += graph["relationships"]
     merged["module"]["name"] = source.parent.name

@@ -134,8 +134,7 @@ extension HubMachine {
 
   private mutating func decideWaiting(
     _ proposal: ModelLog.Waiting, _ approval: Sequencer.Approval?, of gone: Origin? = nil, _ index: Int,
-    _ time: HubTime,
-    _ output: inout HubOutput
+    _ time: HubTime, _ output: inout HubOutput
   ) {
     guard let origin = sessions[proposal.session]?.identity ?? gone else { return }
     let writer = writer(origin, in: index)

@@ -1,9 +1,8 @@
 """climate, Ledger and Scribe become FaultProfile, Oracle and HistoryBuilder: the simulation's words."""
 
-from .rewriting import Rule, names
+from .rewriting import names
 
 SIMULATION = ("Tests/Simulation/*", "Tests/SimulationTests/*", "docs/design/simulation.md")
-ALL = ("*.swift", "*.py", "*.md")
 FILES = {
     "Tests/Simulation/Climate.swift": "Tests/Simulation/FaultProfile.swift",
     "Tests/Simulation/Climate+Company.swift": "Tests/Simulation/FaultProfile+Company.swift",

@@ -1,6 +1,6 @@
 """Glimpse, leftovers, heir and misfit become ModelSnapshot, orphaned fields, successor and violation."""
 
-from .rewriting import Rule, names, parts
+from .rewriting import names
 
 SWIFT = ("*.swift", "Tests/Mutants/*.py", "ARCHITECTURE.md", "docs/*.md")
 FILES = {"Sources/BindingPeer/Core/Glimpse.swift": "Sources/BindingPeer/Core/ModelSnapshot.swift"}

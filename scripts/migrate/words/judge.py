@@ -1,6 +1,6 @@
 """judge, judged and leave become approval: a hub asks the owner of a model before it carries a proposal out."""
 
-from .rewriting import Rule, names, parts
+from .rewriting import Rule, names
 
 ALL = ("*",)
 SWIFT = ("*.swift", "Tests/Mutants/*.py", "ARCHITECTURE.md")

@@ -19,8 +19,7 @@ FILES = {
 }
 RULES = [
     Rule(r"Ledger\+Rescues\b", "Ledger+Recovery", ALL),
-    Rule(r"\[rescueNoRemoved\b", "[recoverNoRemoved", ALL),
-    *names({"rescueNoRemoved": "recoverNoRemoved", "enterRescued": "enterRecovered"}, ALL),
+    *names({"rescueNoRemoved": "recoverNoRemoved", "mayRescue": "mayRecover"}, ALL),
     Rule(r'name: \.customLong\("no-rescue"\)', 'name: [.customLong("no-recovery"), .customLong("no-rescue")]',
          ("Sources/bindhub/Serve.swift",)),
     Rule(r"\bfunc rescue\b", "func recover", ALL),

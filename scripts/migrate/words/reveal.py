@@ -10,13 +10,11 @@ FILES = {
 }
 RULES = [
     *names({"Reveal": "ModelUpdate", "HistoryReveal": "HistoryUpdate", "RevealFeed": "UpdateFeed"}, ALL),
-    Rule(r"session reveals reaches", "session updates reaches", ALL),
+    Rule(r"How what a peer's session reveals reaches\b", "How the updates of a peer's session reach", ALL),
     Rule(r"what it reveals\b", "its updates", ALL),
     Rule(r"\bis revealed\b", "is shown", ALL),
     Rule(r"\brevealed\b", "shown", ALL),
     *parts("reveal", "update"),
     *parts("reveals", "updates"),
     Rule(r"\b([Aa]) update\b", r"\1n update", ("*.swift", "*.md")),
-    Rule(r"How what a peer's session updates reaches\b", "How the updates of a peer's session reach",
-         ("*/SharedModel+Delivery.swift",)),
 ]

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
+import sys
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import Path
+
+import tracked
 
 from .order import ORDER
 
-ROOT = Path(__file__).resolve().parents[3]
-WIDTH = 120
+sys.path.insert(0, str(tracked.ROOT / "scripts" / "rules"))
+
+from paragraphs import COLUMNS, narrowed  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -71,65 +73,49 @@ def load() -> list[Word]:
 
 def replace(word: Word) -> tuple[list[str], list[str]]:
     """Moves and rewrites the files of a word; the paths that were moved, and those whose text changed."""
-    moved = [old for old in word.files if (ROOT / old).exists()]
+    moved = [old for old in word.files if (tracked.ROOT / old).exists()]
     for old in moved:
-        (ROOT / word.files[old]).parent.mkdir(parents=True, exist_ok=True)
-        _git("mv", old, word.files[old])
-    texts = {path: text for path in _git("ls-files").splitlines() if (text := _rewrite(path, word.rules))}
-    if swift := [path for path in texts if path.endswith(".swift")]:
-        subprocess.run(["swift", "format", "--in-place", "--parallel", *swift], cwd=ROOT, check=True)
-    for path in (path for path in texts if path.endswith((".swift", ".md"))):
-        text = (ROOT / path).read_text(encoding="utf-8")
-        if (wrapped := _wrap(path, texts[path], text)) != text:
-            (ROOT / path).write_text(wrapped, encoding="utf-8")
-    return moved, list(texts)
-
-
-def _rewrite(path: str, rules: list[Rule]) -> str | None:
-    """The former text of a file that was rewritten; None of one in which the word does not stand."""
-    rules = [rule for rule in rules if rule.is_for(path)]
-    if not rules or path.startswith(("scripts/migrate/", "CHANGELOG")):
-        return None
-    try:
-        text = (ROOT / path).read_text(encoding="utf-8")
-    except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
-        return None
-    new = text
-    for rule in rules:
-        new = re.sub(rule.pattern, rule.replacement, new, flags=re.MULTILINE)
-    if new == text:
-        return None
-    (ROOT / path).write_text(new, encoding="utf-8")
-    return text
+        tracked.move(old, word.files[old])
+    before = {}
+    for path, text in tracked.texts(but=("CHANGELOG",)):
+        new = text
+        for rule in (rule for rule in word.rules if rule.is_for(path)):
+            new = re.sub(rule.pattern, rule.replacement, new, flags=re.MULTILINE)
+        if new != text:
+            tracked.write(path, new)
+            before[path] = text
+    tracked.format_swift(list(before))
+    for path in before:
+        text = (tracked.ROOT / path).read_text(encoding="utf-8")
+        narrow = text
+        if path.endswith(".md"):
+            narrow = narrowed(text)
+        elif path.endswith(".swift"):
+            narrow = _wrap_comments(before[path], text)
+        if narrow != text:
+            tracked.write(path, narrow)
+    return moved, list(before)
 
 
 _COMMENT = re.compile(r"^(\s*///? +)(\S.*)$")
-_PARAGRAPH = re.compile(r"^((?:- |\d+\. )?\s*)(\S.*)$")
 
 
-def _wrap(path: str, old: str, new: str) -> str:
-    """Lines that became too wide go on in the next line of the same paragraph, or in one of their own."""
-    before, lines, at, in_code = set(old.split("\n")), new.split("\n"), 0, False
-    shape = _PARAGRAPH if path.endswith(".md") else _COMMENT
+def _wrap_comments(old: str, new: str) -> str:
+    """Comments that became too wide go on in the next line of the same paragraph, or in one of their own."""
+    before, lines, at = set(old.split("\n")), new.split("\n"), 0
     while at < len(lines):
-        line = lines[at]
-        in_code ^= path.endswith(".md") and line.lstrip().startswith("```")
-        parts = shape.match(line)
+        line, parts = lines[at], _COMMENT.match(lines[at])
         at += 1
-        if len(line) <= WIDTH or line in before or not parts or in_code or line.lstrip()[0] in "|#":
+        if len(line) <= COLUMNS or line in before or not parts:
             continue
-        cut = line.rfind(" ", len(parts.group(1)), WIDTH + 1)
-        if cut <= len(parts.group(1)):
+        start = parts.group(1)
+        cut = line.rfind(" ", len(start), COLUMNS + 1)
+        if cut <= len(start):
             continue
-        start = re.sub(r"^(- |\d+\. )", lambda marker: " " * len(marker.group()), parts.group(1))
         lines[at - 1], rest = line[:cut], line[cut + 1 :]
-        following = shape.match(lines[at]) if at < len(lines) else None
+        following = _COMMENT.match(lines[at]) if at < len(lines) else None
         if following and following.group(1) == start and not re.match(r"[-|`#>]|\d+\. ", following.group(2)):
             lines[at] = start + rest + " " + following.group(2)
         else:
             lines.insert(at, start + rest)
     return "\n".join(lines)
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout

@@ -19,7 +19,7 @@ extension ModelLog {
     while index < old.count {
       let first = old[index]
       let end = old[index...].firstIndex { $0.point != first.point || $0.offerer != first.offerer } ?? old.count
-      let together = old[index..<end].filter { mayRecovery($0, epoch) }
+      let together = old[index..<end].filter { mayRecover($0, epoch) }
       index = end
       guard !together.isEmpty else { continue }
       guard hasRoom(limits) else { return (count, false) }
@@ -95,7 +95,7 @@ extension ModelLog {
 
   /// Whether nobody wrote the field in this life, and what is offered is later than what the store kept of it. What its
   /// writer has sent again and this hub has decided has another outcome by now.
-  private func mayRecovery(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
+  private func mayRecover(_ offered: Recovery.Field, _ epoch: Epoch) -> Bool {
     if offered.number > 0, let writer = knownWriter(offered.tag),
       withWriter(writer, { $0.hasDecided(offered.number) })
     {

@@ -162,6 +162,16 @@ struct PeerModel: Sendable {
     for write in outbox.takeArrived(by: version) { touch(outbox.remove(write)) }
   }
 
+  /// A join has brought the committed values to that version, with what the hub has decided of this peer's numbers.
+  mutating func reach(_ version: Version, epoch: Epoch, mark: ProposalNumber) {
+    // What was acknowledged in a life that is over is in this state, or lost with that life: it lies over it no longer.
+    let reached: Version = epoch == replica.epoch ? version : .max
+    replica.reach(version, epoch: epoch)
+    startsOver = false
+    touch(outbox.hide(upTo: mark))
+    drop(reached: reached)
+  }
+
   /// The fields that these operations concern may show another value.
   mutating func touch(_ overlay: [FieldOperation]) {
     for operation in overlay { touch(operation.field) }

@@ -117,19 +117,14 @@ extension Session {
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
       if startsOver {
-        models[at: place].startsOver = false
         models[at: place].replica.removeAll(but: [])
         models[at: place].note(.snapshot)
       }
-      let isOtherLife = models[at: place].replica.epoch != joined.epoch
-      if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
-      models[at: place].replica.reach(joined.version, epoch: joined.epoch)
-      models[at: place].touch(models[at: place].outbox.hide(upTo: joined.mark))
-      // As after a catch-up: what was acknowledged in a life that is over was lost with it.
-      if isOtherLife, !models[at: place].outbox.isEmpty {
-        models[at: place].drop(reached: .max)
-        models[at: place].note(.snapshot)
+      if models[at: place].replica.epoch != joined.epoch {
+        models[at: place].touch(models[at: place].outbox.unhide())
+        if !models[at: place].outbox.isEmpty { models[at: place].note(.snapshot) }
       }
+      models[at: place].reach(joined.version, epoch: joined.epoch, mark: joined.mark)
       becomeCurrent(at: place, now: now, &output)
     } else {
       models[at: place].joining = .catchingUp(request: joined.request, at: now)
@@ -192,12 +187,7 @@ extension Session {
       }
     }
     if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
-    models[at: place].replica.reach(last.version, epoch: last.epoch)
-    models[at: place].startsOver = false
-    models[at: place].touch(models[at: place].outbox.hide(upTo: last.mark))
-    // What was acknowledged in a life that is over is in this state, or lost with that life: it no longer lies over it.
-    let reached: Version = isOtherLife ? .max : last.version
-    models[at: place].drop(reached: reached)
+    models[at: place].reach(last.version, epoch: last.epoch, mark: last.mark)
     models[at: place].note(last.form == .delta ? .delta(from: from) : .snapshot)
     models[at: place].folded += last.version - min(last.version, last.form == .delta ? from : 0)
     return true
