@@ -16,6 +16,7 @@ from fnmatch import fnmatch
 
 import tracked
 
+from . import segments
 from .order import ORDER
 
 sys.path.insert(0, str(tracked.ROOT / "scripts" / "rules"))
@@ -25,7 +26,8 @@ from paragraphs import COLUMNS, narrowed  # noqa: E402
 
 @dataclass(frozen=True)
 class Rule:
-    """Replaces `pattern`, a regular expression, in the tracked files that one of `paths` fits and none of `but` does.
+    """Replaces `pattern`, a regular expression, in the tracked files that one of `paths` fits and none of `but` does;
+    where it is code (see `segments`) if `only_code`.
 
     A path is a pattern as in a shell, in which `*` also stands for `/`: "Sources/BindingHub/*.swift" is all Swift of
     the hub.
@@ -35,9 +37,15 @@ class Rule:
     replacement: str
     paths: tuple[str, ...] = ("*.swift",)
     but: tuple[str, ...] = ()
+    only_code: bool = False
 
     def is_for(self, path: str) -> bool:
         return any(fnmatch(path, one) for one in self.paths) and not any(fnmatch(path, one) for one in self.but)
+
+    def applied(self, path: str, text: str) -> str:
+        if self.only_code:
+            return segments.replace(self.pattern, self.replacement, path, text)
+        return re.sub(self.pattern, self.replacement, text, flags=re.MULTILINE)
 
 
 def names(table: dict[str, str], paths: tuple[str, ...] = ("*.swift",), but: tuple[str, ...] = ()) -> list[Rule]:
@@ -52,6 +60,14 @@ def parts(old: str, new: str, paths: tuple[str, ...] = ("*",), but: tuple[str, .
         Rule(rf"(?<![A-Za-z]){old}(?![a-z])", new, paths, but),
         Rule(rf"(?<![A-Z]){old_capital}(?![a-z])", new_capital, paths, but),
     ]
+
+
+def code(table: dict[str, str], paths: tuple[str, ...] = ("*.swift",), but: tuple[str, ...] = ()) -> list[Rule]:
+    """A rule for each regular expression, where it is code: not in the words of comments, texts and documents.
+
+    Backticks make code of a part of a comment, parentheses of a part of a text.
+    """
+    return [Rule(old, new, paths, but, only_code=True) for old, new in table.items()]
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,7 @@ def replace(word: Word) -> tuple[list[str], list[str]]:
     for path, text in tracked.texts(but=("CHANGELOG",)):
         new = text
         for rule in (rule for rule in word.rules if rule.is_for(path)):
-            new = re.sub(rule.pattern, rule.replacement, new, flags=re.MULTILINE)
+            new = rule.applied(path, new)
         if new != text:
             tracked.write(path, new)
             before[path] = text
