@@ -156,7 +156,7 @@ let package = Package(
         "BindingHub", "BindingPeer", "BindingWeb", "BindingProtocol", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
-    .testTarget(name: "SimulationTests", dependencies: ["Simulation"], swiftSettings: strict),
+    .testTarget(name: "SimulationTests", dependencies: ["BindingProtocol", "Simulation"], swiftSettings: strict),
     .testTarget(name: "HistoryTests", dependencies: ["Simulation"], swiftSettings: strict),
     .testTarget(
       name: "BindingPeerTests",

@@ -138,18 +138,24 @@ struct OfferedClaims {
 /// is how many they are.
 struct SumLines {
   private var lines: [Epoch: [Oracle.Name]] = [:]
+  /// What an epoch held before its log lost its end and went on: replicas of that epoch may have it all.
+  private var lost: [Epoch: [Oracle.Name]] = [:]
   private var present: Epoch = 0
   /// Who brought the number back in the present life.
   private var offerer: Tag?
 
   /// A life begins, or goes on, with what the log has left.
   mutating func begin(_ epoch: Epoch, at sum: Int64) {
-    lines[epoch] = Array((lines[present] ?? []).prefix(Int(clamping: sum)))
+    let left = Array((lines[present] ?? []).prefix(Int(clamping: sum)))
+    if let former = lines[epoch], former.count > left.count { lost[epoch] = former }
+    lines[epoch] = left
     (present, offerer) = (epoch, nil)
   }
 
   mutating func bring(_ sum: Int64, from old: Epoch, into epoch: Epoch, by offerer: Tag) {
-    lines[epoch] = Array((lines[old] ?? []).prefix(Int(clamping: sum)))
+    let held = lines[old] ?? []
+    let known = held.count < sum ? lost[old] ?? held : held
+    lines[epoch] = Array(known.prefix(Int(clamping: sum)))
     self.offerer = offerer
   }
 

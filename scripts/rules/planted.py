@@ -67,6 +67,8 @@ let same = first !== second, not = !same, last = list[0]!  // SAFETY: checked in
 """,
     "Tests/BindingHubTests/HeadsTests.swift": "import Testing\n@testable import BindingHub\nlet sure = maybe!\n",
     "Tests/wire/Vectors.swift.json": "{}\n",
+    # Of a type of another module.
+    **{f"Sources/BindingHub/Part+{name}.swift": "extension Part {}\n" for name in ("One", "Two", "Three", "Four")},
 }
 
 
@@ -145,6 +147,13 @@ PLANTS = [
     Plant(
         "surface", "Sources/Bindbus/A.swift",
         "".join(f"@_exported import struct BindingPeer.T{number}\n" for number in range(46)), 46),
+    Plant(
+        "type", HUB,
+        "\nstruct A {\n" + "  var a: Int = { 1 }()\n" * 16 + "  var b: Int { 1 }\n  static let c = 1\n}\n", 2),
+    Plant(
+        "type", HUB,
+        "struct A {\n  final class B {\n" + "    private(set) var a = 1 { didSet {} }\n" * 16 + "  }\n}\n", 2),
+    Plant("type", HUB, "\nenum Part {}\n", 2),
     Plant("mutant", HUB, "let a = 1\n#if MUTANTS\n#endif\n", 2),
     Plant("marker", WIRE, f"let a = 1\n// {UNFINISHED}: later\n", 2),
     Plant("marker", "docs/a.md", f"{UNFINISHED}\n"),

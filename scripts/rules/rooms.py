@@ -81,7 +81,7 @@ def _end_of_body(code: str, place: int) -> int | None:
         elif character in ")]":
             depth -= 1
         elif depth == 0 and character == "{":
-            return _end_of_block(code, place)
+            return end_of_block(code, place)
         elif depth < 0 or (depth == 0 and character in "};"):
             return None
         elif depth == 0 and character == "\n" and _NEXT_DECLARATION.match(code, place):
@@ -90,7 +90,8 @@ def _end_of_body(code: str, place: int) -> int | None:
     return None
 
 
-def _end_of_block(code: str, place: int) -> int:
+def end_of_block(code: str, place: int) -> int:
+    """Where the block ends whose brace opens at `place`."""
     depth = 0
     for match in re.compile(r"[{}]").finditer(code, place):
         depth += 1 if match.group() == "{" else -1

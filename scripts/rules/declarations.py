@@ -1,0 +1,116 @@
+"""Types: how much one stores, and in how many files one is extended."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Iterator, NamedTuple
+
+from rooms import end_of_block
+from targets import is_tested, target_of
+from tree import Finding, SourceFile, Tree
+
+MOST_STORED, MOST_EXTENSIONS = 15, 3
+
+# Plain records: what is set, counted or bounded, side by side.
+RECORDS = {
+    "FaultProfile", "HubConfiguration", "HubCounters", "Limits", "ProposalCursor", "SessionCounters", "WebLimits",
+}
+
+# What is still too large, and how large. A type that has shrunk is lowered here; none is added.
+STORED = {
+    "BenchLedger": 18, "DerivedNode.State": 16, "GatewayLoop": 21, "HubMachine": 44, "ModelLog": 41, "PeerModel": 29,
+    "PeerRuntime.State": 21, "PeerSocketLoop": 16, "Pending": 25, "SQLiteStore": 24, "ScalePeer": 17, "Session": 48,
+    "SessionRecord": 17, "SharedModel.Staged": 17, "SimulatedPeer": 49, "Sixteen": 16, "ThreadTurn": 21, "Traffic": 24,
+    "World": 45, "ZeroMQGate": 24,
+}
+EXTENDED = {
+    "Binding": 8, "Cell": 7, "Gateway": 4, "HubMachine": 21, "JSON": 6, "Model": 6, "ModelLog": 9, "Peer": 5,
+    "PeerRuntime": 6, "PeerRuntime.State": 6, "SQLiteStore": 8, "Session": 13, "SharedModel": 12, "Socket": 6,
+    "WireReader": 5, "World": 23,
+}
+
+_TYPE = re.compile(r"\b(struct|class|actor|enum|protocol|extension)\s+([A-Z][\w.]*)[^{}\n;]*(?:\n[^{};]*?)?\{")
+_PROPERTY = re.compile(
+    r"^[^\S\n]*(?:@[\w.]+(?:\([^)]*\))?\s+)*((?:\w+(?:\(\w+\))?\s+)*?)(?:let|var)\s+([^\n]*)", re.MULTILINE)
+
+
+class Body(NamedTuple):
+    """A type or an extension, and where its braces stand."""
+
+    kind: str
+    name: str
+    file: SourceFile
+    start: int
+    end: int
+
+
+def check(tree: Tree) -> Iterator[Finding]:
+    declared, extended = {}, defaultdict(list)
+    for file in tree.swift_files():
+        if not is_tested(tree, file):
+            continue
+        module = target_of(tree, file)
+        for body in bodies(file):
+            if body.kind == "extension":
+                extended[module, body.name].append(body)
+            elif body.kind != "protocol":
+                declared[module, body.name] = body
+                yield from _check_stored(body)
+    for (module, name), found in sorted(extended.items(), key=lambda entry: entry[0][1]):
+        if own := declared.get((module, name)):
+            files = {body.file.path for body in found} - {own.file.path}
+            cure = "make a type of what one of them is about"
+            yield from _check_count(own, len(files), MOST_EXTENSIONS, EXTENDED, "files extend it", cure)
+
+
+def bodies(file: SourceFile) -> Iterator[Body]:
+    """The types and extensions of a file; a nested type has the names of all that it stands in."""
+    around: list[Body] = []
+    for match in _TYPE.finditer(file.code):
+        start = match.end() - 1
+        around = [body for body in around if body.end > start]
+        name = ".".join([*(body.name for body in around[-1:]), match.group(2)])
+        body = Body(match.group(1), name, file, start, end_of_block(file.code, start))
+        around.append(body)
+        yield body
+
+
+def stored(body: Body) -> int:
+    """How many properties an instance stores."""
+    count = 0
+    for match in _PROPERTY.finditer(_outermost(body.file.code[body.start + 1 : body.end])):
+        modifiers, rest = match.group(1).split(), match.group(2)
+        # What is computed has braces where its type ends; `didSet` only watches.
+        if "static" in modifiers or ("{" in rest.split("=")[0] and "didSet" not in rest):
+            continue
+        count += rest[: rest.index(")")].count(",") + 1 if rest.startswith("(") else 1
+    return count
+
+
+def _check_stored(body: Body) -> Iterator[Finding]:
+    if body.name not in RECORDS:
+        cure = "make a type of what belongs together"
+        yield from _check_count(body, stored(body), MOST_STORED, STORED, "stored properties", cure)
+
+
+def _check_count(body: Body, count: int, most: int, known: dict, what: str, cure: str) -> Iterator[Finding]:
+    line = body.file.line_of(body.start)
+    if count > max(most, known.get(body.name, 0)):
+        yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what}, {most} at most: {cure}")
+    elif count < known.get(body.name, 0):
+        yield Finding(body.file.path, line, "type", f"{body.name}: {count} {what} now: lower it in declarations.py")
+
+
+def _outermost(code: str) -> str:
+    """The code of a body without what stands in further braces, except the words that say that something watches."""
+    pieces, depth, begun = [], 0, 0
+    for match in re.finditer(r"[{}]", code):
+        depth += 1 if match.group() == "{" else -1
+        if match.group() == "{" and depth == 1:
+            pieces.append(code[begun : match.end()])
+            begun = match.end()
+        elif depth == 0:
+            pieces.append("didSet" if re.match(r"\s*(?:didSet|willSet)\b", code[begun:]) else "")
+            begun = match.start()
+    return "".join([*pieces, code[begun:]])
