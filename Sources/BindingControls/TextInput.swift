@@ -49,7 +49,7 @@ open class TextInput: Control, Bindable {
   }
 
   /// Moves the cursor; no edit.
-  public func moveCursor(to place: Int) { cursor = min(max(0, place), content.count) }
+  public func moveCursor(to position: Int) { cursor = min(max(0, position), content.count) }
 
   /// Begins or goes on to put together characters with an input method. Takes the keyboard if the control has it not.
   public func compose(_ characters: String) {
@@ -109,9 +109,9 @@ open class TextInput: Control, Bindable {
 
   open func updateValue(with value: String) {
     // A cursor in the middle of a text stays where it is, one at its end stays at the end.
-    let place = cursor < content.count ? cursor : .max
+    let position = cursor < content.count ? cursor : .max
     text = value
-    moveCursor(to: place)
+    moveCursor(to: position)
   }
 }
 

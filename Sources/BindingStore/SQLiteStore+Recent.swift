@@ -8,10 +8,10 @@ extension SQLiteStore {
   ///
   /// Where they no longer reach back so far, the first one's `previous` is greater than `version`.
   public func history(of model: String, after version: Version, limit: Int) throws(StoreError) -> [Batch] {
-    guard let place = places[model], limit > 0 else { return [] }
+    guard let location = locations[model], limit > 0 else { return [] }
     var batches: [Batch] = []
     try access { db in
-      try each(db, of: place, after: 0) { batch in
+      try each(db, of: location, after: 0) { batch in
         if batch.version > version, !batch.body.isEmpty { batches.append(batch) }
         return batches.count < limit
       }
@@ -20,10 +20,10 @@ extension SQLiteStore {
   }
 
   /// The batches of a model that came after a record, as far back as they are kept.
-  func recent(of place: ModelPlace, after record: UInt64) throws(StoreError) -> [Batch] {
+  func recent(of location: ModelLocation, after record: UInt64) throws(StoreError) -> [Batch] {
     var batches: [Batch] = []
     try access { db in
-      try each(db, of: place, after: record) { batch in
+      try each(db, of: location, after: record) { batch in
         batches.append(batch)
         return true
       }
@@ -32,9 +32,9 @@ extension SQLiteStore {
   }
 
   /// The batches of a model that are in no snapshot, after a record.
-  func unfolded(_ db: Database, of place: ModelPlace, after record: UInt64) throws -> [Batch] {
+  func unfolded(_ db: Database, of location: ModelLocation, after record: UInt64) throws -> [Batch] {
     var batches: [Batch] = []
-    try eachUnfolded(db, of: place, after: record) { batch in
+    try eachUnfolded(db, of: location, after: record) { batch in
       batches.append(batch)
       return true
     }
@@ -43,23 +43,23 @@ extension SQLiteStore {
 
   /// - Parameter body: returns whether to go on.
   private func each(
-    _ db: Database, of place: ModelPlace, after record: UInt64, _ body: (Batch) throws -> Bool
+    _ db: Database, of location: ModelLocation, after record: UInt64, _ body: (Batch) throws -> Bool
   ) throws {
     var goesOn = true
-    if let snapshot = place.snapshot, snapshot.record > record {
+    if let snapshot = location.snapshot, snapshot.record > record {
       try HistoryPage.read(db, snapshot.model, after: record, path: path) { batch in
         goesOn = try body(batch)
         return goesOn
       }
     }
-    if goesOn { try eachUnfolded(db, of: place, after: record, body) }
+    if goesOn { try eachUnfolded(db, of: location, after: record, body) }
   }
 
   private func eachUnfolded(
-    _ db: Database, of place: ModelPlace, after record: UInt64, _ body: (Batch) throws -> Bool
+    _ db: Database, of location: ModelLocation, after record: UInt64, _ body: (Batch) throws -> Bool
   ) throws {
     var row: (number: Int64, bytes: [UInt8]) = (0, [])
-    for entry in place.unfolded where entry.record > record {
+    for entry in location.unfolded where entry.record > record {
       if entry.row != row.number { row = (entry.row, try LogRow.read(db, entry.row, path: path).bytes) }
       var goesOn = true
       try LogRow.batches(of: entry.row, Array(entry.slice(of: row.bytes)), path: path) { batch, _ in

@@ -23,7 +23,7 @@ public final class SQLiteStore: Store {
   public private(set) var floor = LogFloor.none
   /// What the table of it has.
   var storedFloor = LogFloor.none
-  var places: [String: ModelPlace] = [:]
+  var locations: [String: ModelLocation] = [:]
   /// Snapshots of models that were removed since: upkeep takes them out.
   var orphans: [Snapshot] = []
   /// The rows of the log that are there: none, if `lastRow` is before `firstRow`.
@@ -78,13 +78,13 @@ public final class SQLiteStore: Store {
   private func survey() throws(StoreError) -> UInt64? {
     try access { db in
       for (name, snapshot) in try Snapshot.readAll(db, path: path) {
-        let place = ModelPlace(name)
-        (place.snapshot, place.record) = (snapshot, snapshot.record)
-        places[name] = place
+        let location = ModelLocation(name)
+        (location.snapshot, location.record) = (snapshot, snapshot.record)
+        locations[name] = location
         snapshotBytes += snapshot.bytes
       }
-      guard places.count == life.snapshots else {
-        throw StoreError.damaged(path, "table snapshot has \(places.count) rows, not \(life.snapshots)")
+      guard locations.count == life.snapshots else {
+        throw StoreError.damaged(path, "table snapshot has \(locations.count) rows, not \(life.snapshots)")
       }
       storedFloor = try LogFloor.read(db, path: path)
       floor = storedFloor
@@ -103,23 +103,23 @@ public final class SQLiteStore: Store {
   /// Takes a batch of the log into the index.
   private func enter(_ batch: Batch, _ row: Int64, _ range: Range<Int>) throws {
     if batch.form == .removal { floor.raise(over: batch) }
-    let place = places[batch.model] ?? ModelPlace(batch.model)
-    places[batch.model] = place
-    guard batch.record > place.snapshot?.record ?? 0 else { return }
-    guard batch.record == place.record + 1 || place.record == 0 && floor.mayBegin(batch.record) else {
+    let location = locations[batch.model] ?? ModelLocation(batch.model)
+    locations[batch.model] = location
+    guard batch.record > location.snapshot?.record ?? 0 else { return }
+    guard batch.record == location.record + 1 || location.record == 0 && floor.mayBegin(batch.record) else {
       throw StoreError.damaged(
-        path, "row \(row) of table log has record \(batch.record) of \(batch.model) after record \(place.record)")
+        path, "row \(row) of table log has record \(batch.record) of \(batch.model) after record \(location.record)")
     }
-    place.record = batch.record
-    guard batch.form != .removal else { return remove(place) }
-    place.unfolded.append(
-      LogPlace(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
+    location.record = batch.record
+    guard batch.form != .removal else { return remove(location) }
+    location.unfolded.append(
+      BatchLocation(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
   }
 
   /// A model was removed: what the log and an older snapshot have of it is nothing any more.
-  private func remove(_ place: ModelPlace) {
-    if let snapshot = place.snapshot { orphans.append(snapshot) }
-    if places[place.name] === place { places[place.name] = nil }
+  private func remove(_ location: ModelLocation) {
+    if let snapshot = location.snapshot { orphans.append(snapshot) }
+    if locations[location.name] === location { locations[location.name] = nil }
   }
 
   /// Something with the database; what it throws is put into the words of the store.
@@ -136,48 +136,48 @@ public final class SQLiteStore: Store {
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
-    var taken: [(place: ModelPlace, before: UInt64)] = []
+    var taken: [(location: ModelLocation, before: UInt64)] = []
     taken.reserveCapacity(batches.count)
     var rows: [Range<Int>] = []
     writer.removeAll()
     var start = 0
     for batch in batches {
-      let place = places[batch.model] ?? ModelPlace(batch.model)
-      guard batch.record == place.record + 1 || place.record == 0 && floor.mayBegin(batch.record) else {
-        results.append(.moved(try missed(by: batch, place, taken, batches: batches)))
+      let location = locations[batch.model] ?? ModelLocation(batch.model)
+      guard batch.record == location.record + 1 || location.record == 0 && floor.mayBegin(batch.record) else {
+        results.append(.moved(try missed(by: batch, location, taken, batches: batches)))
         continue
       }
-      let before = place.record
-      if before == 0 { places[batch.model] = place }
+      let before = location.record
+      if before == 0 { locations[batch.model] = location }
       if writer.count - start >= LogRow.maxBytes {
         rows.append(start..<writer.count)
         start = writer.count
       }
       let from = writer.count
       batch.write(to: &writer)
-      place.record = batch.record
-      place.unfolded.append(
-        LogPlace(
+      location.record = batch.record
+      location.unfolded.append(
+        BatchLocation(
           row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
           record: batch.record))
-      taken.append((place, before))
+      taken.append((location, before))
       results.append(.stored)
     }
     guard !taken.isEmpty else { return results }
     rows.append(start..<writer.count)
     if try insert(rows) {
       for batch in batches where batch.form == .removal {
-        guard let place = places[batch.model], place.record == batch.record else { continue }
+        guard let location = locations[batch.model], location.record == batch.record else { continue }
         floor.raise(over: batch)
-        remove(place)
+        remove(location)
       }
       // What goes into a file that is gone is not kept: it must not be acknowledged.
       try look(atOnce: durability == .disk)
       return results
     }
-    for (place, before) in taken.reversed() {
-      place.record = before
-      place.unfolded.removeLast()
+    for (location, before) in taken.reversed() {
+      location.record = before
+      location.unfolded.removeLast()
     }
     return results.map { if case .stored = $0 { .full } else { $0 } }
   }
@@ -212,14 +212,14 @@ public final class SQLiteStore: Store {
 
   /// What others decided since the record that a batch was decided on.
   private func missed(
-    by batch: Batch, _ place: ModelPlace, _ taken: [(place: ModelPlace, before: UInt64)], batches: [Batch]
+    by batch: Batch, _ location: ModelLocation, _ taken: [(location: ModelLocation, before: UInt64)], batches: [Batch]
   ) throws(StoreError) -> [Batch] {
-    guard batch.record <= place.record, !taken.contains(where: { $0.place === place }) else {
+    guard batch.record <= location.record, !taken.contains(where: { $0.location === location }) else {
       throw StoreError(
-        "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(place.record). "
+        "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(location.record). "
           + "Report this: the hub has lost count.")
     }
-    let found = try recent(of: place, after: batch.record - 1)
+    let found = try recent(of: location, after: batch.record - 1)
     guard found.first?.record == batch.record else {
       throw StoreError(
         "\(path): what \(batch.model) had after record \(batch.record - 1) is folded already. Start the hub again.")
@@ -234,7 +234,7 @@ public final class SQLiteStore: Store {
     try access { db in
       try LogRow.each(db, path: path) { row, _, bytes in
         try LogRow.batches(of: row, bytes, path: path) { batch, _ in
-          guard batch.record > places[batch.model]?.snapshot?.record ?? 0 else { return }
+          guard batch.record > locations[batch.model]?.snapshot?.record ?? 0 else { return }
           if batch.form == .removal {
             batches[batch.model] = nil
           } else {
@@ -243,17 +243,17 @@ public final class SQLiteStore: Store {
         }
       }
     }
-    for (name, place) in places.sorted(by: { $0.key < $1.key }) where place.record > 0 {
-      let chunks = try access { db in try place.snapshot?.allChunks(db, path: path) ?? [] }
+    for (name, location) in locations.sorted(by: { $0.key < $1.key }) where location.record > 0 {
+      let chunks = try access { db in try location.snapshot?.allChunks(db, path: path) ?? [] }
       try each(StoredModel(model: name, chunks: chunks, batches: batches.removeValue(forKey: name) ?? []))
     }
   }
 
   public func load(_ model: String) throws(StoreError) -> StoredModel? {
-    guard let place = places[model], place.record > 0 else { return nil }
+    guard let location = locations[model], location.record > 0 else { return nil }
     return try access { db in
-      let chunks = try place.snapshot?.allChunks(db, path: path) ?? []
-      return StoredModel(model: model, chunks: chunks, batches: try unfolded(db, of: place, after: 0))
+      let chunks = try location.snapshot?.allChunks(db, path: path) ?? []
+      return StoredModel(model: model, chunks: chunks, batches: try unfolded(db, of: location, after: 0))
     }
   }
 

@@ -21,7 +21,7 @@ extension HubAddress {
   private var isSocketAbsent: Bool {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    let path = Array(place.utf8CString)
+    let path = Array(hostOrPath.utf8CString)
     // A name that begins with @ stands in no folder.
     guard path.count <= MemoryLayout.size(ofValue: address.sun_path), path.first != CChar(UInt8(ascii: "@")) else {
       return false
@@ -38,7 +38,9 @@ extension HubAddress {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    guard inet_pton(AF_INET, place == "localhost" ? "127.0.0.1" : place, &address.sin_addr) == 1 else { return false }
+    guard inet_pton(AF_INET, hostOrPath == "localhost" ? "127.0.0.1" : hostOrPath, &address.sin_addr) == 1 else {
+      return false
+    }
     return HubAddress.connect(AF_INET, to: address) == ECONNREFUSED
   }
 

@@ -40,9 +40,9 @@ int czmq_guard_open(uint32_t max_parts, uint64_t max_bytes) {
 }
 
 void czmq_guard_close(int guard) {
-  for (int place = 0; place < listener_count; place++) {
-    uint64_t entry = atomic_load(&listeners[place]);
-    if (entry != 0 && (int)(uint32_t)entry == guard) atomic_compare_exchange_strong(&listeners[place], &entry, 0);
+  for (int index = 0; index < listener_count; index++) {
+    uint64_t entry = atomic_load(&listeners[index]);
+    if (entry != 0 && (int)(uint32_t)entry == guard) atomic_compare_exchange_strong(&listeners[index], &entry, 0);
   }
   atomic_store(&guards[guard].is_used, 0);
 }
@@ -129,7 +129,7 @@ static int follow(int fd, int guard) {
 static uint64_t size_in(const uint8_t *head) {
   if (!(head[0] & flag_large)) return head[1];
   uint64_t size = 0;
-  for (int place = 1; place < 9; place++) size = size << 8 | head[place];
+  for (int index = 1; index < 9; index++) size = size << 8 | head[index];
   return size;
 }
 
@@ -150,8 +150,8 @@ static int is_bounded(struct connection *connection, uint8_t flags, uint64_t siz
 }
 
 /* The greeting says ZMTP 3: earlier ones frame their messages otherwise. */
-static int is_greeting(int place, uint8_t byte) {
-  switch (place) {
+static int is_greeting(int position, uint8_t byte) {
+  switch (position) {
   case 0: return byte == 0xFF;
   case 9: return byte & 1;
   case 10: return byte >= 3;
@@ -207,15 +207,15 @@ static void *next(_Atomic(void *) *known, const char *name) {
 }
 
 EXPORTED int listen(int fd, int backlog) {
-  for (int place = 0; place < listener_count; place++) {
-    uint64_t entry = atomic_load_explicit(&listeners[place], memory_order_relaxed);
+  for (int index = 0; index < listener_count; index++) {
+    uint64_t entry = atomic_load_explicit(&listeners[index], memory_order_relaxed);
     /* The number was another listener's, which is closed. */
-    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) atomic_compare_exchange_strong(&listeners[place], &entry, 0);
+    if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) atomic_compare_exchange_strong(&listeners[index], &entry, 0);
   }
   if (beginning >= 0 && fd >= 0) {
-    for (int place = 0; place < listener_count; place++) {
+    for (int index = 0; index < listener_count; index++) {
       uint64_t none = 0;
-      if (!atomic_compare_exchange_strong(&listeners[place], &none, entry_of(fd, beginning))) continue;
+      if (!atomic_compare_exchange_strong(&listeners[index], &none, entry_of(fd, beginning))) continue;
       begun_listeners++;
       break;
     }
@@ -227,8 +227,8 @@ EXPORTED int listen(int fd, int backlog) {
 
 /* The guard of a listening descriptor, or -1. */
 static int guard_of_listener(int fd) {
-  for (int place = 0; place < listener_count; place++) {
-    uint64_t entry = atomic_load_explicit(&listeners[place], memory_order_acquire);
+  for (int index = 0; index < listener_count; index++) {
+    uint64_t entry = atomic_load_explicit(&listeners[index], memory_order_acquire);
     if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) return (int)(uint32_t)entry;
   }
   return -1;

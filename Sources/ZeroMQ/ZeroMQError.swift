@@ -40,9 +40,9 @@ public struct ZeroMQError: Error, Hashable, Sendable {
 extension ZeroMQError: CustomStringConvertible {
   /// One sentence or two: `zmq_bind tcp://127.0.0.1:80: Permission denied (EACCES). Choose …`.
   public var description: String {
-    let place = subject.isEmpty ? call : "\(call) \(subject)"
+    let operation = subject.isEmpty ? call : "\(call) \(subject)"
     let cure = hint.map { ". \($0)" } ?? ""
-    return "\(place): \(message) (\(name))\(cure)"
+    return "\(operation): \(message) (\(name))\(cure)"
   }
 
   /// The same without a full stop at its end, for a text that goes on with one.

@@ -22,8 +22,8 @@ struct KeptStore: ParsableArguments {
       return told.plain
     }
     guard let path = StoreChoice.defaultPath(for: address), FileManager.default.fileExists(atPath: path) else {
-      let place = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
-      fail("There is no store\(place), and no hub answers at \(address).\nName one:  --store FILE", 73)
+      let location = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
+      fail("There is no store\(location), and no hub answers at \(address).\nName one:  --store FILE", 73)
     }
     return path
   }

@@ -20,7 +20,7 @@ struct Serve: ParsableCommand {
       """)
   var listen: [String] = []
 
-  @OptionGroup var place: StoreChoice
+  @OptionGroup var storeChoice: StoreChoice
 
   @OptionGroup var webChoice: WebChoice
 
@@ -67,11 +67,11 @@ struct Serve: ParsableCommand {
     if Logger.Level(rawValue: level) == nil {
       throw ValidationError("--log takes trace, debug, info, warning or error, not \(level)")
     }
-    if place.store == "" { throw ValidationError("--store takes a file, or 'memory'") }
-    if let durability, durability == .memory, let store = place.store, store != "memory" {
+    if storeChoice.store == "" { throw ValidationError("--store takes a file, or 'memory'") }
+    if let durability, durability == .memory, let store = storeChoice.store, store != "memory" {
       throw ValidationError("--durability memory keeps nothing in \(store): leave one of the two out")
     }
-    if let durability, durability != .memory, place.store == "memory" {
+    if let durability, durability != .memory, storeChoice.store == "memory" {
       throw ValidationError("--store memory survives nothing: leave out --durability \(durability.rawValue)")
     }
   }
@@ -90,11 +90,11 @@ struct Serve: ParsableCommand {
     } catch {
       fail("\(error)", 64)
     }
-    if durability != .memory, let path = place.path(for: options.listen.first) {
+    if durability != .memory, let path = storeChoice.path(for: options.listen.first) {
       let grade: Durability = durability == .disk ? .disk : .process
       options.store = { () throws(StoreError) in try SQLiteStore.open(path: path, durability: grade) }
     }
-    let web = webChoice.options(isInsecureAllowed: insecure, keyPath: place.webKeyPath(for: options.listen.first))
+    let web = webChoice.options(isInsecureAllowed: insecure, keyPath: storeChoice.webKeyPath(for: options.listen.first))
     var log = Logger(label: "bindhub") { StreamLogHandler.standardError(label: $0) }
     log.logLevel = Logger.Level(rawValue: level) ?? .info
     let ending = Ending()

@@ -27,7 +27,7 @@ struct StoreChoice: ParsableArguments {
   static func defaultPath(for address: HubAddress) -> String? {
     if address == .userDefault { return "\(userData)/hub.db" }
     switch address.transport {
-    case .ipc: return "\(address.place).db"
+    case .ipc: return "\(address.hostOrPath).db"
     case .tcp: return address.port.flatMap { $0 == 0 ? nil : "\(userData)/tcp-\($0).db" }
     }
   }

@@ -52,8 +52,8 @@ struct Assignment {
     }
   }
 
-  private init(_ place: Substring, _ source: Source, in text: String) throws(Failure) {
-    let address = try Address(String(place))
+  private init(_ target: Substring, _ source: Source, in text: String) throws(Failure) {
+    let address = try Address(String(target))
     guard let field = address.field, !address.isPrefix else {
       throw Failure(.usage, "'\(excerpt(text))' names no field: write MODEL.FIELD=VALUE")
     }

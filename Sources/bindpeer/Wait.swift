@@ -116,8 +116,8 @@ struct WaitCondition {
     }
   }
 
-  private static func address(_ place: Substring, in text: String) throws(Failure) -> Address {
-    let address = try Address(String(place))
+  private static func address(_ target: Substring, in text: String) throws(Failure) -> Address {
+    let address = try Address(String(target))
     guard address.field != nil else { throw Failure(.usage, "'\(excerpt(text))' names no field") }
     return address
   }

@@ -57,8 +57,8 @@ struct Listen: ParsableCommand {
     let delays = seen.flatMap(\.delays).sorted()
     for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)]
     where !delays.isEmpty {
-      let place = min(Int(share * Double(delays.count)), delays.count - 1)
-      line += ",\"\(name)\":\(Double(delays[place]) / 1e3)"
+      let index = min(Int(share * Double(delays.count)), delays.count - 1)
+      line += ",\"\(name)\":\(Double(delays[index]) / 1e3)"
     }
     return line + (delays.isEmpty ? "" : ",\"samples\":\(delays.count)") + "}"
   }
@@ -99,7 +99,7 @@ struct Seen {
     count += 1
     // The last change is outside the pace and not measured.
     if Stamp.isLast(value, from: missing) {
-      expected = Stamp.digits(value, Stamp.numberPlaces, from: missing)
+      expected = Stamp.digits(value, Stamp.numberRange, from: missing)
       return
     }
     // Where only their number counts, the clock is read for one of so many: it must not be what is measured.
@@ -108,7 +108,7 @@ struct Seen {
     if first == 0 { first = last }
     countAtLast = count
     guard isTimed else { return }
-    let written = Stamp.digits(value, Stamp.timePlaces, from: missing)
+    let written = Stamp.digits(value, Stamp.timeRange, from: missing)
     delays.append(UInt32(clamping: last > written ? last - written : 0))
   }
 }

@@ -33,7 +33,7 @@ struct ScaleFill: ParsableCommand {
   }
 
   private func put(_ first: Int, in session: ScaleLines.Session, over lines: ScaleLines) throws {
-    for place in session.lines.indices {
+    for index in session.lines.indices {
       while session.underWay >= Self.window { try lines.hear(for: 1_000) }
       let operations = (first..<min(first + Self.fieldsOfProposal, fields)).map { field in
         // 32 bytes with the quotes: a model has a million fields at most.
@@ -41,13 +41,13 @@ struct ScaleFill: ParsableCommand {
           verb: .set, field: .name("field\(field)"),
           value: FieldValue(bytes: Array("\"thirty-two bytes, field\(1_000_000 + field)\"".utf8)))
       }
-      let line = session.lines[place]
+      let line = session.lines[index]
       try lines.send(
         .propose([
           NumberedProposal(
             topic: line.topic, number: line.sent + 1, confirmed: line.acknowledged, operations: operations)
         ]), of: session)
-      session.lines[place].sent += 1
+      session.lines[index].sent += 1
       session.underWay += 1
     }
   }

@@ -13,7 +13,7 @@ final class ScaleLines {
   final class Session {
     let id = SessionID.random(in: 1 ... .max)
     var lines: [Line] = []
-    var places: [Topic: Int] = [:]
+    var indexByTopic: [Topic: Int] = [:]
     var next = 0
     var underWay = 0
   }
@@ -66,7 +66,7 @@ final class ScaleLines {
   }
 
   private func add(_ topic: Topic, to session: Session) {
-    session.places[topic] = session.lines.count
+    session.indexByTopic[topic] = session.lines.count
     session.lines.append(Line(topic: topic))
   }
 
@@ -122,10 +122,10 @@ final class ScaleLines {
       guard case (_, .outcomes(let outcomes)) = try HubMessage.decode(frame) else { continue }
       guard let session = sessions.first(where: { $0.id == outcomes.session }) else { continue }
       for outcome in outcomes.outcomes {
-        guard case .committed(let count, _) = outcome.rest, let place = session.places[outcome.topic] else {
+        guard case .committed(let count, _) = outcome.rest, let index = session.indexByTopic[outcome.topic] else {
           throw ScaleTrouble("the hub did not commit: \(outcome)")
         }
-        session.lines[place].acknowledged = outcome.number + UInt32(count) - 1
+        session.lines[index].acknowledged = outcome.number + UInt32(count) - 1
         session.underWay -= Int(count)
       }
     }

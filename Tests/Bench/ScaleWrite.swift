@@ -52,13 +52,13 @@ private struct ScaleCourse {
   /// Every model has one field, of id 0: whoever writes first names it.
   mutating func nameFields() throws {
     for session in lines.sessions {
-      for place in session.lines.indices {
+      for index in session.lines.indices {
         while session.underWay >= window { try lines.hear(for: 1_000) }
         let named = WireOperation(verb: .set, field: .name("f0"), value: FieldValue(bytes: Array("0".utf8)))
         try lines.send(
-          .propose([NumberedProposal(topic: session.lines[place].topic, number: 1, confirmed: 0, operations: [named])]),
+          .propose([NumberedProposal(topic: session.lines[index].topic, number: 1, confirmed: 0, operations: [named])]),
           of: session)
-        session.lines[place].sent = 1
+        session.lines[index].sent = 1
         session.underWay += 1
       }
       try lines.waitForAll()
@@ -71,10 +71,10 @@ private struct ScaleCourse {
       turn = (turn + 1) % lines.sessions.count
       let session = lines.sessions[turn]
       guard session.underWay < window else { continue }
-      let place = session.next
-      session.next = (place + 1) % session.lines.count
-      session.lines[place].sent += 1
-      frame(of: session.lines[place], session.id)
+      let index = session.next
+      session.next = (index + 1) % session.lines.count
+      session.lines[index].sent += 1
+      frame(of: session.lines[index], session.id)
       try writer.withUnsafeBytes { _ = try lines.dealer.send($0) }
       session.underWay += 1
       sent += 1

@@ -6,18 +6,18 @@ struct Stamp {
   let isLast: Bool
 
   static let leastBytes = 32
-  static let timePlaces = 1..<17
-  static let numberPlaces = 17..<27
-  static let markPlace = 27
+  static let timeRange = 1..<17
+  static let numberRange = 17..<27
+  static let endFlagOffset = 27
 
   /// Of a value of which the first so many bytes were taken off.
   static func isLast(_ value: UnsafeRawBufferPointer, from first: Int = 0) -> Bool {
-    value[markPlace - first] == UInt8(ascii: "e")
+    value[endFlagOffset - first] == UInt8(ascii: "e")
   }
 
-  static func digits(_ value: UnsafeRawBufferPointer, _ places: Range<Int>, from first: Int = 0) -> UInt64 {
+  static func digits(_ value: UnsafeRawBufferPointer, _ range: Range<Int>, from first: Int = 0) -> UInt64 {
     var number: UInt64 = 0
-    for place in places { number = number &* 10 &+ UInt64(value[place - first] &- 48) }
+    for offset in range { number = number &* 10 &+ UInt64(value[offset - first] &- 48) }
     return number
   }
 }
@@ -33,16 +33,16 @@ struct StampText {
   }
 
   mutating func set(_ stamp: Stamp) {
-    set(stamp.time, Stamp.timePlaces)
-    set(stamp.number, Stamp.numberPlaces)
-    bytes[Stamp.markPlace] = stamp.isLast ? UInt8(ascii: "e") : UInt8(ascii: "x")
+    set(stamp.time, Stamp.timeRange)
+    set(stamp.number, Stamp.numberRange)
+    bytes[Stamp.endFlagOffset] = stamp.isLast ? UInt8(ascii: "e") : UInt8(ascii: "x")
   }
 
-  private mutating func set(_ number: UInt64, _ places: Range<Int>) {
+  private mutating func set(_ number: UInt64, _ range: Range<Int>) {
     var rest = number
-    for place in places.reversed() {
+    for offset in range.reversed() {
       let tenth = rest / 10
-      bytes[place] = UInt8(48 + rest - tenth * 10)
+      bytes[offset] = UInt8(48 + rest - tenth * 10)
       rest = tenth
     }
   }

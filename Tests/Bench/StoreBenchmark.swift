@@ -21,25 +21,25 @@ struct StoreBenchmark: ParsableCommand {
   var folder = FileManager.default.temporaryDirectory.path
 
   func run() throws {
-    let place = folder + "/store-\(UInt64.random(in: 0 ... .max))"
-    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: place) }
+    let directory = folder + "/store-\(UInt64.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
     for durability in [Durability.process, .disk] {
-      for size in [1, 16, 256, 4_096] { try appends(durability, of: size, in: place) }
+      for size in [1, 16, 256, 4_096] { try appends(durability, of: size, in: directory) }
     }
     for durability in [Durability.process, .disk] {
-      for size in [1, 64] { try load(durability, of: size, in: place) }
+      for size in [1, 64] { try load(durability, of: size, in: directory) }
     }
-    for models in [1, 100] { try loading(models: models, in: place) }
+    for models in [1, 100] { try loading(models: models, in: directory) }
   }
 
-  private func appends(_ durability: Durability, of size: Int, in place: String) throws {
+  private func appends(_ durability: Durability, of size: Int, in directory: String) throws {
     let count = max(min(changes, size * (durability == .disk ? 2_000 : 20_000)) / size, 1)
-    let store = try SQLiteStore(path: "\(place)/a-\(durability)-\(size)", durability: durability)
+    let store = try SQLiteStore(path: "\(directory)/a-\(durability)-\(size)", durability: durability)
     let writer = Changes(models: 1, fields: 1_000)
     let batches = (0..<count).map { _ in writer.batch(of: size, epoch: store.epoch) }
     let took = try span { for batch in batches { _ = try store.append([batch]) } }
-    let plain = try plainInserts(durability, of: size, count, in: place)
+    let plain = try plainInserts(durability, of: size, count, in: directory)
     print(
       String(
         format:
@@ -50,10 +50,11 @@ struct StoreBenchmark: ParsableCommand {
   }
 
   /// The same, a row a change, in one transaction a batch.
-  private func plainInserts(_ durability: Durability, of size: Int, _ count: Int, in place: String) throws -> Double {
+  private func plainInserts(_ durability: Durability, of size: Int, _ count: Int, in directory: String) throws -> Double
+  {
     var configuration = Configuration()
     configuration.journalMode = .wal
-    let db = try DatabaseQueue(path: "\(place)/p-\(durability)-\(size)", configuration: configuration)
+    let db = try DatabaseQueue(path: "\(directory)/p-\(durability)-\(size)", configuration: configuration)
     let value = Data("\"a value of 32 bytes, as it may be\"".utf8)
     return try db.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA synchronous = \(durability == .disk ? "FULL" : "NORMAL")")
@@ -72,8 +73,8 @@ struct StoreBenchmark: ParsableCommand {
     }
   }
 
-  private func load(_ durability: Durability, of size: Int, in place: String) throws {
-    let path = "\(place)/l-\(durability)-\(size)"
+  private func load(_ durability: Durability, of size: Int, in directory: String) throws {
+    let path = "\(directory)/l-\(durability)-\(size)"
     let store = try SQLiteStore(path: path, durability: durability)
     let writer = Changes(models: 100, fields: 500)
     var (appends, upkeeps): ([Double], [Double]) = ([], [])
@@ -104,8 +105,8 @@ struct StoreBenchmark: ParsableCommand {
     try store.close()
   }
 
-  private func loading(models: Int, in place: String) throws {
-    let path = "\(place)/m-\(models)"
+  private func loading(models: Int, in directory: String) throws {
+    let path = "\(directory)/m-\(models)"
     do {
       let store = try SQLiteStore(path: path, durability: .process)
       let writer = Changes(models: models, fields: fields / models)

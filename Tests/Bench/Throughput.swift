@@ -51,13 +51,13 @@ struct Between {
   init(_ kind: Contender, _ transport: Transport) throws {
     self.kind = kind
     folder = try makeFolder()
-    let place = transport == .ipc ? "ipc://\(folder)/hub.sock" : "tcp://127.0.0.1:"
+    let endpoint = transport == .ipc ? "ipc://\(folder)/hub.sock" : "tcp://127.0.0.1:"
     switch kind {
-    case .hub: child = try Child(["serve-hub", "--listen", transport == .ipc ? place : place + "0"])
+    case .hub: child = try Child(["serve-hub", "--listen", transport == .ipc ? endpoint : endpoint + "0"])
     case .forwarder:
       child = try Child([
-        "serve-forwarder", "--request", transport == .ipc ? place : place + "*", "--publish",
-        transport == .ipc ? place + ".pub" : place + "*",
+        "serve-forwarder", "--request", transport == .ipc ? endpoint : endpoint + "*", "--publish",
+        transport == .ipc ? endpoint + ".pub" : endpoint + "*",
       ])
     }
     let addresses = try child.line().split(separator: " ").map(String.init)

@@ -54,11 +54,11 @@ struct CommandWordsTests {
     let path = folder.appendingPathComponent("s").path
     let address = try HubAddress("ipc://\(path)")
     #expect(address.isCertainlyAbsent)
-    var place = sockaddr_un()
-    place.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: path.utf8) }
+    var socketAddress = sockaddr_un()
+    socketAddress.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &socketAddress.sun_path) { $0.copyBytes(from: path.utf8) }
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let bound = withUnsafeBytes(of: place) { bytes in
+    let bound = withUnsafeBytes(of: socketAddress) { bytes in
       bytes.withMemoryRebound(to: sockaddr.self) { bind(listener, $0.baseAddress, socklen_t(bytes.count)) }
     }
     #expect(bound == 0)
@@ -73,17 +73,17 @@ struct CommandWordsTests {
   func ports() throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
-    var place = sockaddr_in()
-    place.sin_family = sa_family_t(AF_INET)
-    place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var socketAddress = sockaddr_in()
+    socketAddress.sin_family = sa_family_t(AF_INET)
+    socketAddress.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutableBytes(of: &place) { bytes in
+    withUnsafeMutableBytes(of: &socketAddress) { bytes in
       bytes.withMemoryRebound(to: sockaddr.self) {
         #expect(bind(listener, $0.baseAddress, length) == 0)
         #expect(getsockname(listener, $0.baseAddress, &length) == 0)
       }
     }
-    let address = HubAddress(tcp: "127.0.0.1", port: Int(UInt16(bigEndian: place.sin_port)))
+    let address = HubAddress(tcp: "127.0.0.1", port: Int(UInt16(bigEndian: socketAddress.sin_port)))
     #expect(address.isCertainlyAbsent)
     #expect(listen(listener, 1) == 0)
     #expect(!address.isCertainlyAbsent)

@@ -17,7 +17,7 @@ struct FormTests {
 
   private enum Colour: Int, CaseIterable, Sendable { case red, green, blue }
 
-  private struct Place: Mapping {
+  private struct ColourIndex: Mapping {
     func forward(_ source: Colour) -> Int { source.rawValue }
     func back(_ target: Int) throws(BindingError) -> Colour {
       guard let colour = Colour(rawValue: target) else { throw BindingError(.refused, "there is no such colour") }
@@ -41,12 +41,12 @@ struct FormTests {
   }
 
   @Test("picks a case of an enumeration by its segment, and shows one that others pick", arguments: 0..<3)
-  func picker(place: Int) {
+  func picker(index: Int) {
     let segments = SegmentedControl(segments: ["red", "green", "blue"])
-    segments.bind(to: person.binding.colour, map: Place())
+    segments.bind(to: person.binding.colour, map: ColourIndex())
     #expect(segments.selectedSegmentIndex == 0)
-    segments.choose(place)
-    #expect(person.value.colour.rawValue == place)
+    segments.choose(index)
+    #expect(person.value.colour.rawValue == index)
     person.value.colour = .blue
     #expect(segments.selectedSegmentIndex == 2)
   }

@@ -17,7 +17,7 @@ import Testing
     var fromAHub = good
     fromAHub[0] = 0x90
     var numberZero = good
-    for place in 19..<23 { numberZero[place] = 0 }
+    for offset in 19..<23 { numberZero[offset] = 0 }
     return [
       Bad(testDescription: "a truncated frame", bytes: Array(good.dropLast()), code: .malformed),
       Bad(testDescription: "only a header", bytes: Array(good.prefix(13)), code: .malformed),

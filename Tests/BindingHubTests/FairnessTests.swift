@@ -151,8 +151,8 @@ struct FairnessTests {
   mutating func announcedInShares() {
     bench.hello(.ann)
     bench.say(.ann, joins(999))
-    for place in 0..<999 {
-      bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(place))
+    for index in 0..<999 {
+      bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(index))
     }
     bench.hello(.ben)
     bench.tellsAll = false

@@ -58,8 +58,8 @@ struct Heard {
           byNumber[outcome.number] = outcome.rest
           continue
         }
-        for place in 0..<UInt32(count) {
-          byNumber[outcome.number + place] = .committed(count: 1, version: version + UInt64(place))
+        for offset in 0..<UInt32(count) {
+          byNumber[outcome.number + offset] = .committed(count: 1, version: version + UInt64(offset))
         }
       }
     }

@@ -71,7 +71,7 @@ struct PresenceTests {
   }
 
   @Test("clear takes back what its writer says, not its place")
-  mutating func clearKeepsPlace() throws {
+  mutating func clearKeepsSlot() throws {
     room.write(.ann, 1, .set("@me", "1"))
     room.write(.ann, 2, WireOperation(verb: .clear, field: .id(0), value: nil))
     #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])

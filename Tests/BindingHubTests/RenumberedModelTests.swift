@@ -15,15 +15,15 @@ import Testing
   /// Writes and deletes so many fields of names that nobody had before.
   private mutating func wear(_ count: Int, from number: ProposalNumber = 2) -> Heard {
     var heard = Heard(HubOutput())
-    for place in 0..<ProposalNumber(count) {
-      let name = "n\(number + 2 * place)"
+    for index in 0..<ProposalNumber(count) {
+      let name = "n\(number + 2 * index)"
       heard =
         heard
         + bench.say(
           .ann,
           .propose([
-            .of(number + 2 * place, [.set(name, "1")], topic: topic()),
-            .of(number + 2 * place + 1, [.delete(name)], topic: topic()),
+            .of(number + 2 * index, [.set(name, "1")], topic: topic()),
+            .of(number + 2 * index + 1, [.delete(name)], topic: topic()),
           ]))
     }
     return heard

@@ -40,13 +40,13 @@ struct DerivedFollowingTests {
 
   @Test("follows a place that tells nobody what it is made of")
   @MainActor
-  func foreignPlace() {
+  func foreignLocation() {
     let number = Observable(1)
-    let place = Binding(get: { number.value }, set: { number.value = $0 })
-    let double = place.derived { $0 * 2 }
+    let location = Binding(get: { number.value }, set: { number.value = $0 })
+    let double = location.derived { $0 * 2 }
     let seen = Recorder<Int>()
     let token = double.observe { seen.note($0) }
-    place.value = 4
+    location.value = 4
     #expect(seen.all == [2, 8])
     #expect(double.value == 8)
     token.cancel()

@@ -106,7 +106,7 @@ struct CheckedMappingsTests {
     #expect(throws: BindingError(.unmappable, "a name, please")) { try Required("a name, please").back(" ") }
     #expect(throws: BindingError(.unmappable, "12 is not between 0 and 10")) { try Within(0...10).back(12) }
     #expect(throws: BindingError.self) { try Within(0...1).back(Double.nan) }
-    #expect(throws: BindingError(.unmappable, "there is no choice 3 of 3")) { try CasePlace<Mood>().back(3) }
+    #expect(throws: BindingError(.unmappable, "there is no choice 3 of 3")) { try CaseIndex<Mood>().back(3) }
     #expect(throws: BindingError.self) { try Rounded<Int8, Double>().back(200) }
     #expect(throws: BindingError.self) { try Rounded<Int8, Double>().back(.nan) }
   }
@@ -117,8 +117,8 @@ struct CheckedMappingsTests {
     #expect(Precision<Double, Float>().forward(0.5) == 0.5)
     #expect(Precision<Double, Float>().back(0.25) == 0.25)
     #expect(try Rounded<Int, Float>().back(2.6) == 3)
-    #expect(CasePlace<Mood>().forward(.wild) == 2)
-    #expect(try CasePlace<Mood>().back(1) == .glad)
+    #expect(CaseIndex<Mood>().forward(.wild) == 2)
+    #expect(try CaseIndex<Mood>().back(1) == .glad)
     #expect(try Required().back("a ") == "a ")
   }
 

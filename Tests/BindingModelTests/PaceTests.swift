@@ -158,16 +158,16 @@ struct PaceTests {
   @MainActor
   func onMain() async {
     let owner = Owner()
-    let places = Recorder<Bool>()
+    let isOnMain = Recorder<Bool>()
     level.observe(.latest(every: .milliseconds(5)), on: owner) { [seen] value, folded in
-      places.note(Lane.main.isCurrent)
+      isOnMain.note(Lane.main.isCurrent)
       seen.note([value, folded])
     }
     #expect(seen.all == [[0, 0]])
     for value in 1...10 { level.value = value }
     #expect(await eventually { seen.all.last?[0] == 10 })
     #expect(seen.all.reduce(0) { $0 + $1[1] + 1 } == 11)
-    #expect(places.all.allSatisfy { $0 })
+    #expect(isOnMain.all.allSatisfy { $0 })
   }
 
   @Test("a loop gets the newest, and how many it was not shown; none is lost from the count", .timeLimit(.minutes(5)))

@@ -67,7 +67,7 @@ struct PartsTests {
   }
 
   @Test("by its place follows that place, and is none where there is none")
-  func places() throws {
+  func byIndex() throws {
     let names = Observable(["a", "b"])
     #expect(names.binding[2]?.value == nil)
     let second = try #require(names.binding[1])

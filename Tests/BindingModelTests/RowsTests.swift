@@ -22,12 +22,12 @@ struct RowsTests {
     }
     for step in 0..<1_000 {
       model.update { rows in
-        let place = Int.random(in: 0...rows.count, using: &generator)
+        let index = Int.random(in: 0...rows.count, using: &generator)
         switch Int.random(in: 0..<4, using: &generator) {
-        case 0 where place < rows.count: rows.remove(at: place)
-        case 1 where place < rows.count: rows[place] = step
+        case 0 where index < rows.count: rows.remove(at: index)
+        case 1 where index < rows.count: rows[index] = step
         case 2: rows.shuffle(using: &generator)
-        default: rows.insert(step, at: place)
+        default: rows.insert(step, at: index)
         }
       }
     }

@@ -168,43 +168,43 @@ struct ValidatedTests {
     "keeps what was refused after it had been taken, with the reason, until it is edited or others write",
     arguments: [false, true])
   func refusedLater(isShownFirst: Bool) {
-    let place = ApprovedLocation()
-    let level = Validated(Binding(place)) { $0 == 0 ? "not 0" : nil }
+    let location = ApprovedLocation()
+    let level = Validated(Binding(location)) { $0 == 0 ? "not 0" : nil }
     level.value = 7
-    #expect(level.isValid && place.shown.value == 7)
-    place.refuse(0, standing: 1, isShownFirst: isShownFirst)
-    #expect(level.problem == "not 0" && level.value == 7 && place.shown.value == 1)
+    #expect(level.isValid && location.shown.value == 7)
+    location.refuse(0, standing: 1, isShownFirst: isShownFirst)
+    #expect(level.problem == "not 0" && level.value == 7 && location.shown.value == 1)
     level.value = 8
-    #expect(level.isValid && place.shown.value == 8)
-    place.refuse(1, standing: 1, isShownFirst: isShownFirst)
+    #expect(level.isValid && location.shown.value == 8)
+    location.refuse(1, standing: 1, isShownFirst: isShownFirst)
     #expect(level.problem == "not 1" && level.value == 8)
-    place.shown.value = 5
+    location.shown.value = 5
     #expect(level.isValid && level.value == 5)
     level.value = 9
-    place.refuse(2, standing: 5, isShownFirst: isShownFirst)
+    location.refuse(2, standing: 5, isShownFirst: isShownFirst)
     level.discard()
     #expect(level.isValid && level.value == 5)
     // Others may write what was refused of this one.
     level.value = 7
-    place.refuse(3, standing: 5, isShownFirst: isShownFirst)
+    location.refuse(3, standing: 5, isShownFirst: isShownFirst)
     #expect(level.problem == "not 3")
-    place.shown.value = 7
+    location.shown.value = 7
     #expect(level.isValid && level.value == 7)
   }
 
   @Test("a refusal of what was overwritten since concerns nobody")
   func refusedTooLate() {
-    let place = ApprovedLocation()
-    let level = Validated(Binding(place)) { $0 == 0 ? "zero" : nil }
+    let location = ApprovedLocation()
+    let level = Validated(Binding(location)) { $0 == 0 ? "zero" : nil }
     level.value = 7
     level.value = 8
-    place.refuse(0, standing: 8, isShownFirst: true)
+    location.refuse(0, standing: 8, isShownFirst: true)
     #expect(level.isValid && level.value == 8)
     level.value = 0
-    place.refuse(1, standing: 1, isShownFirst: false)
+    location.refuse(1, standing: 1, isShownFirst: false)
     #expect(level.isValid && level.value == 1)
     level.value = 9
-    #expect(place.shown.value == 9)
+    #expect(location.shown.value == 9)
   }
 
   @Test("writes once for a turn of several edits")

@@ -183,9 +183,9 @@ struct BarrierTests {
     // Somebody on the way makes another value of it.
     door.change { message in
       guard case .commits(var group) = message else { return message }
-      for place in group.commits.indices {
-        for at in group.commits[place].changes.indices {
-          group.commits[place].changes[at].value = FieldValue(bytes: Array("0.125".utf8))
+      for index in group.commits.indices {
+        for at in group.commits[index].changes.indices {
+          group.commits[index].changes[at].value = FieldValue(bytes: Array("0.125".utf8))
         }
       }
       return .commits(group)

@@ -51,9 +51,9 @@ struct TrackedFieldsTests {
       { mine.level }, { mine.$level.value }, { mine.$level.binding.value },
       { mine.$level.binding.map(Inverted()).value },
     ]
-    for (place, read) in reads.enumerated() {
+    for (index, read) in reads.enumerated() {
       let found = Protected<[Double]>([])
-      let level = 0.5 + Double(place) / 10
+      let level = 0.5 + Double(index) / 10
       queue.sync {
         withObservationTracking {
           _ = read()

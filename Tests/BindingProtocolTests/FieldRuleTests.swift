@@ -46,9 +46,9 @@ struct FieldRuleTests {
       ]
     // The last of the list bounds texts by texts, which no hub looks at: it is that of any text.
     let text = Self.rules.count - 1
-    for (place, one) in rules.enumerated() where place != text {
+    for (index, one) in rules.enumerated() where index != text {
       for (other, rule) in rules.enumerated() where other != text {
-        #expect(one.takesSame(as: rule) == (place == other), "\(one.allowance) and \(rule.allowance)")
+        #expect(one.takesSame(as: rule) == (index == other), "\(one.allowance) and \(rule.allowance)")
       }
     }
   }
@@ -89,10 +89,10 @@ struct FieldRuleTests {
       .double(9_007_199_254_740_992), .integer(9_007_199_254_740_993), .integer(.max),
       .double(9_223_372_036_854_775_808), .unsigned(9_223_372_036_854_775_809), .unsigned(.max), .double(1e30),
     ]
-    for (place, left) in rising.enumerated() {
+    for (index, left) in rising.enumerated() {
       for (other, right) in rising.enumerated() {
-        #expect(left.isLess(than: right) == (place < other), "\(left) \(right)")
-        #expect(left.isSame(as: right) == (place == other), "\(left) \(right)")
+        #expect(left.isLess(than: right) == (index < other), "\(left) \(right)")
+        #expect(left.isSame(as: right) == (index == other), "\(left) \(right)")
       }
       #expect(!left.isLess(than: .double(.nan)) && !WireNumber.double(.nan).isLess(than: left))
     }

@@ -222,13 +222,13 @@ struct JSONTests {
   }
 
   @Test("what a string may not hold is found wherever it stands", arguments: 0..<24)
-  func badByteAnywhere(place: Int) {
-    for length in place..<26 {
+  func badByteAnywhere(offset: Int) {
+    for length in offset..<26 {
       for byte in [0x00, 0x1F, 0x22, 0x5C, 0x80, 0xFF] as [UInt8] {
         var text = Array("\"".utf8) + [UInt8](repeating: 0x7F, count: length) + Array("\"".utf8)
         #expect(text.withUnsafeBytes { JSON.isValid($0) }, "\(text)")
-        guard place < length else { continue }
-        text[1 + place] = byte
+        guard offset < length else { continue }
+        text[1 + offset] = byte
         // A backslash before the last byte escapes the closing quotation mark; elsewhere no letter follows it.
         #expect(!text.withUnsafeBytes { JSON.isValid($0) }, "\(text)")
       }

@@ -102,13 +102,13 @@ struct BadInputTests {
     for _ in 0..<150 {
       for end in ["-wal", "-shm"] { unlink(bench.path + end) }
       var bytes = whole
-      let place = Int(chance.next() % UInt64(whole.count))
-      bytes[place] ^= 1 << UInt8(chance.next() % 8)
+      let offset = Int(chance.next() % UInt64(whole.count))
+      bytes[offset] ^= 1 << UInt8(chance.next() % 8)
       try bytes.write(to: URL(fileURLWithPath: bench.path))
       do {
         let models = try bench.open().loadAll()
-        #expect(models.map(\.chunks) == before.map(\.chunks), "bit of byte \(place)")
-        #expect(models.map(\.batches) == before.map(\.batches), "bit of byte \(place)")
+        #expect(models.map(\.chunks) == before.map(\.chunks), "bit of byte \(offset)")
+        #expect(models.map(\.batches) == before.map(\.batches), "bit of byte \(offset)")
       } catch {
         refused += 1
         #expect("\(error)".contains(bench.path))

@@ -9,13 +9,13 @@ struct DiskImages {
     case truncate(Int)
   }
   private struct Note {
-    var place: Int
+    var position: Int
     var head: storedisk_note
     var bytes: Range<Int>
   }
   private struct OneFile {
     var synced: [UInt8] = []
-    var waiting: [(place: Int, deed: Deed)] = []
+    var waiting: [(position: Int, deed: Deed)] = []
   }
 
   private let bytes: [UInt8]
@@ -32,12 +32,12 @@ struct DiskImages {
     bytes = taken.map { Array(UnsafeRawBufferPointer(start: $0, count: length)) } ?? []
     free(taken)
     (files[0].synced, files[1].synced) = (database, log)
-    var place = 0
-    while place < bytes.count {
-      let head = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: storedisk_note.self) }
-      let start = place + MemoryLayout<storedisk_note>.size
-      notes.append(Note(place: place, head: head, bytes: start..<start + Int(head.length)))
-      place = start + Int(head.length)
+    var position = 0
+    while position < bytes.count {
+      let head = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: position, as: storedisk_note.self) }
+      let start = position + MemoryLayout<storedisk_note>.size
+      notes.append(Note(position: position, head: head, bytes: start..<start + Int(head.length)))
+      position = start + Int(head.length)
     }
   }
 
@@ -50,10 +50,10 @@ struct DiskImages {
       let (file, offset) = (Int(note.head.file), Int(note.head.offset))
       next += 1
       switch storedisk_kind(UInt32(note.head.kind)) {
-      case STOREDISK_WRITE: files[file].waiting.append((note.place, .write(offset, Array(bytes[note.bytes]))))
-      case STOREDISK_TRUNCATE: files[file].waiting.append((note.place, .truncate(offset)))
+      case STOREDISK_WRITE: files[file].waiting.append((note.position, .write(offset, Array(bytes[note.bytes]))))
+      case STOREDISK_TRUNCATE: files[file].waiting.append((note.position, .truncate(offset)))
       case STOREDISK_SYNC:
-        let confirmed = files[file].waiting.prefix { $0.place < offset }
+        let confirmed = files[file].waiting.prefix { $0.position < offset }
         for (_, deed) in confirmed { DiskImages.apply(deed, to: &files[file].synced) }
         files[file].waiting.removeFirst(confirmed.count)
       case STOREDISK_DELETE: files[file] = OneFile()

@@ -31,13 +31,13 @@ struct RenumberedStoreTests {
 
   /// What a hub that starts with the store has of the model.
   private func expect(
-    _ expected: [String: String], names: [String]? = nil, in store: SQLiteStore, _ place: Comment? = nil
+    _ expected: [String: String], names: [String]? = nil, in store: SQLiteStore, _ comment: Comment? = nil
   ) throws {
     let model = ModelLog(id: "lamp", topic: Topics.none)
     try model.restore(try #require(try store.load("lamp")), recentLimit: 0)
-    if let names { #expect(model.fields.slots.map(\.name) == names, place) }
+    if let names { #expect(model.fields.slots.map(\.name) == names, comment) }
     let values = model.fields.slots.filter(\.hasValue).map { ($0.name, String(decoding: $0.value, as: UTF8.self)) }
-    #expect(Dictionary(uniqueKeysWithValues: values) == expected, place)
+    #expect(Dictionary(uniqueKeysWithValues: values) == expected, comment)
   }
 
   @Test("they are the same after a start, a sudden end, and folding, and what is written after has their new ids")

@@ -76,9 +76,9 @@ final class StoreBench {
     let known = fields[model, default: []]
     writer.begin(epoch: epoch, previous: version, time: wall + uptime, namesKnown: FieldID(known.count))
     let origin = writer.origin(Origin(tag: Tag(rawValue: tag), name: "ann"))
-    let place = known.firstIndex { $0.name == field } ?? known.count
-    let id = place < known.count ? FieldID(place) : writer.introduce(field)
-    fields[model] = known.prefix(place) + [(field, value != nil)] + known.dropFirst(place + 1)
+    let index = known.firstIndex { $0.name == field } ?? known.count
+    let id = index < known.count ? FieldID(index) : writer.introduce(field)
+    fields[model] = known.prefix(index) + [(field, value != nil)] + known.dropFirst(index + 1)
     writer.beginCommit(origin: origin, number: ProposalNumber(record + 1), hops: 0)
     _ = writer.change(id, value.map { FieldValue(bytes: Array($0.utf8)) })
     writer.endCommit()

@@ -15,8 +15,8 @@ struct TornLogTests {
   /// round.
   private func isWhole(endsAt ends: [Int]) throws -> Bool {
     var log = [UInt8](repeating: 0, count: 32 + 80 * Self.frameBytes)
-    func put(_ number: UInt32, at place: Int) {
-      withUnsafeBytes(of: number.bigEndian) { log.replaceSubrange(place..<place + 4, with: $0) }
+    func put(_ number: UInt32, at offset: Int) {
+      withUnsafeBytes(of: number.bigEndian) { log.replaceSubrange(offset..<offset + 4, with: $0) }
     }
     let (salt, otherSalt) = (0x1234_5678 as UInt32, 0x9ABC_DEF0 as UInt32)
     let header = [0x377F_0682, 3_007_000, UInt32(Self.pageSize), 7, salt, otherSalt]
@@ -29,10 +29,10 @@ struct TornLogTests {
     put(first, at: 24)
     put(second, at: 28)
     for end in ends {
-      let place = 32 + end * Self.frameBytes
-      put(45, at: place + 4)
-      put(salt, at: place + 8)
-      put(otherSalt, at: place + 12)
+      let offset = 32 + end * Self.frameBytes
+      put(45, at: offset + 4)
+      put(salt, at: offset + 8)
+      put(otherSalt, at: offset + 12)
     }
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("torn-\(UUID())").path
     defer { try? FileManager.default.removeItem(atPath: path) }

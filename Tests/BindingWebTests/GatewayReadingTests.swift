@@ -198,8 +198,8 @@ struct GatewayReadingTests {
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
     stage.say(one, join)
     stage.say(one, #"{"kind":"join","model":"@ephemeral/lamp"}"#)
-    func names(_ fields: [JSON], at place: Int) -> Set<String> {
-      Set(fields.compactMap { $0[place]?["name"]?.string })
+    func names(_ fields: [JSON], at index: Int) -> Set<String> {
+      Set(fields.compactMap { $0[index]?["name"]?.string })
     }
     let here = stage.take(one, "catchup").last?["fields"]?.elements ?? []
     #expect(names(here, at: 6) == ["page1", "web"])

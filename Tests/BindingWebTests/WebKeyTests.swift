@@ -20,9 +20,9 @@ struct WebKeyTests {
     #expect(key.end(ofCode: code, now: now - 301) == nil)
     #expect(WebKey(token: key.token).end(ofCode: code, now: now) == nil)
     #expect(WebKey(run: key.run).end(ofCode: code, now: now) == nil)
-    for place in code.indices {
+    for index in code.indices {
       var other = code
-      other.replaceSubrange(place...place, with: code[place] == "0" ? "1" : "0")
+      other.replaceSubrange(index...index, with: code[index] == "0" ? "1" : "0")
       #expect(key.end(ofCode: other, now: now) == nil)
     }
   }

@@ -68,7 +68,7 @@ struct HistoryBuilder {
 
   var checked: HistoryCheck {
     var entries: [HistoryEntry] = []
-    var bad: [HistoryPlace] = []
+    var bad: [HistoryLocation] = []
     for (file, lines) in files.sorted(by: { $0.key < $1.key }) {
       let read = HistoryEntry.read(lines.joined(separator: "\n") + "\n", file: file)
       entries += read.entries
@@ -78,5 +78,5 @@ struct HistoryBuilder {
   }
 
   /// What is found, by name and by the line at which it stands.
-  var findings: [String] { checked.findings.map { "\($0.name.rawValue) \($0.place)" } }
+  var findings: [String] { checked.findings.map { "\($0.name.rawValue) \($0.location)" } }
 }

@@ -7,10 +7,10 @@ _CORE = "Sources/BindingPeer/Core/"
 PLACES = [
     Place(
         _CORE + "Barriers/Session+Applied.swift", "func report", "instead of",
-        "let version = models[at: place].replica.version",
+        "let version = models[at: index].replica.version",
         """
-let told = Mutant.isOn(.reportUnapplied) ? models[at: place].asked.max() ?? 0 : 0
-let version = max(models[at: place].replica.version, told)
+let told = Mutant.isOn(.reportUnapplied) ? models[at: index].asked.max() ?? 0 : 0
+let version = max(models[at: index].replica.version, told)
 """,
     ),
     Place(
@@ -50,13 +50,13 @@ let identity = Identity(secret: secret, name: life.identity.name)
     ),
     Place(
         _CORE + "Sync/Replica.swift", "func removeAll", "before",
-        "for place in fields.indices",
+        "for index in fields.indices",
         "if Mutant.isOn(.mergeSnapshot) { return }",
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func commits", "instead of",
-        "if cursor.version <= models[at: place].replica.version {",
-        "if cursor.version <= models[at: place].replica.version, !Mutant.isOn(.applyRepeats) {",
+        "if cursor.version <= models[at: index].replica.version {",
+        "if cursor.version <= models[at: index].replica.version, !Mutant.isOn(.applyRepeats) {",
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func fits", "instead of",
@@ -65,7 +65,7 @@ let identity = Identity(secret: secret, name: life.identity.name)
     ),
     Place(
         _CORE + "Sync/Session+Commits.swift", "func noteOwn", "before",
-        "models[at: place].touch(models[at: place].outbox.hide(upTo: number))",
+        "models[at: index].touch(models[at: index].outbox.hide(upTo: number))",
         "if Mutant.isOn(.overlayLowerOwn) { return }",
     ),
     Place(
@@ -78,7 +78,7 @@ let identity = Identity(secret: secret, name: life.identity.name)
         "guard chunk.isLast else { return }",
         """
 if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
-  return apply(models[at: place].chunks, at: place) ? becomeCurrent(at: place, now: now, &output) : ()
+  return apply(models[at: index].chunks, at: index) ? becomeCurrent(at: index, now: now, &output) : ()
 }
 """,
     ),
@@ -89,10 +89,10 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",
-        "if models[at: place].mayBeAnew {",
+        "if models[at: index].mayBeAnew {",
         """
 if Mutant.isOn(.renumberResent) {
-  for write in models[at: place].outbox.order { models[at: place].outbox.unnumber(write) }
+  for write in models[at: index].outbox.order { models[at: index].outbox.unnumber(write) }
 }
 """,
     ),
@@ -108,7 +108,7 @@ if Mutant.isOn(.renumberResent) {
     ),
     Place(
         _CORE + "Writes/Outbox.swift", "func update", "after",
-        "body(&pending[at: place])",
+        "body(&pending[at: index])",
         "if Mutant.isOn(.neverResend), pending[id]?.number != nil { pending[id]?.needsSending = false }",
     ),
     Place(
@@ -135,7 +135,7 @@ private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
     ),
     Place(
         _CORE + "Writes/Session+Conflicts.swift", "func prepare", "before",
-        "models[at: place].outbox.update(write) { $0.proposal.conditions = conditions }",
+        "models[at: index].outbox.update(write) { $0.proposal.conditions = conditions }",
         "if Mutant.isOn(.mergeUnconditionally) { conditions.removeAll() }",
     ),
     Place(
@@ -145,11 +145,11 @@ private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
     ),
     Place(
         _CORE + "Writes/Session+Conflicts.swift", "func merged", "before",
-        "models[at: place].touch(question.field)",
+        "models[at: index].touch(question.field)",
         """
 if Mutant.isOn(.trustStaleMerge) {
-  let now = models[at: place].replica.field(question.field)?.value
-  models[at: place].outbox.update(write) {
+  let now = models[at: index].replica.field(question.field)?.value
+  models[at: index].outbox.update(write) {
     $0.seen[question.field] = .init(value: .value(now), epoch: epoch, version: version)
   }
 }
@@ -157,18 +157,18 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Writes/Session+Writing.swift", "func write", "instead of",
-        "if keeps(modelAt: place) { output.add(.keep(.written(pending.kept(in: id)))) }",
-        "if keeps(modelAt: place), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        "if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }",
+        "if keeps(modelAt: index), !Mutant.isOn(.writeUnkept) { output.add(.keep(.written(pending.kept(in: id)))) }",
     ),
     Place(
         _CORE + "Writes/Session+Writing.swift", "func acknowledge", "before",
-        "if models[at: place].holds(version, epoch) {",
-        "if Mutant.isOn(.dropAcknowledged) { release(write, at: place) }",
+        "if models[at: index].holds(version, epoch) {",
+        "if Mutant.isOn(.dropAcknowledged) { release(write, at: index) }",
     ),
     Place(
         _CORE + "Writes/Session+Writing.swift", "func end", "instead of",
-        "if models[at: place].outbox[write]?.isSecondTry == true {",
-        "if models[at: place].outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
+        "if models[at: index].outbox[write]?.isSecondTry == true {",
+        "if models[at: index].outbox[write]?.isSecondTry == true, !Mutant.isOn(.secondTryBelieved) {",
     ),
     Place(
         _CORE + "Writes/TextMerge.swift", "", "before",
@@ -187,7 +187,7 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Sync/Replica.swift", "func forgetIDs", "before",
-        "for place in places { fields[place].id = nil }",
+        "for index in indexByID { fields[index].id = nil }",
         "if Mutant.isOn(.keepFieldNumbers) { return }",
     ),
 ]

@@ -9,7 +9,7 @@ struct DurableTests {
 
   private var store: String { bench.folder.appendingPathComponent("hub.sock.db").path }
 
-  private func place(_ name: String) -> String { bench.folder.appendingPathComponent(name).path }
+  private func path(_ name: String) -> String { bench.folder.appendingPathComponent(name).path }
 
   /// Runs `bindhub` to its end, asking the hub of this test.
   private func bindhub(_ arguments: String...) throws -> (code: Int32?, output: String) {
@@ -62,7 +62,7 @@ struct DurableTests {
   func inUse() throws {
     let first = try bench.startHub()
     let other = try RunningProcess(
-      Bench.program("bindhub"), ["serve", "--listen", "ipc://\(place("other.sock"))", "--store", store])
+      Bench.program("bindhub"), ["serve", "--listen", "ipc://\(path("other.sock"))", "--store", store])
     #expect(other.end() == 73)
     #expect(other.line { $0.contains(store) && $0.contains("process \(first.pid)") } != nil, "\(other.output)")
   }
@@ -90,10 +90,10 @@ struct DurableTests {
     try bench.run("set", "lamp.level=0.1")
     let watcher = try bench.start("watch", "lamp", "--json", "--wait-for-hub")
     try #require(watcher.line { $0.contains("0.1") } != nil)
-    #expect(try bindhub("backup", place("copy.db")).code == 0)
+    #expect(try bindhub("backup", path("copy.db")).code == 0)
     try bench.run("set", "lamp.level=0.2", "lamp.later=1")
     try #require(watcher.line { $0.contains("0.2") } != nil)
-    let restored = try bindhub("restore", place("copy.db"))
+    let restored = try bindhub("restore", path("copy.db"))
     #expect(restored.code == 0, "\(restored.output)")
     try #require(watcher.line { $0.contains("snapshot") && $0.contains("later") } != nil, "\(watcher.output)")
     #expect(try value("lamp.level") == "0.1")
@@ -108,8 +108,8 @@ struct DurableTests {
   @Test("a backup is never written over a file")
   func backupExists() throws {
     let hub = try bench.startHub()
-    try Data().write(to: URL(fileURLWithPath: place("copy.db")))
-    #expect(try bindhub("backup", place("copy.db")).code == 73)
+    try Data().write(to: URL(fileURLWithPath: path("copy.db")))
+    #expect(try bindhub("backup", path("copy.db")).code == 73)
     withExtendedLifetime(hub) {}
   }
 
@@ -117,8 +117,8 @@ struct DurableTests {
   func restoreOfNothing() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.1")
-    try Data("no store".utf8).write(to: URL(fileURLWithPath: place("copy.db")))
-    #expect(try bindhub("restore", place("copy.db")).code == 74)
+    try Data("no store".utf8).write(to: URL(fileURLWithPath: path("copy.db")))
+    #expect(try bindhub("restore", path("copy.db")).code == 74)
     #expect(try value("lamp.level") == "0.1")
     withExtendedLifetime(hub) {}
   }

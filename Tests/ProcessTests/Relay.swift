@@ -94,8 +94,8 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
   ) -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { place in
-      for (index, byte) in path.utf8.prefix(place.count - 1).enumerated() { place[index] = byte }
+    withUnsafeMutableBytes(of: &address.sun_path) { buffer in
+      for (index, byte) in path.utf8.prefix(buffer.count - 1).enumerated() { buffer[index] = byte }
     }
     return withUnsafePointer(to: address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }

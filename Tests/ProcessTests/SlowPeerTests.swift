@@ -26,8 +26,8 @@ struct SlowPeerTests {
     var (sent, decided) = (0, 0)
     while decided < SlowPeerTests.commits {
       while sent < SlowPeerTests.commits, sent - decided + inFrame <= underWay {
-        let proposals = (1...inFrame).map { place in
-          var proposal = writer.proposal(ProposalNumber(sent + place), "x", "\"\(text)\(sent + place)\"")
+        let proposals = (1...inFrame).map { index in
+          var proposal = writer.proposal(ProposalNumber(sent + index), "x", "\"\(text)\(sent + index)\"")
           proposal.confirmed = ProposalNumber(decided)
           return proposal
         }

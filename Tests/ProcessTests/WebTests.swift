@@ -159,10 +159,10 @@ struct WebTests {
       (["--web-open"], 64, "needs --web"), (["--pages", "/tmp"], 64, "needs --web"),
     ]
     for (arguments, code, words) in cases {
-      let place = "ipc://\(bench.folder.path)/other.sock"
+      let address = "ipc://\(bench.folder.path)/other.sock"
       let hub = try RunningProcess(
         Bench.program("bindhub"),
-        ["serve", "--listen", place, "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
+        ["serve", "--listen", address, "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
       #expect(hub.end() == code, "\(arguments): \(hub.output)")
       #expect(hub.line { $0.contains(words) } != nil, "\(arguments): \(hub.output)")
     }

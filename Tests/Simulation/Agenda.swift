@@ -1,7 +1,7 @@
 /// What is to happen in a simulated world, by time; of two things at one time the one that was entered first.
 struct Agenda<Entry> {
   /// The heap moves these, not the entries themselves.
-  private struct Place {
+  private struct Node {
     /// The time, and below it the number of the entry: in one, for it is compared more often than anything else.
     let moment: UInt64
     let slot: Int
@@ -13,7 +13,7 @@ struct Agenda<Entry> {
 
     var time: UInt64 { moment >> 32 }
   }
-  private var heap: [Place] = []
+  private var heap: [Node] = []
   private var slots: [Entry] = []
   private var free: [Int] = []
   private var entered: UInt32 = 0
@@ -35,15 +35,15 @@ struct Agenda<Entry> {
       slot = slots.count
       slots.append(entry)
     }
-    let place = Place(time: time, number: entered, slot: slot)
-    heap.append(place)
+    let node = Node(time: time, number: entered, slot: slot)
+    heap.append(node)
     heap.withUnsafeMutableBufferPointer { heap in
       var child = heap.count - 1
-      while child > 0, case let parent = (child - 1) / 2, place.moment < heap[parent].moment {
+      while child > 0, case let parent = (child - 1) / 2, node.moment < heap[parent].moment {
         heap[child] = heap[parent]
         child = parent
       }
-      heap[child] = place
+      heap[child] = node
     }
   }
 

@@ -117,7 +117,7 @@ struct EphemeralOracle {
   /// §9: what one holds nobody else writes; the hub only deletes, but for the places of who is present.
   private func check(_ field: String, from old: Held?, to new: Held?, by tag: Tag) throws(Broken) {
     if field.hasPrefix(Names.presencePrefix) {
-      guard tag != .none, EphemeralOracle.place(old) != tag || EphemeralOracle.place(new) != tag else { return }
+      guard tag != .none, EphemeralOracle.slotOwner(old) != tag || EphemeralOracle.slotOwner(new) != tag else { return }
       throw Broken(.holder, "\(tag.short) wrote \(field) of \(name), which is not its place")
     } else if tag == .none {
       guard new != nil else { return }
@@ -128,7 +128,7 @@ struct EphemeralOracle {
   }
 
   /// Whose place the field of one who is present is.
-  static func place(_ held: Held?) -> Tag? {
+  static func slotOwner(_ held: Held?) -> Tag? {
     guard case .string(let text)? = (try? held?.value.json)?["tag"] else { return nil }
     return Tag(text)
   }

@@ -32,30 +32,30 @@ struct Fates {
     var fates: [Fate] = []
   }
   private let models: Int
-  private var places: [Tag: Int] = [:]
+  private var indices: [Tag: Int] = [:]
   /// Whom it was asked about last: it is about one of them several times in turn.
-  private var last: (tag: Tag, place: Int)?
+  private var last: (tag: Tag, index: Int)?
   private var writers: [Writer] = []
 
   init(models: Int) { self.models = models }
 
-  func mark(of tag: Tag, in model: Int) -> ProposalNumber { places[tag].map { writers[$0 + model].mark } ?? 0 }
+  func mark(of tag: Tag, in model: Int) -> ProposalNumber { indices[tag].map { writers[$0 + model].mark } ?? 0 }
 
   mutating func raise(_ tag: Tag, to number: ProposalNumber, in model: Int) {
-    let place = placeMade(for: tag) + model
-    writers[place].mark = max(writers[place].mark, number)
+    let index = findOrInsert(tag) + model
+    writers[index].mark = max(writers[index].mark, number)
   }
 
   subscript(name: Oracle.Name) -> Fate {
     mutating get {
-      let place = placeMade(for: name.tag) + name.model
-      make(name.number, at: place)
-      return writers[place].fates[Int(name.number)]
+      let index = findOrInsert(name.tag) + name.model
+      make(name.number, at: index)
+      return writers[index].fates[Int(name.number)]
     }
     _modify {
-      let place = placeMade(for: name.tag) + name.model
-      make(name.number, at: place)
-      yield &writers[place].fates[Int(name.number)]
+      let index = findOrInsert(name.tag) + name.model
+      make(name.number, at: index)
+      yield &writers[index].fates[Int(name.number)]
     }
   }
 
@@ -67,18 +67,18 @@ struct Fates {
     }
   }
 
-  private mutating func placeMade(for tag: Tag) -> Int {
-    if let last, last.tag == tag { return last.place }
-    if let place = places[tag] {
-      last = (tag, place)
-      return place
+  private mutating func findOrInsert(_ tag: Tag) -> Int {
+    if let last, last.tag == tag { return last.index }
+    if let index = indices[tag] {
+      last = (tag, index)
+      return index
     }
-    places[tag] = writers.count
+    indices[tag] = writers.count
     writers.append(contentsOf: repeatElement(Writer(), count: models))
     return writers.count - models
   }
 
-  private mutating func make(_ number: ProposalNumber, at place: Int) {
-    while writers[place].fates.count <= Int(number) { writers[place].fates.append(Fate()) }
+  private mutating func make(_ number: ProposalNumber, at index: Int) {
+    while writers[index].fates.count <= Int(number) { writers[index].fates.append(Fate()) }
   }
 }

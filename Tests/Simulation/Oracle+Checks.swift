@@ -29,14 +29,14 @@ extension Oracle {
   }
 
   /// What a proposal made of a field, by what the field had before.
-  func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at place: Place) throws(Broken) {
+  func check(_ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point) throws(Broken) {
     switch field {
-    case SimulatedField.sum: try checkSum(value, after: former, at: place)
+    case SimulatedField.sum: try checkSum(value, after: former, at: point)
     case SimulatedField.text, SimulatedField.union, SimulatedField.list:
-      try checkGathered(value, in: field, after: former, at: place)
+      try checkGathered(value, in: field, after: former, at: point)
     default:
       if value == Oracle.ofStranger {
-        throw Broken(.noPhantom, "version \(place.version) of \(title(place)) was written by a stranger")
+        throw Broken(.noPhantom, "version \(point.version) of \(title(point)) was written by a stranger")
       }
     }
   }
@@ -45,40 +45,40 @@ extension Oracle {
   static let ofStranger = FieldValue(bytes: Array("\"stranger\"".utf8))
 
   /// Nothing but 1 is ever added, and the sum fits the description that the model has then.
-  private func checkSum(_ value: FieldValue?, after former: FieldValue?, at place: Place) throws(Broken) {
+  private func checkSum(_ value: FieldValue?, after former: FieldValue?, at point: Point) throws(Broken) {
     let sum = Oracle.number(value)
     guard let sum, sum == (Oracle.number(former) ?? 0) + 1 else {
       throw Broken(
         .lossless,
-        "version \(place.version) of \(title(place)) made \(describe(value)) of \(describe(former)) by adding 1")
+        "version \(point.version) of \(title(point)) made \(describe(value)) of \(describe(former)) by adding 1")
     }
-    let description = head(of: place.model)[SimulatedField.description]
+    let description = head(of: point.model)[SimulatedField.description]
     if let most = try? description?.json["fields"]?["n"]?["max"]?.int64, sum > most {
       throw Broken(
-        .description, "version \(place.version) of \(title(place)) wrote \(sum) where \(most) is the most")
+        .description, "version \(point.version) of \(title(point)) wrote \(sum) where \(most) is the most")
     }
   }
 
   /// Nobody takes a word or a number out: each is there once, and stays.
   private func checkGathered(
-    _ value: FieldValue?, in field: Int, after former: FieldValue?, at place: Place
+    _ value: FieldValue?, in field: Int, after former: FieldValue?, at point: Point
   ) throws(Broken) {
     let elements = SimulatedField.elements(of: value)
     let known = Swift.Set(elements)
     if known.count < elements.count, !claims.mayRepeatWords {
       throw Broken(
-        .lossless, "version \(place.version) of \(title(place)) has something twice: \(describe(value))")
+        .lossless, "version \(point.version) of \(title(point)) has something twice: \(describe(value))")
     }
     for element in SimulatedField.elements(of: former) where !known.contains(element) {
       throw Broken(
         .lossless,
-        "version \(place.version) of \(title(place)) lost \(element) of \(describe(former)): \(describe(value))")
+        "version \(point.version) of \(title(point)) lost \(element) of \(describe(former)): \(describe(value))")
     }
   }
 
   static func number(_ value: FieldValue?) -> Int64? { (try? value?.json)?.int64 }
 
-  func title(_ place: Place) -> String { modelNames[place.model] }
+  func title(_ point: Point) -> String { modelNames[point.model] }
 
   func describe(_ value: FieldValue?) -> String { value?.description ?? "none" }
 }

@@ -7,33 +7,33 @@ extension Oracle {
 
   /// Whether this value of a field, which no other write has, was brought back from a lost life.
   func isRecovered(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
-    place(of: value, in: field, of: model).flatMap { entry($0) }?.isRecovered ?? false
+    point(of: value, in: field, of: model).flatMap { entry($0) }?.isRecovered ?? false
   }
 
   /// A value comes back in the name of who offered it: also what a liar offers, in nobody else's.
   mutating func enterRecovered(
-    _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
+    _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
   ) throws(Broken) {
     if value == Oracle.forged {
-      let isKnown = claims.forgeries.contains(.init(model: place.model, field: field))
+      let isKnown = claims.forgeries.contains(.init(model: point.model, field: field))
       guard isKnown || claims.liars.contains(name.tag) else {
-        throw Broken(.noPhantom, "what a liar offered stands in \(title(place)) as written by \(name.tag.short)")
+        throw Broken(.noPhantom, "what a liar offered stands in \(title(point)) as written by \(name.tag.short)")
       }
-      claims.forgeries.insert(.init(model: place.model, field: field))
+      claims.forgeries.insert(.init(model: point.model, field: field))
       return
     }
-    if let value, !claims.hasStood(value, in: field, of: place.model), !claims.liars.contains(name.tag) {
+    if let value, !claims.hasStood(value, in: field, of: point.model), !claims.liars.contains(name.tag) {
       throw Broken(
         .noPhantom,
         "\(name.tag.short) brought \(describe(value)) back to \(SimulatedField.names[field]), which never stood there")
     }
     if field == SimulatedField.sum {
-      sums[place.model].bring(
-        Oracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: place.model), into: place.epoch, by: name.tag)
+      sums[point.model].bring(
+        Oracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: point.model), into: point.epoch, by: name.tag)
     }
     // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
-    if let earlier = note(value, in: field, name, place), earlier.number > 0,
-      !claims.isRecovered(field, of: place.model)
+    if let earlier = note(value, in: field, name, point), earlier.number > 0,
+      !claims.isRecovered(field, of: point.model)
     {
       throw Broken(
         .exactlyOnce,
@@ -44,22 +44,22 @@ extension Oracle {
   /// A proposal takes effect, for the first time: or its peer had it carried out by a life that is lost, and no replica
   /// that was brought back had seen that.
   mutating func enterOnce(
-    _ value: FieldValue?, in field: Int, _ name: Name, _ place: Place
+    _ value: FieldValue?, in field: Int, _ name: Name, _ point: Point
   ) throws(Broken) {
     if value == Oracle.forged {
       guard claims.liars.contains(name.tag) else {
-        throw Broken(.noPhantom, "what a liar wrote stands in \(title(place)) as written by \(name.tag.short)")
+        throw Broken(.noPhantom, "what a liar wrote stands in \(title(point)) as written by \(name.tag.short)")
       }
-      claims.forgeries.insert(.init(model: place.model, field: field))
+      claims.forgeries.insert(.init(model: point.model, field: field))
       return
     }
-    if field == SimulatedField.sum, let offerer = sums[place.model].add(name, in: place.epoch) {
+    if field == SimulatedField.sum, let offerer = sums[point.model].add(name, in: point.epoch) {
       guard let offerer, !claims.hasSeen(name, offerer: offerer) else {
         throw Broken(
-          .exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(place)) twice")
+          .exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(point)) twice")
       }
     }
-    guard let earlier = note(value, in: field, name, place), earlier != name else { return }
+    guard let earlier = note(value, in: field, name, point), earlier != name else { return }
     guard earlier.number == 0, !claims.hasSeen(name, offerer: earlier.tag) else {
       throw Broken(
         .exactlyOnce,
@@ -79,18 +79,18 @@ struct OfferedClaims {
     let offerer: Tag
     let writer: Tag
   }
-  struct Place: Hashable {
+  struct FieldKey: Hashable {
     let model: Int
     let field: Int
   }
   private var numbers: [Key: ProposalNumber] = [:]
   private var epochs: [Key: Epoch] = [:]
-  private var recovered: Swift.Set<Place> = []
+  private var recovered: Swift.Set<FieldKey> = []
   /// All that fields ever had.
-  private var stood: [Place: Swift.Set<FieldValue>] = [:]
+  private var stood: [FieldKey: Swift.Set<FieldValue>] = [:]
   var liars: Swift.Set<Tag> = []
   /// Where a lie stood once: whoever saw it there may bring it back.
-  var forgeries: Swift.Set<Place> = []
+  var forgeries: Swift.Set<FieldKey> = []
 
   mutating func begin() {
     numbers.removeAll()
@@ -109,20 +109,20 @@ struct OfferedClaims {
   mutating func forgetFields() { recovered.removeAll() }
 
   func hasStood(_ value: FieldValue, in field: Int, of model: Int) -> Bool {
-    stood[Place(model: model, field: field)]?.contains(value) ?? false
+    stood[FieldKey(model: model, field: field)]?.contains(value) ?? false
   }
 
   mutating func note(_ value: FieldValue?, isRecovered: Bool, _ field: Int, of model: Int) {
-    if let value { stood[Place(model: model, field: field), default: []].insert(value) }
+    if let value { stood[FieldKey(model: model, field: field), default: []].insert(value) }
     if isRecovered {
-      recovered.insert(Place(model: model, field: field))
+      recovered.insert(FieldKey(model: model, field: field))
     } else {
-      recovered.remove(Place(model: model, field: field))
+      recovered.remove(FieldKey(model: model, field: field))
     }
   }
 
   /// Whether what a field has, or that it has nothing, was brought back.
-  func isRecovered(_ field: Int, of model: Int) -> Bool { recovered.contains(Place(model: model, field: field)) }
+  func isRecovered(_ field: Int, of model: Int) -> Bool { recovered.contains(FieldKey(model: model, field: field)) }
 
   func hasSeen(_ name: Oracle.Name, offerer: Tag) -> Bool {
     numbers[Key(model: name.model, offerer: offerer, writer: name.tag)].map { name.number <= $0 } ?? false

@@ -4,7 +4,7 @@ import BindingProtocol
 /// What the hub's store took, seen from outside: the one truth that every replica is held against.
 struct Oracle {
   /// A version of a model, in a life of its log.
-  struct Place {
+  struct Point {
     let model: Int
     let epoch: Epoch
     let version: Version
@@ -56,7 +56,7 @@ struct Oracle {
   /// How often names of deleted fields were given back.
   var renumberings = 0
   /// Where a value that only one write has was committed, in the log as it is now.
-  private var written: [Written: (place: Place, name: Name)] = [:]
+  private var written: [Written: (point: Point, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
   /// The additions that each model's number holds, and what was offered of replicas.
   var sums: [SumLines]
@@ -82,21 +82,21 @@ struct Oracle {
 
   func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
 
-  func entry(_ place: Place) -> Entry? {
-    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].entry }
+  func entry(_ point: Point) -> Entry? {
+    life(holding: point).flatMap { lives[point.model][$0].steps[Int(point.version)].entry }
   }
 
   /// The whole model at a version; nil if there never was that version.
-  func state(_ place: Place) -> State? {
-    life(holding: place).flatMap { lives[place.model][$0].steps[Int(place.version)].state }
+  func state(_ point: Point) -> State? {
+    life(holding: point).flatMap { lives[point.model][$0].steps[Int(point.version)].state }
   }
 
   /// The models as the log leaves them.
   func head(of model: Int) -> State { present[model] }
 
   /// Where the log holds this value of a field, which no other write has.
-  func place(of value: FieldValue, in field: Int, of model: Int) -> Place? {
-    written[Written(model: model, field: field, value: value)]?.place
+  func point(of value: FieldValue, in field: Int, of model: Int) -> Point? {
+    written[Written(model: model, field: field, value: value)]?.point
   }
 
   // MARK: Entering
@@ -125,21 +125,21 @@ struct Oracle {
         note(batch.decisions, of: model, life: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
-        present[model] = state(Place(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
+        present[model] = state(Point(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
         // What is left of earlier lives stands in the new one too, under the same versions.
         for version in group.previous + 1...group.version {
-          let place = Place(model: model, epoch: epoch, version: version)
-          guard let entry = entry(Place(model: model, epoch: batch.epoch, version: version)) else { continue }
-          if entry.epoch != epoch { setEntry(entry, at: place) }
+          let point = Point(model: model, epoch: epoch, version: version)
+          guard let entry = entry(Point(model: model, epoch: batch.epoch, version: version)) else { continue }
+          if entry.epoch != epoch { setEntry(entry, at: point) }
           let name = Name(model: model, tag: entry.tag, number: entry.number)
           fates.raise(entry.tag, to: entry.number, in: model)
           for (field, value) in entry.changes {
-            note(value, in: field, name, place)
+            note(value, in: field, name, point)
             claims.note(value, isRecovered: entry.isRecovered, field, of: model)
           }
         }
       }
-      if let head { setState(present[model], at: Place(model: model, epoch: epoch, version: head)) }
+      if let head { setState(present[model], at: Point(model: model, epoch: epoch, version: head)) }
       sums[model].begin(epoch, at: Oracle.number(present[model][SimulatedField.sum]) ?? 0)
       if head == nil, floor.version > 0 { beginAtFloor(model, epoch) }
     }
@@ -147,7 +147,7 @@ struct Oracle {
 
   /// A model that is not in the log has nothing, at the version of the floor.
   private mutating func beginAtFloor(_ model: Int, _ epoch: Epoch) {
-    setState(Oracle.empty, at: Place(model: model, epoch: epoch, version: floor.version))
+    setState(Oracle.empty, at: Point(model: model, epoch: epoch, version: floor.version))
   }
 
   /// A model is removed: nothing in it may have a value. Models that are not in the log begin beyond it.
@@ -180,73 +180,73 @@ struct Oracle {
     try checkDense(batch.decisions, group, model)
     note(batch.decisions, of: model, life: life)
     guard let group else { return }
-    if let name = group.names.names.first(where: { SimulatedField.place(of: $0) == nil }) {
+    if let name = group.names.names.first(where: { SimulatedField.index(of: $0) == nil }) {
       throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
     }
     learn(group.names, of: model)
     var version = group.previous
     for commit in group.commits {
       version += 1
-      let place = Place(model: model, epoch: group.epoch, version: version)
-      try enter(commit, of: group, at: place, life)
+      let point = Point(model: model, epoch: group.epoch, version: version)
+      try enter(commit, of: group, at: point, life)
       // A batch may still be under way when its peers prove a loss: it stands in the new life too.
       guard epoch != group.epoch else { continue }
-      let later = Place(model: model, epoch: epoch, version: version)
-      if let entry = entry(place) { setEntry(entry, at: later) }
+      let later = Point(model: model, epoch: epoch, version: version)
+      if let entry = entry(point) { setEntry(entry, at: later) }
       setState(present[model], at: later)
     }
   }
 
   private mutating func enter(
-    _ commit: Commit, of group: CommitGroup, at place: Place, _ life: Int
+    _ commit: Commit, of group: CommitGroup, at point: Point, _ life: Int
   ) throws(Broken) {
-    guard entry(place) == nil else {
-      throw Broken(.order, "version \(place.version) of \(title(place)) was decided twice in one epoch")
+    guard entry(point) == nil else {
+      throw Broken(.order, "version \(point.version) of \(title(point)) was decided twice in one epoch")
     }
     let tag = group.origins[Int(commit.origin)].tag
-    let name = Name(model: place.model, tag: tag, number: commit.number)
+    let name = Name(model: point.model, tag: tag, number: commit.number)
     // What is brought back from a lost life has no number.
     let isRecovered = commit.number == 0
     if commit.hops > 8 {
-      throw Broken(.hops, "version \(place.version) of \(title(place)) is \(commit.hops) hops deep")
+      throw Broken(.hops, "version \(point.version) of \(title(point)) is \(commit.hops) hops deep")
     }
-    let before = present[place.model]
+    let before = present[point.model]
     var changes: [(field: Int, value: FieldValue?)] = []
     changes.reserveCapacity(commit.changes.count)
     for change in commit.changes {
-      guard Int(change.field) < names[place.model].count else {
-        throw Broken(.trueReplica, "a commit names field \(change.field) of \(title(place)), which has no name")
+      guard Int(change.field) < names[point.model].count else {
+        throw Broken(.trueReplica, "a commit names field \(change.field) of \(title(point)), which has no name")
       }
-      let field = names[place.model][Int(change.field)]
+      let field = names[point.model][Int(change.field)]
       changes.append((field, change.value))
-      present[place.model][field] = change.value
+      present[point.model][field] = change.value
       if isRecovered {
-        try enterRecovered(change.value, in: field, name, place)
+        try enterRecovered(change.value, in: field, name, point)
       } else {
-        guard claims.liars.contains(tag) || fates[name].change(field, in: place.epoch) else {
+        guard claims.liars.contains(tag) || fates[name].change(field, in: point.epoch) else {
           throw Broken(
             .exactlyOnce, "proposal \(name.number) of \(name.tag.short) changed \(SimulatedField.names[field]) twice")
         }
-        try enterOnce(change.value, in: field, name, place)
-        try check(change.value, in: field, after: before[field], at: place)
+        try enterOnce(change.value, in: field, name, point)
+        try check(change.value, in: field, after: before[field], at: point)
       }
-      claims.note(change.value, isRecovered: isRecovered, field, of: place.model)
-      if field == SimulatedField.list { listsWritten[place.model] += 1 }
+      claims.note(change.value, isRecovered: isRecovered, field, of: point.model)
+      if field == SimulatedField.list { listsWritten[point.model] += 1 }
     }
     setEntry(
       Entry(
-        tag: tag, number: commit.number, changes: changes, epoch: place.epoch, life: life, isRecovered: isRecovered),
-      at: place)
-    setState(present[place.model], at: place)
-    fates.raise(tag, to: commit.number, in: place.model)
+        tag: tag, number: commit.number, changes: changes, epoch: point.epoch, life: life, isRecovered: isRecovered),
+      at: point)
+    setState(present[point.model], at: point)
+    fates.raise(tag, to: commit.number, in: point.model)
     decided += 1
   }
 
   /// Returns which proposal brought this value before.
   @discardableResult
-  mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ place: Place) -> Name? {
+  mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ point: Point) -> Name? {
     guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
-    return written.updateValue((place, name), forKey: Written(model: name.model, field: field, value: value))?.name
+    return written.updateValue((point, name), forKey: Written(model: name.model, field: field, value: value))?.name
   }
 
   private mutating func note(_ new: [Decision], of model: Int, life: Int) {
@@ -262,7 +262,7 @@ struct Oracle {
 
   private mutating func learn(_ run: NamesRun, of model: Int) {
     for (offset, name) in run.names.enumerated() {
-      let (id, field) = (Int(run.first) + offset, SimulatedField.place(of: name) ?? 0)
+      let (id, field) = (Int(run.first) + offset, SimulatedField.index(of: name) ?? 0)
       if id < names[model].count { names[model][id] = field } else { names[model].append(field) }
     }
   }
@@ -270,30 +270,30 @@ struct Oracle {
   // MARK: Places
 
   /// The life that has come to that version; nil if none has.
-  private func life(holding place: Place) -> Int? {
-    let lives = lives[place.model]
-    return lives.indices.last { lives[$0].epoch == place.epoch && place.version < lives[$0].steps.count }
+  private func life(holding point: Point) -> Int? {
+    let lives = lives[point.model]
+    return lives.indices.last { lives[$0].epoch == point.epoch && point.version < lives[$0].steps.count }
   }
 
-  private mutating func setEntry(_ entry: Entry, at place: Place) {
-    let life = make(place)
-    lives[place.model][life].steps[Int(place.version)].entry = entry
+  private mutating func setEntry(_ entry: Entry, at point: Point) {
+    let life = make(point)
+    lives[point.model][life].steps[Int(point.version)].entry = entry
   }
 
-  private mutating func setState(_ state: State, at place: Place) {
-    let life = make(place)
-    lives[place.model][life].steps[Int(place.version)].state = state
+  private mutating func setState(_ state: State, at point: Point) {
+    let life = make(point)
+    lives[point.model][life].steps[Int(point.version)].state = state
   }
 
-  private mutating func make(_ place: Place) -> Int {
+  private mutating func make(_ point: Point) -> Int {
     let life: Int
-    if let known = lives[place.model].indices.last(where: { lives[place.model][$0].epoch == place.epoch }) {
+    if let known = lives[point.model].indices.last(where: { lives[point.model][$0].epoch == point.epoch }) {
       life = known
     } else {
-      life = lives[place.model].count
-      lives[place.model].append(Life(epoch: place.epoch))
+      life = lives[point.model].count
+      lives[point.model].append(Life(epoch: point.epoch))
     }
-    while lives[place.model][life].steps.count <= Int(place.version) { lives[place.model][life].steps.append(Step()) }
+    while lives[point.model][life].steps.count <= Int(point.version) { lives[point.model][life].steps.append(Step()) }
     return life
   }
 }

@@ -41,9 +41,9 @@ struct Ownership {
   }
 
   mutating func answer(_ token: UInt32, _ verdict: Bool, at time: UInt64) {
-    for place in questions.indices where questions[place].token == token {
-      questions[place].verdict = verdict
-      questions[place].answeredAt = time
+    for index in questions.indices where questions[index].token == token {
+      questions[index].verdict = verdict
+      questions[index].answeredAt = time
     }
   }
 
@@ -61,19 +61,19 @@ struct Ownership {
 
   /// Whether the model was taken from this owner for its silence: once for each question.
   mutating func spendSilence(of owner: Tag, at time: UInt64, patience: UInt64) -> Bool {
-    let place = questions.lastIndex {
+    let index = questions.lastIndex {
       $0.owner == owner && !$0.isSpent && !$0.isVoid && time >= $0.askedAt + patience
         && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + patience)
     }
-    guard let place else { return false }
-    questions[place].isSpent = true
+    guard let index else { return false }
+    questions[index].isSpent = true
     return true
   }
 
   /// Uses a question up that allows what is looked for.
   mutating func use(where isMeant: (Question) -> Bool) -> Question? {
-    guard let place = questions.lastIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
-    questions[place].isUsed = true
-    return questions[place]
+    guard let index = questions.lastIndex(where: { !$0.isUsed && isMeant($0) }) else { return nil }
+    questions[index].isUsed = true
+    return questions[index]
   }
 }

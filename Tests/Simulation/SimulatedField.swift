@@ -19,7 +19,7 @@ enum SimulatedField {
   /// Of which it is said what has to show.
   static let areShown = names.indices.map { $0 != sum }
 
-  static func place(of name: String) -> Int? { names.firstIndex(of: name) }
+  static func index(of name: String) -> Int? { names.firstIndex(of: name) }
 
   /// Whether its writers may not lose each other's elements.
   static func isGathered(_ field: Int) -> Bool { field >= text }

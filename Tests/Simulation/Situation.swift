@@ -93,7 +93,7 @@ extension Situation {
   /// Counted from 0 in the order of `allCases`; to ask for its words and hash them would cost more than what is
   /// counted.
   // SAFETY: of fewer than 257 cases, none with anything beside it, each lies in memory as one byte, its number.
-  fileprivate var place: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
+  fileprivate var index: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
 }
 
 /// How often each situation occurred.
@@ -103,12 +103,12 @@ public struct Counts: Sendable {
   public init() {}
 
   public subscript(situation: Situation) -> UInt64 {
-    get { counts[situation.place] }
-    set { counts[situation.place] = newValue }
+    get { counts[situation.index] }
+    set { counts[situation.index] = newValue }
   }
 
   public mutating func add(_ other: Counts) {
-    for place in counts.indices { counts[place] += other.counts[place] }
+    for index in counts.indices { counts[index] += other.counts[index] }
   }
 
   /// Those that did not occur.

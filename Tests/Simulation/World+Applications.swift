@@ -62,17 +62,17 @@ extension World {
     if peers[peer].isPaused { return }
     if chance.perMille(profile.pauses) { return pause(peer) }
     if chance.perMille(profile.leaves) {
-      let place = chance.below(profile.models)
-      let model = modelNames[place]
+      let index = chance.below(profile.models)
+      let model = modelNames[index]
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       if !peers[peer].session.knows(model) {
-        for field in peers[peer].told[place].indices { peers[peer].told[place][field] = nil }
+        for field in peers[peer].told[index].indices { peers[peer].told[index][field] = nil }
       }
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
       if peers[peer].session.version(of: model).version == 0 {
-        peers[peer].seen[place] = (0, 0)
-        peers[peer].saw[place].removeAll()
+        peers[peer].seen[index] = (0, 0)
+        peers[peer].saw[index].removeAll()
       }
       return try settle(peer)
     }
@@ -153,13 +153,13 @@ extension World {
     let model = chance.below(profile.models)
     if chance.perMille(profile.gatherings), try gather(peer, in: model) { return }
     let unique = uniqueValue(of: peer)
-    let place = chance.below(SimulatedField.plain)
-    let field = SimulatedField.names[place]
+    let index = chance.below(SimulatedField.plain)
+    let field = SimulatedField.names[index]
     var proposal = Proposal(operations: [FieldOperation(.set, field, unique)])
     var mayBeRefused = false
     switch chance.below(10) {
     case 0:
-      let other = (place + 1 + chance.below(SimulatedField.plain - 1)) % SimulatedField.plain
+      let other = (index + 1 + chance.below(SimulatedField.plain - 1)) % SimulatedField.plain
       proposal.operations.append(FieldOperation(.set, SimulatedField.names[other], unique))
     case 1:
       let record = peers[peer].session.fieldRecord(modelNames[model], field)
@@ -223,7 +223,7 @@ extension World {
       peer.acknowledged.removeAll { $0.model == model }
     }
     for operation in proposal.operations {
-      guard let field = SimulatedField.place(of: operation.field) else { continue }
+      guard let field = SimulatedField.index(of: operation.field) else { continue }
       let isPlain = proposal.isPlainSet && !SimulatedField.isGathered(field)
       peer.lastPlain[model][field] = isPlain ? operation.value.map { .init(id: id, value: $0) } : nil
       peer.acknowledged.removeAll { $0.model == model && $0.field == field }
@@ -239,7 +239,7 @@ extension World {
   /// What a proposal sets of the fields whose values say who wrote them.
   static func plainSets(_ proposal: Proposal) -> [(field: Int, value: FieldValue)] {
     proposal.operations.compactMap { operation in
-      guard operation.verb == .set, let value = operation.value, let field = SimulatedField.place(of: operation.field),
+      guard operation.verb == .set, let value = operation.value, let field = SimulatedField.index(of: operation.field),
         !SimulatedField.isGathered(field)
       else { return nil }
       return (field, value)

@@ -84,9 +84,9 @@ extension World {
 
   /// §5.3: the hub says that a version is applied only when it is.
   func look(_ awaited: Awaited) throws(Broken) {
-    guard let place = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
+    guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }
-    let barrier = asked.remove(at: place)
+    let barrier = asked.remove(at: index)
     if awaited.end == .incomplete, now < barrier.heardAt + barrier.within {
       throw broken(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
     }

@@ -153,28 +153,28 @@ extension World {
   }
 
   private func checkCommitted(
-    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ place: Oracle.Place
+    _ write: SimulatedPeer.Write, _ id: WriteID, _ peer: SimulatedPeer, _ point: Oracle.Point
   ) throws(Broken) {
     var what: String { "write \(id.rawValue) of p\(peer.index)" }
     counts[.committed] += 1
     let isSeen = peer.read { $0.version(of: modelNames[write.model]) }
     if delivering == .commits || delivering == .catchup { counts[.ownBeforeAcknowledgement] += 1 }
-    if delivering == .outcomes, isSeen.version < place.version { counts[.ownAfterAcknowledgement] += 1 }
-    guard let entry = oracle.entry(place) else {
-      throw broken(.oneOutcome, "\(what) was acknowledged at version \(place.version), which was never stored")
+    if delivering == .outcomes, isSeen.version < point.version { counts[.ownAfterAcknowledgement] += 1 }
+    guard let entry = oracle.entry(point) else {
+      throw broken(.oneOutcome, "\(what) was acknowledged at version \(point.version), which was never stored")
     }
     if entry.isRecovered {
-      throw broken(.oneOutcome, "\(what) was acknowledged with version \(place.version), which was brought back")
+      throw broken(.oneOutcome, "\(what) was acknowledged with version \(point.version), which was brought back")
     }
     if entry.tag != peer.session.identity.tag {
-      throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(place.version)")
+      throw broken(.oneOutcome, "\(what) was acknowledged with another peer's version \(point.version)")
     }
     for (field, value) in write.fields where entry.change(of: field) != .some(.some(value)) {
       throw broken(
         .oneOutcome,
-        "version \(place.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
+        "version \(point.version) does not hold what \(what) wrote to \(SimulatedField.names[field])")
     }
-    if !mayBeForgotten(peer) { try checkGathered(write, what, place, entry) }
+    if !mayBeForgotten(peer) { try checkGathered(write, what, point, entry) }
     let name = Oracle.Name(model: write.model, tag: entry.tag, number: entry.number)
     if let other = oracle.fates[name].claimedBy, other != id {
       throw broken(.oneOutcome, "\(what) and write \(other.rawValue) were acknowledged as proposal \(entry.number)")
@@ -182,29 +182,29 @@ extension World {
     oracle.fates[name].claimedBy = id
     if write.isPlain {
       for (field, _) in write.fields where peer.lastPlain[write.model][field]?.id == id {
-        peer.acknowledged.append((write.model, field, place.epoch, place.version))
+        peer.acknowledged.append((write.model, field, point.epoch, point.version))
       }
     }
-    if let condition = write.condition { try check(condition, of: what, place, entry) }
+    if let condition = write.condition { try check(condition, of: what, point, entry) }
   }
 
   /// A compare-and-set won only if nobody had written the field since.
   private func check(
-    _ condition: Condition, of what: @autoclosure () -> String, _ place: Oracle.Place, _ entry: Oracle.Entry
+    _ condition: Condition, of what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
   ) throws(Broken) {
     if condition.version > 0, condition.epoch != entry.epoch {
       throw broken(.comparison, "\(what()) compared with another epoch and was carried out")
     }
-    guard condition.version + 1 < place.version, let field = SimulatedField.place(of: condition.field) else { return }
+    guard condition.version + 1 < point.version, let field = SimulatedField.index(of: condition.field) else { return }
     // What was deleted and forgotten since was never written.
-    let first = condition.version == 0 ? oracle.beginnings[place.model][field] : condition.version
-    guard first + 1 < place.version else { return }
-    for version in first + 1..<place.version {
-      let between = oracle.entry(.init(model: place.model, epoch: place.epoch, version: version))
+    let first = condition.version == 0 ? oracle.beginnings[point.model][field] : condition.version
+    guard first + 1 < point.version else { return }
+    for version in first + 1..<point.version {
+      let between = oracle.entry(.init(model: point.model, epoch: point.epoch, version: version))
       if between?.change(of: field) != nil {
         throw broken(
           .comparison,
-          "\(what()) at version \(place.version) compared \(condition.field) with version \(condition.version), "
+          "\(what()) at version \(point.version) compared \(condition.field) with version \(condition.version), "
             + "but version \(version) changed it")
       }
     }
@@ -212,13 +212,13 @@ extension World {
 
   func checkNotCarriedOut(_ peer: Int, _ id: WriteID, _ write: SimulatedPeer.Write) throws(Broken) {
     for (field, value) in write.fields {
-      guard let place = oracle.place(of: value, in: field, of: write.model) else { continue }
+      guard let point = oracle.point(of: value, in: field, of: write.model) else { continue }
       // Who has a value as one that was brought back does not know whose it was: a second loss forgets that.
-      if losses > 1, oracle.entry(place)?.isRecovered == true { continue }
+      if losses > 1, oracle.entry(point)?.isRecovered == true { continue }
       throw broken(
         .noPhantom,
         "write \(id.rawValue) of p\(peer) was not carried out, its peer was told; "
-          + "but it is version \(place.version) of \(modelNames[write.model])")
+          + "but it is version \(point.version) of \(modelNames[write.model])")
     }
     // After a loss a later write may have been brought back, which had it.
     for (field, element) in write.gathered

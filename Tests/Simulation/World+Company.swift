@@ -166,7 +166,7 @@ extension World {
     guard let line, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
     return line.present.contains { field, held in
-      let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.place(held) : held.tag
+      let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.slotOwner(held) : held.tag
       return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
     }
   }

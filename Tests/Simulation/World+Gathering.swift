@@ -67,7 +67,7 @@ extension World {
 
   /// What was committed of a write holds all that it put in, and what it took the place of.
   func checkGathered(
-    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ place: Oracle.Place, _ entry: Oracle.Entry
+    _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ point: Oracle.Point, _ entry: Oracle.Entry
   ) throws(Broken) {
     guard !write.gathered.isEmpty else { return }
     for (field, element) in write.gathered {
@@ -75,7 +75,7 @@ extension World {
       guard !SimulatedField.elements(of: value).contains(element) else { continue }
       throw broken(
         .lossless,
-        "\(what()) was acknowledged at version \(place.version), which has no \(element): \(describe(value))")
+        "\(what()) was acknowledged at version \(point.version), which has no \(element): \(describe(value))")
     }
     if let original = write.original, let value = entry.change(of: write.gathered[0].field), value != original,
       write.gathered[0].field == SimulatedField.text

@@ -14,7 +14,7 @@ extension World {
           .convergence,
           "write \(id.rawValue) of p\(peer.index) to \(modelNames[write.model]) has no outcome after all has healed")
       }
-      for (place, model) in modelNames.enumerated() {
+      for (index, model) in modelNames.enumerated() {
         guard let head = hub?.head(of: model) else { continue }
         let mine = peer.session.version(of: model)
         guard mine.version == head.version, mine.epoch == hub?.epoch else {
@@ -27,7 +27,7 @@ extension World {
         guard peer.session.digest(of: model) == head.digest else {
           throw broken(.convergence, "p\(peer.index) and the hub have other digests of \(model)")
         }
-        if profile.joinsPrefix, peer.successor == nil, !peer.announced[place],
+        if profile.joinsPrefix, peer.successor == nil, !peer.announced[index],
           head.version > oracle.floor.version
         {
           throw broken(.convergence, "p\(peer.index) joined the prefix of \(model) and was not told of it")

@@ -105,17 +105,17 @@ extension World {
     let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
     note("a liar says hello as p\(victim.index), and speaks in its session")
     try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
-    let place = impostures.below(modelNames.count)
-    try say(.join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), liar)
-    guard let topic = topic(of: place) else { return }
-    let next = oracle.mark(of: stolen.tag, in: place) + 1
+    let index = impostures.below(modelNames.count)
+    try say(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
+    guard let topic = topic(of: index) else { return }
+    let next = oracle.mark(of: stolen.tag, in: index) + 1
     let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofStranger)
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
     try say(.propose([proposal]), liar)
     let wasThere = hasSession(victim)
     let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
     for message in [
-      .join([Join(request: 1, model: modelNames[place], unacknowledged: 1_000)]), .propose([proposal]),
+      .join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), .propose([proposal]),
       .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
     ] as [PeerMessage] where inItsName.session != 0 {
       try say(message, inItsName)
@@ -161,9 +161,9 @@ extension World {
     let liar = makeLiar()
     note("a liar writes what nobody may")
     guard let (_, topic) = try enter(liar) else { return }
-    for (place, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
+    for (index, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
       // A frame with a name that is none ends the session; the next ones are of nobody.
-      let proposal = NumberedProposal(topic: topic, number: ProposalNumber(place + 1), operations: [forged(name)])
+      let proposal = NumberedProposal(topic: topic, number: ProposalNumber(index + 1), operations: [forged(name)])
       try say(.propose([proposal]), liar)
     }
     try goAway(liar)

@@ -105,11 +105,12 @@ extension World {
     for change in try line?.enter(group) ?? [] {
       guard change.tag == .none, let old = change.old else { continue }
       if change.field.hasPrefix(Names.presencePrefix) {
-        guard let place = EphemeralOracle.place(old), place != EphemeralOracle.place(change.new), mustBeThere(place)
+        guard let owner = EphemeralOracle.slotOwner(old), owner != EphemeralOracle.slotOwner(change.new),
+          mustBeThere(owner)
         else {
           continue
         }
-        throw broken(.living, "\(place.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
+        throw broken(.living, "\(owner.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
       }
       let isGone = !isLiving(old.tag) || heard.leaving == old.tag || hasStayedAway(old.tag)
       guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {

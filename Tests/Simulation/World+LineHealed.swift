@@ -48,24 +48,24 @@ extension World {
 
   /// Everybody who is in the model has a place, nobody else has, and it tells what they say.
   private func checkPresent(_ line: EphemeralOracle, _ living: [Tag: LineMember]) throws(Broken) {
-    var places: [Tag: FieldValue] = [:]
+    var slots: [Tag: FieldValue] = [:]
     for (field, held) in line.present where field.hasPrefix(Names.presencePrefix) {
-      guard let tag = EphemeralOracle.place(held), places.updateValue(held.value, forKey: tag) == nil else {
+      guard let tag = EphemeralOracle.slotOwner(held), slots.updateValue(held.value, forKey: tag) == nil else {
         throw broken(.living, "\(field) of \(line.name) is \(held.value)")
       }
     }
     for peer in peers where !peer.isOver && peer.session.joinedModels.contains(modelNames[0]) {
       let tag = peer.session.identity.tag
-      guard let place = places.removeValue(forKey: tag) else {
+      guard let slot = slots.removeValue(forKey: tag) else {
         throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(line.name) does not tell of it")
       }
       // Who leaves the model leaves its place, and with it what it says.
-      guard profile.leaves == 0, let member = living[tag], case let says = (try? place.json)?["says"],
+      guard profile.leaves == 0, let member = living[tag], case let says = (try? slot.json)?["says"],
         says != (try? member.has(Names.me)?.json)
       else { continue }
-      throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(place)")
+      throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(slot)")
     }
-    if let (tag, _) = places.min(by: { $0.key < $1.key }) {
+    if let (tag, _) = slots.min(by: { $0.key < $1.key }) {
       throw broken(.living, "\(line.name) tells of \(tag.short), which is not there")
     }
   }

@@ -108,7 +108,7 @@ extension World {
       var output = PeerOutput()
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
-      for place in output.actions.indices { try carryOut(output.actions[place], of: peer) }
+      for action in output.actions.indices { try carryOut(output.actions[action], of: peer) }
       if peer.successor != nil { try tellSuccessor(output.actions, of: index) }
       output.removeAll()
       swap(&output, &emptyOutput)
@@ -152,7 +152,7 @@ extension World {
     case .keep(let note): keep(note, of: peer.index)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
-      if let place = modelNames.firstIndex(of: model) { peer.announced[place] = true }
+      if let index = modelNames.firstIndex(of: model) { peer.announced[index] = true }
     case .listed, .phase, .pong, .close: break
     }
   }

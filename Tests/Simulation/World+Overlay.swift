@@ -11,8 +11,8 @@ extension World {
     for (id, number) in zip(peer.snapshot.laidOver, peer.snapshot.numbers) {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
-        guard let place = oracle.place(of: value, in: field, of: model), place.epoch == update.epoch,
-          place.version <= update.version, mustKnow(number, place, in: field, peer)
+        guard let point = oracle.point(of: value, in: field, of: model), point.epoch == update.epoch,
+          point.version <= update.version, mustKnow(number, point, in: field, peer)
         else { continue }
         throw broken(
           .readYourWrites,
@@ -56,10 +56,10 @@ extension World {
   /// this life bears no number; but only what was sent in an earlier one can be. A write that goes again, since nobody
   /// knew what became of it, was sent in an earlier one under another number.
   private func mustKnow(
-    _ number: ProposalNumber?, _ place: Oracle.Place, in field: Int, _ peer: SimulatedPeer
+    _ number: ProposalNumber?, _ point: Oracle.Point, in field: Int, _ peer: SimulatedPeer
   ) -> Bool {
-    guard let entry = oracle.entry(place), entry.isRecovered else { return true }
-    guard let number, let first = peer.firstSent[place.model][number] else { return false }
+    guard let entry = oracle.entry(point), entry.isRecovered else { return true }
+    guard let number, let first = peer.firstSent[point.model][number] else { return false }
     return first >= entry.epoch && !peer.wasToldUnknown
   }
 }

@@ -36,8 +36,8 @@ extension World {
     guard let topic = topic(of: model) else { return }
     // Not those that only send what an earlier life left.
     let owners = peers.indices.filter { peers[$0].successor == nil }
-    let place = chance.below(owners.count)
-    let (victim, writer) = (owners[place], owners[(place + 1) % owners.count])
+    let index = chance.below(owners.count)
+    let (victim, writer) = (owners[index], owners[(index + 1) % owners.count])
     let losesHeartbeat = chance.perMille(500)
     probe = Probe(
       peer: victim, topic: topic, heads: losesHeartbeat ? 3 : chance.below(3),

@@ -6,7 +6,7 @@ extension World {
   /// Notes what observers are told.
   func noteTold(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
     for change in update.changes {
-      if let field = SimulatedField.place(of: change.field) { peer.told[model][field] = change.new }
+      if let field = SimulatedField.index(of: change.field) { peer.told[model][field] = change.new }
     }
   }
 

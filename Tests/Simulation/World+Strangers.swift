@@ -14,10 +14,10 @@ extension World {
     let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
     var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
     if let model = peers[peer].session.joinedModels.first(where: { !Names.isEphemeral($0) }),
-      let place = modelNames.firstIndex(of: model), let topic = topic(of: place)
+      let index = modelNames.firstIndex(of: model), let topic = topic(of: index)
     {
       let proposal = NumberedProposal(
-        topic: topic, number: oracle.mark(of: tag, in: place) + 1,
+        topic: topic, number: oracle.mark(of: tag, in: index) + 1,
         operations: [
           WireOperation(verb: .set, field: .name("a"), value: Oracle.ofStranger)
         ])

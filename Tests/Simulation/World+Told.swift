@@ -101,11 +101,11 @@ extension World {
     case .committed(let count, let version):
       for offset in 0..<UInt32(count) {
         name = Oracle.Name(model: model, tag: tag, number: outcome.number + offset)
-        let place = Oracle.Place(model: model, epoch: epoch, version: version + Version(offset))
-        guard let entry = oracle.entry(place), entry.tag == tag, entry.number == name.number else {
+        let point = Oracle.Point(model: model, epoch: epoch, version: version + Version(offset))
+        guard let entry = oracle.entry(point), entry.tag == tag, entry.number == name.number else {
           throw broken(
             .storedFirst,
-            "p\(peer) was told that proposal \(name.number) became version \(place.version) of \(modelNames[model]), "
+            "p\(peer) was told that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
               + "which is not stored so")
         }
         countRepeat(of: name, decidedIn: entry.life)

@@ -10,22 +10,22 @@ struct WriteBook {
   var first: (id: WriteID, write: SimulatedPeer.Write)? { ids.first.map { ($0, writes[0]) } }
 
   subscript(id: WriteID) -> SimulatedPeer.Write? {
-    let place = place(of: id)
-    return place < ids.count && ids[place] == id ? writes[place] : nil
+    let index = index(of: id)
+    return index < ids.count && ids[index] == id ? writes[index] : nil
   }
 
   mutating func add(_ write: SimulatedPeer.Write, as id: WriteID) {
-    let place = place(of: id)
-    ids.insert(id, at: place)
-    writes.insert(write, at: place)
+    let index = index(of: id)
+    ids.insert(id, at: index)
+    writes.insert(write, at: index)
   }
 
   @discardableResult
   mutating func remove(_ id: WriteID) -> SimulatedPeer.Write? {
-    let place = place(of: id)
-    guard place < ids.count, ids[place] == id else { return nil }
-    ids.remove(at: place)
-    return writes.remove(at: place)
+    let index = index(of: id)
+    guard index < ids.count, ids[index] == id else { return nil }
+    ids.remove(at: index)
+    return writes.remove(at: index)
   }
 
   mutating func removeAll() {
@@ -34,9 +34,9 @@ struct WriteBook {
   }
 
   /// Where it stands, or would.
-  private func place(of id: WriteID) -> Int {
-    var place = ids.count
-    while place > 0, id <= ids[place - 1] { place -= 1 }
-    return place
+  private func index(of id: WriteID) -> Int {
+    var index = ids.count
+    while index > 0, id <= ids[index - 1] { index -= 1 }
+    return index
   }
 }

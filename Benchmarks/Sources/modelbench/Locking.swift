@@ -36,10 +36,10 @@ enum Locking: Group {
     #else
       private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     #endif
-    private let place = UnsafeMutablePointer<Double>.allocate(capacity: 1)
+    private let storage = UnsafeMutablePointer<Double>.allocate(capacity: 1)
 
     init() {
-      place.initialize(to: 1)
+      storage.initialize(to: 1)
       #if canImport(Darwin)
         lock.initialize(to: os_unfair_lock())
       #else
@@ -63,7 +63,7 @@ enum Locking: Group {
         _ = pthread_mutex_lock(lock)
         defer { _ = pthread_mutex_unlock(lock) }
       #endif
-      return body(place)
+      return body(storage)
     }
   }
 

@@ -102,26 +102,26 @@ struct Race {
 final class Tally: @unchecked Sendable {
   private static let size = 1024
   /// One place for each observer: adding to a single one would make them wait for one another.
-  private let places: UnsafeMutablePointer<Double>
+  private let slots: UnsafeMutablePointer<Double>
 
   init() {
-    places = .allocate(capacity: Self.size)
-    places.initialize(repeating: 0, count: Self.size)
+    slots = .allocate(capacity: Self.size)
+    slots.initialize(repeating: 0, count: Self.size)
   }
 
   /// What one observer does, the least that can be seen from outside.
   func body(_ number: Int = 0) -> @Sendable (Double) -> Void {
-    let place = Place(pointer: places + number)
-    return { place.pointer.pointee += $0 }
+    let slot = Slot(pointer: slots + number)
+    return { slot.pointer.pointee += $0 }
   }
 
   /// For what is read instead of observed.
-  func add(_ value: Double) { places.pointee += value }
+  func add(_ value: Double) { slots.pointee += value }
 
-  var sum: Double { (0..<Self.size).reduce(0) { $0 + places[$1] } }
+  var sum: Double { (0..<Self.size).reduce(0) { $0 + slots[$1] } }
 
   // SAFETY: as above.
-  private struct Place: @unchecked Sendable {
+  private struct Slot: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<Double>
   }
 }

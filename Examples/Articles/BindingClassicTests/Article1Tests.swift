@@ -116,7 +116,7 @@ struct Article1Tests {
     let names = (0..<10).map { Observable("name \($0)") }
     let rows = (0..<3).map { _ in TextField() }
     for start in 0..<7 {
-      for (place, row) in rows.enumerated() { row.bind(with: names[start + place]) }
+      for (index, row) in rows.enumerated() { row.bind(with: names[start + index]) }
     }
     rows[0].type("!")
     #expect(names.map(\.value)[6] == "name 6!")

@@ -31,8 +31,8 @@ extension Slider {
   /// `---|------ 0.30`
   public var drawing: String {
     let width = range.upperBound - range.lowerBound
-    let place = width > 0 ? Int((value - range.lowerBound) / width * 9) : 0
-    let rail = (0..<10).map { $0 == place ? "|" : "-" }.joined()
+    let position = width > 0 ? Int((value - range.lowerBound) / width * 9) : 0
+    let rail = (0..<10).map { $0 == position ? "|" : "-" }.joined()
     return "\(rail) \(String(format: width > 10 ? "%.0f" : "%.2f", value))"
   }
 }

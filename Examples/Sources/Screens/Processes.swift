@@ -5,19 +5,19 @@ import Logging
 
 /// Where the two processes of an example meet.
 @MainActor
-struct HubPlace {
+struct ExampleHub {
   let address: HubAddress
   /// Nil if a hub of this user runs already.
   private let own: Hub?
 
   /// The hub of this user; if none answers, one that lives in this process.
-  static func atHand() async throws -> HubPlace {
+  static func atHand() async throws -> ExampleHub {
     // That there may be none is no news.
     let scout = try Peer(name: "scout", log: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
     let isLive = await scout.whenLive(within: .milliseconds(500))
     let found = scout.status.hub
     await scout.close(flush: .zero)
-    if isLive, let found { return HubPlace(address: try HubAddress(found), own: nil) }
+    if isLive, let found { return ExampleHub(address: try HubAddress(found), own: nil) }
 
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -26,13 +26,13 @@ struct HubPlace {
     options.listen = [try HubAddress("ipc://\(folder)/hub.sock")]
     let hub = try Hub(options: options, log: Logger(label: "hub") { _ in SwiftLogNoOpLogHandler() })
     try hub.start()
-    return HubPlace(address: options.listen[0], own: hub)
+    return ExampleHub(address: options.listen[0], own: hub)
   }
 
   func leave() {
     guard let own else { return }
     own.stop()
-    try? FileManager.default.removeItem(atPath: HubPlace.folder)
+    try? FileManager.default.removeItem(atPath: ExampleHub.folder)
   }
 
   private static var folder: String {

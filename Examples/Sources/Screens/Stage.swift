@@ -36,9 +36,9 @@ public struct Stage: ParsableArguments {
       // Sooner than the first process gives up waiting for it, so that it can say what is missing.
       try await playSecond(steps, on: models, until: Deadline(in: .seconds(8)), screen: shared)
     } else if isShared {
-      let place = try await HubPlace.atHand()
-      defer { place.leave() }
-      try await playFirst(steps, at: place, screen: shared)
+      let hub = try await ExampleHub.atHand()
+      defer { hub.leave() }
+      try await playFirst(steps, at: hub, screen: shared)
     } else {
       try await Player(alone(), until: Deadline(in: .seconds(10))).play(steps)
     }
@@ -47,12 +47,12 @@ public struct Stage: ParsableArguments {
   /// Starts the second process, and does what the model does.
   @MainActor
   private func playFirst<Shown: Screen>(
-    _ steps: [Step<Shown>], at place: HubPlace, screen: (Peer, String) async throws -> Shown
+    _ steps: [Step<Shown>], at hub: ExampleHub, screen: (Peer, String) async throws -> Shown
   ) async throws {
-    let peer = try Peer(name: "form", hubs: [place.address])
+    let peer = try Peer(name: "form", hubs: [hub.address])
     let models = "examples/\(ProcessInfo.processInfo.processName)-\(peer.tag.short)/"
     let screen = try await screen(peer, models)
-    let other = try SecondProcess(models: models, hub: place.address)
+    let other = try SecondProcess(models: models, hub: hub.address)
     defer { other.end() }
     let deadline = Deadline(in: .seconds(10)) { other.failure != nil }
     do {

@@ -44,8 +44,8 @@ final class ArticleView: Screen {
     self.articles = articles
     self.open = open
     viewModel = articles[0]
-    open.observeOnMain(on: self) { view, place in
-      if view.articles.indices.contains(place) { view.viewModel = view.articles[place] }
+    open.observeOnMain(on: self) { view, index in
+      if view.articles.indices.contains(index) { view.viewModel = view.articles[index] }
     }
   }
 

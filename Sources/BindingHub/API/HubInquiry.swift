@@ -10,7 +10,8 @@ final class HubInquiry {
   /// Nil if there is no way to such an address.
   init?(to address: HubAddress) {
     guard let context = try? Context(), let socket = try? Socket(.dealer, in: context),
-      (try? socket.set([.ipv6(address.place.hasPrefix("["))])) != nil, (try? socket.connect(address.description)) != nil
+      (try? socket.set([.ipv6(address.hostOrPath.hasPrefix("["))])) != nil,
+      (try? socket.connect(address.description)) != nil
     else { return nil }
     self.context = context
     self.socket = socket

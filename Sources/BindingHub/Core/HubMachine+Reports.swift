@@ -16,10 +16,10 @@ extension HubMachine {
 
     mutating func forget(_ connection: ConnectionID) {
       guard sessions.removeValue(forKey: connection) != nil,
-        let place = waiting.firstIndex(where: { $0.connection == connection })
+        let index = waiting.firstIndex(where: { $0.connection == connection })
       else { return }
-      waiting.remove(at: place)
-      if place < receivers { receivers -= 1 }
+      waiting.remove(at: index)
+      if index < receivers { receivers -= 1 }
     }
   }
 

@@ -110,7 +110,7 @@ final class HistoryStore: Store {
     case .renumbering(let kept):
       let before = names[batch.model] ?? [:]
       names[batch.model] = Dictionary(
-        uniqueKeysWithValues: kept.enumerated().compactMap { place, id in before[id].map { (FieldID(place), $0) } })
+        uniqueKeysWithValues: kept.enumerated().compactMap { index, id in before[id].map { (FieldID(index), $0) } })
     }
     guard !batch.body.isEmpty else { return nil }
     let group: CommitGroup

@@ -9,9 +9,9 @@ struct LogFile {
   /// - Parameter address: nil for a hub without an address: then nothing is remembered.
   init(for address: HubAddress?) {
     switch address?.transport {
-    case .ipc: path = address.map { "\($0.place).log" }
+    case .ipc: path = address.map { "\($0.hostOrPath).log" }
     case .tcp:
-      let home = HubAddress.userDefault.place
+      let home = HubAddress.userDefault.hostOrPath
       path = address.map { "\(home).tcp-\($0.port ?? 0).log" }
     case nil: path = nil
     }

@@ -72,12 +72,12 @@ extension ModelLog {
   private func write(fieldsFrom first: Int, to writer: inout WireWriter, _ limit: Int) -> Int {
     // The origins stand in front, so what goes into the chunk is picked first.
     var origins: [Origin] = []
-    var places: [Origin: UInt16] = [:]
+    var originIndices: [Origin: UInt16] = [:]
     var (end, bytes) = (first, 0)
     while end < fields.count, bytes < limit, origins.count < 4_096 {
       let slot = fields[FieldID(end)]
-      if places[slot.origin] == nil {
-        places[slot.origin] = UInt16(origins.count)
+      if originIndices[slot.origin] == nil {
+        originIndices[slot.origin] = UInt16(origins.count)
         origins.append(slot.origin)
       }
       bytes += slot.name.utf8.count + slot.value.count + 40
@@ -95,7 +95,7 @@ extension ModelLog {
       if isOld { writer.u64(slot.epoch) }
       writer.u64(slot.time)
       writer.u32(slot.number)
-      writer.u16(places[slot.origin] ?? 0)
+      writer.u16(originIndices[slot.origin] ?? 0)
       if slot.hasValue { slot.value.withUnsafeBytes { writer.value($0) } }
     }
     return end

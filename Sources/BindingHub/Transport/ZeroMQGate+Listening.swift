@@ -15,18 +15,18 @@ extension ZeroMQGate {
   private static let publishSuffix = ".pub"
 
   private func listenIPC(_ address: HubAddress) throws(HubFailure) {
-    let publish = address.place + ZeroMQGate.publishSuffix
+    let publish = address.hostOrPath + ZeroMQGate.publishSuffix
     guard publish.utf8.count <= ZeroMQGate.maxPathBytes else {
       throw .cannotListen(
         address: address.description,
         problem: "the path of a socket has at most \(ZeroMQGate.maxPathBytes) bytes, and that of its neighbour for "
           + "publishing, \(publish), has \(publish.utf8.count). Choose a shorter one")
     }
-    let place = try LockedPlace(address, neighbours: [publish])
+    let socketPath = try LockedSocketPath(address, neighbours: [publish])
     try bind(router, at: address.description, requestGuard, for: address)
     try bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
-    locks.append(place)
-    bound.append(Way(request: "ipc:\(address.place)", publish: "ipc:\(publish)"))
+    locks.append(socketPath)
+    bound.append(Way(request: "ipc:\(address.hostOrPath)", publish: "ipc:\(publish)"))
     addresses.append(address)
   }
 
@@ -37,7 +37,7 @@ extension ZeroMQGate {
         address: address.description,
         problem: "a hub publishes at the next port, and there is none after 65535. Choose a lower one")
     }
-    if address.place.hasPrefix("[") {
+    if address.hostOrPath.hasPrefix("[") {
       do throws(ZeroMQError) {
         try router.set([.ipv6(true)])
         try xpub.set([.ipv6(true)])
@@ -45,11 +45,11 @@ extension ZeroMQGate {
         throw .cannotListen(address: address.description, problem: "\(error)")
       }
     }
-    try bind(router, at: "tcp://\(address.place):\(ZeroMQGate.port(port))", requestGuard, for: address, port)
+    try bind(router, at: "tcp://\(address.hostOrPath):\(ZeroMQGate.port(port))", requestGuard, for: address, port)
     let request = try ZeroMQGate.bound(router, address)
     // Port 0 asks the system for two free ports; a port of one's own has its neighbour for publishing.
     let next = port == 0 ? 0 : port + 1
-    try bind(xpub, at: "tcp://\(address.place):\(ZeroMQGate.port(next))", publishGuard, for: address, next)
+    try bind(xpub, at: "tcp://\(address.hostOrPath):\(ZeroMQGate.port(next))", publishGuard, for: address, next)
     let publish = try ZeroMQGate.bound(xpub, address)
     bound.append(Way(request: request.wayName, publish: publish.wayName))
     addresses.append(request)
@@ -65,7 +65,7 @@ extension ZeroMQGate {
       guard error.name == "EADDRINUSE", let port else {
         throw .cannotListen(address: address.description, problem: error.problem)
       }
-      let isHub = ZeroMQGate.isHub(at: HubAddress(tcp: address.place, port: port))
+      let isHub = ZeroMQGate.isHub(at: HubAddress(tcp: address.hostOrPath, port: port))
       if isHub, port == address.port { throw .addressInUse(address: address.description, process: nil) }
       throw .portInUse(address: address.description, port: port, byHub: isHub)
     }
@@ -84,7 +84,7 @@ extension ZeroMQGate {
     do throws(ZeroMQError) {
       let endpoint = try socket.lastEndpoint()
       let port = endpoint.lastIndex(of: ":").flatMap { Int(endpoint[endpoint.index(after: $0)...]) }
-      return HubAddress(tcp: address.place, port: port ?? 0)
+      return HubAddress(tcp: address.hostOrPath, port: port ?? 0)
     } catch {
       throw .cannotListen(address: address.description, problem: "\(error)")
     }

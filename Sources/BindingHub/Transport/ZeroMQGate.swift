@@ -23,7 +23,7 @@ final class ZeroMQGate {
   let publishGuard: MessageGuard
   /// Whether every message that comes is bounded before libzmq has collected it.
   @exclusivity(unchecked) var isGuarded = true
-  @exclusivity(unchecked) var locks: [LockedPlace] = []
+  @exclusivity(unchecked) var locks: [LockedSocketPath] = []
   @exclusivity(unchecked) var bound: [Way] = []
   @exclusivity(unchecked) var addresses: [HubAddress] = []
 

@@ -54,18 +54,18 @@ public struct Rounded<Source: FixedWidthInteger & Sendable, Target: BinaryFloati
 }
 
 /// A choice as its place among all: an enumeration for a segmented control or a list.
-/// `segments.bind(to: lamp.$mood, map: CasePlace())`
-public struct CasePlace<Choice: CaseIterable & Equatable & Sendable & SendableMetatype>: Mapping {
+/// `segments.bind(to: lamp.$mood, map: CaseIndex())`
+public struct CaseIndex<Choice: CaseIterable & Equatable & Sendable & SendableMetatype>: Mapping {
   public init() {}
 
   /// -1 for a choice that is not among all of them.
   public func forward(_ source: Choice) -> Int {
-    for (place, choice) in Choice.allCases.enumerated() where choice == source { return place }
+    for (index, choice) in Choice.allCases.enumerated() where choice == source { return index }
     return -1
   }
 
   public func back(_ target: Int) throws(BindingError) -> Choice {
-    for (place, choice) in Choice.allCases.enumerated() where place == target { return choice }
+    for (index, choice) in Choice.allCases.enumerated() where index == target { return choice }
     throw BindingError(.unmappable, "there is no choice \(target) of \(Choice.allCases.count)")
   }
 }

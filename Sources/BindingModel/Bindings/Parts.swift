@@ -66,7 +66,7 @@ extension Binding {
     part(
       "element \(id)", get: { whole in whole.first { $0.id == id } },
       set: { whole, part in
-        if let place = whole.firstIndex(where: { $0.id == id }) { whole[place] = part }
+        if let index = whole.firstIndex(where: { $0.id == id }) { whole[index] = part }
       })
   }
 

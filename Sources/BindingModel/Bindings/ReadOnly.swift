@@ -14,9 +14,9 @@ public struct ReadOnly<Value>: ValueSource {
   public let location: any BindingLocation<Value>
 
   /// A view of any source: an observable, a binding, a state, a field shared with other processes, a derived value.
-  public init(_ source: some ValueSource<Value>) { self.init(place: source.location) }
+  public init(_ source: some ValueSource<Value>) { self.init(root: source.location) }
 
-  init(place: any BindingLocation<Value>) { location = ReadOnlyLocation(root: place, as: { $0 }, isRepeat: nil) }
+  init(root: any BindingLocation<Value>) { location = ReadOnlyLocation(root: root, as: { $0 }, isRepeat: nil) }
 
   private init(part: any BindingLocation<Value>) { location = part }
 

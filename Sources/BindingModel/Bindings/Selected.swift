@@ -24,12 +24,12 @@ where
 
   let list: any BindingLocation<List>
   let selection: any BindingLocation<ID?>
-  private let place: SelectedPlace<ID>
+  private let identity: SelectionIdentity<ID>
 
   init(list: any BindingLocation<List>, selection: any BindingLocation<ID?>) {
     self.list = list
     self.selection = selection
-    place = SelectedPlace(selection.read())
+    identity = SelectionIdentity(selection.read())
   }
 
   func read() -> List.Element? {
@@ -43,7 +43,7 @@ where
   }
 
   /// Another selection is another place.
-  var target: AnyObject? { place.object(for: selection.read()) }
+  var target: AnyObject? { identity.object(for: selection.read()) }
 
   func write(_ value: List.Element?, by writer: Writer) throws(BindingError) {
     try modify(by: writer) { element in
@@ -94,19 +94,19 @@ where
 }
 
 /// An object for what is selected: another one for another selection.
-private final class SelectedPlace<ID: Hashable & Sendable>: Sendable {
-  private final class Place: Sendable {}
+private final class SelectionIdentity<ID: Hashable & Sendable>: Sendable {
+  private final class Identity: Sendable {}
 
-  private let present: Protected<(id: ID?, place: Place)>
+  private let present: Protected<(id: ID?, identity: Identity)>
 
-  init(_ id: ID?) { present = Protected((id, Place())) }
+  init(_ id: ID?) { present = Protected((id, Identity())) }
 
   func object(for id: ID?) -> AnyObject {
     // Compared without the lock, for it is anybody's code.
     let known = present.withLock { $0 }
-    if known.id == id { return known.place }
-    let next = (id: id, place: Place())
+    if known.id == id { return known.identity }
+    let next = (id: id, identity: Identity())
     present.withLock { $0 = next }
-    return next.place
+    return next.identity
   }
 }

@@ -130,12 +130,12 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
   }
 
   private func settle(_ source: Value, _ target: Value, from side: Side) {
-    let (place, other) = (side.rawValue, 1 - side.rawValue)
+    let (index, other) = (side.rawValue, 1 - side.rawValue)
     if isSettled {
-      settled[place] = source
+      settled[index] = source
       settled[other] = target
     } else {
-      (settled + place).initialize(to: source)
+      (settled + index).initialize(to: source)
       (settled + other).initialize(to: target)
       isSettled = true
     }

@@ -4,9 +4,9 @@ public import Dispatch
 /// *executor*.
 public struct Lane: Sendable {
   /// Nil for the direct lane.
-  private let place: Place?
+  private let executor: Executor?
 
-  private struct Place: Sendable {
+  private struct Executor: Sendable {
     let line: Line
     let isCurrent: @Sendable () -> Bool
     let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -18,7 +18,7 @@ public struct Lane: Sendable {
   public static let main = Lane.queue(.main)
 
   /// The thread that is running, whichever it is: no hop, no order between threads. For tools and tests.
-  public static let direct = Lane(place: nil)
+  public static let direct = Lane(executor: nil)
 
   /// A queue of your own, which must be serial: a concurrent one runs works side by side. All lanes of one queue are
   /// the same lane.
@@ -31,13 +31,13 @@ public struct Lane: Sendable {
     }
     let key = lineOfQueue.withLock { $0 }
     return Lane(
-      place: Place(
+      executor: Executor(
         line: line,
         isCurrent: { DispatchQueue.getSpecific(key: key) === line },
         enqueue: { work in queue.async(execute: work) }))
   }
 
-  private init(place: Place?) { self.place = place }
+  private init(executor: Executor?) { self.executor = executor }
 
   /// Any other serial place, such as an actor's executor.
   ///
@@ -47,30 +47,30 @@ public struct Lane: Sendable {
   public init(
     isCurrent: @escaping @Sendable () -> Bool, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
-    place = Place(line: Line(), isCurrent: isCurrent, enqueue: enqueue)
+    executor = Executor(line: Line(), isCurrent: isCurrent, enqueue: enqueue)
   }
 
   /// Whether the calling code runs on this lane. Always true for `.direct`.
-  public var isCurrent: Bool { place?.isCurrent() ?? true }
+  public var isCurrent: Bool { executor?.isCurrent() ?? true }
 
   /// Runs `work` on this lane: before returning if the caller is on it already, else later. Works run in the order in
   /// which they were given: one that runs at once lets those go first that are still waiting.
   public func run(_ work: @escaping @Sendable () -> Void) {
-    guard let place else { return work() }
-    if place.isCurrent() {
-      place.line.runWaiting(atMost: .max)
+    guard let executor else { return work() }
+    if executor.isCurrent() {
+      executor.line.runWaiting(atMost: .max)
       work()
-    } else if place.line.add(work) {
-      Self.request(place)
+    } else if executor.line.add(work) {
+      Self.request(executor)
     }
   }
 
   /// Asks the place to run what waits, no more than there is by then, so that a busy giver cannot keep it from its
   /// other work.
-  private static func request(_ place: Place) {
-    place.enqueue {
-      place.line.runWaiting(atMost: place.line.count)
-      if place.line.needsAnotherRequest() { request(place) }
+  private static func request(_ executor: Executor) {
+    executor.enqueue {
+      executor.line.runWaiting(atMost: executor.line.count)
+      if executor.line.needsAnotherRequest() { request(executor) }
     }
   }
 

@@ -43,7 +43,7 @@ extension ValueSource where Value: Sendable {
 }
 
 extension ReadOnly where Value: Sendable {
-  fileprivate init(timed follower: TimedFollower<Value>) { self.init(place: TimedLocation(follower: follower)) }
+  fileprivate init(timed follower: TimedFollower<Value>) { self.init(root: TimedLocation(follower: follower)) }
 }
 
 /// Follows another value in its time, and tells it from a cell of its own.

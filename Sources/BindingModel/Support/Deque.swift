@@ -41,9 +41,9 @@ struct Deque<Element> {
 
   mutating func popLast() -> Element? {
     guard count > 0 else { return nil }
-    let place = (head + count - 1) & (slots.count - 1)
-    let element = slots[place]
-    slots[place] = nil
+    let index = (head + count - 1) & (slots.count - 1)
+    let element = slots[index]
+    slots[index] = nil
     count -= 1
     return element
   }

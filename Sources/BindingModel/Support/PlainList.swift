@@ -13,11 +13,11 @@ struct PlainList<Element: BitwiseCopyable> {
   /// The elements, for as long as nothing is added.
   var elements: UnsafeMutableBufferPointer<Element> { UnsafeMutableBufferPointer(start: first, count: count) }
 
-  /// - Parameter place: one of `indices`.
-  subscript(place: Int) -> Element {
+  /// - Parameter index: one of `indices`.
+  subscript(index: Int) -> Element {
     // SAFETY: there is memory where there are elements.
-    get { first.unsafelyUnwrapped[place] }
-    nonmutating set { first.unsafelyUnwrapped[place] = newValue }
+    get { first.unsafelyUnwrapped[index] }
+    nonmutating set { first.unsafelyUnwrapped[index] = newValue }
   }
 
   mutating func append(_ element: Element) {

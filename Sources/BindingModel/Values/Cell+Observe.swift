@@ -55,9 +55,9 @@ extension Cell {
   private func nextEarly(
     of observation: Observer<Value>, isOwned: Bool, isEnough: Bool, _ traffic: UnsafeMutablePointer<Traffic>
   ) -> EarlyValue<Value>? {
-    guard let place = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
+    guard let index = traffic.pointee.starting.firstIndex(where: { $0 === observation }) else { return nil }
     if isOwned, !isEnough, let next = observation.early.popFirst() { return next }
-    traffic.pointee.starting.remove(at: place)
+    traffic.pointee.starting.remove(at: index)
     guard isOwned else { return nil }
     traffic.pointee.join(observation)
     if !observation.early.isEmpty { queueEarly(of: observation, traffic) }

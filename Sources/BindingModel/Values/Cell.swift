@@ -174,9 +174,9 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   /// The old value in return for a new one. `swap` does the same with three moves and a call where the compiler does
   /// not know the type.
   @inlinable @inline(__always)
-  static func exchange(_ place: UnsafeMutablePointer<Value>, for new: Value) -> Value {
-    let old = place.move()
-    place.initialize(to: new)
+  static func exchange(_ pointer: UnsafeMutablePointer<Value>, for new: Value) -> Value {
+    let old = pointer.move()
+    pointer.initialize(to: new)
     return old
   }
 

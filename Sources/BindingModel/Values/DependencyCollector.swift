@@ -26,8 +26,8 @@ final class DependencyCollector {
   /// What was not among it in its place.
   @exclusivity(unchecked) private var kept: ContiguousArray<AnyObject> = []
   /// Where things are in the lists, once they are many and looked for.
-  @exclusivity(unchecked) private var inputPlaces: [UnsafeRawPointer: Int] = [:]
-  @exclusivity(unchecked) private var rootPlaces: [UnsafeRawPointer: Int] = [:]
+  @exclusivity(unchecked) private var inputIndices: [UnsafeRawPointer: Int] = [:]
+  @exclusivity(unchecked) private var rootIndices: [UnsafeRawPointer: Int] = [:]
   @exclusivity(unchecked) private var isIndexed = false
   /// The next of those that a thread has at hand.
   @exclusivity(unchecked) var next: Unmanaged<DependencyCollector>?
@@ -47,15 +47,15 @@ final class DependencyCollector {
     fileprivate var node: Unmanaged<DerivedNode>?
 
     @inline(__always)
-    func hasInput(_ source: UnsafeRawPointer, at place: Int) -> Bool {
+    func hasInput(_ source: UnsafeRawPointer, at index: Int) -> Bool {
       // SAFETY: there is memory where there are inputs or roots.
-      place < inputCount && sources.unsafelyUnwrapped[place] == source
+      index < inputCount && sources.unsafelyUnwrapped[index] == source
     }
 
     @inline(__always)
-    func hasRoot(_ cell: UnsafeRawPointer, at place: Int) -> Bool {
+    func hasRoot(_ cell: UnsafeRawPointer, at index: Int) -> Bool {
       // SAFETY: as above.
-      place < rootCount && sources.unsafelyUnwrapped[inputCount + place] == cell
+      index < rootCount && sources.unsafelyUnwrapped[inputCount + index] == cell
     }
 
     @inline(__always)
@@ -102,7 +102,7 @@ final class DependencyCollector {
     roots.removeAll()
     (height, isMixed, isProbing, named, isUnchanged) = (0, false, false, -1, false)
     guard !isRepeating || isIndexed else { return }
-    (isRepeating, isIndexed, kept, inputPlaces, rootPlaces) = (true, false, [], [:], [:])
+    (isRepeating, isIndexed, kept, inputIndices, rootIndices) = (true, false, [], [:], [:])
   }
 
   // MARK: Noting
@@ -119,8 +119,8 @@ final class DependencyCollector {
   @inline(never)
   private func addAnother(_ cell: AnyCell, version: UInt64) {
     let cell = Unmanaged.passUnretained(cell)
-    if let place = place(of: cell.toOpaque()) {
-      if inputs[place].version != version { isMixed = true }
+    if let index = index(of: cell.toOpaque()) {
+      if inputs[index].version != version { isMixed = true }
       return
     }
     append(Input(source: cell.toOpaque(), isNode: false, version: version), keeper: cell.toOpaque())
@@ -152,12 +152,12 @@ final class DependencyCollector {
   @inline(never)
   private func addAnotherNode(_ node: DerivedNode, version: UInt64) -> Bool {
     let opaque = UnsafeRawPointer(Unmanaged.passUnretained(node).toOpaque())
-    if let place = place(of: opaque) {
-      if inputs[place].version != version { isMixed = true }
+    if let index = index(of: opaque) {
+      if inputs[index].version != version { isMixed = true }
       return false
     }
     if height == 0 {
-      for place in inputs.indices { addRoot(inputs[place].asCell, version: inputs[place].version) }
+      for index in inputs.indices { addRoot(inputs[index].asCell, version: inputs[index].version) }
     }
     append(Input(source: opaque, isNode: true, version: version), keeper: node.keeper)
     return true
@@ -179,23 +179,23 @@ final class DependencyCollector {
 
   @inline(never)
   private func addAnotherRoot(_ cell: Unmanaged<AnyCell>, version: UInt64) {
-    if let place = place(ofRoot: cell.toOpaque()) {
-      guard roots[place].version != version else { return }
+    if let index = index(ofRoot: cell.toOpaque()) {
+      guard roots[index].version != version else { return }
       isMixed = true
       // Of two versions the earlier: a root that has moved on is looked at again.
-      roots[place].version = min(roots[place].version, version)
+      roots[index].version = min(roots[index].version, version)
       return
     }
-    let place = roots.count
+    let index = roots.count
     roots.append(Root(cell: cell, version: version))
-    if !former.hasRoot(cell.toOpaque(), at: place) { keep(cell.takeUnretainedValue()) }
+    if !former.hasRoot(cell.toOpaque(), at: index) { keep(cell.takeUnretainedValue()) }
   }
 
   /// - Parameter keeper: the object that keeps the source alive.
   private func append(_ input: Input, keeper: UnsafeRawPointer) {
-    let place = inputs.count
+    let index = inputs.count
     inputs.append(input)
-    if !former.hasInput(input.source, at: place) {
+    if !former.hasInput(input.source, at: index) {
       keep(Unmanaged<AnyObject>.fromOpaque(keeper).takeUnretainedValue())
     }
   }
@@ -205,24 +205,24 @@ final class DependencyCollector {
     kept.append(object)
   }
 
-  private func place(of source: UnsafeRawPointer) -> Int? {
+  private func index(of source: UnsafeRawPointer) -> Int? {
     guard inputs.count >= Self.many else {
-      for place in inputs.indices where inputs[place].source == source { return place }
+      for index in inputs.indices where inputs[index].source == source { return index }
       return nil
     }
     isIndexed = true
-    for place in inputPlaces.count..<inputs.count { inputPlaces[inputs[place].source] = place }
-    return inputPlaces[source]
+    for index in inputIndices.count..<inputs.count { inputIndices[inputs[index].source] = index }
+    return inputIndices[source]
   }
 
-  private func place(ofRoot cell: UnsafeRawPointer) -> Int? {
+  private func index(ofRoot cell: UnsafeRawPointer) -> Int? {
     guard roots.count >= Self.many else {
-      for place in roots.indices where UnsafeRawPointer(roots[place].cell.toOpaque()) == cell { return place }
+      for index in roots.indices where UnsafeRawPointer(roots[index].cell.toOpaque()) == cell { return index }
       return nil
     }
     isIndexed = true
-    for place in rootPlaces.count..<roots.count { rootPlaces[roots[place].cell.toOpaque()] = place }
-    return rootPlaces[cell]
+    for index in rootIndices.count..<roots.count { rootIndices[roots[index].cell.toOpaque()] = index }
+    return rootIndices[cell]
   }
 
   // MARK: Having noted
@@ -254,8 +254,8 @@ final class DependencyCollector {
       swap(&inputs, &state.pointee.inputs)
       return swap(&roots, &state.pointee.roots)
     }
-    for place in inputs.indices { state.pointee.inputs[place] = inputs[place] }
-    for place in roots.indices { state.pointee.roots[place] = roots[place] }
+    for index in inputs.indices { state.pointee.inputs[index] = inputs[index] }
+    for index in roots.indices { state.pointee.roots[index] = roots[index] }
   }
 
   /// What keeps all of it alive.

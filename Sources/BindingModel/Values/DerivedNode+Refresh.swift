@@ -73,7 +73,7 @@ extension DerivedNode {
     let (count, computed) = (state.pointee.inputs.count, state.pointee.computed)
     let kept = state.pointee.kept
     return withUnsafeTemporaryAllocation(of: Input.self, capacity: max(count, 1)) { inputs in
-      for place in 0..<count { inputs[place] = state.pointee.inputs[place] }
+      for index in 0..<count { inputs[index] = state.pointee.inputs[index] }
       self.state.unlock()
       return ThreadTurn.withCollector(turn) { collector in
         collector.begin(after: kept)

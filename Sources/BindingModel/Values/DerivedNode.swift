@@ -46,7 +46,7 @@ class DerivedNode: @unchecked Sendable {
     init(_ objects: ContiguousArray<AnyObject>, sources: [UnsafeRawPointer], inputCount: Int) {
       self.objects = objects
       self.sources = .allocate(capacity: max(sources.count, 1))
-      for (place, source) in sources.enumerated() { (self.sources + place).initialize(to: source) }
+      for (index, source) in sources.enumerated() { (self.sources + index).initialize(to: source) }
       self.inputCount = inputCount
       rootCount = sources.count - inputCount
     }
@@ -141,10 +141,10 @@ class DerivedNode: @unchecked Sendable {
   /// Whether no root was written since. Called with the lock held.
   static func isFresh(_ state: UnsafeMutablePointer<State>) -> Bool {
     guard state.pointee.height > 1 else {
-      for place in state.pointee.inputs.indices where !state.pointee.inputs[place].isPresentCell { return false }
+      for index in state.pointee.inputs.indices where !state.pointee.inputs[index].isPresentCell { return false }
       return true
     }
-    for place in state.pointee.roots.indices where !state.pointee.roots[place].isPresent { return false }
+    for index in state.pointee.roots.indices where !state.pointee.roots[index].isPresent { return false }
     return true
   }
 }
@@ -228,12 +228,12 @@ extension DerivedNode {
     guard state.pointee.computer != turn.pointee.id else { return }
     guard collector.addNode(self, version: state.pointee.version, height: state.pointee.height) else { return }
     if state.pointee.height > 1 {
-      for place in state.pointee.roots.indices {
-        collector.addRoot(state.pointee.roots[place].cell, version: state.pointee.roots[place].version)
+      for index in state.pointee.roots.indices {
+        collector.addRoot(state.pointee.roots[index].cell, version: state.pointee.roots[index].version)
       }
     } else {
-      for place in state.pointee.inputs.indices {
-        collector.addRoot(state.pointee.inputs[place].asCell, version: state.pointee.inputs[place].version)
+      for index in state.pointee.inputs.indices {
+        collector.addRoot(state.pointee.inputs[index].asCell, version: state.pointee.inputs[index].version)
       }
     }
   }

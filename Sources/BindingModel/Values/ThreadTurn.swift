@@ -254,14 +254,14 @@ private struct StaleNode: BitwiseCopyable {
 
   /// Lowest first, and each once.
   static func order(_ nodes: inout PlainList<StaleNode>) {
-    var places: [UnsafeMutableRawPointer: Int] = [:]
+    var indices: [UnsafeMutableRawPointer: Int] = [:]
     var ordered = PlainList<StaleNode>()
     for var stale in nodes.elements {
-      if let place = places[stale.node.toOpaque()] {
-        ordered[place].hops = max(ordered[place].hops, stale.hops)
+      if let index = indices[stale.node.toOpaque()] {
+        ordered[index].hops = max(ordered[index].hops, stale.hops)
         stale.node.release()
       } else {
-        places[stale.node.toOpaque()] = ordered.count
+        indices[stale.node.toOpaque()] = ordered.count
         stale.height = stale.node._withUnsafeGuaranteedRef { $0.height }
         ordered.append(stale)
       }

@@ -112,14 +112,14 @@ struct Traffic {
   /// The caller releases it after unlocking.
   @discardableResult
   mutating func cancel(_ number: UInt64, on thread: UInt64) -> AnyObserver? {
-    guard let place = place(of: number) else {
-      guard let place = starting.firstIndex(where: { $0.number == number }) else { return nil }
+    guard let index = index(of: number) else {
+      guard let index = starting.firstIndex(where: { $0.number == number }) else { return nil }
       // The thread of the first callback sees that it is no longer listed.
-      return starting.remove(at: place)
+      return starting.remove(at: index)
     }
-    let observation = observers[place]
+    let observation = observers[index]
     guard observation !== Self.gone else { return nil }
-    observers[place] = Self.gone
+    observers[index] = Self.gone
     goneCount += 1
     if goneCount * 2 >= observers.count { closeUp() }
     markCancelled(observation, on: thread)
@@ -157,17 +157,17 @@ struct Traffic {
       observers.append(observation)
       return numbers.append(observation.number)
     }
-    let place = firstPlace(from: observation.number)
-    observers.insert(observation, at: place)
-    numbers.insert(observation.number, at: place)
+    let index = firstIndex(from: observation.number)
+    observers.insert(observation, at: index)
+    numbers.insert(observation.number, at: index)
   }
 
-  private func place(of number: UInt64) -> Int? {
-    let place = firstPlace(from: number)
-    return place < numbers.count && numbers[place] == number ? place : nil
+  private func index(of number: UInt64) -> Int? {
+    let index = firstIndex(from: number)
+    return index < numbers.count && numbers[index] == number ? index : nil
   }
 
-  private func firstPlace(from number: UInt64) -> Int {
+  private func firstIndex(from number: UInt64) -> Int {
     var (low, high) = (0, numbers.count)
     while low < high {
       let middle = (low + high) / 2

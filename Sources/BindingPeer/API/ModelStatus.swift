@@ -44,9 +44,9 @@ extension SharedModel {
   private var presentStatus: ModelStatus {
     let fields = staged.withLock { $0.fields }
     var problems: [String: FieldProblem] = [:]
-    for place in fields.indices {
-      let name = fields.keys[place]
-      problems[name] = fields[at: place].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
+    for index in fields.indices {
+      let name = fields.keys[index]
+      problems[name] = fields[at: index].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
     }
     return runtime.state.withLock { state in
       let standing = state.session.standing(of: id)

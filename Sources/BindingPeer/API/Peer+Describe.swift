@@ -10,7 +10,7 @@ extension Peer {
     Task.detached { [weak model, runtime] in
       // Without a hub nothing is proposed: the declared defaults show by themselves.
       _ = await runtime.wait {
-        $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.place(of: id) == nil
+        $0.session.isCurrent(id) || $0.session.phase.isStopped || $0.models.index(of: id) == nil
       }
       guard let model, model.isCurrent else { return }
       await declaration.propose(to: model)

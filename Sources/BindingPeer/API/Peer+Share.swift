@@ -93,7 +93,7 @@ extension SharedModel {
   func showPresent(_ fields: [(name: String, cell: any AnyFieldCell)]) {
     let present = present(fields.map(\.name))
     staged.withLock { staged in
-      for name in present.ours { staged.fields.place(of: name).map { staged.fields[at: $0].isOurs = true } }
+      for name in present.ours { staged.fields.index(of: name).map { staged.fields[at: $0].isOurs = true } }
     }
     for (name, cell) in fields {
       cell.accept(.init(value: present.merged[name], stamp: present.stamp, isOurs: present.ours.contains(name)))

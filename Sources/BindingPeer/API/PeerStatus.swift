@@ -28,12 +28,12 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
 
   /// As a sentence: `live at ipc:///run/user/1000/bindhub/hub.sock, durability process; 2 writes have no outcome`.
   public var description: String {
-    let place = hub.map { " at \($0)" } ?? ""
+    let location = hub.map { " at \($0)" } ?? ""
     var words =
       switch phase {
       case .offline: "not connected"
-      case .connecting, .welcoming: "looking for a hub\(place)"
-      case .live: "live\(place)" + (durability.map { ", durability \($0)" } ?? "")
+      case .connecting, .welcoming: "looking for a hub\(location)"
+      case .live: "live\(location)" + (durability.map { ", durability \($0)" } ?? "")
       case .stopped(let reason): "stopped: \(reason)"
       }
     if let refusal { words += "; refused: \(refusal)" }

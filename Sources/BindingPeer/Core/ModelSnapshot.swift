@@ -19,15 +19,15 @@ package struct ModelSnapshot {
 
 extension Session {
   /// Whether a line is joined, or was left and something that was written to it has no outcome.
-  package func knows(_ id: String) -> Bool { models.place(of: id) != nil }
+  package func knows(_ id: String) -> Bool { models.index(of: id) != nil }
 
   /// Fills a snapshot with what is here of a model; with nothing if it is not joined. What shows is looked at for the
   /// fields that are `meant`; the others show as they are committed.
   package func look(at id: String, _ fields: [String], meant: [Bool], into snapshot: inout ModelSnapshot) {
     snapshot.clear(fields.count)
     (snapshot.epoch, snapshot.version) = (0, 0)
-    guard let place = models.place(of: id) else { return }
-    models[at: place].look(at: fields, meant: meant, into: &snapshot)
+    guard let index = models.index(of: id) else { return }
+    models[at: index].look(at: fields, meant: meant, into: &snapshot)
   }
 }
 
@@ -45,11 +45,11 @@ extension ModelSnapshot {
   }
 
   /// Which of the fields a name is, the one at that place of a replica.
-  fileprivate mutating func place(of name: String, at place: Int, in fields: [String]) -> Int? {
-    if place < guesses.count, guesses[place] < fields.count, fields[guesses[place]] == name { return guesses[place] }
+  fileprivate mutating func index(of name: String, at index: Int, in fields: [String]) -> Int? {
+    if index < guesses.count, guesses[index] < fields.count, fields[guesses[index]] == name { return guesses[index] }
     guard let found = fields.firstIndex(of: name) else { return nil }
-    while guesses.count <= place { guesses.append(0) }
-    guesses[place] = found
+    while guesses.count <= index { guesses.append(0) }
+    guesses[index] = found
     return found
   }
 }
@@ -57,10 +57,10 @@ extension ModelSnapshot {
 extension PeerModel {
   fileprivate func look(at fields: [String], meant: [Bool], into snapshot: inout ModelSnapshot) {
     (snapshot.epoch, snapshot.version) = (replica.epoch, replica.version)
-    for place in replica.fields.indices {
-      guard let field = snapshot.place(of: replica.fields[place].name, at: place, in: fields) else { continue }
-      snapshot.committed[field] = replica.fields[place].value
-      snapshot.shown[field] = replica.fields[place].value
+    for index in replica.fields.indices {
+      guard let field = snapshot.index(of: replica.fields[index].name, at: index, in: fields) else { continue }
+      snapshot.committed[field] = replica.fields[index].value
+      snapshot.shown[field] = replica.fields[index].value
     }
     guard !outbox.isEmpty else { return }
     for write in outbox.laidOver {
@@ -68,8 +68,8 @@ extension PeerModel {
       snapshot.numbers.append(outbox[write]?.number)
     }
     for field in outbox.fields {
-      guard let place = fields.firstIndex(of: field), meant[place] else { continue }
-      snapshot.shown[place] = shown(field)
+      guard let index = fields.firstIndex(of: field), meant[index] else { continue }
+      snapshot.shown[index] = shown(field)
     }
   }
 }

@@ -95,25 +95,25 @@ public struct Session: Sendable {
 
   /// The shown value; nil if there is none.
   public func shown(_ model: String, _ field: String) -> FieldValue? {
-    guard let index = models.place(of: model), let place = models[at: index].replica.place(of: field) else {
+    guard let index = models.index(of: model), let fieldIndex = models[at: index].replica.index(of: field) else {
       return nil
     }
-    return models[at: index].shown(at: place)
+    return models[at: index].shown(at: fieldIndex)
   }
 
   /// The shown values of all fields that have one.
   public func shownValues(_ model: String) -> [String: FieldValue] {
     guard let model = models[model] else { return [:] }
     var values: [String: FieldValue] = [:]
-    for place in model.replica.fields.indices { values[model.replica.fields[place].name] = model.shown(at: place) }
+    for index in model.replica.fields.indices { values[model.replica.fields[index].name] = model.shown(at: index) }
     return values
   }
 
   /// All that a model shows, as if it had just been caught up with; nil while nothing of it has come.
   public func present(_ id: String) -> ModelUpdate? {
     guard let model = models[id] else { return nil }
-    let changes = model.replica.fields.indices.compactMap { place -> ShownChange? in
-      model.shown(at: place).map { ShownChange(field: model.replica.fields[place].name, old: nil, new: $0) }
+    let changes = model.replica.fields.indices.compactMap { index -> ShownChange? in
+      model.shown(at: index).map { ShownChange(field: model.replica.fields[index].name, old: nil, new: $0) }
     }
     // Before a hub was seen there may be writes of ours, of this life or an earlier one.
     guard model.replica.version > 0 || !changes.isEmpty else { return nil }
@@ -125,7 +125,7 @@ public struct Session: Sendable {
   /// All that is known of a field; nil if it has never been heard of.
   public func fieldRecord(_ model: String, _ name: String) -> FieldRecord? {
     guard let model = models[model] else { return nil }
-    guard let place = model.replica.place(of: name) else {
+    guard let index = model.replica.index(of: name) else {
       guard model.isCurrent else { return nil }
       return FieldRecord(
         shown: nil, committed: nil, epoch: model.replica.epoch, version: model.replica.version,
@@ -133,9 +133,9 @@ public struct Session: Sendable {
         time: 0,
         isPending: false)
     }
-    let field = model.replica.fields[place]
+    let field = model.replica.fields[index]
     return FieldRecord(
-      shown: model.shown(at: place), committed: field.value, epoch: model.replica.epoch,
+      shown: model.shown(at: index), committed: field.value, epoch: model.replica.epoch,
       // A field without a value is known to be unchanged since the version that this replica has wholly.
       version: field.value == nil ? model.replica.version : field.version, origin: field.origin, time: field.time,
       isPending: model.outbox.isPending(name))
@@ -143,12 +143,12 @@ public struct Session: Sendable {
 
   /// The epoch and version of the committed values; 0, 0 before anything was seen.
   public func version(of model: String) -> (epoch: Epoch, version: Version) {
-    models.place(of: model).map { (models[at: $0].replica.epoch, models[at: $0].replica.version) } ?? (0, 0)
+    models.index(of: model).map { (models[at: $0].replica.epoch, models[at: $0].replica.version) } ?? (0, 0)
   }
 
   /// Whether the model's committed values are complete: welcomed, and no catch-up under way.
   public func isCurrent(_ model: String) -> Bool {
-    phase == .live && models.place(of: model).map { models[at: $0].isCurrent } == true
+    phase == .live && models.index(of: model).map { models[at: $0].isCurrent } == true
   }
 
   /// Whether a write of this field was sent and has no outcome.
@@ -167,7 +167,7 @@ public struct Session: Sendable {
 
   /// Joins a model: from now on it is written to, and caught up with whenever there is a hub.
   public mutating func join(_ id: String, now: UInt64, into output: inout PeerOutput) {
-    if models.place(of: id) == nil {
+    if models.index(of: id) == nil {
       models[id] = PeerModel(id: id)
       models[id]?.staleSince = now
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
@@ -179,9 +179,9 @@ public struct Session: Sendable {
 
   /// Leaves a model, once all that was written to it has its outcome.
   public mutating func leave(_ id: String, now: UInt64, into output: inout PeerOutput) {
-    guard let place = models.place(of: id) else { return }
-    models[at: place].isLeft = true
-    guard models[at: place].outbox.unacknowledged == 0 else { return }
+    guard let index = models.index(of: id) else { return }
+    models[at: index].isLeft = true
+    guard models[at: index].outbox.unacknowledged == 0 else { return }
     forget(id, &output)
   }
 
@@ -203,7 +203,7 @@ public struct Session: Sendable {
   /// The models for whose places this holds, in order.
   func ids(where isMeant: (Int) -> Bool) -> [String] {
     var ids: [String] = []
-    for place in models.indices where isMeant(place) { ids.append(models.keys[place]) }
+    for index in models.indices where isMeant(index) { ids.append(models.keys[index]) }
     if ids.count > 1 { ids.sort() }
     return ids
   }
@@ -230,20 +230,20 @@ public struct Session: Sendable {
   mutating func askToJoin(_ ids: [String], now: UInt64, _ output: inout PeerOutput) {
     var joins: [Join] = []
     for id in ids.sorted() {
-      guard let place = models.place(of: id), !models[at: place].isEphemeral || hubCan(Capability.ephemeral) else {
+      guard let index = models.index(of: id), !models[at: index].isEphemeral || hubCan(Capability.ephemeral) else {
         continue
       }
       lastRequest += 1
-      if models[at: place].isCurrent { models[at: place].staleSince = now }
-      models[at: place].joining = .asked(request: lastRequest, at: now)
-      models[at: place].chunks.removeAll()
-      let startsOver = models[at: place].startsOver
+      if models[at: index].isCurrent { models[at: index].staleSince = now }
+      models[at: index].joining = .asked(request: lastRequest, at: now)
+      models[at: index].chunks.removeAll()
+      let startsOver = models[at: index].startsOver
       joins.append(
         Join(
-          request: lastRequest, model: id, epoch: startsOver ? 0 : models[at: place].replica.epoch,
-          version: startsOver ? 0 : models[at: place].replica.version,
-          namesKnown: UInt32(models[at: place].replica.namesKnown),
-          unacknowledged: isKeepingBehind ? 1 : models[at: place].outbox.lowestUnacknowledged))
+          request: lastRequest, model: id, epoch: startsOver ? 0 : models[at: index].replica.epoch,
+          version: startsOver ? 0 : models[at: index].replica.version,
+          namesKnown: UInt32(models[at: index].replica.namesKnown),
+          unacknowledged: isKeepingBehind ? 1 : models[at: index].outbox.lowestUnacknowledged))
       if joins.count == 500 {
         say(.join(joins), now: now, &output)
         joins.removeAll()

@@ -92,12 +92,12 @@ extension SharedModel {
       _ = feed.hear(FieldNews(value: state.session.shown(id, field), hops: 0))
       if let present = state.session.present(id) { _ = staged.steps.begin(with: present) }
       staged.fieldFeeds += 1
-      let place = staged.fields.placeMade(for: field, StagedField())
+      let index = staged.fields.findOrInsert(field, StagedField())
       // Who would hear nothing for long is found out by who comes next.
-      for other in staged.fields[at: place].feeds where other.feed.isOrphaned {
+      for other in staged.fields[at: index].feeds where other.feed.isOrphaned {
         staged.dueFeeds.append(Following(number: other.number, feed: other.feed))
       }
-      staged.fields[at: place].feeds.append(Following(number: number, feed: feed))
+      staged.fields[at: index].feeds.append(Following(number: number, feed: feed))
     }
   }
 
@@ -138,11 +138,11 @@ extension SharedModel {
 
 extension SharedModel.Staged {
   fileprivate mutating func remove(feed number: UInt64) -> (any UpdateFeed)? {
-    if let place = feeds.firstIndex(where: { $0.number == number }) { return feeds.remove(at: place).feed }
+    if let index = feeds.firstIndex(where: { $0.number == number }) { return feeds.remove(at: index).feed }
     for field in fields.indices {
-      guard let place = fields[at: field].feeds.firstIndex(where: { $0.number == number }) else { continue }
+      guard let index = fields[at: field].feeds.firstIndex(where: { $0.number == number }) else { continue }
       fieldFeeds -= 1
-      return fields[at: field].feeds.remove(at: place).feed
+      return fields[at: field].feeds.remove(at: index).feed
     }
     return nil
   }
@@ -156,8 +156,8 @@ extension SharedModel.Staged {
     guard fieldFeeds > 0 else { return }
     for step in steps {
       for change in step.changes {
-        guard let place = fields.place(of: change.field) else { continue }
-        for following in fields[at: place].feeds
+        guard let index = fields.index(of: change.field) else { continue }
+        for following in fields[at: index].feeds
         where following.feed.hear(FieldNews(value: change.value, hops: step.hops), weight: max(step.commits, 1)) {
           dueFeeds.append(.init(number: following.number, feed: following.feed))
         }

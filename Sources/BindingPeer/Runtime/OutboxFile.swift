@@ -276,7 +276,7 @@ extension OutboxFile {
       switch error {
       case .notAnOutbox: throw .notAnOutbox(path: path)
       case .newerVersion(let found): throw .newerVersion(path: path, found: found, known: OutboxLog.version)
-      case .damaged(let place): throw .damaged(path: path, atByte: place)
+      case .damaged(let offset): throw .damaged(path: path, atByte: offset)
       }
     }
   }

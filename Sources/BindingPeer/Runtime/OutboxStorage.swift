@@ -54,8 +54,8 @@ extension OutboxError: CustomStringConvertible {
     case .notAnOutbox(let path): "\(path) is no outbox. Name another file, or a new one."
     case .newerVersion(let path, let found, let known):
       "\(path) is of format \(found), this program knows \(known). Use the program that wrote it, or a newer one."
-    case .damaged(let path, let place):
-      "\(path) is damaged at byte \(place), and more follows. Restore it from a copy, or move it away: what it holds "
+    case .damaged(let path, let offset):
+      "\(path) is damaged at byte \(offset), and more follows. Restore it from a copy, or move it away: what it holds "
         + "is then not sent."
     case .unwritable(let path, let problem):
       "\(path) cannot be written: \(problem). Make room, or name a file elsewhere."

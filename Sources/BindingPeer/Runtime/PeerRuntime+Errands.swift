@@ -54,7 +54,7 @@ extension PeerRuntime.State {
       }
       switch consume action {
       case .update(let update):
-        guard let place = models.place(of: update.model), let model = models[at: place].model else { continue }
+        guard let index = models.index(of: update.model), let model = models[at: index].model else { continue }
         stamp += 1
         if model.stage(update, stamp: stamp) { errands.shown.append(model) }
       case .settled(let id, let model, let outcome):

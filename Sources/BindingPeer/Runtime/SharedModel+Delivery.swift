@@ -18,12 +18,12 @@ extension SharedModel {
       // A cell that is tied to a field later is shown what is there then.
       if !staged.fields.isEmpty {
         for change in update.changes {
-          guard let place = staged.fields.place(of: change.field) else { continue }
-          if staged.fields[at: place].news == nil { staged.dueFields.append(place) }
-          staged.fields[at: place].take(change, stamp: stamp)
+          guard let index = staged.fields.index(of: change.field) else { continue }
+          if staged.fields[at: index].news == nil { staged.dueFields.append(index) }
+          staged.fields[at: index].take(change, stamp: stamp)
         }
         for name in update.confirmed where !update.covered.contains(name) {
-          if let place = staged.fields.place(of: name) { staged.fields[at: place].isOurs = false }
+          if let index = staged.fields.index(of: name) { staged.fields[at: index].isOurs = false }
         }
       }
       if !staged.feeds.isEmpty || staged.fieldFeeds > 0 { staged.feed(update) }
@@ -138,9 +138,9 @@ extension SharedModel.Staged {
       updates: updates, beginnings: beginnings, missedUpdates: missedUpdates, hops: hops, observers: observers,
       feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
     turn.news.reserveCapacity(dueFields.count)
-    for place in dueFields {
-      guard let news = fields[at: place].news.take() else { continue }
-      turn.news.append((fields[at: place].cells, news))
+    for index in dueFields {
+      guard let news = fields[at: index].news.take() else { continue }
+      turn.news.append((fields[at: index].cells, news))
     }
     dueFields.removeAll(keepingCapacity: true)
     updates = []

@@ -54,7 +54,7 @@ private final class PeerSocketLoop {
       try socket.set([
         .immediate(true), .heartbeat(intervalMilliseconds: 1_000, timeoutMilliseconds: 3_000),
         .sendHighWaterMark(messages: 100_000), .receiveHighWaterMark(messages: 0),
-        .ipv6(address.place.hasPrefix("[")),
+        .ipv6(address.hostOrPath.hasPrefix("[")),
       ])
       events = try SocketEvents(of: socket)
       givesUpAt = now + connectMilliseconds

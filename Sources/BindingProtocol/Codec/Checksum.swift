@@ -16,18 +16,18 @@ public enum Checksum {
   public static func crc32c(_ bytes: UnsafeRawBufferPointer, after before: UInt32 = 0) -> UInt32 {
     tables.withUnsafeBufferPointer { tables in
       var rest = ~before
-      var place = 0
-      while place &+ 8 <= bytes.count {
-        let eight = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)) ^ UInt64(rest)
+      var offset = 0
+      while offset &+ 8 <= bytes.count {
+        let eight = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) ^ UInt64(rest)
         rest = 0
         for byte in 0..<8 {
           rest ^= tables[(7 &- byte) &* 256 &+ Int(UInt8(truncatingIfNeeded: eight >> UInt64(byte &* 8)))]
         }
-        place &+= 8
+        offset &+= 8
       }
-      while place < bytes.count {
-        rest = rest >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: rest) ^ bytes[place])]
-        place &+= 1
+      while offset < bytes.count {
+        rest = rest >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: rest) ^ bytes[offset])]
+        offset &+= 1
       }
       return ~rest
     }

@@ -1,6 +1,6 @@
 /// A place in a frame where a field is named.
 @usableFromInline
-struct ReferencePlace {
+struct FieldReferenceCursor {
   @usableFromInline var id: FieldID = 0
   @usableFromInline var nameStart = 0
   @usableFromInline var nameCount = 0
@@ -32,7 +32,7 @@ public struct OperationCursor {
   @usableFromInline var position: Int
   @usableFromInline var left: Int
   @usableFromInline var verbByte: UInt8 = 0
-  @usableFromInline var reference = ReferencePlace()
+  @usableFromInline var reference = FieldReferenceCursor()
   @usableFromInline var valueStart = 0
   /// -1: no value.
   @usableFromInline var valueCount = -1
@@ -78,7 +78,7 @@ public struct OperationCursor {
 public struct ConditionCursor {
   private let frame: UnsafeRawBufferPointer
   private var position: Int
-  private var reference = ReferencePlace()
+  private var reference = FieldReferenceCursor()
 
   /// Conditions not yet reached.
   public private(set) var remaining: Int

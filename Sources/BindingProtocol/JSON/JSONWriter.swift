@@ -54,10 +54,10 @@ struct JSONWriter {
       bytes.reserveCapacity(max(bytes.capacity, bytes.count + text.count + 2))
       byte("\"")
       var done = 0
-      for place in text.indices where JSONWriter.isEscaped(text[place]) {
-        bytes.append(contentsOf: text[done..<place])
-        escape(text[place])
-        done = place + 1
+      for index in text.indices where JSONWriter.isEscaped(text[index]) {
+        bytes.append(contentsOf: text[done..<index])
+        escape(text[index])
+        done = index + 1
       }
       bytes.append(contentsOf: text[done...])
       byte("\"")

@@ -96,13 +96,13 @@ public struct NumberedProposal: WireContent, Hashable {
 /// its conditions, `beginOperations`, its operations; last `finish`.
 public struct ProposalsWriter: Sendable {
   private var writer = WireWriter()
-  private let countPlace: Int
+  private let countOffset: Int
   /// Proposals that were begun.
   public private(set) var count = 0
 
   public init(session: SessionID, start: StartNumber) {
     PeerHeader(kind: .propose, session: session, start: start).write(to: &writer)
-    countPlace = writer.count
+    countOffset = writer.count
     writer.u16(0)
   }
 
@@ -130,7 +130,7 @@ public struct ProposalsWriter: Sendable {
 
   /// The whole frame.
   public consuming func finish() -> [UInt8] {
-    writer.patch16(at: countPlace, UInt16(checked: count))
+    writer.patch16(at: countOffset, UInt16(checked: count))
     return writer.takeBytes()
   }
 }

@@ -107,9 +107,9 @@ private struct ExactWriter {
     let order = members.indices.sorted(by: precedes)
     var sorted: [UInt8] = []
     sorted.reserveCapacity(bytes.count - start)
-    for (place, member) in order.enumerated() {
+    for (index, member) in order.enumerated() {
       let isReplaced =
-        place + 1 < order.count && bytes[members[member].name].elementsEqual(bytes[members[order[place + 1]].name])
+        index + 1 < order.count && bytes[members[member].name].elementsEqual(bytes[members[order[index + 1]].name])
       if !isReplaced { sorted += bytes[members[member].name.lowerBound..<members[member].end] }
     }
     bytes.replaceSubrange(start..., with: sorted)

@@ -15,7 +15,7 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
 
   public let transport: Transport
   /// The path of an `ipc` address, the host of a `tcp` address (an IPv6 host keeps its brackets).
-  public let place: String
+  public let hostOrPath: String
   /// The port of a `tcp` address, 0 to 65,535; to a hub 0 means any that is free.
   public let port: Int?
 
@@ -23,37 +23,37 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `HubAddressError`, which says what an address looks like.
   public init(_ text: String) throws(HubAddressError) {
     if text.hasPrefix("ipc://"), text.utf8.count > 6 {
-      self.init(transport: .ipc, place: String(text.dropFirst(6)), port: nil)
+      self.init(transport: .ipc, hostOrPath: String(text.dropFirst(6)), port: nil)
     } else if text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":"),
       let port = Int(text[text.index(after: colon)...]), (0...65_535).contains(port),
       case let host = text.dropFirst(6).prefix(upTo: colon), !host.isEmpty
     {
-      self.init(transport: .tcp, place: String(host), port: port)
+      self.init(transport: .tcp, hostOrPath: String(host), port: port)
     } else {
       throw HubAddressError(text: text)
     }
   }
 
-  public init(tcp host: String, port: Int) { self.init(transport: .tcp, place: host, port: port) }
+  public init(tcp host: String, port: Int) { self.init(transport: .tcp, hostOrPath: host, port: port) }
 
   /// Whether only this machine reaches it.
   public var isLoopback: Bool {
-    transport == .ipc || place == "localhost" || place == "[::1]" || place.hasPrefix("127.")
+    transport == .ipc || hostOrPath == "localhost" || hostOrPath == "[::1]" || hostOrPath.hasPrefix("127.")
   }
 
-  private init(transport: Transport, place: String, port: Int?) {
+  private init(transport: Transport, hostOrPath: String, port: Int?) {
     self.transport = transport
-    self.place = place
+    self.hostOrPath = hostOrPath
     self.port = port
   }
 
   public var description: String {
-    port.map { "tcp://\(place):\($0)" } ?? "ipc://\(place)"
+    port.map { "tcp://\(hostOrPath):\($0)" } ?? "ipc://\(hostOrPath)"
   }
 
   /// The form in which a welcome names this end (protocol.md §4.2), without the host.
   public var wayName: String {
-    port.map { "tcp:\($0)" } ?? "ipc:\(place)"
+    port.map { "tcp:\($0)" } ?? "ipc:\(hostOrPath)"
   }
 
   /// Where to subscribe, given what the hub says of its ways: the entry for this address, else the first of the same
@@ -63,7 +63,7 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
       (ways.first { $0.request == wayName } ?? ways.first { $0.publish.hasPrefix(transport.rawValue + ":") })?.publish
     guard let publish, let colon = publish.firstIndex(of: ":") else { return nil }
     let rest = publish[publish.index(after: colon)...]
-    return transport == .tcp ? "tcp://\(place):\(rest)" : "ipc://\(rest)"
+    return transport == .tcp ? "tcp://\(hostOrPath):\(rest)" : "ipc://\(rest)"
   }
 }
 
@@ -72,10 +72,10 @@ extension HubAddress {
   /// `$XDG_RUNTIME_DIR/bindhub/hub.sock`, or a private directory under the temp folder.
   public static var userDefault: HubAddress {
     if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
-      return HubAddress(transport: .ipc, place: "\(runtime)/bindhub/hub.sock", port: nil)
+      return HubAddress(transport: .ipc, hostOrPath: "\(runtime)/bindhub/hub.sock", port: nil)
     }
     let temporary = environment("TMPDIR").map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 } ?? "/tmp"
-    return HubAddress(transport: .ipc, place: "\(temporary)/bindhub-\(getuid())/hub.sock", port: nil)
+    return HubAddress(transport: .ipc, hostOrPath: "\(temporary)/bindhub-\(getuid())/hub.sock", port: nil)
   }
 
   /// The addresses to try, in order: those named in `BINDPEER_HUB` (separated by commas), else `userDefault`.

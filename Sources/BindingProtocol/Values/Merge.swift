@@ -48,8 +48,8 @@ public enum Merge {
         let fresh = adding.elements.filter { known.insert(ExactValue(new.part($0))).inserted }
         if let current, fresh.isEmpty { return current }
         var bytes = Array(present.prefix(list.end))
-        for (place, element) in fresh.enumerated() {
-          if place > 0 || !list.elements.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        for (index, element) in fresh.enumerated() {
+          if index > 0 || !list.elements.isEmpty { bytes.append(UInt8(ascii: ",")) }
           bytes += new.part(element)
         }
         bytes.append(UInt8(ascii: "]"))

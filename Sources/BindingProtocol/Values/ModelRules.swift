@@ -2,7 +2,7 @@
 public struct ModelRules: Sendable {
   /// Only fields that do not take every value have one.
   private var rules: [FieldRule] = []
-  private var places: [String: Int] = [:]
+  private var indices: [String: Int] = [:]
   /// Fields that are described and take every value.
   private var open: Set<String> = []
 
@@ -23,35 +23,35 @@ public struct ModelRules: Sendable {
       throw DescriptionFault("fields", "is \(fields.kind), not an object")
     }
     for member in members {
-      let place = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
+      let path = "fields.\(JSON.string(member.name).short.dropFirst().dropLast())"
       guard (try? Names.checkField(member.name)) != nil, !member.name.hasPrefix("@") else {
-        throw DescriptionFault(place, "is no name of a field that can be described")
+        throw DescriptionFault(path, "is no name of a field that can be described")
       }
-      let rule = try FieldRule(describedBy: member.value, at: place)
+      let rule = try FieldRule(describedBy: member.value, at: path)
       // Of two members with one name the later counts.
-      places[member.name] = nil
+      indices[member.name] = nil
       open.remove(member.name)
       guard !rule.isEmpty else {
         open.insert(member.name)
         continue
       }
-      places[member.name] = rules.count
+      indices[member.name] = rules.count
       rules.append(rule)
     }
   }
 
-  public var isEmpty: Bool { places.isEmpty }
+  public var isEmpty: Bool { indices.isEmpty }
 
   /// How many fields are described, and whether one is.
-  public var count: Int { places.count + open.count }
-  public func describes(_ field: String) -> Bool { places[field] != nil || open.contains(field) }
+  public var count: Int { indices.count + open.count }
+  public func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
 
   /// Where a field's rule stands; nil if the field is free.
-  public func place(of field: String) -> Int? { places[field] }
+  public func index(of field: String) -> Int? { indices[field] }
 
   /// Where two descriptions name a field and let it have other values, in the order of the names.
   public func differences(from described: ModelRules) -> [RuleDifference] {
-    (Array(places.keys) + open).sorted().compactMap { field in
+    (Array(indices.keys) + open).sorted().compactMap { field in
       guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.takesSame(as: theirs) else {
         return nil
       }
@@ -61,11 +61,11 @@ public struct ModelRules: Sendable {
 
   /// The rule of a field, also of one that is described as free; nil if it is not described.
   private func rule(of field: String) -> FieldRule? {
-    places[field].map { rules[$0] } ?? (open.contains(field) ? FieldRule(type: .any) : nil)
+    indices[field].map { rules[$0] } ?? (open.contains(field) ? FieldRule(type: .any) : nil)
   }
 
   /// The rule at a place.
-  public subscript(place: Int) -> FieldRule { rules[place] }
+  public subscript(index: Int) -> FieldRule { rules[index] }
 }
 
 /// A field that a program declares otherwise than its model's description says: what the one allows, the other may
@@ -95,76 +95,76 @@ extension [RuleDifference] {
 /// What is wrong with a description, and where.
 public struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
   /// The members' names from the outside in, joined by dots; empty for the whole.
-  public let place: String
+  public let path: String
   public let problem: String
 
-  init(_ place: String, _ problem: String) {
-    self.place = place
+  init(_ path: String, _ problem: String) {
+    self.path = path
     self.problem = problem
   }
 
-  public var description: String { place.isEmpty ? problem : "\(place) \(problem)" }
+  public var description: String { path.isEmpty ? problem : "\(path) \(problem)" }
 }
 
 extension FieldRule {
   /// The rule of one described field. Members that are not known are passed over, for a newer peer may have written
   /// them; `default` need not fit, since it may stand for nothing chosen yet.
-  fileprivate init(describedBy json: JSON, at place: String) throws(DescriptionFault) {
-    guard case .object = json else { throw DescriptionFault(place, "is \(json.kind), not an object") }
-    let type = try FieldRule.type(json["type"], at: "\(place).type")
-    let minimum = try FieldRule.bound(json["min"], of: type, at: "\(place).min")
-    let maximum = try FieldRule.bound(json["max"], of: type, at: "\(place).max")
+  fileprivate init(describedBy json: JSON, at path: String) throws(DescriptionFault) {
+    guard case .object = json else { throw DescriptionFault(path, "is \(json.kind), not an object") }
+    let type = try FieldRule.type(json["type"], at: "\(path).type")
+    let minimum = try FieldRule.bound(json["min"], of: type, at: "\(path).min")
+    let maximum = try FieldRule.bound(json["max"], of: type, at: "\(path).max")
     if let least = minimum.flatMap(WireNumber.init), let most = maximum.flatMap(WireNumber.init),
       most.isLess(than: least)
     {
-      throw DescriptionFault("\(place).min", "is above max: \(least) and \(most)")
+      throw DescriptionFault("\(path).min", "is above max: \(least) and \(most)")
     }
     if let step = json["step"], !((WireNumber(step)?.double ?? 0) > 0) {
-      throw DescriptionFault("\(place).step", "is \(step.short), not a number above 0")
+      throw DescriptionFault("\(path).step", "is \(step.short), not a number above 0")
     }
     var length: Int?
     if let json = json["maxLength"] {
       guard let number = json.int64, number >= 0 else {
-        throw DescriptionFault("\(place).maxLength", "is \(json.short), not a whole number from 0 on")
+        throw DescriptionFault("\(path).maxLength", "is \(json.short), not a whole number from 0 on")
       }
       length = Int(clamping: number)
     }
     var choices: [JSON] = []
     if let json = json["choices"] {
       guard case .array(let values) = json else {
-        throw DescriptionFault("\(place).choices", "is \(json.kind), not an array")
+        throw DescriptionFault("\(path).choices", "is \(json.kind), not an array")
       }
       choices = values
     }
     for name in ["unit", "policy", "pattern"] {
       guard let json = json[name] else { continue }
-      guard case .string = json else { throw DescriptionFault("\(place).\(name)", "is \(json.kind), not a string") }
+      guard case .string = json else { throw DescriptionFault("\(path).\(name)", "is \(json.kind), not a string") }
     }
     let isEphemeral = json["ephemeral"] ?? .bool(false)
     guard case .bool(let isEphemeral) = isEphemeral else {
-      throw DescriptionFault("\(place).ephemeral", "is \(isEphemeral.kind), not a boolean")
+      throw DescriptionFault("\(path).ephemeral", "is \(isEphemeral.kind), not a boolean")
     }
     self.init(
       type: type, minimum: minimum, maximum: maximum, maximumLength: length, choices: choices,
       isEphemeral: isEphemeral)
   }
 
-  private static func type(_ json: JSON?, at place: String) throws(DescriptionFault) -> FieldType {
+  private static func type(_ json: JSON?, at path: String) throws(DescriptionFault) -> FieldType {
     guard let json else { return .any }
-    guard case .string(let word) = json else { throw DescriptionFault(place, "is \(json.kind), not a string") }
+    guard case .string(let word) = json else { throw DescriptionFault(path, "is \(json.kind), not a string") }
     guard let type = FieldType(rawValue: word) else {
       let words = FieldType.allCases.map(\.rawValue).joined(separator: ", ")
-      throw DescriptionFault(place, "is \(json.short), not one of \(words)")
+      throw DescriptionFault(path, "is \(json.short), not one of \(words)")
     }
     return type
   }
 
   /// A bound is a number; that of a string may be a string, which is for peers.
-  private static func bound(_ json: JSON?, of type: FieldType, at place: String) throws(DescriptionFault) -> JSON? {
+  private static func bound(_ json: JSON?, of type: FieldType, at path: String) throws(DescriptionFault) -> JSON? {
     guard let json else { return nil }
     if case .string = json, type == .string { return json }
     guard let number = WireNumber(json), !number.double.isNaN else {
-      throw DescriptionFault(place, "is \(json.short), not a number")
+      throw DescriptionFault(path, "is \(json.short), not a number")
     }
     return json
   }

@@ -139,7 +139,7 @@ enum StoreFiles {
     guard begin.starts(with: Array("SQLite format 3\0".utf8)), begin.count == 100 else {
       throw .damaged(path, begin.isEmpty ? "it is empty" : "it does not begin as a store does; it may be another file")
     }
-    let number = { (place: Int) in begin[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+    let number = { (offset: Int) in begin[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
     try StoreSchema.check(
       application: Int32(bitPattern: number(68)), version: Int(Int32(bitPattern: number(60))), path: path)
   }

@@ -99,9 +99,9 @@ extension StoreLife {
       columns += ", first, last, sum, time"
       values += [extent.first, extent.last, extent.checksum, Int64(bitPattern: extent.time)]
     }
-    let places = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
+    let placeholders = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
     // One statement, so that it is whole without a transaction of its own.
-    try db.execute(sql: "INSERT OR REPLACE INTO life (\(columns)) VALUES (\(places))", arguments: values)
+    try db.execute(sql: "INSERT OR REPLACE INTO life (\(columns)) VALUES (\(placeholders))", arguments: values)
   }
 
   private var checksum: UInt32 {

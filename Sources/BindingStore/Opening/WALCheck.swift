@@ -24,22 +24,22 @@ enum WALCheck {
     guard pageSize >= 512, pageSize <= 65_536 else { return true }
     var sum = checksum(log, 0..<24, (0, 0), isBig)
     guard sum == (number(log, 24), number(log, 28)) else { return true }
-    var place = headerBytes
+    var offset = headerBytes
     var isBroken = false
     var endsAfterBreak = 0
-    while place + frameHeaderBytes + pageSize <= log.count {
+    while offset + frameHeaderBytes + pageSize <= log.count {
       // Frames of an earlier round lie behind those of this one.
-      let isOfThisRound = number(log, place + 8) == number(log, 16) && number(log, place + 12) == number(log, 20)
+      let isOfThisRound = number(log, offset + 8) == number(log, 16) && number(log, offset + 12) == number(log, 20)
       if !isBroken {
-        let head = checksum(log, place..<place + 8, sum, isBig)
-        sum = checksum(log, place + frameHeaderBytes..<place + frameHeaderBytes + pageSize, head, isBig)
-        isBroken = !isOfThisRound || sum != (number(log, place + 16), number(log, place + 20))
+        let head = checksum(log, offset..<offset + 8, sum, isBig)
+        sum = checksum(log, offset + frameHeaderBytes..<offset + frameHeaderBytes + pageSize, head, isBig)
+        isBroken = !isOfThisRound || sum != (number(log, offset + 16), number(log, offset + 20))
       }
       // Only the last frame of a transaction tells the size of the database. Where that lies in another sector than
       // what tells the round, a power cut may have left it from an earlier one.
-      let isTorn = (place + 4) / sectorBytes != (place + 8) / sectorBytes
-      if isBroken, isOfThisRound, !isTorn, number(log, place + 4) != 0 { endsAfterBreak += 1 }
-      place += frameHeaderBytes + pageSize
+      let isTorn = (offset + 4) / sectorBytes != (offset + 8) / sectorBytes
+      if isBroken, isOfThisRound, !isTorn, number(log, offset + 4) != 0 { endsAfterBreak += 1 }
+      offset += frameHeaderBytes + pageSize
     }
     return endsAfterBreak < 2
   }
@@ -53,23 +53,23 @@ enum WALCheck {
     }
   }
 
-  private static func number(_ log: UnsafeRawBufferPointer, _ place: Int) -> UInt32 {
-    UInt32(bigEndian: log.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+  private static func number(_ log: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+    UInt32(bigEndian: log.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
   private static func checksum(
     _ log: UnsafeRawBufferPointer, _ range: Range<Int>, _ before: (UInt32, UInt32), _ isBig: Bool
   ) -> (UInt32, UInt32) {
     var (first, second) = before
-    for place in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
-      first &+= word(log, place, isBig) &+ second
-      second &+= word(log, place + 4, isBig) &+ first
+    for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+      first &+= word(log, offset, isBig) &+ second
+      second &+= word(log, offset + 4, isBig) &+ first
     }
     return (first, second)
   }
 
-  private static func word(_ log: UnsafeRawBufferPointer, _ place: Int, _ isBig: Bool) -> UInt32 {
-    let raw = log.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+  private static func word(_ log: UnsafeRawBufferPointer, _ offset: Int, _ isBig: Bool) -> UInt32 {
+    let raw = log.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
     return isBig ? UInt32(bigEndian: raw) : UInt32(littleEndian: raw)
   }
 }

@@ -5,7 +5,7 @@ import GRDB
 
 /// One model on its way from snapshot and batches to the next snapshot, in small steps.
 struct ModelFolding {
-  let place: ModelPlace
+  let location: ModelLocation
   private var fold: ModelFold
   private var chunksRead = 0
   private var batchesRead = 0
@@ -17,13 +17,13 @@ struct ModelFolding {
   private var kept: HistoryPage
   private var row: (number: Int64, time: UInt64, bytes: [UInt8]) = (0, 0, [])
 
-  init(_ place: ModelPlace, through row: Int64, model: Int64, limits: StoreLimits) {
-    self.place = place
-    fold = ModelFold(place.name)
-    if place.fieldCount > 0 { fold.reserve(fields: place.fieldCount + place.fieldCount / 8) }
-    batchCount = place.unfolded.prefix { $0.row <= row }.count
+  init(_ location: ModelLocation, through row: Int64, model: Int64, limits: StoreLimits) {
+    self.location = location
+    fold = ModelFold(location.name)
+    if location.fieldCount > 0 { fold.reserve(fields: location.fieldCount + location.fieldCount / 8) }
+    batchCount = location.unfolded.prefix { $0.row <= row }.count
     next = Snapshot(
-      model: model, generation: (place.snapshot?.generation ?? 0) + 1, chunks: 0, bytes: 0, record: 0, version: 0)
+      model: model, generation: (location.snapshot?.generation ?? 0) + 1, chunks: 0, bytes: 0, record: 0, version: 0)
     kept = HistoryPage(limits)
   }
 
@@ -33,11 +33,11 @@ struct ModelFolding {
     _ db: Database, path: String, forgotten: Set<Tag>, silentSince: UInt64
   ) throws -> Bool {
     lastWritten = 0
-    if let snapshot = place.snapshot, chunksRead < snapshot.chunks {
+    if let snapshot = location.snapshot, chunksRead < snapshot.chunks {
       try fold.load(snapshot.chunk(db, chunksRead, path: path))
       chunksRead += 1
     } else if batchesRead < batchCount {
-      let entry = place.unfolded[batchesRead]
+      let entry = location.unfolded[batchesRead]
       if entry.row != row.number {
         let (time, bytes) = try LogRow.read(db, entry.row, path: path)
         row = (entry.row, time, bytes)
@@ -63,15 +63,15 @@ struct ModelFolding {
 
   /// Puts the snapshot in force, and what the batches were into the history.
   func finish(_ db: Database, time: UInt64, limits: StoreLimits) throws {
-    try next.write(db, name: place.name)
+    try next.write(db, name: location.name)
     try kept.write(db, model: next.model, time: time, limits: limits)
   }
 
   /// Tells the index, once the disk has it.
   func enter() {
-    place.snapshot = next
-    place.fieldCount = fold.fieldCount
-    place.unfolded.removeFirst(batchCount)
+    location.snapshot = next
+    location.fieldCount = fold.fieldCount
+    location.unfolded.removeFirst(batchCount)
   }
 
   /// Lets go of it on another thread: to free a hundred thousand fields takes longer than an append may wait.

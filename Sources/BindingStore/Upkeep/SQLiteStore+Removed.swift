@@ -4,7 +4,7 @@ import GRDB
 /// What upkeep does for models that were removed, and says of a compaction.
 extension SQLiteStore {
   /// Whether a model was not removed since it was to be folded.
-  func isThere(_ place: ModelPlace) -> Bool { places[place.name] === place }
+  func isThere(_ location: ModelLocation) -> Bool { locations[location.name] === location }
 
   /// Takes out the snapshot of a model that was removed. None may be left when the first row of the log goes: its model
   /// may have records there that no snapshot has.

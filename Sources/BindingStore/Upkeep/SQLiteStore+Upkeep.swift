@@ -44,7 +44,7 @@ extension SQLiteStore {
   private func begin() {
     let bound = upkeepWork.compaction == .underWay ? -1 : max(limits.foldBytes, snapshotBytes / 2)
     guard logBytes > bound else { return }
-    upkeepWork.task = .folding(places.values.filter { !$0.unfolded.isEmpty }, through: lastRow)
+    upkeepWork.task = .folding(locations.values.filter { !$0.unfolded.isEmpty }, through: lastRow)
   }
 
   /// Works until a time, in one transaction.
@@ -64,7 +64,7 @@ extension SQLiteStore {
     if done.written > 0 { checkpoints.wrote(bytes: done.written, at: clock.uptime()) }
     upkeepWork.foldedModels += done.folded.count
     for folding in done.folded {
-      snapshotBytes += folding.next.bytes - (folding.place.snapshot?.bytes ?? 0)
+      snapshotBytes += folding.next.bytes - (folding.location.snapshot?.bytes ?? 0)
       folding.enter()
       folding.discard()
     }
@@ -81,24 +81,24 @@ extension SQLiteStore {
       // So that the list is not copied for each of its models.
       task = .none
       if try dropOrphan(db, &done, then: .folding(models, through: row), &task) { return }
-      guard let place = models.popLast() else {
+      guard let location = models.popLast() else {
         try promise(db, after: row, &done)
         task = .removing(through: row)
         return
       }
-      guard isThere(place) else {
+      guard isThere(location) else {
         task = .folding(models, through: row)
         return
       }
-      let model = try place.snapshot?.model ?? nextModel(db)
-      task = .model(ModelFolding(place, through: row, model: model, limits: limits), rest: models, through: row)
+      let model = try location.snapshot?.model ?? nextModel(db)
+      task = .model(ModelFolding(location, through: row, model: model, limits: limits), rest: models, through: row)
     case .model(var folding, let rest, let row):
       task = .none
-      guard isThere(folding.place) else {
+      guard isThere(folding.location) else {
         // The next model that is folded for the first time has its number. Where it had a snapshot, that is an orphan,
         // and what was written goes with it.
         let next = UpkeepWork.Task.folding(rest, through: row)
-        task = folding.place.snapshot == nil ? .clearing(folding.next, then: next) : next
+        task = folding.location.snapshot == nil ? .clearing(folding.next, then: next) : next
         return
       }
       let now = clock.now
@@ -131,7 +131,7 @@ extension SQLiteStore {
     _ db: Database, _ folding: ModelFolding, at now: UInt64, _ done: inout UpkeepWork.Done
   ) throws {
     try folding.finish(db, time: now, limits: limits)
-    if folding.place.snapshot == nil { try count(db, 1, &done) }
+    if folding.location.snapshot == nil { try count(db, 1, &done) }
     // The index follows only when the disk has it.
     done.folded.append(folding)
   }

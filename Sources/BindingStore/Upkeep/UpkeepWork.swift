@@ -9,11 +9,11 @@ struct UpkeepWork {
     /// Nothing.
     case none
     /// These models are to be folded as far as a row of the log, then the rows up to it are removed.
-    case folding([ModelPlace], through: Int64)
+    case folding([ModelLocation], through: Int64)
     /// One of them is.
-    case model(ModelFolding, rest: [ModelPlace], through: Int64)
+    case model(ModelFolding, rest: [ModelLocation], through: Int64)
     /// A snapshot is in force; the chunks of the one before it are removed.
-    case replaced(Snapshot, rest: [ModelPlace], through: Int64)
+    case replaced(Snapshot, rest: [ModelLocation], through: Int64)
     /// The chunks of a model that was removed are.
     indirect case clearing(Snapshot, then: Task)
     /// Rows up to this one are in snapshots.

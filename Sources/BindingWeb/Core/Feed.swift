@@ -47,7 +47,7 @@ struct Feed: Sendable {
   /// Whether the hub has reported since the first page came: what it reported then is old.
   var hasBegun = false
   private var lines: [Line] = []
-  private var places: [Key: Int] = [:]
+  private var indexByKey: [Key: Int] = [:]
   private var left = 0
 
   /// Adds a commit, or what is known of it, to the line of its writer.
@@ -56,26 +56,26 @@ struct Feed: Sendable {
     count: Int = 1
   ) {
     let key = Key(model: model, tag: origin.tag)
-    if places[key] == nil {
+    if indexByKey[key] == nil {
       guard lines.count < Feed.maxLines else {
         left += count
         return
       }
-      places[key] = lines.count
+      indexByKey[key] = lines.count
       lines.append(Line(model: model, origin: origin, epoch: epoch, version: version, time: time))
     }
-    guard let place = places[key] else { return }
-    lines[place].version = version
-    lines[place].time = time
-    lines[place].count += count
+    guard let position = indexByKey[key] else { return }
+    lines[position].version = version
+    lines[position].time = time
+    lines[position].count += count
     for change in changes {
-      if let index = lines[place].changes.firstIndex(where: { $0.field == change.field }) {
-        lines[place].changes[index].to = change.to
-        lines[place].changes[index].version = change.version
-      } else if lines[place].changes.count < Feed.maxFields {
-        lines[place].changes.append(change)
+      if let index = lines[position].changes.firstIndex(where: { $0.field == change.field }) {
+        lines[position].changes[index].to = change.to
+        lines[position].changes[index].version = change.version
+      } else if lines[position].changes.count < Feed.maxFields {
+        lines[position].changes.append(change)
       } else {
-        lines[place].more += 1
+        lines[position].more += 1
       }
     }
   }
@@ -85,7 +85,7 @@ struct Feed: Sendable {
     guard !lines.isEmpty || left > 0 else { return nil }
     defer {
       lines.removeAll()
-      places.removeAll()
+      indexByKey.removeAll()
       left = 0
     }
     return (lines.sorted { ($0.model, $0.version) < ($1.model, $1.version) }, left)

@@ -93,8 +93,8 @@ extension Gateway {
     for outcome in outcomes.outcomes {
       guard let model = pages[page]?.topics[outcome.topic] else { continue }
       note(outcome, page, model)
-      if let place = byModel.firstIndex(where: { $0.model == model }) {
-        byModel[place].outcomes.append(outcome)
+      if let index = byModel.firstIndex(where: { $0.model == model }) {
+        byModel[index].outcomes.append(outcome)
       } else {
         byModel.append((model, [outcome]))
       }

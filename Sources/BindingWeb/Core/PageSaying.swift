@@ -101,11 +101,11 @@ struct PageProposal {
     }
     var conditions: [WireCondition] = []
     for json in try body.listIfAny("conditions") {
-      let place = PageParts("propose.conditions", json)
+      let parts = PageParts("propose.conditions", json)
       conditions.append(
         WireCondition(
-          epoch: try place.digits(json[1], "1"), version: try place.number(json[2], "2", 0...PageParts.exact),
-          field: .name(try place.field(json[0]))))
+          epoch: try parts.digits(json[1], "1"), version: try parts.number(json[2], "2", 0...PageParts.exact),
+          field: .name(try parts.field(json[0]))))
     }
     if conditions.count > Condition.maxCount {
       throw body.fault("conditions", "has \(conditions.count) elements; \(Condition.maxCount) are allowed")
@@ -119,15 +119,15 @@ struct PageProposal {
   }
 
   private static func operation(_ json: JSON) throws(WireError) -> WireOperation {
-    let place = PageParts("propose.operations", json)
+    let parts = PageParts("propose.operations", json)
     guard let word = json[0]?.string, let verb = Verb(word: word) else {
-      throw place.fault("0", "is \(json[0]?.text ?? "missing"), which is no verb")
+      throw parts.fault("0", "is \(json[0]?.text ?? "missing"), which is no verb")
     }
     if verb.takesValue != (json[2] != nil) {
-      throw place.fault("2", verb.takesValue ? "is missing: \(word) needs a value" : "is there: \(word) takes none")
+      throw parts.fault("2", verb.takesValue ? "is missing: \(word) needs a value" : "is there: \(word) takes none")
     }
     return WireOperation(
-      verb: verb, field: verb == .clear ? .id(0) : .name(try place.field(json[1])), value: json[2].map(FieldValue.init))
+      verb: verb, field: verb == .clear ? .id(0) : .name(try parts.field(json[1])), value: json[2].map(FieldValue.init))
   }
 }
 

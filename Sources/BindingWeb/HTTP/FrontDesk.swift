@@ -135,12 +135,12 @@ struct FrontDesk {
   }
 
   private static func nothing(for head: HTTPRequestHead, _ why: String? = nil) -> Answer {
-    let places = "The dashboard is at /, a model's form at /form/MODEL."
+    let hint = "The dashboard is at /, a model's form at /form/MODEL."
     guard isRead(head.headers) else {
-      return .says(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(places)", .notFound)
+      return .says(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(hint)", .notFound)
     }
     return Answer(
-      status: .notFound, type: "text/html; charset=utf-8", body: ByteBuffer(string: NothingPage.html(why ?? places)),
+      status: .notFound, type: "text/html; charset=utf-8", body: ByteBuffer(string: NothingPage.html(why ?? hint)),
       headers: [Answer.notKept], refusal: .notFound)
   }
 

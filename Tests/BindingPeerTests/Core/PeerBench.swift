@@ -138,9 +138,9 @@ extension PeerBench {
     chunk: UInt32 = 0, isLast: Bool = true, firstID: FieldID = 0, namesKnown: FieldID? = nil
   ) -> HubMessage {
     let origins = [PeerBench.me, PeerBench.other]
-    let entries = fields.enumerated().map { place, field in
+    let entries = fields.enumerated().map { index, field in
       CatchupEntry(
-        field: firstID + FieldID(place), version: field.version, origin: field.origin == PeerBench.me ? 0 : 1,
+        field: firstID + FieldID(index), version: field.version, origin: field.origin == PeerBench.me ? 0 : 1,
         number: field.number, time: 5, value: field.value.map(json))
     }
     let names = namesKnown.map { NamesRun(first: $0) } ?? NamesRun(first: firstID, names: fields.map(\.name))
@@ -157,9 +157,9 @@ extension PeerBench {
     after previous: Version, _ changes: [[FieldID: String?]], own: [Int: ProposalNumber] = [:], hops: UInt8 = 0,
     names: NamesRun = NamesRun(first: 2), epoch: Epoch? = nil
   ) -> HubMessage {
-    let commits = changes.enumerated().map { place, fields in
+    let commits = changes.enumerated().map { index, fields in
       Commit(
-        origin: own[place] == nil ? 1 : 0, number: own[place] ?? 1, hops: hops,
+        origin: own[index] == nil ? 1 : 0, number: own[index] ?? 1, hops: hops,
         changes: fields.sorted { $0.key < $1.key }.map { CommitChange(field: $0.key, value: $0.value.map(json)) })
     }
     return .commits(

@@ -23,9 +23,9 @@ struct SortedArrayMapTests {
       #expect(Array(ordered.keys) == keys && Array(ordered.elements) == keys.map { plain[$0] })
       #expect(ordered.count == keys.count && ordered.isEmpty == keys.isEmpty)
       #expect(ordered.firstKey == keys.first && ordered.lastKey == keys.last)
-      for (place, key) in keys.enumerated() {
+      for (index, key) in keys.enumerated() {
         #expect(ordered[key] == plain[key])
-        #expect(ordered.lastKey(before: key) == (place > 0 ? keys[place - 1] : nil))
+        #expect(ordered.lastKey(before: key) == (index > 0 ? keys[index - 1] : nil))
       }
       #expect(ordered[-1] == nil && ordered[1_000_000] == nil)
     }
@@ -69,11 +69,11 @@ struct SortedArrayMapTests {
     for key in 0..<4 { ordered[key] = [key] }
     ordered[1] = nil
     for key in [0, 2, 3] {
-      guard let place = ordered.place(of: key) else {
+      guard let index = ordered.index(of: key) else {
         Issue.record("\(key) is missing")
         continue
       }
-      ordered[at: place].append(10)
+      ordered[at: index].append(10)
     }
     #expect(Array(ordered.elements) == [[0, 10], [2, 10], [3, 10]])
   }

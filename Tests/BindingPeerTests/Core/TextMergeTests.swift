@@ -99,10 +99,10 @@ struct TextMergeTests {
   private func typed(_ letters: String, into base: String, _ random: inout Numbers) -> String {
     var text = base
     for letter in letters where Bool.random(using: &random) {
-      let place = Int.random(in: 0...text.count, using: &random)
+      let position = Int.random(in: 0...text.count, using: &random)
       text.insert(
         contentsOf: Bool.random(using: &random) ? "\(letter)" : " \(letter)",
-        at: text.index(text.startIndex, offsetBy: place))
+        at: text.index(text.startIndex, offsetBy: position))
     }
     return text
   }
@@ -149,11 +149,11 @@ struct TextMergeTests {
   private func edited(_ base: [String], _ mark: String, _ random: inout Numbers) -> [String] {
     var words = base
     for number in 0..<Int.random(in: 0...4, using: &random) {
-      let place = Int.random(in: 0...words.count, using: &random)
-      if Bool.random(using: &random), place < words.count {
-        words.remove(at: place)
+      let position = Int.random(in: 0...words.count, using: &random)
+      if Bool.random(using: &random), position < words.count {
+        words.remove(at: position)
       } else {
-        words.insert("\(mark)\(number)", at: place)
+        words.insert("\(mark)\(number)", at: position)
       }
     }
     return words

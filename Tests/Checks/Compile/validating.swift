@@ -28,7 +28,7 @@ final class SignUp {
 
   func others(_ level: Observable<Double>, _ mood: Observable<Mood>, _ segments: SegmentedControl) {
     slider.bind(to: level, map: Precision())
-    segments.bind(to: mood, map: CasePlace())
+    segments.bind(to: mood, map: CaseIndex())
     field.bind(to: account.binding.age, map: Within(0...150).then(NumberText()))
     let text = Conversion<Int, String>(
       forward: { "\($0)" },

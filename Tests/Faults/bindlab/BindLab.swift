@@ -28,7 +28,7 @@ struct Check: ParsableCommand {
 
   func run() throws {
     var entries: [HistoryEntry] = []
-    var bad: [HistoryPlace] = []
+    var bad: [HistoryLocation] = []
     for file in files {
       guard let data = FileManager.default.contents(atPath: file) else {
         FileHandle.standardError.write(Data("bindlab: \(file) cannot be read\n".utf8))

@@ -50,7 +50,7 @@ final class HistoryPen: Sendable {
 
   func update(_ update: ModelUpdate, missed: UInt64) {
     guard !update.changes.isEmpty || update.cause != .local else { return }
-    var members = place(update.model, (update.epoch, update.version))
+    var members = position(update.model, (update.epoch, update.version))
     members.append(.init("changes", .object(update.changes.map { .init($0.field, $0.new.shownJSON) })))
     if missed > 0 { members.append(.init("missed", .unsigned(missed))) }
     note("update", members)
@@ -58,10 +58,10 @@ final class HistoryPen: Sendable {
 
   func final(_ model: SharedModel) {
     let values = model.values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, Optional($0.value).shownJSON) }
-    note("final", place(model.id, model.version) + [.init("values", .object(values))])
+    note("final", position(model.id, model.version) + [.init("values", .object(values))])
   }
 
-  private func place(_ model: String, _ version: (epoch: Epoch, version: Version)) -> [JSON.Member] {
+  private func position(_ model: String, _ version: (epoch: Epoch, version: Version)) -> [JSON.Member] {
     [
       .init("m", .string(model)), .init("epoch", .unsigned(version.epoch)),
       .init("version", .unsigned(version.version)),

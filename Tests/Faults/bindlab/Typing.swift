@@ -58,12 +58,12 @@ struct Typing: AsyncParsableCommand {
     for number in 0..<count {
       var text = sheet.text
       // Where the caret stands: behind the last letter, or now and then anywhere.
-      var place = last.flatMap(text.firstIndex).map(text.index(after:)) ?? text.endIndex
+      var position = last.flatMap(text.firstIndex).map(text.index(after:)) ?? text.endIndex
       if random.next() % 6 == 0 {
-        place = text.index(text.startIndex, offsetBy: Int(random.next() % UInt64(text.count + 1)))
+        position = text.index(text.startIndex, offsetBy: Int(random.next() % UInt64(text.count + 1)))
       }
       guard let letter = Unicode.Scalar(first + number).map(Character.init) else { throw ValidationError("--first") }
-      text.insert(contentsOf: random.next() % 5 == 0 ? " \(letter)" : "\(letter)", at: place)
+      text.insert(contentsOf: random.next() % 5 == 0 ? " \(letter)" : "\(letter)", at: position)
       sheet.text = text
       last = letter
       // Where this is late, several letters come at once.

@@ -7,14 +7,14 @@ extension HistoryCheck {
     case .hub(let epoch, let durability):
       log.begin(epoch, isMemory: durability == "memory", at: entry.time)
     case .epoch(let epoch): log.turn(to: epoch, isMemory: log.epochs.last?.isMemory ?? false, at: entry.time)
-    case .commit(let commit): enter(commit, at: entry.place)
+    case .commit(let commit): enter(commit, at: entry.location)
     default: break
     }
   }
 
-  private mutating func enter(_ commit: HistoryCommit, at place: HistoryPlace) {
+  private mutating func enter(_ commit: HistoryCommit, at location: HistoryLocation) {
     let (version, before) = log.present(commit.model)
-    var entry = HubLog.Entry(place: place, content: commit)
+    var entry = HubLog.Entry(location: location, content: commit)
     let proposal = HubLog.ProposalName(model: commit.model, tag: commit.tag, number: commit.number)
     let name = CommitName(model: commit.model, epoch: commit.epoch, version: commit.version)
     if commit.isAgain, let known = log.entry(name)?.content, known.tag == commit.tag, known.number == commit.number,
@@ -27,34 +27,35 @@ extension HistoryCheck {
       figures.recovered += 1
     } else if let first = log.first[proposal] {
       if first.epoch == commit.epoch {
-        find(.twice, place, "\(proposal.described) is version \(first.version) already")
+        find(.twice, location, "\(proposal.described) is version \(first.version) already")
       } else if log.epochs.last?.isMemory == true {
         figures.repeatedAfterRestart += 1
       } else {
-        find(.twice, place, "\(proposal.described) was carried out again after a restart")
+        find(.twice, location, "\(proposal.described) was carried out again after a restart")
       }
       entry.write = log.entry(first)?.write
-    } else if let write = writer(of: commit, named: name, on: before, at: place) {
+    } else if let write = writer(of: commit, named: name, on: before, at: location) {
       entry.write = write
       if writes[write].commit == nil { writes[write].commit = name }
-      checkConditions(of: writes[write], commit, at: place)
+      checkConditions(of: writes[write], commit, at: location)
     }
     if !log.add(entry) {
-      find(.gapped, place, "version \(commit.version) of \(commit.model) follows version \(version)")
+      find(.gapped, location, "version \(commit.version) of \(commit.model) follows version \(version)")
     }
   }
 
   /// The write that a commit is.
   private mutating func writer(
-    of commit: HistoryCommit, named name: CommitName, on before: [String: JSON], at place: HistoryPlace
+    of commit: HistoryCommit, named name: CommitName, on before: [String: JSON], at location: HistoryLocation
   ) -> Int? {
     guard let life = lives[commit.tag] else {
-      find(.phantom, place, "\(commit.tag) is no peer with a history")
+      find(.phantom, location, "\(commit.tag) is no peer with a history")
       return nil
     }
     if let index = acknowledgedAt[name], writes[index].tag == commit.tag, writes[index].commit == nil {
       if !writes[index].content.makes(commit.changes, of: before) {
-        find(.changed, place, "it is not what write \(writes[index].content.id) at \(writes[index].place) asks for")
+        find(
+          .changed, location, "it is not what write \(writes[index].content.id) at \(writes[index].location) asks for")
       }
       return index
     }
@@ -71,24 +72,25 @@ extension HistoryCheck {
     }
     if let index = fitting.first(where: { writes[$0].outcome?.isNo != true }) { return index }
     if let index = fitting.first {
-      find(.undone, place, "the write at \(writes[index].place) was told '\(writes[index].outcome?.kind ?? "")'")
+      find(.undone, location, "the write at \(writes[index].location) was told '\(writes[index].outcome?.kind ?? "")'")
       return index
     }
     if life.shares.contains(commit.model) { return nil }
-    find(.phantom, place, "\(life.name) (\(commit.tag)) asked for no such change of \(commit.model)")
+    find(.phantom, location, "\(life.name) (\(commit.tag)) asked for no such change of \(commit.model)")
     return nil
   }
 
   /// A comparison that passed held on the state before the commit.
-  private mutating func checkConditions(of write: Write, _ commit: HistoryCommit, at place: HistoryPlace) {
+  private mutating func checkConditions(of write: Write, _ commit: HistoryCommit, at location: HistoryLocation) {
     let track = log.tracks[.init(model: commit.model, epoch: commit.epoch)]
     for condition in write.content.conditions {
       let changed = track?.changedAt[condition.field] ?? 0
       // Version 0, of any epoch: that it was never written.
       if changed > condition.version || (condition.epoch != commit.epoch && condition.version > 0) {
         find(
-          .unchecked, place,
-          "\(condition.field) changed at \(changed), after \(condition.version) which the write at \(write.place) names"
+          .unchecked, location,
+          "\(condition.field) changed at \(changed), after \(condition.version) "
+            + "which the write at \(write.location) names"
         )
       }
     }
@@ -97,11 +99,11 @@ extension HistoryCheck {
   /// Whoever was told of a commit finds it in the hub's history.
   mutating func checkAcknowledged() {
     for write in writes where write.isAcknowledged {
-      guard let outcome = write.outcome, let place = write.toldIn else { continue }
+      guard let outcome = write.outcome, let location = write.toldIn else { continue }
       let name = CommitName(model: write.content.model, epoch: outcome.epoch, version: outcome.version)
       guard log.entry(name)?.content.tag != write.tag else { continue }
       find(
-        .unstored, place,
+        .unstored, location,
         "version \(outcome.version) of epoch \(outcome.epoch) of \(name.model) is not stored as a write of this peer")
     }
   }
@@ -118,7 +120,7 @@ extension HistoryCheck {
           write.outcome?.epoch == entry.content.epoch, write.toldAt < latest.time
         {
           find(
-            .late, entry.place,
+            .late, entry.location,
             "it was acknowledged before version \(latest.version) was asked for, and comes after it")
         }
         if write.submitted > latest.time { latest = (write.submitted, entry.content.version) }

@@ -14,7 +14,7 @@ extension HistoryCheck {
         if update.missed > 0 { broken.insert(update.model) }
         if let before = at[update.model], (update.epoch, update.version) < before {
           find(
-            .back, entry.place,
+            .back, entry.location,
             "\(update.model) shows version \(update.version) of epoch \(update.epoch) after \(before.version) of "
               + "\(before.epoch)")
         }
@@ -22,7 +22,7 @@ extension HistoryCheck {
         for (field, value) in update.values { shown[update.model, default: [:]][field] = value == .null ? nil : value }
         // Without the updates that were dropped, only what this one says is known.
         let isPart = broken.contains(update.model)
-        checkUpdate(update, isPart ? update.values : shown[update.model] ?? [:], isPart, of: tag, at: entry.place)
+        checkUpdate(update, isPart ? update.values : shown[update.model] ?? [:], isPart, of: tag, at: entry.location)
       case .read(let model, let field, let value): checkRead(value, field, of: model, by: tag, entry)
       default: break
       }
@@ -30,12 +30,12 @@ extension HistoryCheck {
   }
 
   private mutating func checkUpdate(
-    _ update: HistoryUpdate, _ shown: [String: JSON], _ isPart: Bool, of tag: String, at place: HistoryPlace
+    _ update: HistoryUpdate, _ shown: [String: JSON], _ isPart: Bool, of tag: String, at location: HistoryLocation
   ) {
     guard update.epoch != 0 else { return }
     guard let state = log.state(update.model, update.epoch, update.version) else {
       return find(
-        .invented, place, "\(update.model) never had version \(update.version) in epoch \(update.epoch)")
+        .invented, location, "\(update.model) never had version \(update.version) in epoch \(update.epoch)")
     }
     let fields = isPart ? Set(shown.keys) : Set(shown.keys).union(state.keys)
     for field in fields where !field.hasPrefix("@") {
@@ -45,7 +45,7 @@ extension HistoryCheck {
         $0.content.version <= update.version && $0.content.changes[field] == value
       }
       find(
-        wasThere == true ? .torn : .invented, place,
+        wasThere == true ? .torn : .invented, location,
         "\(update.model).\(field) shows \(value) at version \(update.version), where the hub has \(committed)")
     }
   }
@@ -111,14 +111,15 @@ extension HistoryCheck {
     _ value: JSON, _ field: String, of model: String, by tag: String, _ entry: HistoryEntry
   ) {
     let own = (writesOf[WriterName(tag: tag, model: model)] ?? []).last {
-      writes[$0].place.line < entry.place.line && writes[$0].content.operations.contains { $0.field == field }
+      writes[$0].location.line < entry.location.line && writes[$0].content.operations.contains { $0.field == field }
     }
     guard let own, let operation = writes[own].content.operations.first(where: { $0.field == field }) else { return }
     let write = writes[own]
     let written = operation.verb == "delete" ? .null : operation.value
     guard ["set", "delete"].contains(operation.verb), value != written, write.outcome?.isNo != true else { return }
     guard let commit = write.commit else {
-      return find(.unread, entry.place, "\(model).\(field) reads \(value); the write at \(write.place) is pending")
+      return find(
+        .unread, entry.location, "\(model).\(field) reads \(value); the write at \(write.location) is pending")
     }
     let isLater = log.tracks.contains { name, track in
       name.model == model && name.epoch >= commit.epoch
@@ -127,7 +128,8 @@ extension HistoryCheck {
         }
     }
     if !isLater {
-      find(.unread, entry.place, "\(model).\(field) reads \(value), which is older than the write at \(write.place)")
+      find(
+        .unread, entry.location, "\(model).\(field) reads \(value), which is older than the write at \(write.location)")
     }
   }
 }

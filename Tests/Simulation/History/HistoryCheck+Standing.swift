@@ -51,7 +51,7 @@ extension HistoryCheck {
         most += max(0, amount)
       }
     }
-    guard let place = list.last.map({ writes[$0.write].place }) else { return }
+    guard let location = list.last.map({ writes[$0.write].location }) else { return }
     let value = log.present(model).state[field]?.int64 ?? 0
     if (least...most).contains(value) { return }
     let wasLost = log.epochs.count > 1 && log.epochs.contains(where: \.isMemory)
@@ -63,7 +63,7 @@ extension HistoryCheck {
       figures.repeatedAfterRestart += Int(value - most)
       return
     }
-    find(.miscounted, place, "\(model).\(field) is \(value), where \(least) to \(most) were added")
+    find(.miscounted, location, "\(model).\(field) is \(value), where \(least) to \(most) were added")
   }
 
   /// A list or text that is only put into: all that was acknowledged is in it.
@@ -91,7 +91,7 @@ extension HistoryCheck {
       figures.lostWithHub += 1
       return
     }
-    find(.lost, write.toldIn ?? write.place, "\(text) than the acknowledged write at \(write.place)")
+    find(.lost, write.toldIn ?? write.location, "\(text) than the acknowledged write at \(write.location)")
   }
 
   /// Whether a peer had shown a version before its epoch ended, and lived on to the end, seeing every epoch after it.
@@ -118,7 +118,7 @@ extension HistoryCheck {
     for write in writes where write.outcome == nil && write.commit == nil {
       guard let life = lives[write.tag], life.keepsOutbox, settled.contains(life.name) else { continue }
       if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.wasMade(in: life) {
-        find(.lost, write.place, "\(life.name) kept it in its outbox, and it was never committed")
+        find(.lost, write.location, "\(life.name) kept it in its outbox, and it was never committed")
       }
     }
   }
@@ -133,12 +133,12 @@ extension HistoryCheck {
           .filter { (final.values[$0] ?? .null) != (state[$0] ?? .null) }.sorted()
         if final.epoch != log.last || final.version != version {
           find(
-            .diverged, entry.place,
+            .diverged, entry.location,
             "\(final.model) is at version \(final.version) of epoch \(final.epoch); the hub is at \(version) of "
               + "\(log.last ?? 0)")
         } else if let field = differing.first {
           find(
-            .diverged, entry.place,
+            .diverged, entry.location,
             "\(final.model).\(field) is \(final.values[field] ?? .null); the hub has \(state[field] ?? .null)")
         }
       }
@@ -157,5 +157,5 @@ extension HistoryCheck.Life {
 
 extension HistoryCheck.Write {
   /// Whether the call returned: some line of the same life comes later. Only then does an outbox have it for sure.
-  func wasMade(in life: HistoryCheck.Life) -> Bool { (life.entries.last?.place.line ?? 0) > place.line }
+  func wasMade(in life: HistoryCheck.Life) -> Bool { (life.entries.last?.location.line ?? 0) > location.line }
 }

@@ -48,11 +48,11 @@ public struct HistoryCheck {
   struct Write {
     var content: HistoryWrite
     var tag: String
-    var place: HistoryPlace
+    var location: HistoryLocation
     var submitted: UInt64
     var outcome: HistoryOutcome?
     var toldAt: UInt64 = 0
-    var toldIn: HistoryPlace?
+    var toldIn: HistoryLocation?
     /// Where it was committed first.
     var commit: CommitName?
 
@@ -61,15 +61,15 @@ public struct HistoryCheck {
   }
 
   /// Checks the lines of all files of one run; each file's in their order.
-  public init(_ entries: [HistoryEntry], bad: [HistoryPlace] = []) {
-    for place in bad { find(.malformed, place, "this is no line of a history") }
+  public init(_ entries: [HistoryEntry], bad: [HistoryLocation] = []) {
+    for location in bad { find(.malformed, location, "this is no line of a history") }
     var hubs: [[HistoryEntry]] = []
     var tagOfFile: [String: String] = [:]
     for entry in entries {
       switch entry.content {
       case .hub: hubs.append([entry])
       case .epoch, .commit:
-        if hubs.last?.first?.place.file != entry.place.file { hubs.append([]) }
+        if hubs.last?.first?.location.file != entry.location.file { hubs.append([]) }
         hubs[hubs.count - 1].append(entry)
       default: take(entry, &tagOfFile)
       }
@@ -84,41 +84,41 @@ public struct HistoryCheck {
     checkStanding()
     checkConverged()
     countWrites()
-    findings.sort { ($0.place.file, $0.place.line) < ($1.place.file, $1.place.line) }
+    findings.sort { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }
   }
 
-  mutating func find(_ name: HistoryFinding.Name, _ place: HistoryPlace, _ text: String) {
-    findings.append(HistoryFinding(name, place, text))
+  mutating func find(_ name: HistoryFinding.Name, _ location: HistoryLocation, _ text: String) {
+    findings.append(HistoryFinding(name, location, text))
   }
 
   /// Takes in a line of a peer.
   private mutating func take(_ entry: HistoryEntry, _ tagOfFile: inout [String: String]) {
-    let file = entry.place.file
+    let file = entry.location.file
     if case .peer(let tag, let name, let keepsOutbox) = entry.content {
       tagOfFile[file] = tag
       lives[tag] = Life(name: name, keepsOutbox: keepsOutbox)
       return
     }
     guard let tag = tagOfFile[file] else {
-      return find(.malformed, entry.place, "before any 'peer' or 'hub' line")
+      return find(.malformed, entry.location, "before any 'peer' or 'hub' line")
     }
     lives[tag]?.entries.append(entry)
     switch entry.content {
     case .share(let model): lives[tag]?.shares.insert(model)
     case .submit(let content):
       writeIndex[WriteName(tag: tag, id: content.id)] = writes.count
-      writes.append(Write(content: content, tag: tag, place: entry.place, submitted: entry.time))
+      writes.append(Write(content: content, tag: tag, location: entry.location, submitted: entry.time))
       wordsWritten.formUnion(content.operations.filter { $0.verb == "text" }.compactMap(\.value.string))
     case .notMade(let id):
       guard let index = writeIndex[WriteName(tag: tag, id: id)] else { return }
       writes[index].outcome = HistoryOutcome(kind: "refused", epoch: 0, version: 0)
     case .outcome(let id, let outcome):
       guard let index = writeIndex[WriteName(tag: tag, id: id)] else {
-        return find(.malformed, entry.place, "there is no write \(id)")
+        return find(.malformed, entry.location, "there is no write \(id)")
       }
       writes[index].outcome = outcome
       writes[index].toldAt = entry.time
-      writes[index].toldIn = entry.place
+      writes[index].toldIn = entry.location
     default: break
     }
   }

@@ -1,7 +1,7 @@
 public import BindingProtocol
 
 /// Where a line stands.
-public struct HistoryPlace: Sendable, Hashable, CustomStringConvertible {
+public struct HistoryLocation: Sendable, Hashable, CustomStringConvertible {
   public var file: String
   /// From 1 on.
   public var line: Int
@@ -11,7 +11,7 @@ public struct HistoryPlace: Sendable, Hashable, CustomStringConvertible {
 /// One line of a history: what a hub stored, or what a peer did, was told or showed
 /// (`docs/reference/history-format.md`).
 public struct HistoryEntry: Sendable {
-  public var place: HistoryPlace
+  public var location: HistoryLocation
   /// The machine's monotonic clock, nanoseconds.
   public var time: UInt64
   public var content: Content
@@ -86,26 +86,26 @@ extension HistoryEntry {
   /// Reads the lines of one file.
   /// - Returns: the entries, and the places of lines that are none. A last line without its end is passed over: it was
   ///   being written when its process died.
-  public static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryPlace]) {
+  public static func read(_ text: String, file: String) -> (entries: [HistoryEntry], bad: [HistoryLocation]) {
     var entries: [HistoryEntry] = []
-    var bad: [HistoryPlace] = []
+    var bad: [HistoryLocation] = []
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     for (index, line) in lines.dropLast().enumerated() where !line.isEmpty {
-      let place = HistoryPlace(file: file, line: index + 1)
-      if let json = try? JSON(parsing: String(line)), let entry = HistoryEntry(json, at: place) {
+      let location = HistoryLocation(file: file, line: index + 1)
+      if let json = try? JSON(parsing: String(line)), let entry = HistoryEntry(json, at: location) {
         entries.append(entry)
       } else {
-        bad.append(place)
+        bad.append(location)
       }
     }
     return (entries, bad)
   }
 
-  init?(_ json: JSON, at place: HistoryPlace) {
+  init?(_ json: JSON, at location: HistoryLocation) {
     guard let time = json.count("t"), let kind = json["e"]?.string, let content = Content(kind, json) else {
       return nil
     }
-    self.place = place
+    self.location = location
     self.time = time
     self.content = content
   }

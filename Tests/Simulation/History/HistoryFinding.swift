@@ -35,16 +35,16 @@ public struct HistoryFinding: Sendable, Hashable, CustomStringConvertible {
     case diverged
   }
   public var name: Name
-  public var place: HistoryPlace
+  public var location: HistoryLocation
   public var text: String
 
-  public init(_ name: Name, _ place: HistoryPlace, _ text: String) {
+  public init(_ name: Name, _ location: HistoryLocation, _ text: String) {
     self.name = name
-    self.place = place
+    self.location = location
     self.text = text
   }
 
-  public var description: String { "\(place): \(name.rawValue): \(text)" }
+  public var description: String { "\(location): \(name.rawValue): \(text)" }
 }
 
 /// What a history counts.

@@ -13,7 +13,7 @@ struct HubLog {
     var changedAt: [String: Version] = [:]
   }
   struct Entry {
-    var place: HistoryPlace
+    var location: HistoryLocation
     var content: HistoryCommit
     /// The write that it was; nil for defaults and for what only the hub did.
     var write: Int?

@@ -13,4 +13,5 @@ ORDER = [
     "climate",
     "glimpse",
     "wish",
+    "place",
 ]

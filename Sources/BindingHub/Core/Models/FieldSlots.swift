@@ -193,8 +193,8 @@ struct FieldSlots {
 
   /// What a field is if the pending batch is stored; the same as what is stored while the batch does not name it.
   func decided(_ id: FieldID) -> FieldSlot.Decided {
-    let place = slots[Int(id)].decision
-    guard place < 0 else { return decisions[Int(place)] }
+    let index = slots[Int(id)].decision
+    guard index < 0 else { return decisions[Int(index)] }
     return FieldSlot.Decided(version: slots[Int(id)].version, hasValue: slots[Int(id)].hasValue)
   }
 
@@ -203,17 +203,17 @@ struct FieldSlots {
 
   /// The version that a field has if the pending batch is stored.
   func decidedVersion(_ id: FieldID) -> Version {
-    let place = slots[Int(id)].decision
-    return place < 0 ? slots[Int(id)].version : decisions[Int(place)].version
+    let index = slots[Int(id)].decision
+    return index < 0 ? slots[Int(id)].version : decisions[Int(index)].version
   }
 
   /// Decides a field, or takes a decision back: a field that is as it is stored has none.
   mutating func decide(_ id: FieldID, _ decided: FieldSlot.Decided) {
-    let place = Int(slots[Int(id)].decision)
+    let index = Int(slots[Int(id)].decision)
     if decided.version == slots[Int(id)].version {
       slots[Int(id)].decision = -1
-    } else if place >= 0 {
-      decisions[place] = decided
+    } else if index >= 0 {
+      decisions[index] = decided
     } else {
       slots[Int(id)].decision = Int32(decisions.count)
       decisions.append(decided)

@@ -137,7 +137,7 @@ extension HubMachine {
   }
 
   /// The place of a model, or of that of an ephemeral line, which the store is removing.
-  func placeOfRemoval(_ name: String) -> Int? {
+  func indexOfRemoval(_ name: String) -> Int? {
     guard removals.underWay > 0 else { return nil }
     let index = modelIndex[Names.isEphemeral(name) ? Names.model(ofEphemeral: name) : name]
     return index.flatMap { models[$0].removal?.isUnderWay == true ? $0 : nil }
@@ -185,7 +185,7 @@ extension HubMachine {
     for writer in model.writers { sessions.identities[writer.origin.tag]?.models.remove(index) }
     if let maker = model.maker { sessions.identities[maker]?.made -= 1 }
     recentlyChanged.remove(index)
-    for place in verifications.indices { verifications[place].models.removeAll { $0.model == index } }
+    for position in verifications.indices { verifications[position].models.removeAll { $0.model == index } }
     removals.freed.append(index)
     guard model.ephemeral != nil, let stored = model.otherLine else { return }
     ephemeralLines.removeAll { $0 == index }

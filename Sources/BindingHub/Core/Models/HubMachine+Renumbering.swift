@@ -85,7 +85,7 @@ extension HubMachine {
     }
     for id in model.sessions.sorted() {
       if !barriers.isEmpty { barriers.forget(id, in: index) }
-      for place in verifications.indices { verifications[place].forget(id, in: index) }
+      for position in verifications.indices { verifications[position].forget(id, in: index) }
       let connection = sessions.with(id) { session in
         let record = session.joins.removeValue(forKey: old)
         session.joins[model.topic] = JoinRecord(

@@ -18,7 +18,7 @@ extension ModelLog {
   func renumber(_ kept: [FieldID]) {
     guard kept.last.map({ Int($0) < fields.count }) ?? true else { return }
     fields.keep(kept)
-    rulePlaces.removeAll()
+    ruleIndices.removeAll()
     broughtBack.keep(kept)
     // What was deleted up to here is known to nobody.
     deltasFrom = version

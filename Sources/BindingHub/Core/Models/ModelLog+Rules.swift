@@ -10,8 +10,8 @@ struct RulesInForce {
 }
 
 /// Where a field's rule stands among the model's rules of that turn, -1: it is free.
-struct RulePlace {
-  var place: Int32 = -1
+struct CachedRuleIndex {
+  var index: Int32 = -1
   var turn: UInt32 = 0
 }
 
@@ -19,21 +19,21 @@ extension ModelLog {
   /// What the description asks of a field, looked up by name once while the same rules are in force.
   func rule(of id: FieldID) -> FieldRule? {
     let index = Int(id)
-    if index >= rulePlaces.count {
-      rulePlaces += repeatElement(RulePlace(), count: fields.count - rulePlaces.count)
+    if index >= ruleIndices.count {
+      ruleIndices += repeatElement(CachedRuleIndex(), count: fields.count - ruleIndices.count)
     }
-    if rulePlaces[index].turn != rules.turn {
-      rulePlaces[index].turn = rules.turn
-      rulePlaces[index].place = rules.rules.place(of: fields[id].name).map { Int32($0) } ?? -1
+    if ruleIndices[index].turn != rules.turn {
+      ruleIndices[index].turn = rules.turn
+      ruleIndices[index].index = rules.rules.index(of: fields[id].name).map { Int32($0) } ?? -1
     }
-    let place = Int(rulePlaces[index].place)
-    return place < 0 ? nil : rules.rules[place]
+    let ruleIndex = Int(ruleIndices[index].index)
+    return ruleIndex < 0 ? nil : rules.rules[ruleIndex]
   }
 
   /// Takes back the names from this id on: the next of that id is another field, with another rule.
   func takeBackNames(from id: Int) {
     fields.truncate(to: id)
-    if rulePlaces.count > id { rulePlaces.removeSubrange(id...) }
+    if ruleIndices.count > id { ruleIndices.removeSubrange(id...) }
   }
 
   /// Whether a value of this field needs a closer look than any other's.

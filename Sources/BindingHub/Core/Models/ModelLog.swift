@@ -68,7 +68,7 @@ final class ModelLog {
   @exclusivity(unchecked) var rulesBefore = RulesInForce()
   @exclusivity(unchecked) var lastRulesTurn: UInt32 = 0
   /// By field, as far as rules were looked for.
-  @exclusivity(unchecked) var rulePlaces: [RulePlace] = []
+  @exclusivity(unchecked) var ruleIndices: [CachedRuleIndex] = []
 
   /// The fields that the last commits touched.
   @exclusivity(unchecked) private var recent: [(version: Version, field: FieldID)] = []

@@ -6,20 +6,20 @@ import BindingProtocol
 /// emptied.
 struct NameTable {
   /// An id and one more; 0: free. Their number is a power of two.
-  private var places: [UInt32] = []
+  private var buckets: [UInt32] = []
   private var count = 0
 
   /// - Parameters:
   ///   - hash: that of the name.
   ///   - isMeant: whether the id's name is that one.
   func find(_ hash: Int, isMeant: (FieldID) -> Bool) -> FieldID? {
-    guard !places.isEmpty else { return nil }
-    let mask = places.count - 1
-    var place = hash & mask
-    while places[place] != 0 {
-      let id = places[place] - 1
+    guard !buckets.isEmpty else { return nil }
+    let mask = buckets.count - 1
+    var bucket = hash & mask
+    while buckets[bucket] != 0 {
+      let id = buckets[bucket] - 1
       if isMeant(id) { return id }
-      place = (place + 1) & mask
+      bucket = (bucket + 1) & mask
     }
     return nil
   }
@@ -29,14 +29,14 @@ struct NameTable {
     guard count == 0 else { return }
     var size = 8
     while 4 * ids > 3 * size { size *= 2 }
-    places = [UInt32](repeating: 0, count: size)
+    buckets = [UInt32](repeating: 0, count: size)
   }
 
   /// Adds the next id; its name is not in here.
   /// - Parameter hashOfOther: that of the name of an id that was added before.
   mutating func add(_ id: FieldID, _ hash: Int, hashOfOther: (FieldID) -> Int) {
-    if 4 * (count + 1) > 3 * places.count {
-      places = [UInt32](repeating: 0, count: max(8, 2 * places.count))
+    if 4 * (count + 1) > 3 * buckets.count {
+      buckets = [UInt32](repeating: 0, count: max(8, 2 * buckets.count))
       for old in 0..<UInt32(count) { put(old, hash: hashOfOther(old)) }
     }
     put(id, hash: hash)
@@ -45,18 +45,18 @@ struct NameTable {
 
   /// Takes back the id that was added last.
   mutating func removeLast(_ id: FieldID, hash: Int) {
-    let mask = places.count - 1
-    var place = hash & mask
-    while places[place] != id + 1 { place = (place + 1) & mask }
-    places[place] = 0
+    let mask = buckets.count - 1
+    var bucket = hash & mask
+    while buckets[bucket] != id + 1 { bucket = (bucket + 1) & mask }
+    buckets[bucket] = 0
     count -= 1
   }
 
   private mutating func put(_ id: FieldID, hash: Int) {
-    let mask = places.count - 1
-    var place = hash & mask
-    while places[place] != 0 { place = (place + 1) & mask }
-    places[place] = id + 1
+    let mask = buckets.count - 1
+    var bucket = hash & mask
+    while buckets[bucket] != 0 { bucket = (bucket + 1) & mask }
+    buckets[bucket] = id + 1
   }
 
   /// Differs from process to process: nobody can choose names that fall together.

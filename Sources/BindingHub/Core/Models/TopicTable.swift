@@ -18,19 +18,19 @@ struct TopicTable {
     let number = Int(topic - Topics.firstModel)
     let (page, at) = (number / TopicTable.pageSize, number % TopicTable.pageSize)
     guard page < pages.count, at < pages[page].count else { return nil }
-    let place = pages[page][at]
-    return place == 0 ? nil : Int(place) - 1
+    let entry = pages[page][at]
+    return entry == 0 ? nil : Int(entry) - 1
   }
 
   /// The next topic, for the model at a place.
-  mutating func assign(_ place: Int) -> Topic {
+  mutating func assign(_ index: Int) -> Topic {
     if count % TopicTable.pageSize == 0 {
       if live.last == 0 { pages[pages.count - 1] = [] }
       pages.append([])
       pages[pages.count - 1].reserveCapacity(TopicTable.pageSize)
       live.append(0)
     }
-    pages[pages.count - 1].append(UInt32(place) + 1)
+    pages[pages.count - 1].append(UInt32(index) + 1)
     live[live.count - 1] += 1
     defer { count += 1 }
     return Topics.firstModel + Topic(count)

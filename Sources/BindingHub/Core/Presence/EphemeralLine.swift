@@ -9,10 +9,10 @@ final class EphemeralLine {
   let epoch: Epoch
   /// The stored line of the same model.
   let stored: ModelLog
-  private(set) var places: [Place?] = []
+  private(set) var slots: [Slot?] = []
   private var byTag: [Tag: Int] = [:]
 
-  struct Place: Hashable {
+  struct Slot: Hashable {
     let tag: Tag
     let name: String
     /// Milliseconds since 1970.
@@ -27,17 +27,17 @@ final class EphemeralLine {
   /// The field that tells of a peer; nil: it is not present.
   func field(of tag: Tag) -> String? { byTag[tag].map(EphemeralLine.field) }
 
-  func place(of tag: Tag) -> Place? { byTag[tag].flatMap { places[$0] } }
+  func slot(of tag: Tag) -> Slot? { byTag[tag].flatMap { slots[$0] } }
 
   /// Who is present.
   var tags: Dictionary<Tag, Int>.Keys { byTag.keys }
 
   /// Gives a place to who has come.
   /// - Returns: its field.
-  func take(_ place: Place) -> String {
-    let number = places.firstIndex { $0 == nil } ?? places.count
-    if number == places.count { places.append(place) } else { places[number] = place }
-    byTag[place.tag] = number
+  func take(_ slot: Slot) -> String {
+    let number = slots.firstIndex { $0 == nil } ?? slots.count
+    if number == slots.count { slots.append(slot) } else { slots[number] = slot }
+    byTag[slot.tag] = number
     return EphemeralLine.field(number)
   }
 
@@ -45,14 +45,14 @@ final class EphemeralLine {
   /// - Returns: its field.
   func free(_ tag: Tag) -> String? {
     guard let number = byTag.removeValue(forKey: tag) else { return nil }
-    places[number] = nil
+    slots[number] = nil
     return EphemeralLine.field(number)
   }
 
   private static func field(_ number: Int) -> String { "\(Names.presencePrefix)\(number)" }
 }
 
-extension EphemeralLine.Place {
+extension EphemeralLine.Slot {
   /// What the field tells; `says` is what the peer wants the others to know of it.
   func value(saying says: UnsafeRawBufferPointer?) -> FieldValue {
     var members: [JSON.Member] = [

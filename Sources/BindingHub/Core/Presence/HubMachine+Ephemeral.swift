@@ -3,7 +3,7 @@ import BindingProtocol
 /// Ephemeral lines (protocol.md §9): a second log of a model, in memory only, whose fields go with who wrote them.
 extension HubMachine {
   /// How long the place of a peer whose connection broke waits for it to join again, milliseconds.
-  static let placeKeptMilliseconds: UInt64 = 3_000
+  static let slotKeptMilliseconds: UInt64 = 3_000
 
   /// Makes the ephemeral line of a model, and the model where nobody has named it.
   mutating func makeEphemeralLine(_ name: String) -> Int {
@@ -23,12 +23,12 @@ extension HubMachine {
     let line = models[index]
     guard line.ephemeral != nil, line.hasPendingBatch else { return }
     stored(line.takeBatch(epoch: line.life(in: epoch)), index, time, &output)
-    guard let place = line.otherLine else { return }
+    guard let storedIndex = line.otherLine else { return }
     let field = line.fields.id(of: Names.owner).map { line.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
-    guard models[place].owner != owner else { return }
-    models[place].owner = owner
-    askAgain(place, time, &output)
+    guard models[storedIndex].owner != owner else { return }
+    models[storedIndex].owner = owner
+    askAgain(storedIndex, time, &output)
   }
 
   // MARK: Whose fields go
@@ -41,10 +41,10 @@ extension HubMachine {
       line.holder(of: id)?.tag == tag
     }
     // A place is the hub's: of who is still in the model only what it says goes.
-    let place = line.ephemeral?.place(of: tag)
+    let slot = line.ephemeral?.slot(of: tag)
     let changes: [(name: String, value: FieldValue?)] = fields.map { id in
       let name = line.fields[id].name
-      return (name, name.hasPrefix(Names.presencePrefix) ? place?.value(saying: nil) : nil)
+      return (name, name.hasPrefix(Names.presencePrefix) ? slot?.value(saying: nil) : nil)
     }
     change(index, changes, time)
   }
@@ -67,7 +67,7 @@ extension HubMachine {
     for entry in returning.sorted() {
       let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
       if let session, session.joins[models[entry.line].topic] == nil {
-        guard time.monotonic >= session.welcomedAt + HubMachine.placeKeptMilliseconds else { continue }
+        guard time.monotonic >= session.welcomedAt + HubMachine.slotKeptMilliseconds else { continue }
         release(entry.tag, in: entry.line, time)
       }
       returning.remove(entry)
@@ -81,23 +81,23 @@ extension HubMachine {
     guard let index = models[stored].otherLine, let line = models[index].ephemeral else { return }
     // Nobody looks: who comes to look is told then.
     let isWatched = !models[index].sessions.isEmpty
-    var present: [Tag: EphemeralLine.Place] = [:]
+    var present: [Tag: EphemeralLine.Slot] = [:]
     for id in isWatched ? models[stored].sessions.sorted() : [] {
       guard let session = sessions[id] else { continue }
       let identity = session.identity
       let since = sessions.identities[identity.tag]?.presentSince[models[stored].topic] ?? time.wall
       present[identity.tag] =
-        line.place(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
+        line.slot(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
     }
     var changes: [(String, FieldValue?)] = []
     for tag in line.tags.sorted() where present[tag] == nil {
       if isWatched, isComingBack(tag, to: stored, time) { continue }
       if let field = line.free(tag) { changes.append((field, nil)) }
     }
-    for (tag, place) in present.sorted(by: { $0.key < $1.key }) where line.place(of: tag) == nil {
-      let field = line.take(place)
+    for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where line.slot(of: tag) == nil {
+      let field = line.take(slot)
       changes.removeAll { $0.0 == field }
-      changes.append((field, place.value(saying: nil)))
+      changes.append((field, slot.value(saying: nil)))
     }
     change(index, changes, time)
   }
@@ -108,7 +108,7 @@ extension HubMachine {
       return false
     }
     return identity.presentSince[models[stored].topic] != nil
-      && time.monotonic < session.welcomedAt + HubMachine.placeKeptMilliseconds
+      && time.monotonic < session.welcomedAt + HubMachine.slotKeptMilliseconds
   }
 
   /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.

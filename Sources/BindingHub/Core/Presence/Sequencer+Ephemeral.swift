@@ -15,8 +15,8 @@ extension Sequencer {
   func check(
     _ value: UnsafeRawBufferPointer, for field: String, by stored: ModelLog
   ) throws(Verdict) {
-    guard let place = stored.rules.rules.place(of: field) else { return }
-    guard let words = stored.rules.rules[place].words(against: value) else { return }
+    guard let index = stored.rules.rules.index(of: field) else { return }
+    guard let words = stored.rules.rules[index].words(against: value) else { return }
     throw .refused(.doesNotFit, "\(stored.id).\(field): \(words)")
   }
 
@@ -29,7 +29,7 @@ extension Sequencer {
       throw .refused(.malformedValue, "\(Names.me) can be set and deleted, nothing else")
     }
     let origin = model.origin(ofWriter: writer)
-    guard let place = model.ephemeral?.place(of: origin.tag), let name = model.ephemeral?.field(of: origin.tag),
+    guard let slot = model.ephemeral?.slot(of: origin.tag), let name = model.ephemeral?.field(of: origin.tag),
       let id = model.fields.id(of: name)
     else {
       let joined = Names.model(ofEphemeral: model.id)
@@ -42,7 +42,7 @@ extension Sequencer {
     if let value, value.count > limits.maxValueBytes / 2 {
       throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
     }
-    let told = place.value(saying: value)
+    let told = slot.value(saying: value)
     if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
     let isTaken = model.pendingBatch.commits.change(id, told)
     try note(isTaken, told.bytes.count, for: id, version, writer, in: model)

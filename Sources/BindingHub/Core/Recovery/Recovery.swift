@@ -141,10 +141,10 @@ struct Recovery {
         continue
       }
       names.insert(field.name)
-      let place = RecoveryPoint(epoch: offer.epoch, version: field.version)
-      if let known = fields[field.name], known.point >= place { continue }
+      let fieldPoint = RecoveryPoint(epoch: offer.epoch, version: field.version)
+      if let known = fields[field.name], known.point >= fieldPoint { continue }
       fields[field.name] = Field(
-        name: field.name, point: place, value: field.value, tag: field.origin.tag, number: field.number,
+        name: field.name, point: fieldPoint, value: field.value, tag: field.origin.tag, number: field.number,
         offerer: offerer)
     }
     if furthest.map({ $0.point < point }) ?? true { furthest = (point, offerer, names) }
@@ -184,25 +184,25 @@ struct Recovery {
 /// Where in an old life fields stood that were brought back into this one, by their ids: what is offered then has to be
 /// later.
 struct BroughtBack {
-  private struct Place {
+  private struct Entry {
     var version: Version = 0
     var point = RecoveryPoint.beginning
   }
-  private var places: [Place] = []
+  private var entries: [Entry] = []
 
   /// nil: what the field has at this version was not brought back.
   func point(of id: FieldID, at version: Version) -> RecoveryPoint? {
-    guard Int(id) < places.count, places[Int(id)].version == version, version > 0 else { return nil }
-    return places[Int(id)].point
+    guard Int(id) < entries.count, entries[Int(id)].version == version, version > 0 else { return nil }
+    return entries[Int(id)].point
   }
 
   mutating func note(_ id: FieldID, at version: Version, from point: RecoveryPoint) {
-    while places.count <= Int(id) { places.append(Place()) }
-    places[Int(id)] = Place(version: version, point: point)
+    while entries.count <= Int(id) { entries.append(Entry()) }
+    entries[Int(id)] = Entry(version: version, point: point)
   }
 
   /// The fields are numbered anew: these are left.
   mutating func keep(_ kept: [FieldID]) {
-    places = kept.prefix { Int($0) < places.count }.map { places[Int($0)] }
+    entries = kept.prefix { Int($0) < entries.count }.map { entries[Int($0)] }
   }
 }

@@ -161,7 +161,7 @@ extension HubMachine {
     endCatchup(of: session, in: models[index])
     giveUpOffer(of: session, models[index])
     if !barriers.isEmpty { barriers.forget(session, in: index) }
-    for place in verifications.indices { verifications[place].forget(session, in: index) }
+    for position in verifications.indices { verifications[position].forget(session, in: index) }
     touchIfLeft(index)
   }
 

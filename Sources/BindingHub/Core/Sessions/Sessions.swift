@@ -98,7 +98,7 @@ struct Sessions {
   /// longer, and `expired` finds out when the first does end.
   private(set) var nextExpiry = UInt64.max
   /// The session that was changed last, and its place among the records: messages of one come in runs.
-  private var latest: (id: SessionID, place: Dictionary<SessionID, SessionRecord>.Index)?
+  private var latest: (id: SessionID, index: Dictionary<SessionID, SessionRecord>.Index)?
 
   subscript(id: SessionID) -> SessionRecord? { records[id] }
 
@@ -126,16 +126,16 @@ struct Sessions {
   /// Changes a session in place; nothing happens if it has ended.
   @discardableResult
   mutating func with<Result>(_ id: SessionID, _ body: (inout SessionRecord) -> Result) -> Result? {
-    if let latest, latest.id == id { return body(&records.values[latest.place]) }
-    guard let place = records.index(forKey: id) else { return nil }
-    latest = (id, place)
-    return body(&records.values[place])
+    if let latest, latest.id == id { return body(&records.values[latest.index]) }
+    guard let index = records.index(forKey: id) else { return nil }
+    latest = (id, index)
+    return body(&records.values[index])
   }
 
   /// How a session stands in a model that it has joined. By its place: a record that is asked for is copied whole.
   func join(of id: SessionID, in topic: Topic) -> JoinRecord? {
-    guard let place = records.index(forKey: id) else { return nil }
-    return records.values[place].joins[topic]
+    guard let index = records.index(forKey: id) else { return nil }
+    return records.values[index].joins[topic]
   }
 
   func isSubscribed(_ subscriber: SubscriberID?, to topic: Topic) -> Bool {
@@ -157,9 +157,9 @@ struct Sessions {
     nextExpiry = .max
     var ended: [SessionID] = []
     // By their places: going over the records themselves would copy each.
-    for place in records.indices {
-      let expiresAt = records.values[place].expiresAt
-      if expiresAt <= now { ended.append(records.keys[place]) } else { nextExpiry = min(nextExpiry, expiresAt) }
+    for index in records.indices {
+      let expiresAt = records.values[index].expiresAt
+      if expiresAt <= now { ended.append(records.keys[index]) } else { nextExpiry = min(nextExpiry, expiresAt) }
     }
     return ended.sorted()
   }

@@ -29,16 +29,16 @@ extension HubMachine {
   /// have little left are told to their end.
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
     guard models[index].isSettled else { return }
-    for place in catchups.indices.reversed() where catchups[place].catchup.model === models[index] {
-      guard !isCrowded(catchups[place].catchup.session), let left = catchups[place].catchup.countLeft() else {
+    for position in catchups.indices.reversed() where catchups[position].catchup.model === models[index] {
+      guard !isCrowded(catchups[position].catchup.session), let left = catchups[position].catchup.countLeft() else {
         continue
       }
-      guard left <= catchups[place].allowance else {
+      guard left <= catchups[position].allowance else {
         // However much is written meanwhile, it comes to an end.
-        catchups[place].allowance *= 2
+        catchups[position].allowance *= 2
         continue
       }
-      var telling: Telling? = catchups.remove(at: place)
+      var telling: Telling? = catchups.remove(at: position)
       while let more = telling { telling = tell(more, &output) }
     }
   }
@@ -47,8 +47,8 @@ extension HubMachine {
   mutating func noteChanges(
     _ changed: [(field: FieldID, before: FieldSlot.Decided)], in model: ModelLog, after version: Version
   ) {
-    for place in catchups.indices where catchups[place].catchup.model === model {
-      catchups[place].catchup.note(changed.lazy.map(\.field), after: version)
+    for position in catchups.indices where catchups[position].catchup.model === model {
+      catchups[position].catchup.note(changed.lazy.map(\.field), after: version)
     }
   }
 

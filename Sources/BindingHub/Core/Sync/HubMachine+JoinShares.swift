@@ -16,16 +16,16 @@ extension HubMachine {
 
   mutating func takeInTurn(_ joins: [Join], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     var rest = joins[...]
-    let place = waitingJoins.firstIndex { $0.session == session }
+    let index = waitingJoins.firstIndex { $0.session == session }
     // In their order: an earlier one of the session may wait.
-    while place == nil, joinsTaken < HubMachine.joinShare, let next = rest.popFirst() {
+    while index == nil, joinsTaken < HubMachine.joinShare, let next = rest.popFirst() {
       joinsTaken += 1
       join(next, session, time, &output)
     }
     guard !rest.isEmpty else { return }
     waitingJoinCount += rest.count
-    if let place {
-      waitingJoins[place].joins += rest
+    if let index {
+      waitingJoins[index].joins += rest
     } else {
       waitingJoins.append(WaitingJoins(session: session, joins: rest))
     }
@@ -52,7 +52,7 @@ extension HubMachine {
   /// A session has ended.
   mutating func forgetWaiting(_ session: SessionID) {
     announcing.removeAll { $0.session == session }
-    guard let place = waitingJoins.firstIndex(where: { $0.session == session }) else { return }
-    waitingJoinCount -= waitingJoins.remove(at: place).joins.count
+    guard let index = waitingJoins.firstIndex(where: { $0.session == session }) else { return }
+    waitingJoinCount -= waitingJoins.remove(at: index).joins.count
   }
 }

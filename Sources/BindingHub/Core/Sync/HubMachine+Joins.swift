@@ -13,7 +13,7 @@ extension HubMachine {
   mutating func joinModel(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     // Not the whole record: kept over the change below, it would have all joins copied for each.
     guard let (identity, connection) = sessions.with(session, { ($0.identity, $0.connection) }) else { return }
-    if let going = placeOfRemoval(join.name) {
+    if let going = indexOfRemoval(join.name) {
       models[going].removal?.joins.append((session, join))
       return
     }

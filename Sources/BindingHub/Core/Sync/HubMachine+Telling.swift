@@ -137,13 +137,13 @@ extension HubMachine {
       while next < answers.endIndex {
         let answer = answers[next]
         record.makeRoom(limitBytes: limit)
-        guard let place = answer.place else {
+        guard let index = answer.index else {
           let count = ModelLog.Answer.commits(in: answers, from: next)
           record.outcomes.committed(topic, answer.number, version: answer.version, count: UInt16(count))
           next += count
           continue
         }
-        switch others[place] {
+        switch others[index] {
         case .outcome(let rest): record.outcomes.append(WireOutcome(topic: topic, number: answer.number, rest))
         case .conflict(let field):
           let conflict = model.conflict(on: field, now: wall)

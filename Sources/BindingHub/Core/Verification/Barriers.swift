@@ -49,9 +49,9 @@ struct Barriers {
   /// A session has applied this version of a model.
   mutating func reached(_ version: Version, of model: Int, by session: SessionID) {
     guard var list = byModel[model] else { return }
-    for place in list.indices where list[place].version <= version && !list[place].applied.contains(session) {
-      guard list[place].waiting.remove(session) != nil || list[place].count != nil else { continue }
-      list[place].applied.insert(session)
+    for index in list.indices where list[index].version <= version && !list[index].applied.contains(session) {
+      guard list[index].waiting.remove(session) != nil || list[index].count != nil else { continue }
+      list[index].applied.insert(session)
       isChanged = true
     }
     byModel[model] = list
@@ -60,14 +60,14 @@ struct Barriers {
   /// A session has ended, or left a model: it is waited for no longer, and waits no longer itself.
   /// - Parameter model: nil: all of them.
   mutating func forget(_ session: SessionID, in model: Int? = nil) {
-    for place in model.map({ [$0] }) ?? Array(byModel.keys) {
-      guard var list = byModel[place] else { continue }
+    for index in model.map({ [$0] }) ?? Array(byModel.keys) {
+      guard var list = byModel[index] else { continue }
       list.removeAll { $0.session == session }
       for at in list.indices {
         list[at].waiting.remove(session)
         list[at].applied.remove(session)
       }
-      byModel[place] = list
+      byModel[index] = list
     }
     noteChange()
   }

@@ -16,8 +16,8 @@ extension HubMachine {
     var (next, sessionCount) = (Topics.none, 0)
     var last = wanted.after
     for topic in topics.topics(after: wanted.after) {
-      guard let place = index(of: topic) else { continue }
-      let model = models[place]
+      guard let index = index(of: topic) else { continue }
+      let model = models[index]
       guard model.hasCommits, model.ephemeral == nil, wanted.covers(model.id) else {
         continue
       }
@@ -30,10 +30,10 @@ extension HubMachine {
       sessionCount += joined.count
       examined.append(
         Verification.Examined(
-          model: place, known: [(model.version, model.fields.digest())],
+          model: index, known: [(model.version, model.fields.digest())],
           waiting: Set(joined.lazy.filter(\.reports).map(\.id)),
           unable: Set(joined.lazy.filter { !$0.reports }.map(\.id))))
-      if joined.contains(where: \.reports) { ask(place, version: 0, &output) }
+      if joined.contains(where: \.reports) { ask(index, version: 0, &output) }
     }
     let within = min(UInt64(wanted.withinMilliseconds), configuration.maxVerifyMilliseconds)
     verifications.append(
@@ -43,9 +43,9 @@ extension HubMachine {
 
   /// Holds what a peer says of a model against what the hub had at that version.
   mutating func compare(_ entry: AppliedEntry, of session: SessionRecord, _ index: Int, _ output: inout HubOutput) {
-    for place in verifications.indices {
-      guard let at = verifications[place].models.firstIndex(where: { $0.model == index }) else { continue }
-      guard verifications[place].models[at].take(entry, of: session.id, isThisLife: entry.epoch == epoch) else {
+    for position in verifications.indices {
+      guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
+      guard verifications[position].models[at].take(entry, of: session.id, isThisLife: entry.epoch == epoch) else {
         continue
       }
       sequencer.counters.differences += 1
@@ -57,9 +57,9 @@ extension HubMachine {
   /// A model that is being compared has another version: peers will soon be there, too.
   mutating func rememberDigest(_ index: Int) {
     let (version, digest) = (models[index].version, models[index].fields.digest())
-    for place in verifications.indices {
-      guard let at = verifications[place].models.firstIndex(where: { $0.model == index }) else { continue }
-      verifications[place].models[at].note(version, digest, limit: configuration.verifiedVersions)
+    for position in verifications.indices {
+      guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
+      verifications[position].models[at].note(version, digest, limit: configuration.verifiedVersions)
     }
   }
 

@@ -28,7 +28,7 @@ struct Verification {
       guard isThisLife, waiting.contains(session), let last = known.last else { return false }
       var verdict: Bool?
       if entry.version > last.version { verdict = false }
-      if let place = place(of: entry.version) { verdict = known[place].digest == entry.digest }
+      if let index = index(of: entry.version) { verdict = known[index].digest == entry.digest }
       guard let verdict else { return false }
       waiting.remove(session)
       if verdict { equal.insert(session) } else { different.insert(session) }
@@ -41,7 +41,7 @@ struct Verification {
       if known.count >= 2 * limit { known.removeFirst(known.count - limit) }
     }
 
-    private func place(of version: Version) -> Int? {
+    private func index(of version: Version) -> Int? {
       var (low, high) = (0, known.count)
       while low < high {
         let middle = (low + high) / 2
@@ -54,9 +54,9 @@ struct Verification {
   var isComplete: Bool { models.allSatisfy { $0.waiting.isEmpty } }
 
   mutating func forget(_ session: SessionID, in model: Int? = nil) {
-    for place in models.indices where model == nil || models[place].model == model {
-      models[place].waiting.remove(session)
-      models[place].unable.remove(session)
+    for index in models.indices where model == nil || models[index].model == model {
+      models[index].waiting.remove(session)
+      models[index].unable.remove(session)
     }
   }
 }

@@ -94,9 +94,9 @@ extension HubMachine {
   /// Deletes what names a model's owner, unless it is another's by now.
   private mutating func disown(_ index: Int, _ owner: Tag, _ time: HubTime) {
     models[index].owner = nil
-    guard let place = models[index].otherLine, let field = models[place].fields.id(of: Names.owner),
-      models[place].holder(of: field)?.tag == owner
+    guard let ephemeralIndex = models[index].otherLine, let field = models[ephemeralIndex].fields.id(of: Names.owner),
+      models[ephemeralIndex].holder(of: field)?.tag == owner
     else { return }
-    change(place, [(Names.owner, nil)], time)
+    change(ephemeralIndex, [(Names.owner, nil)], time)
   }
 }

@@ -54,9 +54,9 @@ extension ModelLog {
     }
     var session: SessionID
     var number: ProposalNumber
-    /// The version that it made, unless `place` points at what it says instead.
+    /// The version that it made, unless `index` points at what it says instead.
     var version: Version
-    var place: Int?
+    var index: Int?
 
     /// How many answers from `first` on, which is of a commit, are of commits whose numbers and versions follow each
     /// other; 65,535 at most.
@@ -64,7 +64,7 @@ extension ModelLog {
       var (last, count) = (answers[first], 1)
       while first + count < answers.endIndex, count < Int(UInt16.max) {
         let next = answers[first + count]
-        guard next.place == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
+        guard next.index == nil, next.number == last.number &+ 1, next.version == last.version &+ 1 else { break }
         last = next
         count += 1
       }

@@ -66,9 +66,9 @@ struct Sequencer {
     if !isTouched { model.pendingBatch.touchedWriters.append(writer) }
     func decided(_ outcome: WireOutcome.Rest, on field: FieldID? = nil) -> Immediate {
       model.pendingBatch.decisions.append(Decision(origin: origin, number: proposal.number, outcome: outcome))
-      let place = model.pendingBatch.others.count
+      let index = model.pendingBatch.others.count
       model.pendingBatch.others.append(field.map { .conflict($0) } ?? .outcome(outcome))
-      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: 0, place: place))
+      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: 0, index: index))
       return .nothing
     }
     if mayBeOld, isSeen(proposal.number, of: origin.tag, in: model) { return decided(.unknown) }
@@ -78,7 +78,7 @@ struct Sequencer {
     }
     do throws(Verdict) {
       let version = try commit(proposal, of: origin, writer, in: model, time: time, approval: approval)
-      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, place: nil))
+      model.pendingBatch.answers.append(.init(session: session, number: proposal.number, version: version, index: nil))
       return .nothing
     } catch {
       switch error {

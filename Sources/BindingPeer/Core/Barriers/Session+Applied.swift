@@ -136,39 +136,39 @@ extension Session {
 
   /// The hub wants to know when a model has this version.
   mutating func asked(_ id: String, for version: Version) {
-    guard let place = models.place(of: id), !models[at: place].asked.contains(version) else { return }
+    guard let index = models.index(of: id), !models[at: index].asked.contains(version) else { return }
     // Past it the hub's next heartbeat asks again.
-    if models[at: place].asked.count == PeerModel.maxAsked { models[at: place].asked.removeLast() }
-    models[at: place].asked.append(version)
+    if models[at: index].asked.count == PeerModel.maxAsked { models[at: index].asked.removeLast() }
+    models[at: index].asked.append(version)
     owingReports.insert(id)
   }
 
   /// The model has been taken anew, since it was another than the hub's.
-  mutating func noteHealed(at place: Int) {
-    guard models[at: place].isHealing else { return }
-    models[at: place].isHealing = false
-    models[at: place].healed += 1
-    if hubAsks { asked(models.keys[place], for: 0) }
+  mutating func noteHealed(at index: Int) {
+    guard models[at: index].isHealing else { return }
+    models[at: index].isHealing = false
+    models[at: index].healed += 1
+    if hubAsks { asked(models.keys[index], for: 0) }
   }
 
   /// Tells the hub which versions are here, of the models that it asked for and that have what it asked.
   mutating func report(now: UInt64, _ output: inout PeerOutput) {
     var entries: [AppliedEntry] = []
     for id in owingReports.sorted() {
-      guard let place = models.place(of: id) else {
+      guard let index = models.index(of: id) else {
         owingReports.remove(id)
         continue
       }
-      let version = models[at: place].replica.version
-      guard models[at: place].isCurrent, let topic = models[at: place].topic,
-        models[at: place].asked.contains(where: { $0 <= version })
+      let version = models[at: index].replica.version
+      guard models[at: index].isCurrent, let topic = models[at: index].topic,
+        models[at: index].asked.contains(where: { $0 <= version })
       else { continue }
-      models[at: place].asked.removeAll { $0 <= version }
-      if models[at: place].asked.isEmpty { owingReports.remove(id) }
+      models[at: index].asked.removeAll { $0 <= version }
+      if models[at: index].asked.isEmpty { owingReports.remove(id) }
       entries.append(
         AppliedEntry(
-          topic: topic, epoch: models[at: place].replica.epoch, version: version,
-          digest: models[at: place].replica.digest(), healed: models[at: place].healed))
+          topic: topic, epoch: models[at: index].replica.epoch, version: version,
+          digest: models[at: index].replica.digest(), healed: models[at: index].healed))
       if entries.count == 1_000 {
         say(.report(entries), now: now, &output)
         entries.removeAll()

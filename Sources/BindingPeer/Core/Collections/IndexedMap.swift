@@ -6,7 +6,7 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   private(set) var keys: ContiguousArray<Key> = []
   private var list: ContiguousArray<Element> = []
   /// Empty as long as there are few: those are compared sooner than one is hashed.
-  private var places: [Key: Int] = [:]
+  private var indexByKey: [Key: Int] = [:]
   private static var few: Int { 8 }
 
   var count: Int { list.count }
@@ -14,31 +14,31 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   /// The places of all, for `subscript(at:)`.
   var indices: Range<Int> { list.indices }
 
-  func place(of key: Key) -> Int? { keys.count <= IndexedMap.few ? keys.firstIndex(of: key) : places[key] }
+  func index(of key: Key) -> Int? { keys.count <= IndexedMap.few ? keys.firstIndex(of: key) : indexByKey[key] }
 
-  subscript(at place: Int) -> Element {
-    _read { yield list[place] }
-    _modify { yield &list[place] }
+  subscript(at index: Int) -> Element {
+    _read { yield list[index] }
+    _modify { yield &list[index] }
   }
 
   subscript(key: Key) -> Element? {
-    get { place(of: key).map { list[$0] } }
+    get { index(of: key).map { list[$0] } }
     set {
-      guard let place = place(of: key) else {
+      guard let index = index(of: key) else {
         if let element = newValue { append(element, key) }
         return
       }
-      if let element = newValue { list[place] = element } else { close(place) }
+      if let element = newValue { list[index] = element } else { close(index) }
     }
     _modify {
-      let place = place(of: key)
+      let index = index(of: key)
       // Moved out and in again, so that nothing of it is copied while it changes.
-      var element = place.map { takeOut($0) }
+      var element = index.map { takeOut($0) }
       defer {
-        switch (element.take(), place) {
-        case (let element?, let place?): putBack(element, place)
+        switch (element.take(), index) {
+        case (let element?, let index?): putBack(element, index)
         case (let element?, nil): append(element, key)
-        case (nil, let place?): forget(place)
+        case (nil, let index?): forget(index)
         case (nil, nil): break
         }
       }
@@ -48,18 +48,18 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
 
   /// Changed in place; `value` stands where there was nothing.
   subscript(key: Key, default value: @autoclosure () -> Element) -> Element {
-    _read { yield place(of: key).map { list[$0] } ?? value() }
+    _read { yield index(of: key).map { list[$0] } ?? value() }
     _modify {
-      let place = placeMade(for: key, value())
-      yield &list[place]
+      let index = findOrInsert(key, value())
+      yield &list[index]
     }
   }
 
-  mutating func removeValue(forKey key: Key) -> Element? { place(of: key).map { close($0) } }
+  mutating func removeValue(forKey key: Key) -> Element? { index(of: key).map { close($0) } }
 
   /// Where the element is; `value` is put there where there was nothing.
-  mutating func placeMade(for key: Key, _ value: @autoclosure () -> Element) -> Int {
-    if let place = place(of: key) { return place }
+  mutating func findOrInsert(_ key: Key, _ value: @autoclosure () -> Element) -> Int {
+    if let index = index(of: key) { return index }
     append(value(), key)
     return list.count - 1
   }
@@ -68,38 +68,38 @@ struct IndexedMap<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     keys.append(key)
     list.append(element)
     if keys.count == IndexedMap.few + 1 {
-      for place in keys.indices { places[keys[place]] = place }
+      for index in keys.indices { indexByKey[keys[index]] = index }
     } else if keys.count > IndexedMap.few {
-      places[key] = keys.count - 1
+      indexByKey[key] = keys.count - 1
     }
   }
 
   /// Takes the element out, for a while or for good; the last one stands in its place.
-  private mutating func takeOut(_ place: Int) -> Element {
-    list.withUnsafeMutableBufferPointer { $0.swapAt(place, $0.count - 1) }
+  private mutating func takeOut(_ index: Int) -> Element {
+    list.withUnsafeMutableBufferPointer { $0.swapAt(index, $0.count - 1) }
     return list.removeLast()
   }
 
-  private mutating func putBack(_ element: Element, _ place: Int) {
+  private mutating func putBack(_ element: Element, _ index: Int) {
     list.append(element)
-    list.withUnsafeMutableBufferPointer { $0.swapAt(place, $0.count - 1) }
+    list.withUnsafeMutableBufferPointer { $0.swapAt(index, $0.count - 1) }
   }
 
   @discardableResult
-  private mutating func close(_ place: Int) -> Element {
-    let element = takeOut(place)
-    forget(place)
+  private mutating func close(_ index: Int) -> Element {
+    let element = takeOut(index)
+    forget(index)
     return element
   }
 
   /// The element at that place is out, and the last one stands there.
-  private mutating func forget(_ place: Int) {
+  private mutating func forget(_ index: Int) {
     if keys.count > IndexedMap.few {
-      places[keys[keys.count - 1]] = place
-      places[keys[place]] = nil
-      if keys.count == IndexedMap.few + 1 { places.removeAll(keepingCapacity: true) }
+      indexByKey[keys[keys.count - 1]] = index
+      indexByKey[keys[index]] = nil
+      if keys.count == IndexedMap.few + 1 { indexByKey.removeAll(keepingCapacity: true) }
     }
-    keys.swapAt(place, keys.count - 1)
+    keys.swapAt(index, keys.count - 1)
     keys.removeLast()
   }
 }

@@ -6,7 +6,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   private struct Entry: Sendable {
     let key: Key
     /// In `list`; negative: it was taken out.
-    var place: Int
+    var index: Int
   }
   private var list: ContiguousArray<Element> = []
   /// The keys of the elements, by place.
@@ -26,31 +26,31 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   /// The greatest key below one that is here.
   func lastKey(before key: Key) -> Key? {
-    entry(of: key).flatMap { entries[head..<$0].last { $0.place >= 0 }?.key }
+    entry(of: key).flatMap { entries[head..<$0].last { $0.index >= 0 }?.key }
   }
 
   /// All keys, rising. Look at few of them lazily.
-  var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.place >= 0 }.map(\.key) }
+  var keys: some Sequence<Key> { entries[head...].lazy.filter { $0.index >= 0 }.map(\.key) }
 
   /// All elements, in the order of their keys.
-  var elements: some Sequence<Element> { entries[head...].lazy.filter { $0.place >= 0 }.map { list[$0.place] } }
+  var elements: some Sequence<Element> { entries[head...].lazy.filter { $0.index >= 0 }.map { list[$0.index] } }
 
   /// Where the element is, for `subscript(at:)`, until another one is entered or taken out.
-  func place(of key: Key) -> Int? {
-    guard let entry = entry(of: key), entries[entry].place >= 0 else { return nil }
-    return entries[entry].place
+  func index(of key: Key) -> Int? {
+    guard let entry = entry(of: key), entries[entry].index >= 0 else { return nil }
+    return entries[entry].index
   }
 
-  subscript(at place: Int) -> Element {
-    _read { yield list[place] }
-    _modify { yield &list[place] }
+  subscript(at index: Int) -> Element {
+    _read { yield list[index] }
+    _modify { yield &list[index] }
   }
 
   subscript(key: Key) -> Element? {
-    get { place(of: key).map { list[$0] } }
+    get { index(of: key).map { list[$0] } }
     set {
-      switch (place(of: key), newValue) {
-      case (let place?, let element?): list[place] = element
+      switch (index(of: key), newValue) {
+      case (let index?, let element?): list[index] = element
       case (nil, let element?): insert(element, for: key)
       case (_?, nil): _ = removeValue(forKey: key)
       case (nil, nil): break
@@ -60,22 +60,22 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Element? {
-    guard let entry = entry(of: key), case let place = entries[entry].place, place >= 0 else { return nil }
-    entries[entry].place = -1
+    guard let entry = entry(of: key), case let index = entries[entry].index, index >= 0 else { return nil }
+    entries[entry].index = -1
     // The last one stands in its place.
     let last = list.count - 1
-    if place < last {
+    if index < last {
       // In memory, for else both would be copied.
-      list.withUnsafeMutableBufferPointer { $0.swapAt(place, last) }
-      owners.swapAt(place, last)
-      if let moved = self.entry(of: owners[place]) { entries[moved].place = place }
+      list.withUnsafeMutableBufferPointer { $0.swapAt(index, last) }
+      owners.swapAt(index, last)
+      if let moved = self.entry(of: owners[index]) { entries[moved].index = index }
     }
     owners.removeLast()
     let element = list.removeLast()
     if entry == head {
       passGaps()
     } else if entry == entries.count - 1 {
-      while let last = entries.last, last.place < 0 { entries.removeLast() }
+      while let last = entries.last, last.index < 0 { entries.removeLast() }
     } else {
       closeGaps()
     }
@@ -86,12 +86,12 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
 
   /// Puts in what was not here.
   mutating func insert(_ element: consuming Element, for key: Key) {
-    let entry = Entry(key: key, place: list.count)
+    let entry = Entry(key: key, index: list.count)
     list.append(element)
     owners.append(key)
     guard let last = entries.last, !(last.key < key) else { return entries.append(entry) }
-    let place = position(of: key)
-    if entries[place].key == key { entries[place] = entry } else { entries.insert(entry, at: place) }
+    let index = position(of: key)
+    if entries[index].key == key { entries[index] = entry } else { entries.insert(entry, at: index) }
   }
 
   private func entry(of key: Key) -> Int? {
@@ -99,8 +99,8 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
     // The oldest and the newest are those that are asked for most.
     if entries[head].key == key { return head }
     if entries[entries.count - 1].key == key { return entries.count - 1 }
-    let place = position(of: key)
-    return place < entries.count && entries[place].key == key ? place : nil
+    let index = position(of: key)
+    return index < entries.count && entries[index].key == key ? index : nil
   }
 
   /// The first entry whose key is not less.
@@ -114,7 +114,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   }
 
   private mutating func passGaps() {
-    while head < entries.count, entries[head].place < 0 { head += 1 }
+    while head < entries.count, entries[head].index < 0 { head += 1 }
     if head == entries.count {
       entries.removeAll(keepingCapacity: true)
       head = 0
@@ -127,7 +127,7 @@ struct SortedArrayMap<Key: Comparable & Sendable, Element: Sendable>: Sendable {
   /// Those that are not at the front are closed once they are many.
   private mutating func closeGaps() {
     guard entries.count - head > 2 * list.count + 64 else { return }
-    entries.removeAll { $0.place < 0 }
+    entries.removeAll { $0.index < 0 }
     head = 0
   }
 }

@@ -45,16 +45,16 @@ extension Session {
     lastHeartbeat = 0
     owingReports.removeAll()
     for id in barriers.keys { barriers[id]?.request = nil }
-    for place in models.indices {
-      if models[at: place].isCurrent { models[at: place].staleSince = lastHeard }
-      models[at: place].joining = .idle
-      models[at: place].asked.removeAll()
-      models[at: place].healed = 0
-      models[at: place].topic = nil
-      models[at: place].chunks.removeAll()
-      models[at: place].buffered.removeAll()
-      models[at: place].bufferedBytes = 0
-      models[at: place].sendsFrom = 0
+    for index in models.indices {
+      if models[at: index].isCurrent { models[at: index].staleSince = lastHeard }
+      models[at: index].joining = .idle
+      models[at: index].asked.removeAll()
+      models[at: index].healed = 0
+      models[at: index].topic = nil
+      models[at: index].chunks.removeAll()
+      models[at: index].buffered.removeAll()
+      models[at: index].bufferedBytes = 0
+      models[at: index].sendsFrom = 0
     }
   }
 
@@ -91,12 +91,12 @@ extension Session {
   }
 
   mutating func settleAll(in id: String, as outcome: Outcome) {
-    guard let place = models.place(of: id) else { return }
-    for write in models[at: place].outbox.order where models[at: place].outbox[write]?.carried == nil {
-      if models[at: place].outbox.isUnacknowledged(write) { settled.append((write, id, outcome)) }
-      models[at: place].touch(models[at: place].outbox.remove(write))
+    guard let index = models.index(of: id) else { return }
+    for write in models[at: index].outbox.order where models[at: index].outbox[write]?.carried == nil {
+      if models[at: index].outbox.isUnacknowledged(write) { settled.append((write, id, outcome)) }
+      models[at: index].touch(models[at: index].outbox.remove(write))
     }
-    models[at: place].note(.detached)
+    models[at: index].note(.detached)
   }
 
   // MARK: Welcome
@@ -126,13 +126,13 @@ extension Session {
     epoch = welcome.epoch
     hubNow = welcome.now
     wasWelcomed = true
-    for place in models.indices {
-      models[at: place].replica.forgetIDs()
-      models[at: place].outbox.sendAllAgain()
-      guard models[at: place].isEphemeral, !welcome.knewIdentity || models[at: place].replica.epoch != Epoch(start)
+    for index in models.indices {
+      models[at: index].replica.forgetIDs()
+      models[at: index].outbox.sendAllAgain()
+      guard models[at: index].isEphemeral, !welcome.knewIdentity || models[at: index].replica.epoch != Epoch(start)
       else { continue }
-      models[at: place].mayBeAnew = true
-      endDecided(at: place)
+      models[at: index].mayBeAnew = true
+      endDecided(at: index)
     }
     claimAgain(now: now, &output)
     move(to: .live, &output)
@@ -150,9 +150,9 @@ extension Session {
     epoch = nil
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
       settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
-      guard let place = models.place(of: id) else { continue }
-      models[at: place].turn(from: old, to: new)
-      models[at: place].note(.detached)
+      guard let index = models.index(of: id) else { continue }
+      models[at: index].turn(from: old, to: new)
+      models[at: index].note(.detached)
     }
   }
 
@@ -175,31 +175,31 @@ extension Session {
   private mutating func forgetNumbers(_ output: inout PeerOutput) {
     output.add(.notice(.unknownIdentity))
     for id in models.keys.sorted() where !Names.isEphemeral(id) {
-      guard let place = models.place(of: id) else { continue }
-      for write in models[at: place].outbox.order {
-        guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUnacknowledged else {
+      guard let index = models.index(of: id) else { continue }
+      for write in models[at: index].outbox.order {
+        guard let pending = models[at: index].outbox[write], pending.number != nil, pending.isUnacknowledged else {
           continue
         }
         if pending.isVoid || pending.isHidden {
           // What was taken back is not to be carried out again, and `expired` would say that it never was. What a mark
           // has told to be decided stands in the values that are here, or was refused.
-          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+          end(write, as: .unknown("the hub has forgotten this peer"), at: index)
         } else if pending.isRepeatable {
-          models[at: place].outbox.unnumber(write)
-          models[at: place].outbox.update(write) {
+          models[at: index].outbox.unnumber(write)
+          models[at: index].outbox.update(write) {
             $0.proposal.conditions = []
             $0.isSecondTry = true
           }
-          noteUnnumbered(write, at: place, &output)
-        } else if pending.proposal.isPlainSet, let conditions = conditions(on: pending, at: place) {
-          models[at: place].outbox.unnumber(write)
-          models[at: place].outbox.update(write) {
+          noteUnnumbered(write, at: index, &output)
+        } else if pending.proposal.isPlainSet, let conditions = conditions(on: pending, at: index) {
+          models[at: index].outbox.unnumber(write)
+          models[at: index].outbox.update(write) {
             $0.proposal.conditions = conditions
             $0.isSecondTry = true
           }
-          noteNumber(of: write, at: place, &output)
+          noteNumber(of: write, at: index, &output)
         } else {
-          end(write, as: .unknown("the hub has forgotten this peer"), at: place)
+          end(write, as: .unknown("the hub has forgotten this peer"), at: index)
         }
       }
     }
@@ -208,14 +208,14 @@ extension Session {
   /// What a write is compared with that the hub may have carried out and forgotten. That a field was never written says
   /// too little: it may have been, and deleted, and its model removed. It is compared with the version at which it is
   /// known to have nothing; nil: none is known.
-  private func conditions(on write: Pending, at place: Int) -> [Condition]? {
-    let replica = models[at: place].replica
+  private func conditions(on write: Pending, at index: Int) -> [Condition]? {
+    let replica = models[at: index].replica
     var conditions = Session.conditions(on: write)
     guard conditions.count == write.proposal.operations.count else { return nil }
-    for index in conditions.indices where conditions[index].version == 0 {
+    for condition in conditions.indices where conditions[condition].version == 0 {
       guard replica.version > 0 else { return nil }
-      conditions[index].epoch = replica.epoch
-      conditions[index].version = replica.version
+      conditions[condition].epoch = replica.epoch
+      conditions[condition].version = replica.version
     }
     return conditions
   }
@@ -242,12 +242,12 @@ extension Session {
     case .live:
       var deadline = min(lastHeard, lastHeartbeatAt) + silenceMilliseconds
       deadline = min(deadline, lastSaid + leaseThird)
-      for place in models.indices {
-        switch models[at: place].joining {
+      for index in models.indices {
+        switch models[at: index].joining {
         case .asked(_, let at), .catchingUp(_, let at): deadline = min(deadline, at + options.joinMilliseconds)
         case .current:
-          let from = models[at: place].sendsFrom
-          if !models[at: place].outbox.isEmpty, from > 0 { deadline = min(deadline, from) }
+          let from = models[at: index].sendsFrom
+          if !models[at: index].outbox.isEmpty, from > 0 { deadline = min(deadline, from) }
         case .idle: break
         }
       }
@@ -279,8 +279,8 @@ extension Session {
     if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
     if now >= lastHeartbeatAt + silenceMilliseconds { return reopen(.noHeartbeats, now: now, &output) }
     if now >= lastSaid + leaseThird { owesAlive = true }
-    let late = ids { place in
-      switch models[at: place].joining {
+    let late = ids { index in
+      switch models[at: index].joining {
       case .asked(_, let at), .catchingUp(_, let at): now >= at + options.joinMilliseconds
       case .idle, .current: false
       }

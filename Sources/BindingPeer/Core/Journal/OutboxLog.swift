@@ -50,35 +50,35 @@ enum OutboxLog {
     guard checksum == little32(bytes, at: 12) else { throw .damaged(at: 8) }
     let found = little32(bytes, at: 8)
     guard found == version else { throw .newerVersion(found) }
-    var place = headerBytes
-    while place < bytes.count {
-      guard let length = wholeRecord(bytes, at: place) else {
+    var offset = headerBytes
+    while offset < bytes.count {
+      guard let length = wholeRecord(bytes, at: offset) else {
         // A torn end is the last thing in a file. Wherever a whole record follows, something else has happened.
-        for later in place + 1..<bytes.count where wholeRecord(bytes, at: later) != nil { throw .damaged(at: place) }
-        return (content, place)
+        for later in offset + 1..<bytes.count where wholeRecord(bytes, at: later) != nil { throw .damaged(at: offset) }
+        return (content, offset)
       }
       var reader = WireReader(
-        UnsafeRawBufferPointer(rebasing: bytes[place + frameBytes..<place + frameBytes + length]), message: "outbox")
-      guard let record = try? OutboxRecord(from: &reader) else { throw .damaged(at: place) }
-      place += frameBytes + length
+        UnsafeRawBufferPointer(rebasing: bytes[offset + frameBytes..<offset + frameBytes + length]), message: "outbox")
+      guard let record = try? OutboxRecord(from: &reader) else { throw .damaged(at: offset) }
+      offset += frameBytes + length
       content.apply(record, bytes: frameBytes + length)
     }
-    return (content, place)
+    return (content, offset)
   }
 
   /// The length of the record there, if a whole one is there.
-  private static func wholeRecord(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int? {
-    guard bytes.count - place > frameBytes else { return nil }
-    let length = Int(little32(bytes, at: place + 4))
-    guard length > 0, length <= maxRecordBytes, length <= bytes.count - place - frameBytes,
+  private static func wholeRecord(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+    guard bytes.count - offset > frameBytes else { return nil }
+    let length = Int(little32(bytes, at: offset + 4))
+    guard length > 0, length <= maxRecordBytes, length <= bytes.count - offset - frameBytes,
       // It covers the length too: a length that was changed does not check.
-      little32(bytes, at: place)
-        == Checksum.crc32c(UnsafeRawBufferPointer(rebasing: bytes[place + 4..<place + frameBytes + length]))
+      little32(bytes, at: offset)
+        == Checksum.crc32c(UnsafeRawBufferPointer(rebasing: bytes[offset + 4..<offset + frameBytes + length]))
     else { return nil }
     return length
   }
 
-  private static func little32(_ bytes: UnsafeRawBufferPointer, at place: Int) -> UInt32 {
-    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+  private static func little32(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
+    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 }

@@ -14,7 +14,7 @@ struct CarriedWrite: Sendable {
 
 extension Session {
   /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
-  func keeps(modelAt place: Int) -> Bool { keepsOutbox && !models[at: place].isEphemeral }
+  func keeps(modelAt index: Int) -> Bool { keepsOutbox && !models[at: index].isEphemeral }
 
   mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
     guard keepsOutbox else { return }
@@ -29,25 +29,25 @@ extension Session {
   }
 
   /// Gives the write the next number, and has that noted before it leaves (R3).
-  mutating func number(_ write: WriteID, at place: Int, _ output: inout PeerOutput) -> ProposalNumber {
-    let number = models[at: place].outbox.number(write, in: epoch ?? 0)
-    if let hidden = models[at: place].outbox.overlayIfHidden(write) {
-      models[at: place].touch(hidden)
-      models[at: place].note(.outcome)
+  mutating func number(_ write: WriteID, at index: Int, _ output: inout PeerOutput) -> ProposalNumber {
+    let number = models[at: index].outbox.number(write, in: epoch ?? 0)
+    if let hidden = models[at: index].outbox.overlayIfHidden(write) {
+      models[at: index].touch(hidden)
+      models[at: index].note(.outcome)
     }
-    noteNumber(of: write, at: place, &output)
+    noteNumber(of: write, at: index, &output)
     return number
   }
 
   /// It has no number any more, and goes again: a later life, which has no rules, sends what has one only on what its
   /// writer saw.
-  func noteUnnumbered(_ write: WriteID, at place: Int, _ output: inout PeerOutput) {
-    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
-    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: place].id).proposal.conditions)))
+  func noteUnnumbered(_ write: WriteID, at index: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: index), let pending = models[at: index].outbox[write] else { return }
+    output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: index].id).proposal.conditions)))
   }
 
-  func noteNumber(of write: WriteID, at place: Int, _ output: inout PeerOutput) {
-    guard keeps(modelAt: place), let pending = models[at: place].outbox[write] else { return }
+  func noteNumber(of write: WriteID, at index: Int, _ output: inout PeerOutput) {
+    guard keeps(modelAt: index), let pending = models[at: index].outbox[write] else { return }
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
 }
@@ -97,23 +97,23 @@ extension Session {
   /// confirmed since: that such a write was decided is all that can still be known.
   mutating func endUnanswered() {
     for id in models.keys.sorted() {
-      guard let place = models.place(of: id), models[at: place].isCurrent else { continue }
-      for write in models[at: place].outbox.order {
-        guard let pending = models[at: place].outbox[write] else { continue }
+      guard let index = models.index(of: id), models[at: index].isCurrent else { continue }
+      for write in models[at: index].outbox.order {
+        guard let pending = models[at: index].outbox[write] else { continue }
         guard pending.number != nil, pending.isHidden, pending.isUnacknowledged else {
-          if pending.unansweredSince != nil { models[at: place].outbox.update(write) { $0.unansweredSince = nil } }
+          if pending.unansweredSince != nil { models[at: index].outbox.update(write) { $0.unansweredSince = nil } }
           continue
         }
         // Its outcome may be on its way: others' commits, and ours, come over the other connection.
         guard let since = pending.unansweredSince else {
-          models[at: place].outbox.update(write) { $0.unansweredSince = heartbeatsSeen }
+          models[at: index].outbox.update(write) { $0.unansweredSince = heartbeatsSeen }
           continue
         }
-        guard heartbeatsSeen >= max(since, models[at: place].currentSince) + SessionOptions.heartbeatsWithoutAnswer
+        guard heartbeatsSeen >= max(since, models[at: index].currentSince) + SessionOptions.heartbeatsWithoutAnswer
         else {
           continue
         }
-        end(write, as: .unknown("it was decided, and its outcome told to another process"), at: place)
+        end(write, as: .unknown("it was decided, and its outcome told to another process"), at: index)
       }
     }
   }
@@ -136,8 +136,8 @@ extension Session {
 
   /// The other session has sent it under this number.
   public mutating func carriedSent(_ write: WriteID, of id: String, as number: ProposalNumber) {
-    guard let place = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
-    carried[id]?[place].number = number
+    guard let index = carried[id]?.firstIndex(where: { $0.id == write }) else { return }
+    carried[id]?[index].number = number
     models[id]?.outbox.update(write) { $0.carried?.number = number }
   }
 
@@ -145,16 +145,16 @@ extension Session {
   public mutating func carriedEnded(_ write: WriteID, of id: String, as outcome: Outcome) {
     carried[id]?.removeAll { $0.id == write }
     if carried[id]?.isEmpty == true { carried[id] = nil }
-    guard let place = models.place(of: id), models[at: place].outbox[write] != nil else { return }
+    guard let index = models.index(of: id), models[at: index].outbox[write] != nil else { return }
     // What was committed in an epoch that is over is in the present state, or was lost with that epoch.
-    if case .committed(let epoch, let version) = outcome, epoch >= models[at: place].replica.epoch,
-      !models[at: place].holds(version, epoch)
+    if case .committed(let epoch, let version) = outcome, epoch >= models[at: index].replica.epoch,
+      !models[at: index].holds(version, epoch)
     {
-      models[at: place].outbox.decide(write, at: version)
+      models[at: index].outbox.decide(write, at: version)
     } else {
-      release(write, at: place)
+      release(write, at: index)
     }
-    models[at: place].note(.outcome)
+    models[at: index].note(.outcome)
   }
 
   mutating func layCarried(over id: String) {
@@ -167,8 +167,8 @@ extension Session {
   }
 
   /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
-  mutating func noteEarlier(_ tag: Tag, _ number: ProposalNumber, at place: Int) {
-    models[at: place].touch(models[at: place].outbox.hide(carriedBy: tag, upTo: number))
+  mutating func noteEarlier(_ tag: Tag, _ number: ProposalNumber, at index: Int) {
+    models[at: index].touch(models[at: index].outbox.hide(carriedBy: tag, upTo: number))
   }
 
   /// Whether it waited so long that it yields to what others wrote. Without a time, or with one that lies ahead: yes.

@@ -8,7 +8,7 @@ extension Session {
   /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
   /// long as the hub's process.
   func life(of line: String, in epoch: Epoch) -> Epoch {
-    models.place(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
+    models.index(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
   }
 
   /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.
@@ -21,11 +21,11 @@ extension Session {
   /// What it should not have any more is given up, if that has not been done.
   mutating func claimLost(now: UInt64, _ output: inout PeerOutput) {
     for id in ids(where: { models[at: $0].isEphemeral && models[at: $0].isCurrent }) {
-      guard let place = models.place(of: id) else { continue }
-      giveUpOrphanedFields(at: place, now: now, &output)
-      guard !models[at: place].claims.isEmpty else { continue }
-      models[at: place].claims.forget(before: models[at: place].outbox.lowestUnacknowledged)
-      let (replica, tag) = (models[at: place].replica, identity.tag)
+      guard let index = models.index(of: id) else { continue }
+      giveUpOrphanedFields(at: index, now: now, &output)
+      guard !models[at: index].claims.isEmpty else { continue }
+      models[at: index].claims.forget(before: models[at: index].outbox.lowestUnacknowledged)
+      let (replica, tag) = (models[at: index].replica, identity.tag)
       claim(in: id, now: now, &output) { !replica.holds($1, in: $0, of: tag) }
     }
   }
@@ -34,34 +34,34 @@ extension Session {
   /// it was decided is known: sent again, it would be carried out behind what was written after it. What it said is
   /// claimed, but for what a later write took back. Nor does anybody know it of a write that was withdrawn: `expired`
   /// would say that it was never carried out. What was said before it stands.
-  mutating func endDecided(at place: Int) {
-    for write in models[at: place].outbox.order {
-      guard let pending = models[at: place].outbox[write], pending.number != nil, pending.isUnacknowledged,
+  mutating func endDecided(at index: Int) {
+    for write in models[at: index].outbox.order {
+      guard let pending = models[at: index].outbox[write], pending.number != nil, pending.isUnacknowledged,
         pending.isHidden || pending.isVoid
       else { continue }
-      end(write, as: .unknown("the hub has forgotten this peer"), at: place)
-      if !pending.isVoid { models[at: place].claims.took(pending, isKept: false) }
+      end(write, as: .unknown("the hub has forgotten this peer"), at: index)
+      if !pending.isVoid { models[at: index].claims.took(pending, isKept: false) }
     }
   }
 
   /// A line that was left without the hub hearing of it, and joined again before the hub would have taken this peer for
   /// gone: nothing of what it had there was said by who joins now.
-  mutating func findOrphanedFields(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    guard models[at: place].isEphemeral, models[at: place].orphanedFields == nil else { return }
-    let (replica, tag) = (models[at: place].replica, identity.tag)
+  mutating func findOrphanedFields(at index: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard models[at: index].isEphemeral, models[at: index].orphanedFields == nil else { return }
+    let (replica, tag) = (models[at: index].replica, identity.tag)
     let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
     let says = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
-    models[at: place].orphanedFields = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
-    giveUpOrphanedFields(at: place, now: now, &output)
+    models[at: index].orphanedFields = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
+    giveUpOrphanedFields(at: index, now: now, &output)
   }
 
   /// Deletes them, what cannot be written now with a later heartbeat, but for what the program has said there
   /// meanwhile.
-  private mutating func giveUpOrphanedFields(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    guard let found = models[at: place].orphanedFields, !found.isEmpty else { return }
-    let (model, tag) = (models[at: place], identity.tag)
+  private mutating func giveUpOrphanedFields(at index: Int, now: UInt64, _ output: inout PeerOutput) {
+    guard let found = models[at: index].orphanedFields, !found.isEmpty else { return }
+    let (model, tag) = (models[at: index], identity.tag)
     let left = found.filter { model.replica.value(of: $0, ifOf: tag) != nil && !model.claims.has($0) }
-    models[at: place].orphanedFields = left
+    models[at: index].orphanedFields = left
     for field in left where !model.outbox.isUnacknowledged(field) {
       _ = try? write(Proposal(operations: [FieldOperation(.delete, field)]), to: model.id, now: now, into: &output)
     }
@@ -128,17 +128,17 @@ extension Replica {
 
   /// Whether another peer has a field of an ephemeral line.
   func isOthers(_ field: String, than tag: Tag) -> Bool {
-    place(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
+    index(of: field).map { fields[$0].value != nil && fields[$0].origin.tag != tag } ?? false
   }
 
   /// What a peer has in a field of an ephemeral line; nil: nothing, or it is another's.
   func value(of field: String, ifOf tag: Tag) -> FieldValue? {
     guard field == Names.me else {
-      return place(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
+      return index(of: field).flatMap { fields[$0].origin.tag == tag ? fields[$0].value : nil }
     }
     // What a peer says stands in the field of its place.
-    let place = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
+    let slot = fields.lazy.filter { $0.name.hasPrefix(Names.presencePrefix) }.compactMap { $0.value?.jsonIfValid }
       .first { $0["tag"] == .string(tag.description) }
-    return place?["says"].map { FieldValue(json: $0) }
+    return slot?["says"].map { FieldValue(json: $0) }
   }
 }

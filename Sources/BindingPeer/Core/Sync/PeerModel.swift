@@ -116,13 +116,13 @@ struct PeerModel: Sendable {
 
   /// The value that shows.
   func shown(_ field: String) -> FieldValue? {
-    guard let place = replica.place(of: field) else { return outbox.shown(field, over: nil, at: 0) }
-    return shown(at: place)
+    guard let index = replica.index(of: field) else { return outbox.shown(field, over: nil, at: 0) }
+    return shown(at: index)
   }
 
   /// The value that shows of the field at that place of the replica.
-  func shown(at place: Int) -> FieldValue? {
-    outbox.shown(replica.fields[place].name, over: replica.fields[place].value, at: replica.fields[place].version)
+  func shown(at index: Int) -> FieldValue? {
+    outbox.shown(replica.fields[index].name, over: replica.fields[index].value, at: replica.fields[index].version)
   }
 
   /// A write of a proposal, which has yet to be laid over.
@@ -146,7 +146,7 @@ struct PeerModel: Sendable {
     guard let write = outbox[id], !write.isHidden else { return false }
     return write.overlay.contains { operation in
       guard let operand = operation.value else { return false }
-      let committed = replica.place(of: operation.field).flatMap { replica.fields[$0].value }
+      let committed = replica.index(of: operation.field).flatMap { replica.fields[$0].value }
       return Merge.apply(operation.verb, operand: operand, to: committed).map { $0 != committed } ?? false
     }
   }
@@ -177,7 +177,7 @@ struct PeerModel: Sendable {
     for operation in overlay { touch(operation.field) }
   }
 
-  mutating func touch(_ field: String) { replica.touch(replica.placeMade(for: field)) }
+  mutating func touch(_ field: String) { replica.touch(replica.findOrInsert(field)) }
 
   /// What is to be told now; nil if nothing has happened.
   mutating func takeUpdate() -> ModelUpdate? {
@@ -185,10 +185,10 @@ struct PeerModel: Sendable {
     var changes: [ShownChange] = []
     var confirmed: [String] = []
     var covered: [String] = []
-    for place in replica.sortedTouched() {
-      let name = replica.fields[place].name
+    for index in replica.sortedTouched() {
+      let name = replica.fields[index].name
       let isOurs = !outbox.isEmpty && outbox.isPending(name)
-      if var change = replica.show(shown(at: place), at: place) {
+      if var change = replica.show(shown(at: index), at: index) {
         change.isOurs = isOurs
         changes.append(change)
       } else {

@@ -34,33 +34,33 @@ struct Replica: Sendable {
   private(set) var epoch: Epoch = 0
   private(set) var version: Version = 0
   private(set) var fields: [Field] = []
-  private var index: [String: Int] = [:]
+  private var indexByName: [String: Int] = [:]
   /// The place of each of the hub's field ids, which live as long as one start of it.
-  private var places: [Int] = []
+  private var indexByID: [Int] = []
   private var digestSum: UInt64 = 0
   private var stale: [Int] = []
   /// Fields whose committed value, or what lies over it, has changed since the last update.
   private var touched: [Int] = []
 
   /// How many of the hub's ids are known.
-  var namesKnown: Int { places.count }
+  var namesKnown: Int { indexByID.count }
 
-  func place(of name: String) -> Int? { index[name] }
+  func index(of name: String) -> Int? { indexByName[name] }
 
   /// What is known of a field; nil if it has never been heard of.
-  func field(_ name: String) -> Field? { place(of: name).map { fields[$0] } }
+  func field(_ name: String) -> Field? { index(of: name).map { fields[$0] } }
 
   /// What a writer sees of a field now.
   mutating func sight(of name: String) -> Pending.Seen {
-    let place = placeMade(for: name)
-    return .init(value: .value(fields[place].value), epoch: epoch, version: fields[place].version)
+    let index = findOrInsert(name)
+    return .init(value: .value(fields[index].value), epoch: epoch, version: fields[index].version)
   }
 
-  mutating func placeMade(for name: String) -> Int {
-    if let place = index[name] { return place }
+  mutating func findOrInsert(_ name: String) -> Int {
+    if let index = indexByName[name] { return index }
     var name = name
     let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }
-    index[name] = fields.count
+    indexByName[name] = fields.count
     fields.append(Field(name: name, digestState: state))
     return fields.count - 1
   }
@@ -70,34 +70,34 @@ struct Replica: Sendable {
   mutating func reserve(names: Int) {
     guard names >= max(fields.count, 1_024) else { return }
     fields.reserveCapacity(fields.count + names)
-    index.reserveCapacity(fields.count + names)
-    places.reserveCapacity(fields.count + names)
+    indexByName.reserveCapacity(fields.count + names)
+    indexByID.reserveCapacity(fields.count + names)
   }
 
-  func place(ofID id: FieldID) -> Int? { Int(id) < places.count ? places[Int(id)] : nil }
+  func index(ofID id: FieldID) -> Int? { Int(id) < indexByID.count ? indexByID[Int(id)] : nil }
 
   /// The hub's number for a field, where it is known.
-  func id(of name: String) -> FieldID? { index[name].flatMap { fields[$0].id } }
+  func id(of name: String) -> FieldID? { indexByName[name].flatMap { fields[$0].id } }
 
   /// The hub was started anew: its ids are other ones.
   mutating func forgetIDs() {
-    for place in places { fields[place].id = nil }
-    places.removeAll()
+    for index in indexByID { fields[index].id = nil }
+    indexByID.removeAll()
   }
 
   /// Learns the names of ids from `first` on. False if some before it are unknown.
   mutating func learn(_ name: String, as id: FieldID) -> Bool {
-    if Int(id) < places.count { return true }
-    guard Int(id) == places.count else { return false }
-    let place = placeMade(for: name)
-    fields[place].id = id
-    places.append(place)
+    if Int(id) < indexByID.count { return true }
+    guard Int(id) == indexByID.count else { return false }
+    let index = findOrInsert(name)
+    fields[index].id = id
+    indexByID.append(index)
     return true
   }
 
   /// Whether all fields that commits change have a name here, or bring one.
   func knowsFields(of commits: CommitCursor) throws(WireError) -> Bool {
-    var known = places.count
+    var known = indexByID.count
     var names = commits.names
     while try names.next() {
       guard Int(names.id) <= known else { return false }
@@ -117,7 +117,7 @@ struct Replica: Sendable {
 
   /// The same for a catch-up, whose entries have to name who wrote them besides.
   func knowsFields(of chunks: [CatchupChunk]) -> Bool {
-    var known = places.count
+    var known = indexByID.count
     for chunk in chunks where !chunk.names.names.isEmpty {
       guard Int(chunk.names.first) <= known else { return false }
       known = max(known, Int(chunk.names.first) + chunk.names.names.count)
@@ -127,20 +127,20 @@ struct Replica: Sendable {
     }
   }
 
-  mutating func touch(_ place: Int) {
-    guard !fields[place].isTouched else { return }
-    fields[place].isTouched = true
-    touched.append(place)
+  mutating func touch(_ index: Int) {
+    guard !fields[index].isTouched else { return }
+    fields[index].isTouched = true
+    touched.append(index)
   }
 
   mutating func commit(
-    _ value: FieldValue?, at place: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
+    _ value: FieldValue?, at index: Int, version: Version, origin: Origin, number: ProposalNumber, time: UInt64
   ) {
-    fields[place].commit(value, version: version, origin: origin, number: number, time: time)
-    touch(place)
-    guard !fields[place].isDigestStale else { return }
-    fields[place].isDigestStale = true
-    stale.append(place)
+    fields[index].commit(value, version: version, origin: origin, number: number, time: time)
+    touch(index)
+    guard !fields[index].isDigestStale else { return }
+    fields[index].isDigestStale = true
+    stale.append(index)
   }
 
   mutating func reach(_ version: Version, epoch: Epoch) {
@@ -151,9 +151,9 @@ struct Replica: Sendable {
   /// A snapshot replaces: what it does not name has no value.
   /// - Parameter kept: whether it names the field at a place; false for those beyond.
   mutating func removeAll(but kept: [Bool]) {
-    for place in fields.indices
-    where !(place < kept.count && kept[place]) && (fields[place].value != nil || fields[place].version != 0) {
-      commit(nil, at: place, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
+    for index in fields.indices
+    where !(index < kept.count && kept[index]) && (fields[index].value != nil || fields[index].version != 0) {
+      commit(nil, at: index, version: 0, origin: Origin(tag: .none, name: ""), number: 0, time: 0)
     }
   }
 
@@ -162,7 +162,7 @@ struct Replica: Sendable {
     removeAll(but: [])
     for field in other.fields where field.value != nil {
       commit(
-        field.value, at: placeMade(for: field.name), version: field.version, origin: field.origin, number: field.number,
+        field.value, at: findOrInsert(field.name), version: field.version, origin: field.origin, number: field.number,
         time: field.time)
     }
     seen = other.seen
@@ -171,26 +171,26 @@ struct Replica: Sendable {
 
   /// The digest of the committed values: only what changed since the last time is computed.
   mutating func digest() -> UInt64 {
-    for place in stale {
-      digestSum &-= fields[place].digest
-      let field = fields[place]
-      fields[place].digest =
+    for index in stale {
+      digestSum &-= fields[index].digest
+      let field = fields[index]
+      fields[index].digest =
         field.value.map { value in
           value.bytes.withUnsafeBytes { Digest.field(state: field.digestState, version: field.version, value: $0) }
         } ?? 0
-      fields[place].isDigestStale = false
-      digestSum &+= fields[place].digest
+      fields[index].isDigestStale = false
+      digestSum &+= fields[index].digest
     }
     stale.removeAll(keepingCapacity: true)
     return digestSum
   }
 
   /// Notes what is shown now; nil if it is what was shown.
-  mutating func show(_ value: FieldValue?, at place: Int) -> ShownChange? {
-    let old = fields[place].shown
+  mutating func show(_ value: FieldValue?, at index: Int) -> ShownChange? {
+    let old = fields[index].shown
     guard old != value else { return nil }
-    fields[place].shown = value
-    return ShownChange(field: fields[place].name, old: old, new: value)
+    fields[index].shown = value
+    return ShownChange(field: fields[index].name, old: old, new: value)
   }
 
   mutating func sortedTouched() -> [Int] {
@@ -199,7 +199,7 @@ struct Replica: Sendable {
   }
 
   mutating func forgetTouched() {
-    for place in touched { fields[place].isTouched = false }
+    for index in touched { fields[index].isTouched = false }
     touched.removeAll(keepingCapacity: true)
   }
 }

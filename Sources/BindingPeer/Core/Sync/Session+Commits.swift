@@ -5,21 +5,21 @@ extension Session {
   mutating func commits(
     _ reader: WireReader, _ frame: UnsafeRawBufferPointer, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
   ) throws(WireError) {
-    guard let id = topics[topic], let place = models.place(of: id) else {
+    guard let id = topics[topic], let index = models.index(of: id) else {
       counters.otherTopic += 1
       return
     }
     var cursor = try CommitCursor(reader)
-    guard models[at: place].isCurrent else { return buffer(frame, at: place) }
-    guard fits(cursor, place, frame, now: now, &output) else { return }
+    guard models[at: index].isCurrent else { return buffer(frame, at: index) }
+    guard fits(cursor, index, frame, now: now, &output) else { return }
     // A name is missing that a complete peer would know: what is here is not complete, and nothing is taken in.
-    guard try models[at: place].replica.knowsFields(of: cursor) else {
-      models[at: place].replica.forgetIDs()
+    guard try models[at: index].replica.knowsFields(of: cursor) else {
+      models[at: index].replica.forgetIDs()
       return rejoin(id, now: now, &output)
     }
     var names = cursor.names
     while try names.next() {
-      _ = models[at: place].replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id)
+      _ = models[at: index].replica.learn(String(decoding: names.name, as: UTF8.self), as: names.id)
     }
     var origins: [Origin] = []
     var list = cursor.origins
@@ -27,44 +27,44 @@ extension Session {
     while try cursor.next() {
       let origin = origins[Int(cursor.origin)]
       let isOwn = origin.tag == identity.tag
-      models[at: place].replica.seen.note(origin.tag, cursor.number)
-      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: place) }
-      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: place) }
-      if cursor.version <= models[at: place].replica.version {
+      models[at: index].replica.seen.note(origin.tag, cursor.number)
+      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: index) }
+      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: index) }
+      if cursor.version <= models[at: index].replica.version {
         counters.repeats += 1
         continue
       }
       var listed: [FieldChange] = []
       var changes = cursor.changes
       while try changes.next() {
-        guard let field = models[at: place].replica.place(ofID: changes.field) else { continue }
+        guard let field = models[at: index].replica.index(ofID: changes.field) else { continue }
         let value = changes.value.map { FieldValue(bytes: Array($0)) }
-        models[at: place].replica.commit(
+        models[at: index].replica.commit(
           value, at: field, version: cursor.version, origin: origin, number: cursor.number, time: cursor.time)
-        listed.append(FieldChange(field: models[at: place].replica.fields[field].name, value: value))
+        listed.append(FieldChange(field: models[at: index].replica.fields[field].name, value: value))
       }
-      models[at: place].replica.reach(cursor.version, epoch: cursor.epoch)
+      models[at: index].replica.reach(cursor.version, epoch: cursor.epoch)
       counters.commitsApplied += 1
-      if !isOwn { models[at: place].hops = max(models[at: place].hops, cursor.hops) }
-      if models[at: place].commits.count < options.maxListedCommits {
-        models[at: place].commits.append(
+      if !isOwn { models[at: index].hops = max(models[at: index].hops, cursor.hops) }
+      if models[at: index].commits.count < options.maxListedCommits {
+        models[at: index].commits.append(
           CommitInfo(
             version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
             changes: listed, own: isOwn))
       } else {
-        models[at: place].folded += 1
+        models[at: index].folded += 1
       }
     }
-    models[at: place].drop(reached: models[at: place].replica.version)
-    models[at: place].note(.commits)
+    models[at: index].drop(reached: models[at: index].replica.version)
+    models[at: index].note(.commits)
   }
 
   /// Whether commits follow what is here; if not, asks to be caught up with.
   private mutating func fits(
-    _ cursor: CommitCursor, _ place: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
+    _ cursor: CommitCursor, _ index: Int, _ frame: UnsafeRawBufferPointer, now: UInt64,
     _ output: inout PeerOutput
   ) -> Bool {
-    let (id, epoch, version) = (models.keys[place], models[at: place].replica.epoch, models[at: place].replica.version)
+    let (id, epoch, version) = (models.keys[index], models[at: index].replica.epoch, models[at: index].replica.version)
     let isOther = cursor.epoch != epoch
     let isPastGap = cursor.previous > version
     if isPastGap, !isOther {
@@ -72,35 +72,35 @@ extension Session {
       output.add(.notice(.gap(model: id, from: version, to: cursor.lastVersion)))
     }
     if isOther || isPastGap { rejoin(id, now: now, &output) }
-    if isPastGap, !isOther { buffer(frame, at: place) }
+    if isPastGap, !isOther { buffer(frame, at: index) }
     return !isOther && !isPastGap
   }
 
-  private mutating func buffer(_ frame: UnsafeRawBufferPointer, at place: Int) {
-    guard models[at: place].bufferedBytes + frame.count <= options.maxBufferedBytes else {
+  private mutating func buffer(_ frame: UnsafeRawBufferPointer, at index: Int) {
+    guard models[at: index].bufferedBytes + frame.count <= options.maxBufferedBytes else {
       counters.unbuffered += 1
       return
     }
-    models[at: place].buffered.append(Array(frame))
-    models[at: place].bufferedBytes += frame.count
+    models[at: index].buffered.append(Array(frame))
+    models[at: index].bufferedBytes += frame.count
   }
 
   /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
   /// committed values.
-  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at place: Int) {
-    if let id = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(id) {
-      settle(id, as: .committed(epoch: epoch, version: version), at: place)
-      release(id, at: place)
+  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at index: Int) {
+    if let id = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(id) {
+      settle(id, as: .committed(epoch: epoch, version: version), at: index)
+      release(id, at: index)
     }
-    models[at: place].touch(models[at: place].outbox.hide(upTo: number))
+    models[at: index].touch(models[at: index].outbox.hide(upTo: number))
   }
 
   // MARK: Recovery
 
   /// The hub lacks what is here: gives it the committed values, as they were in the old life.
   mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
-    guard let id = topics[ask.topic], let place = models.place(of: id), ask.session == sessionID else { return }
-    let (replica, seen) = (models[at: place].replica, models[at: place].replica.seen.told())
+    guard let id = topics[ask.topic], let index = models.index(of: id), ask.session == sessionID else { return }
+    let (replica, seen) = (models[at: index].replica, models[at: index].replica.seen.told())
     let fields = replica.fields.filter { $0.version > 0 }
     let numbers = hubCan(Capability.recovery) ? seen : nil
     var chunk: UInt32 = 0

@@ -28,8 +28,8 @@ extension Session {
   /// What a model's fields were committed to after a version, deleted ones too; after 0 all that have a value. A field
   /// that went with a snapshot, which does not say when, is not among the deleted.
   public func committed(_ id: String, after version: Version) -> [CommittedField] {
-    guard let place = models.place(of: id) else { return [] }
-    return models[at: place].replica.fields.compactMap { field in
+    guard let index = models.index(of: id) else { return [] }
+    return models[at: index].replica.fields.compactMap { field in
       guard field.version > version, version > 0 || field.value != nil else { return nil }
       return CommittedField(
         name: field.name, value: field.value, version: field.version, origin: field.origin, number: field.number,

@@ -66,11 +66,11 @@ extension Session {
 
   private mutating func take(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
     guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
-    if let place = error.refusedJoin.flatMap({ models.place(of: $0) }) {
+    if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
       let refusal = JoinRefusal(code: error.code, reason: error.text)
       // It is asked for again every few seconds: the same answer is no news.
-      guard models[at: place].refusal != refusal else { return }
-      models[at: place].refusal = refusal
+      guard models[at: index].refusal != refusal else { return }
+      models[at: index].refusal = refusal
     }
     output.add(.notice(.hubError(code: error.code, fatal: error.isFatal, text: error.text)))
     // There is one, and why it is of no use has just been told. Losing a live one begins anew.
@@ -88,127 +88,127 @@ extension Session {
   // MARK: Joins
 
   private mutating func take(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
-    guard assigned.session == sessionID, let place = models.place(of: assigned.model) else { return }
-    guard models[at: place].topic != assigned.topic else { return }
-    if let old = models[at: place].topic {
+    guard assigned.session == sessionID, let index = models.index(of: assigned.model) else { return }
+    guard models[at: index].topic != assigned.topic else { return }
+    if let old = models[at: index].topic {
       topics[old] = nil
       output.add(.unsubscribe(old))
       // The model was removed and made again: what came under the old topic names fields by other ids.
-      models[at: place].buffered.removeAll()
-      models[at: place].bufferedBytes = 0
+      models[at: index].buffered.removeAll()
+      models[at: index].bufferedBytes = 0
     }
-    models[at: place].topic = assigned.topic
+    models[at: index].topic = assigned.topic
     topics[assigned.topic] = assigned.model
     output.add(.subscribe(assigned.topic))
   }
 
   private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
-    guard joined.session == sessionID, let place = models.place(of: joined.model),
-      models[at: place].request == joined.request
+    guard joined.session == sessionID, let index = models.index(of: joined.model),
+      models[at: index].request == joined.request
     else { return }
-    if !models[at: place].isEphemeral { epoch = joined.epoch }
-    let startsOver = models[at: place].startsOver
+    if !models[at: index].isEphemeral { epoch = joined.epoch }
+    let startsOver = models[at: index].startsOver
     let isNothingMissing =
-      (startsOver ? 0 : models[at: place].replica.version) == joined.version
-      && (joined.version == 0 || models[at: place].replica.epoch == joined.epoch)
+      (startsOver ? 0 : models[at: index].replica.version) == joined.version
+      && (joined.version == 0 || models[at: index].replica.epoch == joined.epoch)
     if joined.follows == .nothing, !isNothingMissing {
       // The hub believes that there is nothing to add to what we do not have.
-      models[at: place].startsOver = true
+      models[at: index].startsOver = true
       askToJoin([joined.model], now: now, &output)
     } else if joined.follows == .nothing {
       if startsOver {
-        models[at: place].replica.removeAll(but: [])
-        models[at: place].note(.snapshot)
+        models[at: index].replica.removeAll(but: [])
+        models[at: index].note(.snapshot)
       }
-      if models[at: place].replica.epoch != joined.epoch {
-        models[at: place].touch(models[at: place].outbox.unhide())
-        if !models[at: place].outbox.isEmpty { models[at: place].note(.snapshot) }
+      if models[at: index].replica.epoch != joined.epoch {
+        models[at: index].touch(models[at: index].outbox.unhide())
+        if !models[at: index].outbox.isEmpty { models[at: index].note(.snapshot) }
       }
-      models[at: place].reach(joined.version, epoch: joined.epoch, mark: joined.mark)
-      becomeCurrent(at: place, now: now, &output)
+      models[at: index].reach(joined.version, epoch: joined.epoch, mark: joined.mark)
+      becomeCurrent(at: index, now: now, &output)
     } else {
-      models[at: place].joining = .catchingUp(request: joined.request, at: now)
-      models[at: place].chunks.removeAll()
+      models[at: index].joining = .catchingUp(request: joined.request, at: now)
+      models[at: index].chunks.removeAll()
     }
   }
 
   private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
-    guard let place = models.indices.first(where: { models[at: $0].request == chunk.request }),
-      chunk.session == sessionID, case .catchingUp = models[at: place].joining,
-      chunk.chunk == UInt32(models[at: place].chunks.count)
+    guard let index = models.indices.first(where: { models[at: $0].request == chunk.request }),
+      chunk.session == sessionID, case .catchingUp = models[at: index].joining,
+      chunk.chunk == UInt32(models[at: index].chunks.count)
     else { return }
-    models[at: place].joining = .catchingUp(request: chunk.request, at: now)
-    models[at: place].chunks.append(chunk)
+    models[at: index].joining = .catchingUp(request: chunk.request, at: now)
+    models[at: index].chunks.append(chunk)
     guard chunk.isLast else { return }
-    let chunks = models[at: place].chunks
-    models[at: place].chunks.removeAll()
-    let isRepair = models[at: place].replica.version > 0 && !models[at: place].startsOver
-    guard apply(chunks, at: place) else {
-      models[at: place].startsOver = true
-      models[at: place].replica.forgetIDs()
-      return askToJoin([models.keys[place]], now: now, &output)
+    let chunks = models[at: index].chunks
+    models[at: index].chunks.removeAll()
+    let isRepair = models[at: index].replica.version > 0 && !models[at: index].startsOver
+    guard apply(chunks, at: index) else {
+      models[at: index].startsOver = true
+      models[at: index].replica.forgetIDs()
+      return askToJoin([models.keys[index]], now: now, &output)
     }
     if chunk.form == .delta { counters.deltas += 1 } else { counters.snapshots += 1 }
     if isRepair {
       let commits = chunk.version - min(chunk.version, chunk.previous)
-      output.add(.notice(.healed(model: models.keys[place], form: chunk.form, commits: commits)))
+      output.add(.notice(.healed(model: models.keys[index], form: chunk.form, commits: commits)))
     }
-    becomeCurrent(at: place, now: now, &output)
+    becomeCurrent(at: index, now: now, &output)
   }
 
   /// Applies a whole catch-up. False if names are missing or a delta does not begin where we are.
-  private mutating func apply(_ chunks: [CatchupChunk], at place: Int) -> Bool {
+  private mutating func apply(_ chunks: [CatchupChunk], at index: Int) -> Bool {
     guard let last = chunks.last else { return false }
-    let from = models[at: place].replica.version
-    let isOtherLife = last.epoch != models[at: place].replica.epoch
+    let from = models[at: index].replica.version
+    let isOtherLife = last.epoch != models[at: index].replica.epoch
     if last.form == .delta {
-      guard !isOtherLife, last.previous <= from, !models[at: place].startsOver else { return false }
+      guard !isOtherLife, last.previous <= from, !models[at: index].startsOver else { return false }
     }
-    guard models[at: place].replica.knowsFields(of: chunks) else { return false }
-    models[at: place].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
+    guard models[at: index].replica.knowsFields(of: chunks) else { return false }
+    models[at: index].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
     for chunk in chunks {
       for (offset, name) in chunk.names.names.enumerated() {
-        _ = models[at: place].replica.learn(name, as: chunk.names.first + FieldID(offset))
+        _ = models[at: index].replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherLife { models[at: place].touch(models[at: place].outbox.unhide()) }
-    var named = [Bool](repeating: false, count: last.form == .snapshot ? models[at: place].replica.fields.count : 0)
+    if isOtherLife { models[at: index].touch(models[at: index].outbox.unhide()) }
+    var named = [Bool](repeating: false, count: last.form == .snapshot ? models[at: index].replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
-        guard let field = models[at: place].replica.place(ofID: entry.field) else { continue }
+        guard let field = models[at: index].replica.index(ofID: entry.field) else { continue }
         if last.form == .snapshot { named[field] = true }
         let origin = chunk.origins[Int(entry.origin)]
-        models[at: place].replica.seen.note(origin.tag, entry.number)
-        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: place) }
-        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: place) }
+        models[at: index].replica.seen.note(origin.tag, entry.number)
+        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: index) }
+        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: index) }
         guard last.form == .snapshot || entry.version > from else { continue }
-        models[at: place].replica.commit(
+        models[at: index].replica.commit(
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
       }
     }
-    if last.form == .snapshot { models[at: place].replica.removeAll(but: named) }
-    models[at: place].reach(last.version, epoch: last.epoch, mark: last.mark)
-    models[at: place].note(last.form == .delta ? .delta(from: from) : .snapshot)
-    models[at: place].folded += last.version - min(last.version, last.form == .delta ? from : 0)
+    if last.form == .snapshot { models[at: index].replica.removeAll(but: named) }
+    models[at: index].reach(last.version, epoch: last.epoch, mark: last.mark)
+    models[at: index].note(last.form == .delta ? .delta(from: from) : .snapshot)
+    models[at: index].folded += last.version - min(last.version, last.form == .delta ? from : 0)
     return true
   }
 
   /// The catch-up is over: what came meanwhile is applied, and what has no outcome is sent again (R15).
-  private mutating func becomeCurrent(at place: Int, now: UInt64, _ output: inout PeerOutput) {
-    models[at: place].joining = .current
-    models[at: place].refusal = nil
-    models[at: place].currentSince = heartbeatsSeen
-    models[at: place].note(.outcome)
-    if models[at: place].mayBeAnew {
-      models[at: place].mayBeAnew = false
-      endDecided(at: place)
+  private mutating func becomeCurrent(at index: Int, now: UInt64, _ output: inout PeerOutput) {
+    models[at: index].joining = .current
+    models[at: index].refusal = nil
+    models[at: index].currentSince = heartbeatsSeen
+    models[at: index].note(.outcome)
+    if models[at: index].mayBeAnew {
+      models[at: index].mayBeAnew = false
+      endDecided(at: index)
     }
-    let buffered = models[at: place].buffered
-    models[at: place].buffered.removeAll()
-    models[at: place].bufferedBytes = 0
-    models[at: place].outbox.sendAllAgain()
-    noteHealed(at: place)
-    guard let topic = models[at: place].topic else { return }
+    let buffered = models[at: index].buffered
+    models[at: index].buffered.removeAll()
+    models[at: index].bufferedBytes = 0
+    models[at: index].outbox.sendAllAgain()
+    noteHealed(at: index)
+    guard let topic = models[at: index].topic else { return }
     for frame in buffered {
       frame.withUnsafeBytes { bytes in
         var reader = WireReader(bytes)
@@ -216,19 +216,19 @@ extension Session {
         try? commits(reader, bytes, topic, now: now, &output)
       }
     }
-    findOrphanedFields(at: place, now: now, &output)
+    findOrphanedFields(at: index, now: now, &output)
   }
 
   /// Asks to be caught up with from what is here.
   mutating func rejoin(_ id: String, now: UInt64, _ output: inout PeerOutput) {
-    guard let place = models.place(of: id), models[at: place].isCurrent else { return }
+    guard let index = models.index(of: id), models[at: index].isCurrent else { return }
     askToJoin([id], now: now, &output)
   }
 
   private mutating func compare(
     _ id: String, _ epoch: Epoch, _ version: Version, _ digest: UInt64, now: UInt64, _ output: inout PeerOutput
   ) {
-    guard let index = models.place(of: id), models[at: index].isCurrent else { return }
+    guard let index = models.index(of: id), models[at: index].isCurrent else { return }
     let known = models[at: index].replica.version
     if epoch != models[at: index].replica.epoch {
       rejoin(id, now: now, &output)
@@ -274,6 +274,6 @@ extension Session {
     owesAlive = true
     if isResumed { endUnanswered() }
     claimLost(now: now, &output)
-    for place in models.indices { models[at: place].outbox.sendAgain(sentBefore: heartbeatsSeen) }
+    for index in models.indices { models[at: index].outbox.sendAgain(sentBefore: heartbeatsSeen) }
   }
 }

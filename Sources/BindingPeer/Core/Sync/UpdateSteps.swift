@@ -17,8 +17,8 @@ struct UpdateStep: Sendable, Equatable {
   }
 
   fileprivate mutating func show(_ value: FieldValue?, in field: String) {
-    if let place = changes.firstIndex(where: { $0.field == field }) {
-      changes[place].value = value
+    if let index = changes.firstIndex(where: { $0.field == field }) {
+      changes[index].value = value
     } else {
       changes.append(FieldChange(field: field, value: value))
     }
@@ -26,7 +26,7 @@ struct UpdateStep: Sendable, Equatable {
 }
 
 /// Where each field is in a list of changes.
-private struct Places {
+private struct ChangeIndices {
   /// A few names are compared faster than one is looked up.
   private static let few = 8
   private let changes: [ShownChange]
@@ -34,7 +34,7 @@ private struct Places {
 
   init(of changes: [ShownChange]) {
     self.changes = changes
-    let isLong = changes.count > Places.few
+    let isLong = changes.count > ChangeIndices.few
     index = isLong ? Dictionary(zip(changes.map(\.field), 0...), uniquingKeysWith: { first, _ in first }) : [:]
   }
 
@@ -67,7 +67,7 @@ struct UpdateSteps: Sendable {
       step.isBeginning = isBeginning
       return step.changes.isEmpty && count == 0 ? [] : [step]
     }
-    let places = Places(of: update.changes)
+    let indices = ChangeIndices(of: update.changes)
     // What a step has shown of each of them.
     var shown = [FieldValue??](repeating: nil, count: update.changes.count)
     var steps: [UpdateStep] = []
@@ -77,9 +77,9 @@ struct UpdateSteps: Sendable {
         epoch: update.epoch, version: commit.version, changes: [], commits: 1, hops: update.proposalHops)
       // What a pending write lies over shows nothing of the commit.
       for change in commit.changes {
-        guard let place = places[change.field] else { continue }
+        guard let index = indices[change.field] else { continue }
         step.show(change.value, in: change.field)
-        shown[place] = .some(change.value)
+        shown[index] = .some(change.value)
       }
       steps.append(step)
     }
@@ -91,7 +91,7 @@ struct UpdateSteps: Sendable {
     }
     // Where something of ours is merged with the committed value, or more commits came than are listed, the last state
     // shows another value than its commit.
-    for (place, change) in update.changes.enumerated() where shown[place] != .some(change.new) {
+    for (index, change) in update.changes.enumerated() where shown[index] != .some(change.new) {
       steps[steps.count - 1].show(change.new, in: change.field)
     }
     (epoch, version) = (update.epoch, update.version)

@@ -102,10 +102,10 @@ extension Pending {
 
   /// Puts another value in the place of what was written: it is what the two became.
   mutating func replace(_ field: String, by value: FieldValue) {
-    for place in proposal.operations.indices where proposal.operations[place].field == field {
-      proposal.operations[place].value = value
+    for index in proposal.operations.indices where proposal.operations[index].field == field {
+      proposal.operations[index].value = value
     }
-    for place in overlay.indices where overlay[place].field == field { overlay[place].value = value }
+    for index in overlay.indices where overlay[index].field == field { overlay[index].value = value }
     isRewritten = true
   }
 
@@ -117,8 +117,8 @@ extension Pending {
   /// A field of its conditions that has not changed since, and yet is not what its writer saw.
   func fieldSeenAlone(in replica: Replica) -> String? {
     proposal.conditions.first { condition in
-      guard let seen = seen[condition.field], let place = replica.place(of: condition.field) else { return false }
-      let field = replica.fields[place]
+      guard let seen = seen[condition.field], let index = replica.index(of: condition.field) else { return false }
+      let field = replica.fields[index]
       return seen.epoch == replica.epoch && seen.version == field.version && !seen.value.isSame(as: field.value)
     }?.field
   }

@@ -5,26 +5,26 @@ extension Outbox {
   /// Whether the write makes what lies below it in a field invisible.
   private func covers(_ write: Int, _ field: String) -> Bool {
     guard !pending[at: write].isHidden, pending[at: write].rules[field] != .text else { return false }
-    return pending[at: write].overlay.indices.contains { place in
-      let verb = pending[at: write].overlay[place].verb
-      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[place].field == field
+    return pending[at: write].overlay.indices.contains { index in
+      let verb = pending[at: write].overlay[index].verb
+      return (verb == .set || !verb.takesValue) && pending[at: write].overlay[index].field == field
     }
   }
 
   /// The value that shows: the committed one with what is pending laid over, oldest first.
   /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
   func shown(_ field: String, over committed: FieldValue?, at version: Version) -> FieldValue? {
-    guard let writes = over.place(of: field), !over[at: writes].isEmpty else { return committed }
+    guard let writes = over.index(of: field), !over[at: writes].isEmpty else { return committed }
     var value = committed
     // Of many writes over one field only the last set and what follows it counts.
     var from = over[at: writes].count - 1
-    while from > 0, pending.place(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
+    while from > 0, pending.index(of: over[at: writes][from]).map({ covers($0, field) }) != true { from -= 1 }
     for id in over[at: writes][from...] {
-      guard let place = pending.place(of: id), !pending[at: place].isHidden else { continue }
-      for number in pending[at: place].overlay.indices where pending[at: place].overlay[number].field == field {
-        let operation = pending[at: place].overlay[number]
+      guard let index = pending.index(of: id), !pending[at: index].isHidden else { continue }
+      for number in pending[at: index].overlay.indices where pending[at: index].overlay[number].field == field {
+        let operation = pending[at: index].overlay[number]
         switch operation.verb {
-        case .set: value = pending[at: place].laidOver(value, field, operation.value, at: version)
+        case .set: value = pending[at: index].laidOver(value, field, operation.value, at: version)
         case .delete, .clear: value = nil
         case .whenUnset: value = value ?? operation.value
         case .add, .max, .min, .union:
@@ -52,21 +52,21 @@ extension Outbox {
 
   /// Whether a write of ours lies over the field.
   func isPending(_ field: String) -> Bool {
-    over[field]?.contains { id in pending.place(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
+    over[field]?.contains { id in pending.index(of: id).map { !pending[at: $0].isHidden } ?? false } ?? false
   }
 
   /// Whether the write has no outcome; false if it is not here.
   func isUnacknowledged(_ id: WriteID) -> Bool {
-    pending.place(of: id).map { pending[at: $0].isUnacknowledged } ?? false
+    pending.index(of: id).map { pending[at: $0].isUnacknowledged } ?? false
   }
 
   /// The number that the write has got; nil if it was never sent.
-  func number(of id: WriteID) -> ProposalNumber? { pending.place(of: id).flatMap { pending[at: $0].number } }
+  func number(of id: WriteID) -> ProposalNumber? { pending.index(of: id).flatMap { pending[at: $0].number } }
 
   /// What the write would lay over fields, if the committed values hold that already.
   func overlayIfHidden(_ id: WriteID) -> [FieldOperation]? {
-    guard let place = pending.place(of: id), pending[at: place].isHidden else { return nil }
-    return pending[at: place].overlay
+    guard let index = pending.index(of: id), pending[at: index].isHidden else { return nil }
+    return pending[at: index].overlay
   }
 
   /// The last write, if it has no number and all before it have one.

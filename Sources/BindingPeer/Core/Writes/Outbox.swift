@@ -79,16 +79,16 @@ struct Outbox: Sendable {
   }
 
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
-    guard let place = pending.place(of: id) else { return }
-    let wasUnacknowledged = pending[at: place].isUnacknowledged
-    let wasLaid = !pending[at: place].isHidden && pending[at: place].number != nil
-    body(&pending[at: place])
-    if wasUnacknowledged, !pending[at: place].isUnacknowledged {
+    guard let index = pending.index(of: id) else { return }
+    let wasUnacknowledged = pending[at: index].isUnacknowledged
+    let wasLaid = !pending[at: index].isHidden && pending[at: index].number != nil
+    body(&pending[at: index])
+    if wasUnacknowledged, !pending[at: index].isUnacknowledged {
       unacknowledgedCount -= 1
       arriving.append(id)
     }
-    if pending[at: place].needsSending { due.enter(id) }
-    if !wasLaid, !pending[at: place].isHidden, let number = pending[at: place].number {
+    if pending[at: index].needsSending { due.enter(id) }
+    if !wasLaid, !pending[at: index].isHidden, let number = pending[at: index].number {
       laid.enter(Laid(number: number, write: id))
     }
   }
@@ -133,9 +133,9 @@ struct Outbox: Sendable {
     if write.isUnacknowledged { unacknowledgedCount -= 1 }
     if let number = write.number, byNumber[number] == id { byNumber[number] = nil }
     for operation in write.overlay {
-      guard let place = over.place(of: operation.field) else { continue }
-      if let first = over[at: place].firstIndex(of: id) { over[at: place].remove(at: first) }
-      if over[at: place].isEmpty, over.count > Outbox.keptLists { over[operation.field] = nil }
+      guard let index = over.index(of: operation.field) else { continue }
+      if let first = over[at: index].firstIndex(of: id) { over[at: index].remove(at: first) }
+      if over[at: index].isEmpty, over.count > Outbox.keptLists { over[operation.field] = nil }
     }
     return write.overlay
   }
@@ -158,9 +158,9 @@ struct Outbox: Sendable {
     in field: String, _ rules: [String: ConflictRule], _ meant: (String) -> Bool
   ) -> WriteID? {
     guard let last = over[field]?.last, lastConditional.map({ $0 < last }) ?? true,
-      let place = pending.place(of: last), pending[at: place].number == nil, pending[at: place].carried == nil,
-      pending[at: place].proposal.isPlainSet, pending[at: place].rules == rules,
-      pending[at: place].proposal.operations.allSatisfy({ meant($0.field) && over[$0.field]?.last == last })
+      let index = pending.index(of: last), pending[at: index].number == nil, pending[at: index].carried == nil,
+      pending[at: index].proposal.isPlainSet, pending[at: index].rules == rules,
+      pending[at: index].proposal.operations.allSatisfy({ meant($0.field) && over[$0.field]?.last == last })
     else { return nil }
     return last
   }
@@ -187,7 +187,7 @@ struct Outbox: Sendable {
   }
 
   private func isDue(_ id: WriteID) -> Bool {
-    pending.place(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUnacknowledged } ?? false
+    pending.index(of: id).map { pending[at: $0].needsSending && pending[at: $0].isUnacknowledged } ?? false
   }
 
   /// The hub may lack all of it.
@@ -208,11 +208,11 @@ struct Outbox: Sendable {
     mark = 0
     var uncovered: [FieldOperation] = []
     for id in order {
-      guard let place = pending.place(of: id), pending[at: place].isHidden, pending[at: place].isUnacknowledged else {
+      guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged else {
         continue
       }
       update(id) { $0.isHidden = false }
-      uncovered += pending[at: place].overlay
+      uncovered += pending[at: index].overlay
     }
     return uncovered
   }
@@ -224,11 +224,11 @@ struct Outbox: Sendable {
     laid.sort()
     while let next = laid.first, next.number <= mark {
       laid.removeFirst()
-      guard let place = pending.place(of: next.write), pending[at: place].number == next.number,
-        !pending[at: place].isHidden
+      guard let index = pending.index(of: next.write), pending[at: index].number == next.number,
+        !pending[at: index].isHidden
       else { continue }
       update(next.write) { $0.isHidden = true }
-      uncovered += pending[at: place].overlay
+      uncovered += pending[at: index].overlay
     }
     return uncovered
   }
@@ -251,7 +251,7 @@ struct Outbox: Sendable {
     guard !arriving.isEmpty else { return [] }
     var done: [WriteID] = []
     arriving.removeAll { id in
-      guard let place = pending.place(of: id), let committed = pending[at: place].committedAt else { return true }
+      guard let index = pending.index(of: id), let committed = pending[at: index].committedAt else { return true }
       guard committed <= version else { return false }
       done.append(id)
       return true

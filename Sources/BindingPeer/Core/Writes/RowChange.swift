@@ -66,9 +66,9 @@ private struct Walk {
   func changes(upTo last: Int?) -> [RowChange] {
     var changes: [RowChange] = []
     var next = last
-    while let place = next {
-      changes.append(found[place].change)
-      next = found[place].before
+    while let index = next {
+      changes.append(found[index].change)
+      next = found[index].before
     }
     return changes.reversed()
   }

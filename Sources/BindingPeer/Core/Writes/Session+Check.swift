@@ -3,14 +3,14 @@ import BindingProtocol
 extension Session {
   /// Whether the hub could take a proposal at all.
   /// - Returns: what the proposal counts in bytes.
-  func check(_ proposal: Proposal, ofModelAt place: Int) throws(WriteError) -> Int {
+  func check(_ proposal: Proposal, ofModelAt index: Int) throws(WriteError) -> Int {
     guard !proposal.operations.isEmpty else { throw .empty }
     guard proposal.operations.count <= limits.maxProposalFields else {
       throw .tooManyFields(count: proposal.operations.count, limit: limits.maxProposalFields)
     }
     guard Int(proposal.hops) <= limits.maxHops else {
-      let answered = proposal.operations.lazy.compactMap { models[at: place].replica.place(of: $0.field) }
-        .map { models[at: place].replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
+      let answered = proposal.operations.lazy.compactMap { models[at: index].replica.index(of: $0.field) }
+        .map { models[at: index].replica.fields[$0].origin }.filter { $0.tag != identity.tag && $0.tag != .none }
       let origins = [identity.origin] + answered.prefix(1)
       throw .loop(
         hops: Int(proposal.hops), limit: limits.maxHops, origins: origins.map(\.fullName))

@@ -7,58 +7,58 @@ extension Session {
   /// Brings a write that was never sent, or was refused as a conflict, up to what is committed now, and lays down on
   /// what it depends.
   mutating func prepare(
-    _ write: WriteID, now: UInt64, at place: Int, _ output: inout PeerOutput
+    _ write: WriteID, now: UInt64, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
-    guard let found = models[at: place].outbox.pending.place(of: write) else { return .ended }
+    guard let found = models[at: index].outbox.pending.index(of: write) else { return .ended }
     // Most have no rule and are new: those are not copied to be looked at.
-    if !isResumed, models[at: place].outbox.pending[at: found].isPlain(at: now, options) { return .ready }
-    let pending = models[at: place].outbox.pending[at: found]
+    if !isResumed, models[at: index].outbox.pending[at: found].isPlain(at: now, options) { return .ready }
+    let pending = models[at: index].outbox.pending[at: found]
     guard !pending.rules.isEmpty else {
       // An earlier life wrote it over a write of its own that never was committed: what it saw never was.
-      if isResumed, let field = pending.fieldSeenAlone(in: models[at: place].replica) {
-        end(write, as: .conflict(conflict(about: field, at: place)), at: place)
+      if isResumed, let field = pending.fieldSeenAlone(in: models[at: index].replica) {
+        end(write, as: .conflict(conflict(about: field, at: index)), at: index)
         return .ended
       }
-      return applyOfflineRule(write, now: now, at: place)
+      return applyOfflineRule(write, now: now, at: index)
     }
-    guard !pending.isAsking, pending.hasArrived(in: models[at: place].replica) else { return .waits }
+    guard !pending.isAsking, pending.hasArrived(in: models[at: index].replica) else { return .waits }
     var conditions: [Condition] = []
     for (field, rule) in pending.ruledFields {
       // What it was written on is a write of ours that is still under way: then on what that becomes.
-      guard models[at: place].outbox.isFirst(write, over: field) else { return .waits }
+      guard models[at: index].outbox.isFirst(write, over: field) else { return .waits }
       guard let mine = pending.value(of: field) else { continue }
-      let known = models[at: place].replica.field(field)
+      let known = models[at: index].replica.field(field)
       let (value, version) = (known?.value, known?.version ?? 0)
       let (seen, base) = (pending.seen[field]?.value.known, pending.seen[field]?.base)
       let isUntouched = pending.seen[field]?.isUntouched(value, at: version) ?? false
       if !isUntouched, !FieldValue.isSame(value, seen) {
         switch rule {
         case .compareAndSet:
-          end(write, as: .conflict(conflict(about: field, at: place)), at: place)
+          end(write, as: .conflict(conflict(about: field, at: index)), at: index)
           return .ended
         case .text:
           if let merged = FieldValue.mergedText(base: base, first: value, second: mine) {
-            models[at: place].outbox.update(write) { $0.replace(field, by: merged) }
+            models[at: index].outbox.update(write) { $0.replace(field, by: merged) }
           }
         case .asked:
-          return ask(MergeQuestion(field: field, base: base, mine: mine, theirs: value), of: write, at: place, &output)
+          return ask(MergeQuestion(field: field, base: base, mine: mine, theirs: value), of: write, at: index, &output)
         }
       }
-      let epoch = models[at: place].replica.epoch
-      models[at: place].outbox.update(write) {
+      let epoch = models[at: index].replica.epoch
+      models[at: index].outbox.update(write) {
         $0.seen[field] = .init(value: .value(value), epoch: epoch, version: version, ground: isUntouched ? base : nil)
       }
       // Of a field that has nothing and was deleted before this replica's snapshot nobody here knows when: it is
       // compared with the version at which it is known to have nothing, not with "never written".
       conditions.append(
-        Condition(field: field, epoch: epoch, version: version > 0 ? version : models[at: place].replica.version))
+        Condition(field: field, epoch: epoch, version: version > 0 ? version : models[at: index].replica.version))
     }
-    models[at: place].outbox.update(write) { $0.proposal.conditions = conditions }
+    models[at: index].outbox.update(write) { $0.proposal.conditions = conditions }
     // What is kept must be what is sent.
-    if keeps(modelAt: place), let sent = models[at: place].outbox[write], sent.isRewritten || sent.attempts > 0 {
-      output.add(.keep(.written(sent.kept(in: models[at: place].id))))
+    if keeps(modelAt: index), let sent = models[at: index].outbox[write], sent.isRewritten || sent.attempts > 0 {
+      output.add(.keep(.written(sent.kept(in: models[at: index].id))))
       if sent.isVoid { output.add(.keep(.withdrawn(write))) }
-      models[at: place].outbox.update(write) { $0.isRewritten = false }
+      models[at: index].outbox.update(write) { $0.isRewritten = false }
     }
     return .ready
   }
@@ -66,37 +66,37 @@ extension Session {
   /// Has the program merge. Others may write faster than it can be answered: then it is never sent, and would be asked
   /// for ever.
   private mutating func ask(
-    _ question: MergeQuestion, of write: WriteID, at place: Int, _ output: inout PeerOutput
+    _ question: MergeQuestion, of write: WriteID, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
-    guard let pending = models[at: place].outbox[write], pending.askings < options.maxMergeAttempts else {
-      end(write, as: .conflict(conflict(about: question.field, at: place)), at: place)
+    guard let pending = models[at: index].outbox[write], pending.askings < options.maxMergeAttempts else {
+      end(write, as: .conflict(conflict(about: question.field, at: index)), at: index)
       return .ended
     }
-    models[at: place].outbox.update(write) {
+    models[at: index].outbox.update(write) {
       $0.isAsking = true
       $0.askings += 1
     }
-    output.add(.merge(write, model: models[at: place].id, question))
+    output.add(.merge(write, model: models[at: index].id, question))
     return .waits
   }
 
   /// The answer to `PeerAction.merge`: what the two values become, or nil to give the write up as a conflict.
   public mutating func merged(_ write: WriteID, _ question: MergeQuestion, into value: FieldValue?, now: UInt64) {
-    for place in models.indices {
-      guard let pending = models[at: place].outbox[write], pending.isAsking else { continue }
+    for index in models.indices {
+      guard let pending = models[at: index].outbox[write], pending.isAsking else { continue }
       if let value {
-        let epoch = models[at: place].replica.epoch
-        let version = models[at: place].replica.field(question.field)?.version ?? 0
-        models[at: place].outbox.update(write) {
+        let epoch = models[at: index].replica.epoch
+        let version = models[at: index].replica.field(question.field)?.version ?? 0
+        models[at: index].outbox.update(write) {
           $0.isAsking = false
           $0.replace(question.field, by: value)
           // Should another have been committed while it was asked, it is asked again: the value tells.
           $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
-        models[at: place].touch(question.field)
-        models[at: place].note(.local)
+        models[at: index].touch(question.field)
+        models[at: index].note(.local)
       } else {
-        end(write, as: .conflict(conflict(about: question.field, at: place)), at: place)
+        end(write, as: .conflict(conflict(about: question.field, at: index)), at: index)
       }
       return
     }
@@ -104,16 +104,16 @@ extension Session {
 
   /// Whether a write that was refused as a conflict is tried again. Its number is used up; it gets another.
   mutating func triesAgain(
-    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, at place: Int, _ output: inout PeerOutput
+    _ write: WriteID, after conflict: Conflict, _ epoch: Epoch, at index: Int, _ output: inout PeerOutput
   ) -> Bool {
-    guard let pending = models[at: place].outbox[write], let rule = pending.rules[conflict.field],
+    guard let pending = models[at: index].outbox[write], let rule = pending.rules[conflict.field],
       rule != .compareAndSet, !pending.isVoid
     else { return false }
     // A text needs nobody's answer: a slow writer beside fast ones would lose what it typed, and only for being slow.
     guard rule == .text || pending.attempts < options.maxMergeAttempts else { return false }
     counters.merged += 1
-    models[at: place].outbox.unnumber(write)
-    models[at: place].outbox.update(write) {
+    models[at: index].outbox.unnumber(write)
+    models[at: index].outbox.update(write) {
       $0.attempts += 1
       $0.proposal.conditions = []
       $0.waitsFor = (epoch, conflict.version)
@@ -121,7 +121,7 @@ extension Session {
       $0.isHidden = false
     }
     // A later life, which has no rules, sends it only on what its writer saw.
-    if keeps(modelAt: place), let kept = models[at: place].outbox[write]?.kept(in: models[at: place].id) {
+    if keeps(modelAt: index), let kept = models[at: index].outbox[write]?.kept(in: models[at: index].id) {
       output.add(.keep(.written(kept)))
     }
     return true
@@ -129,33 +129,33 @@ extension Session {
 
   /// Whether a write of which nobody knows what became is tried once more: a plain set, if all that it sets is as its
   /// writer saw it; then it goes as compare-and-set on that.
-  mutating func triesAgain(afterUnknown write: WriteID, at place: Int, _ output: inout PeerOutput) -> Bool {
-    guard !isResumed, let pending = models[at: place].outbox[write], pending.isUnacknowledged, pending.carried == nil,
-      !pending.isVoid, pending.rules.isEmpty, pending.proposal.isPlainSet, !models[at: place].isEphemeral,
+  mutating func triesAgain(afterUnknown write: WriteID, at index: Int, _ output: inout PeerOutput) -> Bool {
+    guard !isResumed, let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil,
+      !pending.isVoid, pending.rules.isEmpty, pending.proposal.isPlainSet, !models[at: index].isEphemeral,
       pending.proposal.operations.count <= Condition.maxCount
     else { return false }
     var conditions: [Condition] = []
     for operation in pending.proposal.operations {
-      let (name, epoch) = (operation.field, models[at: place].replica.epoch)
-      guard let seen = pending.seen[name], models[at: place].outbox.isLast(write, over: name) else { return false }
-      let (value, version) = models[at: place].replica.field(name).map { ($0.value, $0.version) } ?? (nil, 0)
+      let (name, epoch) = (operation.field, models[at: index].replica.epoch)
+      guard let seen = pending.seen[name], models[at: index].outbox.isLast(write, over: name) else { return false }
+      let (value, version) = models[at: index].replica.field(name).map { ($0.value, $0.version) } ?? (nil, 0)
       // In another life the value tells; but a field that has none may have had one in between.
       let isSame = seen.value.isSame(as: value) && (value != nil || version == 0)
       guard seen.epoch == epoch ? seen.version == version : isSame else { return false }
       conditions.append(Condition(field: name, epoch: epoch, version: version))
     }
-    models[at: place].outbox.unnumber(write)
-    models[at: place].outbox.update(write) {
+    models[at: index].outbox.unnumber(write)
+    models[at: index].outbox.update(write) {
       $0.proposal.conditions = conditions
       $0.isSecondTry = true
       $0.isHidden = false
     }
-    noteNumber(of: write, at: place, &output)
+    noteNumber(of: write, at: index, &output)
     return true
   }
 
-  private func conflict(about field: String, at place: Int) -> Conflict {
-    let known = models[at: place].replica.field(field)
+  private func conflict(about field: String, at index: Int) -> Conflict {
+    let known = models[at: index].replica.field(field)
     return Conflict(
       field: field, version: known?.version ?? 0, origin: known?.origin ?? .none, ageMilliseconds: 0,
       value: known?.value)
@@ -163,25 +163,25 @@ extension Session {
 
   /// A plain set that waited long for a hub yields to what others wrote meanwhile, or does as its field says: it goes
   /// as compare-and-set on what its writer saw (docs/guide/offline.md).
-  private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at place: Int) -> Preparation {
-    guard let pending = models[at: place].outbox[write], pending.proposal.isPlainSet, !models[at: place].isEphemeral,
+  private mutating func applyOfflineRule(_ write: WriteID, now: UInt64, at index: Int) -> Preparation {
+    guard let pending = models[at: index].outbox[write], pending.proposal.isPlainSet, !models[at: index].isEphemeral,
       pending.hasWaited(at: now, options)
     else { return .ready }
     let changed = pending.proposal.operations.map(\.field).filter { name in
-      guard let seen = pending.seen[name], let field = models[at: place].replica.field(name) else { return false }
+      guard let seen = pending.seen[name], let field = models[at: index].replica.field(name) else { return false }
       // What we ourselves, or our earlier lives, committed meanwhile was written before this.
       guard field.origin.tag != identity.tag, !earlierTags.contains(field.origin.tag) else { return false }
-      return seen.epoch == models[at: place].replica.epoch
+      return seen.epoch == models[at: index].replica.epoch
         ? field.version > seen.version : !seen.value.isSame(as: field.value)
     }
     if changed.contains(where: { pending.offline[$0] == .drops }) {
-      end(write, as: .expired, at: place)
+      end(write, as: .expired, at: index)
       return .ended
     }
     // One field that others changed decides for the whole proposal.
     if let field = changed.first(where: { pending.offline[$0] != .wins }), let seen = pending.seen[field] {
       let condition = Condition(field: field, epoch: seen.epoch, version: seen.version)
-      models[at: place].outbox.update(write) { $0.proposal.conditions = [condition] }
+      models[at: index].outbox.update(write) { $0.proposal.conditions = [condition] }
     }
     return .ready
   }

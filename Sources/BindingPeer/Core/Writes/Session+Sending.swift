@@ -6,11 +6,11 @@ extension Session {
     var entries: [AliveEntry] = []
     if isKeepingBehind { return entries }
     for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
-      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      let (confirmed, version) = (models[at: place].outbox.lowestUnacknowledged - 1, models[at: place].replica.version)
-      guard confirmed != models[at: place].toldConfirmed || version != models[at: place].toldApplied else { continue }
-      models[at: place].toldConfirmed = confirmed
-      models[at: place].toldApplied = version
+      guard let index = models.index(of: id), let topic = models[at: index].topic else { continue }
+      let (confirmed, version) = (models[at: index].outbox.lowestUnacknowledged - 1, models[at: index].replica.version)
+      guard confirmed != models[at: index].toldConfirmed || version != models[at: index].toldApplied else { continue }
+      models[at: index].toldConfirmed = confirmed
+      models[at: index].toldApplied = version
       entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: version))
       if entries.count == Int(UInt16.max) { break }
     }
@@ -22,22 +22,22 @@ extension Session {
     var inFlight = writesInFlight
     var batch: ProposalsWriter?
     var bytes = 0
-    let due = ids { place in !models[at: place].outbox.isEmpty && maySend(at: place, now) }
+    let due = ids { index in !models[at: index].outbox.isEmpty && maySend(at: index, now) }
     for id in due {
-      guard let place = models.place(of: id), let topic = models[at: place].topic else { continue }
-      guard models[at: place].outbox.mayBeDue else {
-        models[at: place].sendsFrom = 0
+      guard let index = models.index(of: id), let topic = models[at: index].topic else { continue }
+      guard models[at: index].outbox.mayBeDue else {
+        models[at: index].sendsFrom = 0
         continue
       }
-      writes: for write in models[at: place].outbox.toSend(room: limits.maxUnacknowledged) {
-        switch numberIfReady(write, &inFlight, now: now, at: place, &output) {
+      writes: for write in models[at: index].outbox.toSend(room: limits.maxUnacknowledged) {
+        switch numberIfReady(write, &inFlight, now: now, at: index, &output) {
         case .ready: break
         case .ended: continue
         // What comes after it waits too: a peer's writes to a model arrive in their order.
         case .waits: break writes
         }
         var size = 0
-        models[at: place].outbox.update(write) {
+        models[at: index].outbox.update(write) {
           if $0.wasSent { counters.resent += 1 }
           $0.wasSent = true
           $0.needsSending = false
@@ -52,10 +52,10 @@ extension Session {
           batch = ProposalsWriter(session: sessionID, start: start)
           bytes = 0
         }
-        models[at: place].propose(write, topic, in: earlierThan(at: place), to: &batch)
+        models[at: index].propose(write, topic, in: earlierThan(at: index), to: &batch)
         bytes += size
       }
-      models[at: place].sendsFrom = 0
+      models[at: index].sendsFrom = 0
     }
     if let batch, batch.count > 0 { say(batch, now: now, &output) }
   }
@@ -71,25 +71,25 @@ extension Session {
 
   /// The life of the log before which a proposal may have been carried out without being known to the hub; nil: it
   /// need not be told.
-  private func earlierThan(at place: Int) -> Epoch? {
-    hubCan(Capability.recovery) && !models[at: place].isEphemeral ? epoch : nil
+  private func earlierThan(at index: Int) -> Epoch? {
+    hubCan(Capability.recovery) && !models[at: index].isEphemeral ? epoch : nil
   }
 
-  func maySend(at place: Int, _ now: UInt64) -> Bool {
-    models[at: place].isCurrent && models[at: place].sendsFrom <= now && models[at: place].outbox.carried.isEmpty
+  func maySend(at index: Int, _ now: UInt64) -> Bool {
+    models[at: index].isCurrent && models[at: index].sendsFrom <= now && models[at: index].outbox.carried.isEmpty
   }
 
   /// Numbers a write (R3), unless it has a number, or has to wait, or has ended.
   mutating func numberIfReady(
-    _ write: WriteID, _ inFlight: inout Int, now: UInt64, at place: Int, _ output: inout PeerOutput
+    _ write: WriteID, _ inFlight: inout Int, now: UInt64, at index: Int, _ output: inout PeerOutput
   ) -> Preparation {
-    guard models[at: place].outbox.number(of: write) == nil else { return .ready }
+    guard models[at: index].outbox.number(of: write) == nil else { return .ready }
     guard inFlight < limits.maxUnacknowledged else { return .waits }
-    let preparation = prepare(write, now: now, at: place, &output)
+    let preparation = prepare(write, now: now, at: index, &output)
     guard preparation == .ready else { return preparation }
     if inFlight == 0 || firstNumbered == nil { firstNumbered = (now, hubNow) }
     inFlight += 1
-    _ = number(write, at: place, &output)
+    _ = number(write, at: index, &output)
     return .ready
   }
 }
@@ -100,9 +100,9 @@ extension PeerModel {
   fileprivate mutating func propose(
     _ write: WriteID, _ topic: Topic, in epoch: Epoch?, to batch: inout ProposalsWriter?
   ) {
-    guard let place = outbox.pending.place(of: write), let number = outbox.pending[at: place].number else { return }
-    let (proposal, isVoid) = (outbox.pending[at: place].proposal, outbox.pending[at: place].isVoid)
-    let isEarlier = epoch.map { $0 != outbox.pending[at: place].numberedIn } ?? false
+    guard let index = outbox.pending.index(of: write), let number = outbox.pending[at: index].number else { return }
+    let (proposal, isVoid) = (outbox.pending[at: index].proposal, outbox.pending[at: index].isVoid)
+    let isEarlier = epoch.map { $0 != outbox.pending[at: index].numberedIn } ?? false
     batch?.begin(
       topic, number, confirmed: outbox.lowestUnacknowledged - 1, isVoid: isVoid, isEarlier: isEarlier,
       hops: proposal.hops,

@@ -8,11 +8,11 @@ extension Session {
     now: UInt64, into output: inout PeerOutput
   ) throws(WriteError) -> WriteID {
     if case .stopped(let reason) = phase { throw .stopped(reason) }
-    guard let place = models.place(of: id) else { throw .notJoined(model: id) }
-    guard models[at: place].outbox.hasNumbers else { throw .numbersUsedUp }
-    let bytes = try check(proposal, ofModelAt: place)
+    guard let index = models.index(of: id) else { throw .notJoined(model: id) }
+    guard models[at: index].outbox.hasNumbers else { throw .numbersUsedUp }
+    let bytes = try check(proposal, ofModelAt: index)
     let plainRules = rules.isEmpty ? [:] : rules.mapValues(\.rule)
-    let replaced = models[at: place].replaced(by: proposal, rules: plainRules)
+    let replaced = models[at: index].replaced(by: proposal, rules: plainRules)
     let freed = replaced.reduce(0) { $0 + $1.bytes }
     guard outboxWrites - replaced.count < options.maxOutboxWrites, outboxBytes - freed + bytes <= options.maxOutboxBytes
     else { throw .outboxFull(writes: outboxWrites, bytes: outboxBytes) }
@@ -20,39 +20,39 @@ extension Session {
     outboxBytes += bytes - freed
     for earlier in replaced {
       settled.append((earlier.id, id, .superseded))
-      release(earlier.id, at: place)
+      release(earlier.id, at: index)
     }
     lastWrite += 1
     let write = WriteID(rawValue: lastWrite)
-    var pending = models[at: place].pending(write, proposal, bytes: bytes, at: now)
+    var pending = models[at: index].pending(write, proposal, bytes: bytes, at: now)
     pending.rules = plainRules
     pending.offline = offline
     for (field, ruled) in rules {
       pending.stand(
-        field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: place].shown(field),
-        isOwn: models[at: place].outbox.isPending(field))
+        field, on: ruled, inPlaceOf: replaced, over: replaced.isEmpty ? nil : models[at: index].shown(field),
+        isOwn: models[at: index].outbox.isPending(field))
     }
-    if keeps(modelAt: place) { output.add(.keep(.written(pending.kept(in: id)))) }
-    models[at: place].lay(pending)
-    models[at: place].note(.local)
-    models[at: place].localHops = max(models[at: place].localHops, proposal.hops)
+    if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }
+    models[at: index].lay(pending)
+    models[at: index].note(.local)
+    models[at: index].localHops = max(models[at: index].localHops, proposal.hops)
     return write
   }
 
   /// Gives a write up: never sent, it ends as expired; sent already, the hub is asked not to carry it out any more.
   public mutating func withdraw(_ write: WriteID, now: UInt64, into output: inout PeerOutput) -> Bool {
-    for place in models.indices {
-      guard let pending = models[at: place].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
+    for index in models.indices {
+      guard let pending = models[at: index].outbox[write], pending.isUnacknowledged, pending.carried == nil else {
         continue
       }
       if pending.number == nil {
-        end(write, as: .expired, at: place)
+        end(write, as: .expired, at: index)
       } else {
-        models[at: place].outbox.update(write) {
+        models[at: index].outbox.update(write) {
           $0.isVoid = true
           $0.needsSending = true
         }
-        if keeps(modelAt: place) { output.add(.keep(.withdrawn(write))) }
+        if keeps(modelAt: index) { output.add(.keep(.withdrawn(write))) }
       }
       return true
     }
@@ -60,15 +60,15 @@ extension Session {
   }
 
   /// Notes the outcome of a write that is still in its outbox.
-  mutating func settle(_ write: WriteID, as outcome: Outcome, at place: Int) {
-    settled.append((write, models[at: place].id, outcome))
-    guard models[at: place].isEphemeral, let pending = models[at: place].outbox[write] else { return }
-    models[at: place].claim(pending, after: outcome, as: identity.tag)
+  mutating func settle(_ write: WriteID, as outcome: Outcome, at index: Int) {
+    settled.append((write, models[at: index].id, outcome))
+    guard models[at: index].isEphemeral, let pending = models[at: index].outbox[write] else { return }
+    models[at: index].claim(pending, after: outcome, as: identity.tag)
   }
 
   /// Takes a write out of its outbox.
-  mutating func release(_ write: WriteID, at place: Int) {
-    models[at: place].touch(models[at: place].outbox.remove(write))
+  mutating func release(_ write: WriteID, at index: Int) {
+    models[at: index].touch(models[at: index].outbox.remove(write))
   }
 
   // MARK: Outcomes
@@ -79,42 +79,42 @@ extension Session {
       return
     }
     for outcome in outcomes.outcomes {
-      guard let id = topics[outcome.topic], let place = models.place(of: id) else { continue }
+      guard let id = topics[outcome.topic], let index = models.index(of: id) else { continue }
       let epoch = life(of: id, in: outcomes.epoch)
       switch outcome.rest {
       case .committed(let count, let version):
         for offset in 0..<UInt32(count) {
-          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: place)
+          acknowledge(outcome.number + offset, at: version + Version(offset), epoch, at: index)
         }
-      case .unchanged: keep(outcome.number, at: place)
-      case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: place)
+      case .unchanged: keep(outcome.number, at: index)
+      case .refused(let refusal): end(outcome.number, as: .refused(refusal), at: index)
       case .conflict(let conflict):
-        if let write = models[at: place].outbox.id(of: outcome.number),
-          models[at: place].outbox.isUnacknowledged(write),
-          triesAgain(write, after: conflict, epoch, at: place, &output)
+        if let write = models[at: index].outbox.id(of: outcome.number),
+          models[at: index].outbox.isUnacknowledged(write),
+          triesAgain(write, after: conflict, epoch, at: index, &output)
         {
           break
         }
-        end(outcome.number, as: .conflict(conflict), at: place)
-      case .expired: end(outcome.number, as: .expired, at: place)
+        end(outcome.number, as: .conflict(conflict), at: index)
+      case .expired: end(outcome.number, as: .expired, at: index)
       case .unknown:
-        if let write = models[at: place].outbox.id(of: outcome.number),
-          triesAgain(afterUnknown: write, at: place, &output)
+        if let write = models[at: index].outbox.id(of: outcome.number),
+          triesAgain(afterUnknown: write, at: index, &output)
         {
           break
         }
-        end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: place)
+        end(outcome.number, as: .unknown("the hub no longer knows what became of it"), at: index)
       case .retryLater(let code, let pause):
         counters.retries += 1
-        models[at: place].sendsFrom = max(models[at: place].sendsFrom, now + UInt64(pause))
-        if let write = models[at: place].outbox.id(of: outcome.number) {
+        models[at: index].sendsFrom = max(models[at: index].sendsFrom, now + UInt64(pause))
+        if let write = models[at: index].outbox.id(of: outcome.number) {
           retries.append((write, id, code))
-          sendAgain(from: outcome.number, at: place)
+          sendAgain(from: outcome.number, at: index)
         }
       case .expected(let next):
-        sendAgain(from: next, at: place)
-        if models[at: place].outbox.id(of: next) == nil, models[at: place].outbox.inFlight > 0,
-          models[at: place].isCurrent
+        sendAgain(from: next, at: index)
+        if models[at: index].outbox.id(of: next) == nil, models[at: index].outbox.inFlight > 0,
+          models[at: index].isCurrent
         {
           rejoin(id, now: now, &output)
         }
@@ -122,56 +122,56 @@ extension Session {
     }
   }
 
-  private mutating func sendAgain(from number: ProposalNumber, at place: Int) {
-    for write in models[at: place].outbox.order {
-      models[at: place].outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
+  private mutating func sendAgain(from number: ProposalNumber, at index: Int) {
+    for write in models[at: index].outbox.order {
+      models[at: index].outbox.update(write) { if let mine = $0.number, mine >= number { $0.needsSending = true } }
     }
   }
 
   /// R6: an acknowledged write leaves the overlay only when the committed values hold it.
   private mutating func acknowledge(
-    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at place: Int
+    _ number: ProposalNumber, at version: Version, _ epoch: Epoch, at index: Int
   ) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write) else {
+    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write) else {
       return
     }
-    settle(write, as: .committed(epoch: epoch, version: version), at: place)
-    if models[at: place].holds(version, epoch) {
-      release(write, at: place)
+    settle(write, as: .committed(epoch: epoch, version: version), at: index)
+    if models[at: index].holds(version, epoch) {
+      release(write, at: index)
     } else {
-      models[at: place].outbox.decide(write, at: version)
+      models[at: index].outbox.decide(write, at: version)
     }
-    models[at: place].note(.outcome)
+    models[at: index].note(.outcome)
   }
 
   /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
   /// looked at are newer: it lies over until the next commit is here, so that the value does not go back and forth.
-  private mutating func keep(_ number: ProposalNumber, at place: Int) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write),
-      models[at: place].lacksMerge(write)
-    else { return end(number, as: .unchanged, at: place) }
-    settle(write, as: .unchanged, at: place)
-    let version = models[at: place].replica.version
-    models[at: place].outbox.decide(write, at: models[at: place].startsOver ? version : version + 1)
-    models[at: place].note(.outcome)
+  private mutating func keep(_ number: ProposalNumber, at index: Int) {
+    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write),
+      models[at: index].lacksMerge(write)
+    else { return end(number, as: .unchanged, at: index) }
+    settle(write, as: .unchanged, at: index)
+    let version = models[at: index].replica.version
+    models[at: index].outbox.decide(write, at: models[at: index].startsOver ? version : version + 1)
+    models[at: index].note(.outcome)
   }
 
-  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at place: Int) {
-    guard let write = models[at: place].outbox.id(of: number), models[at: place].outbox.isUnacknowledged(write) else {
+  private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at index: Int) {
+    guard let write = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(write) else {
       return
     }
-    end(write, as: outcome, at: place)
+    end(write, as: outcome, at: index)
   }
 
   /// The write has its outcome, and no longer lies over the committed values.
-  mutating func end(_ write: WriteID, as outcome: Outcome, at place: Int) {
+  mutating func end(_ write: WriteID, as outcome: Outcome, at index: Int) {
     var outcome = outcome
-    if models[at: place].outbox[write]?.isSecondTry == true {
+    if models[at: index].outbox[write]?.isSecondTry == true {
       outcome = .unknown("the hub does not know what became of it, and sent again it ended so: \(outcome)")
     }
-    settle(write, as: outcome, at: place)
-    release(write, at: place)
-    models[at: place].note(.outcome)
+    settle(write, as: outcome, at: index)
+    release(write, at: index)
+    models[at: index].note(.outcome)
   }
 
   // MARK: Ending a drain
@@ -201,17 +201,17 @@ extension Session {
   /// - Returns: whether that has something to send.
   public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
     tell(&output)
-    guard phase == .live, let place = models.place(of: id), maySend(at: place, now),
-      let write = models[at: place].outbox.lastUnnumbered
+    guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
+      let write = models[at: index].outbox.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
-    _ = numberIfReady(write, &inFlight, now: now, at: place, &output)
+    _ = numberIfReady(write, &inFlight, now: now, at: index, &output)
     if !settled.isEmpty { tell(&output) }
     return true
   }
 
-  private mutating func update(at place: Int, _ output: inout PeerOutput) {
-    if let update = models[at: place].takeUpdate() { output.add(.update(update)) }
+  private mutating func update(at index: Int, _ output: inout PeerOutput) {
+    if let update = models[at: index].takeUpdate() { output.add(.update(update)) }
   }
 
   private mutating func tell(_ output: inout PeerOutput) {
@@ -221,7 +221,7 @@ extension Session {
         update(at: first, &output)
       } else {
         for id in ids(where: { models[at: $0].cause != nil }) {
-          if let place = models.place(of: id) { update(at: place, &output) }
+          if let index = models.index(of: id) { update(at: index, &output) }
         }
       }
     }

@@ -1,6 +1,6 @@
 /// What one writer did to a text at one place: words of it became others. Places count scalars.
 struct TextEdit {
-  var place: Range<Int>
+  var range: Range<Int>
   /// What stands there instead; nil where only the blanks before a word became more or fewer.
   var whole: TextPiece?
   /// What was done to the letters of these words; nil where more was done than letters put in, or taken out.
@@ -8,9 +8,9 @@ struct TextEdit {
 
   /// The edits that make one text the other, in their order.
   static func between(_ base: [Unicode.Scalar], _ text: [Unicode.Scalar]) -> [TextEdit] {
-    let (place, end) = differing(base, text)
-    let (old, next) = (Word.words(of: base[place]), Word.words(of: text[place.lowerBound..<end]))
-    let starts = starts(of: old.map(\.written.unicodeScalars.count), from: place.lowerBound)
+    let (range, end) = differing(base, text)
+    let (old, next) = (Word.words(of: base[range]), Word.words(of: text[range.lowerBound..<end]))
+    let starts = starts(of: old.map(\.written.unicodeScalars.count), from: range.lowerBound)
     var edits: [TextEdit] = []
     var (done, by) = (0, 0)
     func keep(upTo word: Int) {
@@ -18,28 +18,28 @@ struct TextEdit {
         let more = next[word + by].blank.count - old[word].blank.count
         guard more != 0 else { continue }
         let blanks = starts[word]..<starts[word] + max(0, -more)
-        let part = TextPiece(place: blanks, text: String(repeating: " ", count: max(0, more)), rank: .blanks)
-        edits.append(TextEdit(place: starts[word]..<starts[word + 1], whole: nil, parts: [part]))
+        let part = TextPiece(range: blanks, text: String(repeating: " ", count: max(0, more)), rank: .blanks)
+        edits.append(TextEdit(range: starts[word]..<starts[word + 1], whole: nil, parts: [part]))
       }
     }
     for change in RowChange.between(old, next) {
       keep(upTo: change.old.lowerBound)
-      let (place, words) = (starts[change.old.lowerBound]..<starts[change.old.upperBound], next[change.new])
+      let (range, words) = (starts[change.old.lowerBound]..<starts[change.old.upperBound], next[change.new])
       if !change.old.isEmpty, !words.isEmpty,
-        let some = LetterEdits(of: old[change.old], to: words.written, at: place.lowerBound)
+        let some = LetterEdits(of: old[change.old], to: words.written, at: range.lowerBound)
       {
         edits += some.byWord
       } else {
-        edits.append(TextEdit(place: place, whole: TextPiece(words: Array(words), at: place), parts: nil))
+        edits.append(TextEdit(range: range, whole: TextPiece(words: Array(words), at: range), parts: nil))
       }
       done = change.old.upperBound
       by = change.new.upperBound - done
     }
     keep(upTo: old.count)
     // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
-    let isTaken = edits.contains { !$0.place.isEmpty && $0.parts == nil }
+    let isTaken = edits.contains { !$0.range.isEmpty && $0.parts == nil }
     if isTaken, Array(old.written).isPart(of: Array(next.written)) {
-      return LetterEdits(of: old[...], to: next.written, at: place.lowerBound)?.byWord ?? edits
+      return LetterEdits(of: old[...], to: next.written, at: range.lowerBound)?.byWord ?? edits
     }
     return edits
   }
@@ -50,7 +50,7 @@ struct TextEdit {
     var (end, stop) = (old.count, next.count)
     while start < end, start < stop, old[start] == next[start] { start += 1 }
     while end > start, stop > start, old[end - 1] == next[stop - 1] { (end, stop) = (end - 1, stop - 1) }
-    func isGap(_ place: Int) -> Bool { old[place] == " " && (place == 0 || old[place - 1] != " ") }
+    func isGap(_ index: Int) -> Bool { old[index] == " " && (index == 0 || old[index - 1] != " ") }
     var (from, to) = (max(start - 1, 0), end)
     while from > 0, !isGap(from) { from -= 1 }
     while to < old.count, to == end || !isGap(to) { to += 1 }
@@ -77,25 +77,25 @@ private struct LetterEdits {
     let after = Array(text)
     let changes = RowChange.between(before, after)
     guard changes.allSatisfy(\.old.isEmpty) || changes.allSatisfy(\.new.isEmpty) else { return nil }
-    let places = TextEdit.starts(of: before.map(\.unicodeScalars.count), from: start)
+    let starts = TextEdit.starts(of: before.map(\.unicodeScalars.count), from: start)
     for change in changes {
       let new = after[change.new]
-      let place = places[change.old.lowerBound]..<places[change.old.upperBound]
+      let range = starts[change.old.lowerBound]..<starts[change.old.upperBound]
       let rank: TextPiece.Rank = isInWord(change.old.lowerBound - 1) ? .afterWord : .beforeWord
-      add(TextPiece(place: place, text: String(new), rank: rank), to: touched(by: change, new, at: place))
+      add(TextPiece(range: range, text: String(new), rank: rank), to: touched(by: change, new, at: range))
     }
   }
 
   private func isInWord(_ letter: Int) -> Bool { before.indices.contains(letter) && before[letter].isPartOfWord }
 
   /// The words whose letters these are; none where words were put in.
-  private func touched(by change: RowChange, _ new: ArraySlice<Character>, at place: Range<Int>) -> Range<Int> {
-    let word = (words.lastIndex { $0 <= place.lowerBound }) ?? 0
-    let (isFirst, isAfterWord) = (words[word] == place.lowerBound, isInWord(change.old.lowerBound - 1))
-    if !place.isEmpty {
+  private func touched(by change: RowChange, _ new: ArraySlice<Character>, at range: Range<Int>) -> Range<Int> {
+    let word = (words.lastIndex { $0 <= range.lowerBound }) ?? 0
+    let (isFirst, isAfterWord) = (words[word] == range.lowerBound, isInWord(change.old.lowerBound - 1))
+    if !range.isEmpty {
       // Without what parted them two words are one.
       let isJoint = isFirst && isAfterWord && isInWord(change.old.upperBound)
-      return (isJoint ? word - 1 : word)..<(words.firstIndex { $0 >= place.upperBound } ?? word + 1)
+      return (isJoint ? word - 1 : word)..<(words.firstIndex { $0 >= range.upperBound } ?? word + 1)
     }
     if !isFirst || isInWord(change.old.upperBound) && new.last?.isPartOfWord == true { return word..<word + 1 }
     return isAfterWord && new.first?.isPartOfWord == true ? word - 1..<word : word..<word
@@ -114,16 +114,16 @@ private struct LetterEdits {
   var byWord: [TextEdit] {
     let scalars = before.flatMap(\.unicodeScalars)
     return groups.map { group in
-      let place = words[group.words.lowerBound]..<words[group.words.upperBound]
+      let range = words[group.words.lowerBound]..<words[group.words.upperBound]
       var text = ""
-      var done = place.lowerBound
+      var done = range.lowerBound
       for part in group.parts {
-        text += String(scalars[done - words[0]..<part.place.lowerBound - words[0]]) + part.text
-        done = part.place.upperBound
+        text += String(scalars[done - words[0]..<part.range.lowerBound - words[0]]) + part.text
+        done = part.range.upperBound
       }
-      text += String(scalars[done - words[0]..<place.upperBound - words[0]])
-      let whole = TextPiece(words: Word.words(of: text), at: place)
-      return TextEdit(place: place, whole: whole, parts: place.isEmpty || text.isEmpty ? nil : group.parts)
+      text += String(scalars[done - words[0]..<range.upperBound - words[0]])
+      let whole = TextPiece(words: Word.words(of: text), at: range)
+      return TextEdit(range: range, whole: whole, parts: range.isEmpty || text.isEmpty ? nil : group.parts)
     }
   }
 }
@@ -133,18 +133,18 @@ struct TextPiece {
   /// Of what is put in at one place, letters of the word before it stand first, those of the word behind it last.
   enum Rank: Int { case afterWord, words, blanks, beforeWord }
 
-  let place: Range<Int>
+  let range: Range<Int>
   let text: String
   let rank: Rank
   /// nil for letters.
   let words: [Word]?
 
-  init(place: Range<Int>, text: String, rank: Rank) {
-    (self.place, self.text, self.rank, words) = (place, text, rank, nil)
+  init(range: Range<Int>, text: String, rank: Rank) {
+    (self.range, self.text, self.rank, words) = (range, text, rank, nil)
   }
 
-  init(words: [Word], at place: Range<Int>) {
-    (self.place, text, rank, self.words) = (place, words[...].written, .words, words)
+  init(words: [Word], at range: Range<Int>) {
+    (self.range, text, rank, self.words) = (range, words[...].written, .words, words)
   }
 }
 

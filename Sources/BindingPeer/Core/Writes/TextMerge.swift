@@ -33,14 +33,14 @@ private struct Weave {
     var words: [Word] { piece.words ?? [] }
 
     func isBeside(_ other: Laid) -> Bool {
-      other.writer != writer && other.piece.rank == piece.rank && other.piece.place.lowerBound == piece.place.lowerBound
+      other.writer != writer && other.piece.rank == piece.rank && other.piece.range.lowerBound == piece.range.lowerBound
     }
   }
 
   private let base: [Unicode.Scalar]
   private var text = ""
   /// Up to where the base is in the text, or left out.
-  private var place = 0
+  private var position = 0
   /// Words that somebody put in were written last.
   private var isWord = false
 
@@ -49,8 +49,8 @@ private struct Weave {
   mutating func text(of edits: [(writer: Int, edit: TextEdit)]) -> String {
     let pieces = Weave.pieces(of: edits)
     for (number, laid) in pieces.enumerated() {
-      keep(upTo: laid.piece.place.lowerBound)
-      place = max(place, laid.piece.place.upperBound)
+      keep(upTo: laid.piece.range.lowerBound)
+      position = max(position, laid.piece.range.upperBound)
       let former = number > 0 && laid.isBeside(pieces[number - 1]) ? pieces[number - 1] : nil
       let later = number + 1 < pieces.count && laid.isBeside(pieces[number + 1]) ? pieces[number + 1] : nil
       if !Weave.isTwice(laid, former, later) { put(laid.piece.text, isWord: laid.piece.words != nil) }
@@ -62,23 +62,23 @@ private struct Weave {
   /// Pieces that overlap go by letters where all of them can.
   private static func pieces(of edits: [(writer: Int, edit: TextEdit)]) -> [Laid] {
     let order = edits.indices.sorted {
-      (edits[$0].edit.place.lowerBound, $0) < (edits[$1].edit.place.lowerBound, $1)
+      (edits[$0].edit.range.lowerBound, $0) < (edits[$1].edit.range.lowerBound, $1)
     }
     var pieces: [Laid] = []
     var rest = order[...]
     while let first = rest.first {
-      let start = edits[first].edit.place.lowerBound
-      var end = edits[first].edit.place.upperBound
+      let start = edits[first].edit.range.lowerBound
+      var end = edits[first].edit.range.upperBound
       let some = rest.prefix { number in
-        let place = edits[number].edit.place
-        guard number == first || place.lowerBound < end else { return false }
-        end = max(end, place.upperBound)
+        let range = edits[number].edit.range
+        guard number == first || range.lowerBound < end else { return false }
+        end = max(end, range.upperBound)
         return true
       }
       rest = rest.dropFirst(some.count)
       let areLetters = some.allSatisfy { number in
         let edit = edits[number].edit
-        return edit.parts != nil || edit.place == start..<start
+        return edit.parts != nil || edit.range == start..<start
       }
       for number in some {
         let (writer, edit) = edits[number]
@@ -87,7 +87,7 @@ private struct Weave {
       }
     }
     func key(_ number: Int) -> (Int, Int, Int, Int) {
-      (pieces[number].piece.place.lowerBound, pieces[number].piece.rank.rawValue, pieces[number].writer, number)
+      (pieces[number].piece.range.lowerBound, pieces[number].piece.rank.rawValue, pieces[number].writer, number)
     }
     return pieces.indices.sorted { key($0) < key($1) }.map { pieces[$0] }
   }
@@ -101,9 +101,9 @@ private struct Weave {
   }
 
   private mutating func keep(upTo end: Int) {
-    guard end > place else { return }
-    put(String(base[place..<end]), isWord: false)
-    place = end
+    guard end > position else { return }
+    put(String(base[position..<end]), isWord: false)
+    position = end
   }
 
   /// Two writers who each put in a word do not mean one long word.

@@ -183,7 +183,7 @@ var bind = globalThis.bind ??= (() => {
       const write = { operations, conditions, rules, isPlain, number: 0, at: now(), hops: delivering, seen: [] }
       const last = this.writes.findLastIndex(earlier => !earlier.isPlain)
       // What was never sent, and is set anew, never will be.
-      const replaced = this.writes.filter((earlier, place) => isPlain && place > last && !earlier.number
+      const replaced = this.writes.filter((earlier, index) => isPlain && index > last && !earlier.number
         && same(earlier.rules, rules) && fieldsOf(earlier).every(name => touches(write, name)
           && this.writes.findLast(other => touches(other, name)) === earlier))
       for (const earlier of replaced) this.end(earlier, { kind: 'superseded' })
@@ -425,8 +425,8 @@ var bind = globalThis.bind ??= (() => {
         this.join()
         return this.kept.push(message)
       }
-      commits.forEach(({ tag, name: writer, number, hops, changes }, place) => {
-        const version = previous + 1 + place, own = tag === this.link.tag
+      commits.forEach(({ tag, name: writer, number, hops, changes }, index) => {
+        const version = previous + 1 + index, own = tag === this.link.tag
         if (own) this.noteOwn(number, version)
         if (version <= this.version) return
         const before = changes.map(([field]) => ({ field, ...this.fields.get(field) }))
@@ -692,19 +692,19 @@ var bind = globalThis.bind ??= (() => {
   function scan() {
     const left = new Set()
     for (const binding of bindings) {
-      if (binding.element.isConnected && placeOf(binding.element) === binding.place) continue
+      if (binding.element.isConnected && keyOf(binding.element) === binding.key) continue
       binding.stop?.()
       bindings.delete(binding)
       left.add(binding.model)
       controls.delete(binding.element)
-      binding.element.bindPlace = ''
+      binding.element.bindKey = ''
     }
     for (const element of document.querySelectorAll(SELECTOR)) {
-      const place = placeOf(element)
-      if (element.bindPlace === place || !element.closest('[data-model]')) continue
-      element.bindPlace = place
+      const key = keyOf(element)
+      if (element.bindKey === key || !element.closest('[data-model]')) continue
+      element.bindKey = key
       for (const what of WAYS) {
-        try { if (what in element.dataset) attach(element, what, place) } catch (error) { reportError(error) }
+        try { if (what in element.dataset) attach(element, what, key) } catch (error) { reportError(error) }
       }
     }
     for (const { model } of bindings) left.delete(model)
@@ -715,17 +715,17 @@ var bind = globalThis.bind ??= (() => {
   }
 
   /** All that decides what an element is bound to. */
-  const placeOf = element => JSON.stringify([element.closest('[data-link]')?.dataset.link,
+  const keyOf = element => JSON.stringify([element.closest('[data-link]')?.dataset.link,
     element.closest('[data-model]')?.dataset.model, ...[...WAYS, 'bindAttr'].map(name => element.dataset[name])])
 
-  function attach(element, what, place) {
+  function attach(element, what, key) {
     const { type, tagName } = element
     const { bindAttr: attribute = /^(METER|PROGRESS)$/.test(tagName) ? 'value' : undefined } = element.dataset
     const { bindOn: on = type === 'number' ? 'change' : 'input' } = element.dataset
     const model = linkOf(element).model(element.closest('[data-model]').dataset.model, true)
     const [, not, field, , part, , wanted] = /^(!?)([^=.]*)(\.([^=]*))?(=(.*))?$/s.exec(element.dataset[what])
     const isControl = what === 'bind' && !attribute && !not && /^(INPUT|TEXTAREA|SELECT)$/.test(tagName)
-    const binding = { element, what, place, model, field, part, not, wanted, attribute, on, type, isControl,
+    const binding = { element, what, key, model, field, part, not, wanted, attribute, on, type, isControl,
       isText: !/check|radio|range|color|select/.test(type), title: element.getAttribute('title') }
     element.bindGiven ??= element.getAttributeNames()
     if (isControl) controls.set(element, binding)

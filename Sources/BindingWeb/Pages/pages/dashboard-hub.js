@@ -153,6 +153,6 @@ export class HubView {
       list.replaceChildren(...rows.map(([name]) => row(name)))
     }
     const words = value => typeof value === 'number' ? value.toLocaleString('en').replaceAll(',', ' ') : value ?? '–'
-    rows.forEach(([, value], place) => put(list.children[place].lastChild, words(value)))
+    rows.forEach(([, value], index) => put(list.children[index].lastChild, words(value)))
   }
 }

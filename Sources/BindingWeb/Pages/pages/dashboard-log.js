@@ -143,8 +143,8 @@ export class Log {
     for (const row of wanted) if (this.#dirty.delete(row)) this.#write(row)
     const elements = wanted.map(row => row.element), keep = new Set(elements)
     for (const child of [...this.#list.children]) if (!keep.has(child)) child.remove()
-    elements.forEach((element, place) => {
-      if (this.#list.children[place] !== element) this.#list.insertBefore(element, this.#list.children[place] ?? null)
+    elements.forEach((element, index) => {
+      if (this.#list.children[index] !== element) this.#list.insertBefore(element, this.#list.children[index] ?? null)
     })
     at('no-log').hidden = this.#rows.length > 0
     at('not-in-log').hidden = !this.#rows.length || wanted.length > 0
@@ -163,8 +163,8 @@ export class Log {
       ({ field, from: isKnown ? `${shown(from, 30)} ` : '', to: shown(to, 30) }))
     // Who writes many fields each time tells most by those that differ.
     const differ = all.filter(({ from, to }) => from !== `${to} `), some = (differ.length ? differ : all).reverse()
-    const changes = some.slice(0, MOST_FIELDS).flatMap(({ field, from, to }, place) =>
-      [place ? ', ' : '', make('b', {}, field), ` ${from}→ ${to}`])
+    const changes = some.slice(0, MOST_FIELDS).flatMap(({ field, from, to }, index) =>
+      [index ? ', ' : '', make('b', {}, field), ` ${from}→ ${to}`])
     const more = some.length > MOST_FIELDS ? `, ${some.length - MOST_FIELDS} more` : ''
     element.replaceChildren(time,
       make('span', { class: 'what mono' }, make('a', { href: `#${id}` }, id), ' ', ...changes, more),

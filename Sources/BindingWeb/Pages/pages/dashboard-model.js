@@ -67,8 +67,8 @@ export class ModelView {
       .filter(({ tag }) => tag !== this.#link.welcome?.gateway)
       .sort((one, other) => one.since - other.since)
     at('present').hidden = !present.length
-    at('present').replaceChildren('Here: ', ...present.flatMap(({ tag, name, since, says }, place) => [
-      place ? ' · ' : '',
+    at('present').replaceChildren('Here: ', ...present.flatMap(({ tag, name, since, says }, index) => [
+      index ? ' · ' : '',
       make('span', { title: `since ${new Date(since).toLocaleTimeString()}` },
         tag === this.#link.tag ? 'this page' : name),
       says === undefined ? '' : ` ${bind.text(says)}`,

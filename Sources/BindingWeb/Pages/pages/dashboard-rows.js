@@ -89,9 +89,9 @@ export class Rows {
     }
     const isEdited = at('edit').checked
     let before = this.#space(0, first)
-    for (const [place, name] of wanted.entries()) {
+    for (const [index, name] of wanted.entries()) {
       const row = this.#rowOf(name, isEdited)
-      if (names.length > ALL) row.element.setAttribute('aria-rowindex', String(first + place + 2))
+      if (names.length > ALL) row.element.setAttribute('aria-rowindex', String(first + index + 2))
       const isInPlace = row.element.isConnected && row.element.previousElementSibling === before
       if (!isInPlace) before ? before.after(row.element) : at('rows').prepend(row.element)
       if (row.history && row.element.nextElementSibling !== row.history) row.element.after(row.history)
@@ -141,15 +141,15 @@ export class Rows {
   }
 
   /** Stands for rows that are not there. */
-  #space(place, count) {
-    const space = this.#spaces[place]
+  #space(index, count) {
+    const space = this.#spaces[index]
     if (!count) {
       space.remove()
       return null
     }
     space.firstChild.style.height = `${count * this.#height}px`
-    if (!space.isConnected) place ? at('rows').append(space) : at('rows').prepend(space)
-    else if (place && space.nextElementSibling) at('rows').append(space)
+    if (!space.isConnected) index ? at('rows').append(space) : at('rows').prepend(space)
+    else if (index && space.nextElementSibling) at('rows').append(space)
     return space
   }
 

@@ -5,10 +5,10 @@ import { make } from '/fields.js'
 const MOST_ROWS = 400
 
 function tellVersion({ element, version }) {
-  const place = element?.querySelector('.version')
-  if (!place || place.textContent === String(version)) return
-  place.textContent = version
-  place.title = `version ${version}`
+  const label = element?.querySelector('.version')
+  if (!label || label.textContent === String(version)) return
+  label.textContent = version
+  label.title = `version ${version}`
 }
 
 export class Tree {
@@ -57,7 +57,7 @@ export class Tree {
     if (this.#choose(id) === false) return
     this.#chosen = id
     const parts = id.split('/')
-    parts.forEach((_, place) => this.#closed.delete(parts.slice(0, place).join('/')))
+    parts.forEach((_, index) => this.#closed.delete(parts.slice(0, index).join('/')))
     this.#drawLater()
   }
 
@@ -117,7 +117,7 @@ export class Tree {
     const current = rows.find(row => row.dataset.id === this.#chosen) ?? rows[0]
     for (const row of rows) row.tabIndex = row === current ? 0 : -1
     const { children } = this.#root, isAsDrawn = rows.length === children.length
-    if (!isAsDrawn || rows.some((row, place) => row !== children[place])) this.#root.replaceChildren(...rows)
+    if (!isAsDrawn || rows.some((row, index) => row !== children[index])) this.#root.replaceChildren(...rows)
     if (focused && document.activeElement?.dataset?.path !== focused) {
       rows.find(row => row.dataset.path === focused)?.focus()
     }
@@ -150,19 +150,19 @@ export class Tree {
   }
 
   #press(event) {
-    const row = event.target.closest('[role=treeitem]'), rows = [...this.#root.children], place = rows.indexOf(row)
+    const row = event.target.closest('[role=treeitem]'), rows = [...this.#root.children], index = rows.indexOf(row)
     if (!row) return
     const isFolder = !row.dataset.id, isOpen = row.getAttribute('aria-expanded') === 'true'
     const level = one => Number(one.getAttribute('aria-level'))
-    const parent = () => rows.slice(0, place).reverse().find(one => level(one) < level(row))
+    const parent = () => rows.slice(0, index).reverse().find(one => level(one) < level(row))
     const moves = {
-      ArrowDown: () => rows[place + 1]?.focus(),
-      ArrowUp: () => rows[place - 1]?.focus(),
+      ArrowDown: () => rows[index + 1]?.focus(),
+      ArrowUp: () => rows[index - 1]?.focus(),
       Home: () => rows[0].focus(),
       End: () => rows.at(-1).focus(),
       Enter: () => this.#open(row, true),
       ' ': () => this.#open(row, true),
-      ArrowRight: () => isFolder && !isOpen ? this.#open(row, true) : rows[place + 1]?.focus(),
+      ArrowRight: () => isFolder && !isOpen ? this.#open(row, true) : rows[index + 1]?.focus(),
       ArrowLeft: () => isFolder && isOpen ? this.#open(row, true) : parent()?.focus(),
     }
     if (!moves[event.key]) return

@@ -79,7 +79,7 @@ export function doubt(binding, formats) {
 
 /** Whether a letter of three is wrong, missing, too many, or in its neighbour's place. */
 function isNear(one, other) {
-  let before = [], row = Array.from({ length: other.length + 1 }, (_, place) => place)
+  let before = [], row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let i = 0; i < one.length; i++) {
     const next = [i + 1]
     for (let j = 0; j < other.length; j++) {

@@ -29,9 +29,9 @@ export function kindOf(rule = {}, value) {
 /** A model's fields in the order in which they are described, then the others; without those of the system. */
 export function namesOf(model) {
   const described = Object.keys(model.get('@description')?.fields ?? {})
-  const place = new Map(described.map((name, place) => [name, place]))
+  const order = new Map(described.map((name, index) => [name, index]))
   return model.names().filter(name => name[0] !== '@')
-    .sort((one, other) => (place.get(one) ?? Infinity) - (place.get(other) ?? Infinity) || 0)
+    .sort((one, other) => (order.get(one) ?? Infinity) - (order.get(other) ?? Infinity) || 0)
 }
 
 /** What a description says of a field to people: a `title` in the place of its name, and `help`. */

@@ -7,7 +7,7 @@ const fractions = root => primes.map(prime => root(prime) % 1 * 2 ** 32 | 0)
 export const sha256 = bytes => {
   const turn = (word, bits) => word >>> bits | word << 32 - bits
   const words = new Int32Array(64), begin = fractions(Math.sqrt), step = fractions(Math.cbrt)
-  for (const [place, byte] of [...bytes, 0x80].entries()) words[place >> 2] |= byte << 24 - place % 4 * 8
+  for (const [index, byte] of [...bytes, 0x80].entries()) words[index >> 2] |= byte << 24 - index % 4 * 8
   words[15] = bytes.length * 8
   let [a, b, c, d, e, f, g, h] = begin
   for (let t = 0; t < 64; t++) {

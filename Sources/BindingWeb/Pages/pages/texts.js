@@ -53,11 +53,11 @@ function wordsOf(text) {
 
 const keysOf = row => row.map(({ text }) => normal(text))
 const textOf = row => row.map(({ blank, text }) => blank + text).join('')
-const isPart = (some, all) => some.length === all.reduce((place, one) =>
-  place + (place < some.length && some[place] === one), 0)
+const isPart = (some, all) => some.length === all.reduce((index, one) =>
+  index + (index < some.length && some[index] === one), 0)
 
 /** Where pieces of a text begin, and its end, in an edit that begins at some place. */
-const placesOf = (pieces, place) => [place, ...pieces.map(piece => place += piece.length)]
+const startsOf = (pieces, start) => [start, ...pieces.map(piece => start += piece.length)]
 
 const IS_LOW = /[\udc00-\udfff]/
 
@@ -84,7 +84,7 @@ function byLetters(old, text, start) {
   const base = textOf(old), [before, after] = [base, text].map(letters)
   const hunks = changes(...[before, after].map(row => row.map(normal)))
   if (!hunks.every(([from, to]) => from === to) && !hunks.every(([,, begin, end]) => begin === end)) return
-  const at = placesOf(before, start), words = placesOf(old.map(word => word.blank + word.text), start), edits = []
+  const at = startsOf(before, start), words = startsOf(old.map(word => word.blank + word.text), start), edits = []
   let first = 0
   for (const [from, to, begin, end] of hunks) {
     const isIn = letter => IN_WORD.test(letter ?? ''), isAfter = isIn(before[from - 1])
@@ -104,12 +104,12 @@ function byLetters(old, text, start) {
     } else edits.push({ some, others, parts: [part] })
   }
   return edits.map(({ some, others, parts }) => {
-    let text = '', place = words[some]
+    let text = '', position = words[some]
     for (const part of parts) {
-      text += base.slice(place - start, part.from - start) + part.text
-      place = part.to
+      text += base.slice(position - start, part.from - start) + part.text
+      position = part.to
     }
-    text += base.slice(place - start, words[others] - start)
+    text += base.slice(position - start, words[others] - start)
     const edit = { from: words[some], to: words[others], text, words: keysOf(wordsOf(text)), rank: WORDS }
     return others > some && text ? { ...edit, parts } : edit
   })
@@ -120,19 +120,19 @@ function byLetters(old, text, start) {
 function editsOf(base, text) {
   const [start, end, stop] = differing(base, text)
   const rows = [base.slice(start, end), text.slice(start, stop)].map(wordsOf), [old, next] = rows
-  const places = placesOf(old.map(({ blank, text }) => blank + text), start), edits = []
-  let place = 0, by = 0
+  const starts = startsOf(old.map(({ blank, text }) => blank + text), start), edits = []
+  let index = 0, by = 0
   for (const [from, to, begin, end] of [...changes(...rows.map(keysOf)), [old.length]]) {
-    for (; place < from; place++) {
-      const at = places[place], more = next[place + by].blank.length - old[place].blank.length
+    for (; index < from; index++) {
+      const at = starts[index], more = next[index + by].blank.length - old[index].blank.length
       const part = { from: at, to: at - Math.min(0, more), text: ' '.repeat(Math.max(0, more)), rank: BLANKS }
-      if (more) edits.push({ from: at, to: places[place + 1], parts: [part] })
+      if (more) edits.push({ from: at, to: starts[index + 1], parts: [part] })
     }
     if (to === undefined) break
     const words = next.slice(begin, end), text = textOf(words)
-    const parts = to > from && end > begin && byLetters(old.slice(from, to), text, places[from])
-    edits.push(...parts || [{ from: places[from], to: places[to], text, words: keysOf(words), rank: WORDS }])
-    place = to
+    const parts = to > from && end > begin && byLetters(old.slice(from, to), text, starts[from])
+    edits.push(...parts || [{ from: starts[from], to: starts[to], text, words: keysOf(words), rank: WORDS }])
+    index = to
     by = end - to
   }
   // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
@@ -147,10 +147,10 @@ function woven(base, texts) {
   const edits = texts.flatMap((text, who) => editsOf(base, text).map(edit => ({ ...edit, who })))
   edits.sort((one, other) => one.from - other.from)
   const laid = []
-  for (let place = 0, next; place < edits.length; place = next) {
-    let { to } = edits[place]
-    for (next = place + 1; next < edits.length && edits[next].from < to; next++) to = Math.max(to, edits[next].to)
-    const some = edits.slice(place, next), [{ from: start }] = some
+  for (let index = 0, next; index < edits.length; index = next) {
+    let { to } = edits[index]
+    for (next = index + 1; next < edits.length && edits[next].from < to; next++) to = Math.max(to, edits[next].to)
+    const some = edits.slice(index, next), [{ from: start }] = some
     const areLetters = some.every(({ from, to, parts }) => parts || from === to && from === start)
     for (const { who, parts, ...edit } of some) {
       if (areLetters && parts) laid.push(...parts.map(part => ({ ...part, who })))
@@ -167,10 +167,10 @@ function woven(base, texts) {
     result += (isGlued ? ' ' : '') + text
     isWord = isNew
   }
-  laid.forEach((edit, place) => {
+  laid.forEach((edit, index) => {
     const { from, to, text, words, rank, who } = edit
     const isAt = other => other?.from === from && other.rank === rank && other.who !== who && other
-    const former = isAt(laid[place - 1]), later = isAt(laid[place + 1])
+    const former = isAt(laid[index - 1]), later = isAt(laid[index + 1])
     if (from > at) put(base.slice(at, from), false)
     at = Math.max(at, to)
     // What both put in at one place counts once; words that one has among more are older than those.
@@ -188,16 +188,16 @@ export const merge = (base, first, second) => first === base || first === second
 
 /** Where a caret stands after changes. One in what was replaced stays as far from its beginning; one where something
  *  was put in stays at its word, and the beginning of a selection on its first letter. */
-export function moved(place, hunks, text, isBeginning) {
+export function moved(caret, hunks, text, isBeginning) {
   const isIn = at => IN_WORD.test(text[at] ?? '')
-  const staysAhead = !isBeginning && (isIn(place - 1) || !isIn(place))
+  const staysAhead = !isBeginning && (isIn(caret - 1) || !isIn(caret))
   let by = 0
   for (const [from, to, start, end] of hunks) {
-    if (place < from || place === from && (to > from || staysAhead)) break
-    if (place < to) return Math.min(start + place - from, end)
+    if (caret < from || caret === from && (to > from || staysAhead)) break
+    if (caret < to) return Math.min(start + caret - from, end)
     by = end - to
   }
-  return place + by
+  return caret + by
 }
 
 /** A text over what others made of it since it was seen so. It is kept, for it is asked for often. */

@@ -31,12 +31,12 @@ function noteEdit(event) {
   if (!text || isComposing || text.value === element.value) return
   const before = text.value, after = text.value = element.value, last = text.done.at(-1), time = event.timeStamp
   // The browser itself went back, or forth again.
-  const place = inputType === 'historyUndo' ? text.done.findIndex(step => step.before === after) : -1
-  if (place >= 0) text.undone.push(...text.done.splice(place).reverse().map(turned))
+  const index = inputType === 'historyUndo' ? text.done.findIndex(step => step.before === after) : -1
+  if (index >= 0) text.undone.push(...text.done.splice(index).reverse().map(turned))
   else if (last && time - text.at < PAUSE && last.kind === inputType && last.after === before) last.after = after
   else text.done.push({ before, after, kind: inputType })
   if (!inputType.startsWith('history')) text.undone = []
-  text.at = place >= 0 ? 0 : time
+  text.at = index >= 0 ? 0 : time
   if (text.done.length > MOST) text.done.shift()
 }
 
@@ -48,8 +48,8 @@ function go(element, text, from, to, inputType) {
     to.push({ before: now, after: next, kind: '' })
     const hunks = changes(letters(now), letters(next)), rest = letters(next).slice(hunks.at(-1)[3]).join('')
     element.value = text.value = next
-    const place = next.length - rest.length
-    element.setSelectionRange(place, place)
+    const caret = next.length - rest.length
+    element.setSelectionRange(caret, caret)
     element.dispatchEvent(new InputEvent('input', { bubbles: true, inputType }))
     text.at = 0
     return

@@ -21,7 +21,7 @@ const same = (one, other) => JSON.stringify(one) === JSON.stringify(other)
 
 /** What is in a list, and neither known nor earlier in it. */
 export const newIn = (list, known) =>
-  list.filter((value, place) => ![...known, ...list.slice(0, place)].some(one => same(one, value)))
+  list.filter((value, index) => ![...known, ...list.slice(0, index)].some(one => same(one, value)))
 
 /** What `add`, `max`, `min` and `union` make of a value. */
 export function merged(verb, value, operand) {

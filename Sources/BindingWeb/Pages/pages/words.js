@@ -9,13 +9,13 @@ const quoted = word => /^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAl
 /** `bindpeer set lamp.level=0.8 'lamp.name=desk lamp'`: sets these fields to these values, in one commit. */
 export function commandLine(model, fields, values, describe) {
   const assignments = fields.map(field => {
-    const value = values(field), place = `${model}.${field}`, type = describe(field)?.type
+    const value = values(field), path = `${model}.${field}`, type = describe(field)?.type
     if (typeof value === 'string') {
       const isWords = type === 'string' || !isJSON(value)
       const isPlain = isWords && value !== '-' && value[0] !== '@' && value.search(MISLEADING) < 0
-      return quoted(isPlain ? `${place}=${value}` : `${place}:=${escaped(JSON.stringify(value))}`)
+      return quoted(isPlain ? `${path}=${value}` : `${path}:=${escaped(JSON.stringify(value))}`)
     }
-    return quoted(`${place}${typeof value === 'object' ? ':' : ''}=${escaped(JSON.stringify(value))}`)
+    return quoted(`${path}${typeof value === 'object' ? ':' : ''}=${escaped(JSON.stringify(value))}`)
   })
   return `bindpeer set ${assignments.join(' ')}`
 }
@@ -126,6 +126,6 @@ const capital = words => words[0].toUpperCase() + words.slice(1)
 /** `kiosk-3` becomes `kiosk3`, `warm white` is no name: a letter first, and capitals where words begin. */
 function identifier(name) {
   const words = name.replace(/^@/, '').split(/[^A-Za-z0-9_]+/).filter(Boolean)
-  const joined = words.map((word, place) => place ? capital(word) : word).join('')
+  const joined = words.map((word, index) => index ? capital(word) : word).join('')
   return /^[A-Za-z_]/.test(joined) ? joined : `_${joined}`
 }

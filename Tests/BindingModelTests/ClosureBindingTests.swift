@@ -3,7 +3,7 @@ import Testing
 
 @Suite("a binding to a place of one's own")
 @MainActor
-struct PlacesTests {
+struct ClosureBindingTests {
   final class User {
     var name = "Kevin"
   }

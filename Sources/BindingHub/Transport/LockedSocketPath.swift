@@ -13,17 +13,17 @@ import ZeroMQ
 ///
 /// ZeroMQ lets a second process take a socket's path in silence; only the lock beside it tells. It leaves the files of
 /// its sockets behind, too: they go with this.
-final class LockedPlace {
+final class LockedSocketPath {
   private let lock: EndpointLock
   private let neighbours: [String]
 
   /// - Parameter neighbours: the paths of further sockets that belong to this place.
   init(_ address: HubAddress, neighbours: [String]) throws(HubFailure) {
     self.neighbours = neighbours
-    let directory = address.place.lastIndex(of: "/").map { String(address.place[..<$0]) } ?? "."
-    try LockedPlace.prepare(directory.isEmpty ? "/" : directory, isDefault: address == .userDefault)
+    let directory = address.hostOrPath.lastIndex(of: "/").map { String(address.hostOrPath[..<$0]) } ?? "."
+    try LockedSocketPath.prepare(directory.isEmpty ? "/" : directory, isDefault: address == .userDefault)
     do throws(EndpointLockError) {
-      lock = try EndpointLock.acquire(address.place)
+      lock = try EndpointLock.acquire(address.hostOrPath)
     } catch {
       switch error {
       case .held(_, let process): throw .addressInUse(address: address.description, process: process)

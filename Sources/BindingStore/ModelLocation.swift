@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 
 /// Where one model lies in the store.
-final class ModelPlace {
+final class ModelLocation {
   let name: String
   /// The last record that was taken.
   var record: UInt64 = 0
@@ -11,13 +11,13 @@ final class ModelPlace {
   /// The fields that it had then; 0: it was not folded in this life of the process.
   var fieldCount = 0
   /// Its batches that no snapshot holds, by rising record.
-  var unfolded: [LogPlace] = []
+  var unfolded: [BatchLocation] = []
 
   init(_ name: String) { self.name = name }
 }
 
 /// A batch in the log.
-struct LogPlace {
+struct BatchLocation {
   var row: Int64
   var start: UInt32
   var length: UInt32
