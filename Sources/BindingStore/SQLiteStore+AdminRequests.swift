@@ -158,7 +158,7 @@ extension SQLiteStore {
         try db.checkpoint(.restart)
         try db.execute(sql: "PRAGMA journal_size_limit = 0")
         defer { try? db.execute(sql: "PRAGMA journal_size_limit = \(OpenedStore.logBytesKept)") }
-        try db.synced(as: durability) { try life.write(db) }
+        try db.synced(as: durability) { try metadata.write(db) }
       } catch  where Checkpoints.mayFail(error) {}
     }
     checkpoints.note()

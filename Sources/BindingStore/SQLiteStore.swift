@@ -19,7 +19,7 @@ public final class SQLiteStore: Store {
   private(set) var clock: LogClock
   let db: DatabaseQueue
   private let lock: StoreLock
-  var life: StoreLife
+  var metadata: StoreMetadata
   public private(set) var floor = LogFloor.none
   /// What the table of it has.
   var storedFloor = LogFloor.none
@@ -57,13 +57,14 @@ public final class SQLiteStore: Store {
   ///   - uptime: milliseconds that nobody sets, from any beginning.
   ///   - wallTime: milliseconds since 1970.
   init(
-    path: String, durability: Durability, limits: StoreLimits = StoreLimits(), boot: String, birth: StoreLife? = nil,
+    path: String, durability: Durability, limits: StoreLimits = StoreLimits(), boot: String,
+    birth: StoreMetadata? = nil,
     uptime: @escaping () -> UInt64 = LogClock.uptime(), wallTime: () -> UInt64
   ) throws(StoreError) {
     let opened = try OpenedStore(path: path, durability: durability, boot: boot, birth: birth)
     (self.path, self.durability, self.limits) = (path, durability, limits)
-    (db, lock, life, tail, checkpoints) = (opened.db, opened.lock, opened.life, opened.tail, opened.checkpoints)
-    (logID, epoch) = (life.logID, life.epoch)
+    (db, lock, metadata, tail, checkpoints) = (opened.db, opened.lock, opened.metadata, opened.tail, opened.checkpoints)
+    (logID, epoch) = (metadata.logID, metadata.epoch)
     clock = LogClock(after: nil, isOwn: true, wall: 0, uptime: uptime)
     watch = FileWatch(path)
     let newest = try survey()
@@ -83,8 +84,8 @@ public final class SQLiteStore: Store {
         locations[name] = location
         snapshotBytes += snapshot.bytes
       }
-      guard locations.count == life.snapshots else {
-        throw StoreError.damaged(path, "table snapshot has \(locations.count) rows, not \(life.snapshots)")
+      guard locations.count == metadata.snapshots else {
+        throw StoreError.damaged(path, "table snapshot has \(locations.count) rows, not \(metadata.snapshots)")
       }
       storedFloor = try LogFloor.read(db, path: path)
       floor = storedFloor
@@ -257,13 +258,13 @@ public final class SQLiteStore: Store {
     }
   }
 
-  // MARK: Its life
+  // MARK: Beginning and end
 
   public func start(_ epoch: Epoch) throws(StoreError) {
-    var next = life
+    var next = metadata
     next.epoch = epoch
     try access { db in try db.synced(as: durability) { try next.write(db) } }
-    (life, self.epoch) = (next, epoch)
+    (metadata, self.epoch) = (next, epoch)
     try RememberedLog(logID: logID, epoch: epoch).write(at: path)
   }
 
@@ -272,14 +273,14 @@ public final class SQLiteStore: Store {
     guard !hasClosed else { return }
     hasClosed = true
     checkpoints.finish()
-    var last = life
+    var last = metadata
     last.isClean = true
     try access { db in
       last.extent = try LogExtent.found(db, time: clock.now)
       try db.synced(as: durability) { try last.write(db) }
       _ = try? db.checkpoint(.truncate)
     }
-    life = last
+    metadata = last
     do { try db.close() } catch { throw StoreError(error, in: path) }
   }
 

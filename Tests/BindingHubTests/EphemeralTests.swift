@@ -44,8 +44,8 @@ func isRefused(_ outcome: WireOutcome.Rest?, _ code: RefusalCode) -> Bool { outc
 struct EphemeralTests {
   private var room = Room()
 
-  @Test("an ephemeral line has its own versions, in a life that is the hub's start")
-  mutating func ownLife() {
+  @Test("an ephemeral line has its own versions, in an epoch that is the hub's start")
+  mutating func ownEpoch() {
     let outcome = room.write(.ann, 1, .set("cursor", "7"))
     let read = room.read()
     #expect(read.epoch == Room.epoch)

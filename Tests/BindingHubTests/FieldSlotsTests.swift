@@ -67,7 +67,7 @@ import Testing
     #expect(!fields.isDecided(id) && fields[id].fieldValue == json("3"))
   }
 
-  @Test("fields of one writer and one life share who wrote them")
+  @Test("fields of one writer and one epoch share who wrote them")
   mutating func sources() {
     for number in 0..<3 { _ = fields.add("a\(number)") }
     store("1", in: 0, 1)

@@ -46,7 +46,7 @@ import Testing
     #expect(bench.read().fields["x"]?.origin == Speaker.ann.origin)
   }
 
-  @Test("long after a life began only who is further than all others were is asked")
+  @Test("long after an epoch began only who is further than all others were is asked")
   mutating func late() {
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "a replica of a life or a version that cannot be is not asked for",
+    "a replica of an epoch or a version that cannot be is not asked for",
     arguments: [
       (HubBench.epoch + 1, 7), (HubBench.epoch + 1 << 32, 7), (UInt64.max, 7), (HubBench.oldEpoch, UInt64.max),
     ] as [(Epoch, Version)])

@@ -28,7 +28,7 @@ import Testing
     #expect(heard.joined(.ann).count == 1)
   }
 
-  @Test("a peer with more of an older life than a hub that asks for nothing is reported")
+  @Test("a peer with more of an older epoch than a hub that asks for nothing is reported")
   mutating func ahead() {
     bench = HubBench(tailProven: true)
     bench.hello(.ann)
@@ -39,7 +39,7 @@ import Testing
     #expect(bench.counters.peersAhead == 1, "who has nothing is not ahead")
   }
 
-  @Test("a peer whose old life the store holds as far is not reported")
+  @Test("a peer whose old epoch the store holds as far is not reported")
   mutating func notAhead() throws {
     let store = LogStore()
     var before = HubBench(store: store)
@@ -48,7 +48,7 @@ import Testing
     bench = HubBench(store: store, stored: try store.loadAll())
     bench.hello(.ann)
     _ = bench.joinAhead(.ann, 7)
-    #expect(bench.counters.peersAhead == 0, "what is stored here is of a later life")
+    #expect(bench.counters.peersAhead == 0, "what is stored here is of a later epoch")
   }
 
   @Test("proposals of that model are held meanwhile and use up no number")

@@ -2,7 +2,7 @@ import BindingHub
 import BindingProtocol
 import Testing
 
-/// What a write that an older life of the log decided ends as, where replicas show that it did (protocol §7).
+/// What a write that an older epoch of the log decided ends as, where replicas show that it did (protocol §7).
 @Suite struct SeenNumberTests {
   var bench = HubBench(tailProven: false)
 

@@ -21,7 +21,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
   ]
   private static func sqlite(_ durability: Durability) -> any Store {
     let path = folder.appendingPathComponent("\(UUID().uuidString)").path
-    let birth = StoreLife(logID: 3, epoch: HubBench.epoch, grade: durability, boot: "")
+    let birth = StoreMetadata(logID: 3, epoch: HubBench.epoch, grade: durability, boot: "")
     // SAFETY: a test without its store must not go on.
     return try! SQLiteStore(path: path, durability: durability, boot: "", birth: birth) { 500_000 }
   }

@@ -61,14 +61,14 @@ struct CrashImageTests {
   }
 
   private static func replay(
-    _ grade: Durability, _ load: RecordedLife.Load = .busy, images count: Int
+    _ grade: Durability, _ load: RecordedRun.Load = .busy, images count: Int
   ) throws -> Outcome {
     try #require(storedisk_install() == 0)
     var outcome = Outcome()
     var seed: UInt64 = 1
     while outcome.images < count {
-      let life = try RecordedLife(grade, load, seed: seed)
-      try life.replay(min(count - outcome.images, 500), seed: seed) { image in
+      let run = try RecordedRun(grade, load, seed: seed)
+      try run.replay(min(count - outcome.images, 500), seed: seed) { image in
         outcome.images += 1
         switch image {
         case .kept(let lost, let lostOld, let tail):
@@ -88,7 +88,7 @@ struct CrashImageTests {
 }
 
 /// A store under load, with upkeep, whose writes were noted.
-private final class RecordedLife {
+private final class RecordedRun {
   enum Image {
     case kept(lost: Int, lostOld: Int, Tail)
     case refused(String)

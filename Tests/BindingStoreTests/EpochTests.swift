@@ -60,8 +60,8 @@ struct EpochTests {
 
   @Test("where the system does not tell its start, it is another")
   func unknownBoot() throws {
-    let life = StoreLife(logID: 1, epoch: 1 << 32, grade: .process, boot: "")
-    var open = life
+    let metadata = StoreMetadata(logID: 1, epoch: 1 << 32, grade: .process, boot: "")
+    var open = metadata
     open.isClean = false
     let (next, tail) = open.next(grade: .process, boot: "", isLogWhole: true, chance: 7)
     #expect(next.epoch == 2 << 32 | 7)

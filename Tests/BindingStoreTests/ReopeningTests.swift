@@ -22,7 +22,7 @@ struct ReopeningTests {
     #expect(models.map(\.batches) == [door, lamp])
   }
 
-  @Test("the next record follows those of the life before")
+  @Test("the next record follows those of the run before")
   func records() throws {
     let bench = StoreBench()
     do {

@@ -130,7 +130,7 @@ struct SocketTests {
 }
 
 @Suite("How long a page lives", .serialized)
-struct PageLifeTests {
+struct PageLivenessTests {
   @Test("a page is pinged, and closed when it gives no sign of life")
   func silence() throws {
     let site = try Site {

@@ -176,7 +176,7 @@ struct HistoryTests {
     builder.peer("c", outbox: true)
     builder.submit("c", 1, #"["add","n",1]"#)
     builder.update("c", 0, #""n":1"#)
-    builder.peer("c", outbox: true, life: 2)
+    builder.peer("c", outbox: true, run: 2)
     builder.final("c", 0, "")
     #expect(builder.findings == ["lost c:2"])
   }

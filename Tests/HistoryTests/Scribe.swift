@@ -29,8 +29,8 @@ struct HistoryBuilder {
       """)
   }
 
-  mutating func peer(_ name: String, outbox: Bool = false, life: Int = 1) {
-    line(name, "\"e\":\"peer\",\"tag\":\"\(name)\(life)\",\"name\":\"\(name)\",\"outbox\":\(outbox)")
+  mutating func peer(_ name: String, outbox: Bool = false, run: Int = 1) {
+    line(name, "\"e\":\"peer\",\"tag\":\"\(name)\(run)\",\"name\":\"\(name)\",\"outbox\":\(outbox)")
   }
 
   mutating func submit(_ peer: String, _ write: Int, _ operations: String, conditions: String = "") {

@@ -25,11 +25,11 @@ let version = max(models[at: index].replica.version, told)
     ),
     Place(
         _CORE + "Journal/Session+Keeping.swift", "init", "instead of",
-        "let identity = Identity(secret: life.identity.secret, name: life.identity.name)",
+        "let identity = Identity(secret: run.identity.secret, name: run.identity.name)",
         """
-var secret = life.identity.secret
+var secret = run.identity.secret
 if Mutant.isOn(.resendAsAnother) { secret.low ^= 2 }
-let identity = Identity(secret: secret, name: life.identity.name)
+let identity = Identity(secret: secret, name: run.identity.name)
 """,
     ),
     Place(

@@ -9,7 +9,7 @@ struct EphemeralOracle {
     let tag: Tag
   }
   typealias State = [String: Held]
-  private struct Life {
+  private struct EpochLog {
     /// By version, from 0 on.
     var states: [State] = [[:]]
     var authors: [Tag] = [.none]
@@ -28,46 +28,46 @@ struct EphemeralOracle {
   let model: String
   let name: String
   /// The hub's start number.
-  private(set) var life: Epoch = 0
-  private var lives: [Epoch: Life] = [:]
+  private(set) var epoch: Epoch = 0
+  private var epochs: [Epoch: EpochLog] = [:]
 
   init(of model: String) {
     self.model = model
     name = Names.ephemeral(model)
   }
 
-  var present: State { lives[life]?.states.last ?? [:] }
+  var present: State { epochs[epoch]?.states.last ?? [:] }
 
   var owner: Tag? { present[Names.owner]?.tag }
 
   func state(_ epoch: Epoch, _ version: Version) -> State? {
-    guard let states = lives[epoch]?.states, version < states.count else { return nil }
+    guard let states = epochs[epoch]?.states, version < states.count else { return nil }
     return states[Int(version)]
   }
 
   /// Who wrote a version; none: the hub.
   func author(_ epoch: Epoch, _ version: Version) -> Tag? {
-    guard let authors = lives[epoch]?.authors, version < authors.count else { return nil }
+    guard let authors = epochs[epoch]?.authors, version < authors.count else { return nil }
     return authors[Int(version)]
   }
 
   /// Another hub process: it knows nothing of what was.
-  mutating func begin(_ life: Epoch) {
-    self.life = life
-    lives[life] = Life()
+  mutating func begin(_ epoch: Epoch) {
+    self.epoch = epoch
+    epochs[epoch] = EpochLog()
   }
 
   /// The hub has forgotten an identity, with its marks.
-  mutating func forget(_ tag: Tag) { lives[life]?.marks[tag] = nil }
+  mutating func forget(_ tag: Tag) { epochs[epoch]?.marks[tag] = nil }
 
   /// Under another topic the fields that have a value have other numbers, in the same order; of a line that was
   /// removed, and is made again, there are none.
   /// - Returns: whether names were given back.
   mutating func moves(to topic: Topic) -> Bool {
-    guard var now = lives[life], now.topic != topic else { return false }
+    guard var now = epochs[epoch], now.topic != topic else { return false }
     defer {
       now.topic = topic
-      lives[life] = now
+      epochs[epoch] = now
     }
     guard now.topic != Topics.none, let present = now.states.last else { return false }
     now.fields.removeAll { present[$0] == nil }
@@ -77,14 +77,14 @@ struct EphemeralOracle {
   /// Enters what is published.
   /// - Returns: what it changes, in order.
   mutating func enter(_ group: CommitGroup) throws(Broken) -> [Change] {
-    guard group.epoch == life, var now = lives[life] else {
-      throw Broken(.order, "\(name) is told in life \(group.epoch), the hub's is \(life)")
+    guard group.epoch == epoch, var now = epochs[epoch] else {
+      throw Broken(.order, "\(name) is told in epoch \(group.epoch), the hub's is \(epoch)")
     }
     guard Int(group.previous) == now.states.count - 1 else {
       throw Broken(.order, "after version \(now.states.count - 1) of \(name) follows one after \(group.previous)")
     }
-    lives[life] = nil
-    defer { lives[life] = now }
+    epochs[epoch] = nil
+    defer { epochs[epoch] = now }
     for (offset, field) in group.names.names.enumerated() where Int(group.names.first) + offset == now.fields.count {
       now.fields.append(field)
     }

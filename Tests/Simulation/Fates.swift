@@ -6,7 +6,7 @@ struct Fates {
   struct Fate {
     /// What was decided, if it is no commit, and in which life of the hub.
     var decision: WireOutcome.Kind?
-    var life = 0
+    var run = 0
     /// Its outcome has left the hub.
     var isTold = false
     /// Which write it turned out to be.

@@ -17,7 +17,7 @@ struct Oracle {
     let changes: [(field: Int, value: FieldValue?)]
     /// The life of the log and of the hub in which it was decided.
     let epoch: Epoch
-    let life: Int
+    let run: Int
     let isRecovered: Bool
 
     /// What it made of a field; nil if it did not change it.
@@ -33,7 +33,7 @@ struct Oracle {
     var entry: Entry?
     var state: State?
   }
-  private struct Life {
+  private struct EpochLog {
     let epoch: Epoch
     /// By version, from 0 on.
     var steps: [Step] = []
@@ -45,7 +45,7 @@ struct Oracle {
   }
   let modelNames: [String]
   var fates: Fates
-  private var lives: [[Life]]
+  private var epochs: [[EpochLog]]
   /// The hub's numbers for the fields of each model.
   var names: [[Int]]
   private var present: [State]
@@ -71,7 +71,7 @@ struct Oracle {
   init(modelNames: [String]) {
     self.modelNames = modelNames
     fates = Fates(models: modelNames.count)
-    lives = modelNames.map { _ in [] }
+    epochs = modelNames.map { _ in [] }
     names = modelNames.map { _ in [] }
     present = modelNames.map { _ in Oracle.empty }
     isThere = modelNames.map { _ in false }
@@ -83,12 +83,12 @@ struct Oracle {
   func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
 
   func entry(_ point: Point) -> Entry? {
-    life(holding: point).flatMap { lives[point.model][$0].steps[Int(point.version)].entry }
+    epochIndex(holding: point).flatMap { epochs[point.model][$0].steps[Int(point.version)].entry }
   }
 
   /// The whole model at a version; nil if there never was that version.
   func state(_ point: Point) -> State? {
-    life(holding: point).flatMap { lives[point.model][$0].steps[Int(point.version)].state }
+    epochIndex(holding: point).flatMap { epochs[point.model][$0].steps[Int(point.version)].state }
   }
 
   /// The models as the log leaves them.
@@ -122,7 +122,7 @@ struct Oracle {
           beginnings[model] = beginnings[model].map { _ in batch.version }
           names[model].removeAll(keepingCapacity: true)
         }
-        note(batch.decisions, of: model, life: 0)
+        note(batch.decisions, of: model, run: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
         present[model] = state(Point(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
@@ -163,7 +163,7 @@ struct Oracle {
   }
 
   /// Enters a batch. Throws a sentence when it breaks the order or carries out a proposal twice.
-  mutating func enter(_ batch: Batch, epoch: Epoch, life: Int) throws(Broken) {
+  mutating func enter(_ batch: Batch, epoch: Epoch, run: Int) throws(Broken) {
     guard let model = modelNames.firstIndex(of: batch.model) else {
       throw Broken(.noPhantom, "the hub stores \(batch.model), which nobody joined")
     }
@@ -178,7 +178,7 @@ struct Oracle {
     try renumber(model, batch)
     isThere[model] = true
     try checkDense(batch.decisions, group, model)
-    note(batch.decisions, of: model, life: life)
+    note(batch.decisions, of: model, run: run)
     guard let group else { return }
     if let name = group.names.names.first(where: { SimulatedField.index(of: $0) == nil }) {
       throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
@@ -188,7 +188,7 @@ struct Oracle {
     for commit in group.commits {
       version += 1
       let point = Point(model: model, epoch: group.epoch, version: version)
-      try enter(commit, of: group, at: point, life)
+      try enter(commit, of: group, at: point, run)
       // A batch may still be under way when its peers prove a loss: it stands in the new life too.
       guard epoch != group.epoch else { continue }
       let later = Point(model: model, epoch: epoch, version: version)
@@ -198,7 +198,7 @@ struct Oracle {
   }
 
   private mutating func enter(
-    _ commit: Commit, of group: CommitGroup, at point: Point, _ life: Int
+    _ commit: Commit, of group: CommitGroup, at point: Point, _ run: Int
   ) throws(Broken) {
     guard entry(point) == nil else {
       throw Broken(.order, "version \(point.version) of \(title(point)) was decided twice in one epoch")
@@ -235,7 +235,7 @@ struct Oracle {
     }
     setEntry(
       Entry(
-        tag: tag, number: commit.number, changes: changes, epoch: point.epoch, life: life, isRecovered: isRecovered),
+        tag: tag, number: commit.number, changes: changes, epoch: point.epoch, run: run, isRecovered: isRecovered),
       at: point)
     setState(present[point.model], at: point)
     fates.raise(tag, to: commit.number, in: point.model)
@@ -249,14 +249,14 @@ struct Oracle {
     return written.updateValue((point, name), forKey: Written(model: name.model, field: field, value: value))?.name
   }
 
-  private mutating func note(_ new: [Decision], of model: Int, life: Int) {
+  private mutating func note(_ new: [Decision], of model: Int, run: Int) {
     for decision in new where !decision.isSeen {
       fates.raise(decision.origin.tag, to: decision.number, in: model)
       guard let rest = decision.outcome, !claims.liars.contains(decision.origin.tag) else { continue }
       let name = Name(model: model, tag: decision.origin.tag, number: decision.number)
       fates[name].decision = WireOutcome(topic: Topics.firstModel, number: decision.number, rest).kind
-      fates[name].life = life
-      if life > 0 { decided += 1 }
+      fates[name].run = run
+      if run > 0 { decided += 1 }
     }
   }
 
@@ -270,30 +270,28 @@ struct Oracle {
   // MARK: Places
 
   /// The life that has come to that version; nil if none has.
-  private func life(holding point: Point) -> Int? {
-    let lives = lives[point.model]
-    return lives.indices.last { lives[$0].epoch == point.epoch && point.version < lives[$0].steps.count }
+  private func epochIndex(holding point: Point) -> Int? {
+    let epochs = epochs[point.model]
+    return epochs.indices.last { epochs[$0].epoch == point.epoch && point.version < epochs[$0].steps.count }
   }
 
   private mutating func setEntry(_ entry: Entry, at point: Point) {
-    let life = make(point)
-    lives[point.model][life].steps[Int(point.version)].entry = entry
+    let epochIndex = make(point)
+    epochs[point.model][epochIndex].steps[Int(point.version)].entry = entry
   }
 
   private mutating func setState(_ state: State, at point: Point) {
-    let life = make(point)
-    lives[point.model][life].steps[Int(point.version)].state = state
+    let epochIndex = make(point)
+    epochs[point.model][epochIndex].steps[Int(point.version)].state = state
   }
 
   private mutating func make(_ point: Point) -> Int {
-    let life: Int
-    if let known = lives[point.model].indices.last(where: { lives[point.model][$0].epoch == point.epoch }) {
-      life = known
-    } else {
-      life = lives[point.model].count
-      lives[point.model].append(Life(epoch: point.epoch))
+    let known = epochs[point.model].indices.last { epochs[point.model][$0].epoch == point.epoch }
+    let epochIndex = known ?? epochs[point.model].count
+    if known == nil { epochs[point.model].append(EpochLog(epoch: point.epoch)) }
+    while epochs[point.model][epochIndex].steps.count <= Int(point.version) {
+      epochs[point.model][epochIndex].steps.append(Step())
     }
-    while lives[point.model][life].steps.count <= Int(point.version) { lives[point.model][life].steps.append(Step()) }
-    return life
+    return epochIndex
   }
 }

@@ -54,7 +54,7 @@ final class SimulatedPeer {
   /// The heartbeats and models that it has subscribed to; too few to be worth hashing.
   @exclusivity(unchecked) var topics: [Topic] = []
   @exclusivity(unchecked) var sessionOnTheWire: SessionID = 0
-  @exclusivity(unchecked) var life = 0
+  @exclusivity(unchecked) var run = 0
   /// While its process is stopped, what arrives waits.
   @exclusivity(unchecked) var isPaused = false
   @exclusivity(unchecked) var pausedAt: UInt64 = 0
@@ -111,9 +111,9 @@ final class SimulatedPeer {
 
   /// The file of its outbox, if it has one, and the life in it that this session is.
   @exclusivity(unchecked) var book: OutboxBook?
-  @exclusivity(unchecked) var bookLife: UInt32 = 0
+  @exclusivity(unchecked) var bookRun: UInt32 = 0
   /// Lives that wait to be sent, with the names of their writes here, and the peer that sends one now.
-  @exclusivity(unchecked) var earlier: [(life: EarlierLife, ids: [WriteID])] = []
+  @exclusivity(unchecked) var previousRuns: [(run: PreviousRun, ids: [WriteID])] = []
   @exclusivity(unchecked) var carrier: Int?
   /// Of a peer that sends an earlier life: whose, and how that one calls its writes.
   @exclusivity(unchecked) var successor: Int?
@@ -126,13 +126,13 @@ final class SimulatedPeer {
   func read<Result>(_ look: (inout Session) -> Result) -> Result { look(&session) }
 
   init(
-    index: Int, session: Session, output: PeerOutput, generation: Int, life: Int, clockOffset: UInt64, models: Int
+    index: Int, session: Session, output: PeerOutput, generation: Int, run: Int, clockOffset: UInt64, models: Int
   ) {
     self.index = index
     self.session = session
     self.output = output
     self.generation = generation
-    self.life = life
+    self.run = run
     self.clockOffset = clockOffset
     lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     seen = Array(repeating: (0, 0), count: models)

@@ -70,7 +70,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case strangerFirst = "stranger refused that came first after a hub restart"
   case imposed = "replica offered that never was"
   case lied = "lie told to the hub"
-  case toldUnknown = "outcome that no life of the log knows"
+  case toldUnknown = "outcome that no epoch of the log knows"
   case saidInLine = "write in an ephemeral line"
   case notOwner = "write of another's ephemeral field refused"
   case keptInLine = "ephemeral fields kept over a reconnect"

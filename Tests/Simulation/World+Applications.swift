@@ -4,10 +4,10 @@ import BindingProtocol
 
 /// What the peers' programs do.
 extension World {
-  func makePeer(_ index: Int, life: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
+  func makePeer(_ index: Int, run: Int = 0, generation: Int = 0, book: OutboxBook? = nil) -> SimulatedPeer {
     let fresh = Identity(secret: Secret(high: chance.next(), low: chance.next()), name: "p\(index)")
     #if MUTANTS
-      let identity = life > 0 && Mutant.isOn(.keepIdentity) ? peers[index].session.identity : fresh
+      let identity = run > 0 && Mutant.isOn(.keepIdentity) ? peers[index].session.identity : fresh
     #else
       let identity = fresh
     #endif
@@ -20,19 +20,19 @@ extension World {
     var session = Session(
       identity: identity, seed: chance.next(), options: options, now: now + offset, keepsOutbox: book != nil)
     var book = book
-    let earlier = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
-    let bookLife = book?.begin(identity) ?? 0
+    let previousRuns = (book?.reopen() ?? []).map { ($0, session.carry($0, wall: wall)) }
+    let bookRun = book?.begin(identity) ?? 0
     var output = PeerOutput()
     for model in modelNames where model != visited || !isChaos { session.join(model, now: now + offset, into: &output) }
     if profile.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
     let member = joinLine(index, &session, &output, now: now + offset)
     let peer = SimulatedPeer(
       index: index, session: session, output: output,
-      generation: generation == 0 ? (index + 1) * 1_000_000 : generation, life: life,
+      generation: generation == 0 ? (index + 1) * 1_000_000 : generation, run: run,
       clockOffset: offset, models: modelNames.count)
     peer.book = book
-    peer.bookLife = bookLife
-    peer.earlier = earlier
+    peer.bookRun = bookRun
+    peer.previousRuns = previousRuns
     peer.member = member
     return peer
   }
@@ -88,9 +88,9 @@ extension World {
     if peers[peer].book != nil { try crashWithOutbox(peer) }
     let steps = peers[peer].steps
     peers[peer] = makePeer(
-      peer, life: peers[peer].life + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
+      peer, run: peers[peer].run + 1, generation: peers[peer].generation + 1, book: peers[peer].book)
     peers[peer].steps = steps
-    agenda.add(.tickPeer(peer: peer, life: peers[peer].life), at: now + chance.within(1...800))
+    agenda.add(.tickPeer(peer: peer, run: peers[peer].run), at: now + chance.within(1...800))
     if profile.writesTooDeep, !isQuiet { try writeTooDeep(peer) }
     try settle(peer)
     try carryOn(peer)
@@ -100,7 +100,7 @@ extension World {
     note("p\(peer) is stopped")
     counts[.peerPause] += 1
     stop(peer)
-    agenda.add(.goOn(peer: peer, life: peers[peer].life), at: now + chance.within(100...4_000))
+    agenda.add(.goOn(peer: peer, run: peers[peer].run), at: now + chance.within(100...4_000))
   }
 
   func stop(_ peer: Int) {
@@ -232,7 +232,7 @@ extension World {
     try settle(peer.index)
     writing = nil
     if isChaos, chance.perMille(profile.withdrawals) {
-      agenda.add(.withdraw(peer: peer.index, life: peer.life, id), at: self.now + chance.within(0...200))
+      agenda.add(.withdraw(peer: peer.index, run: peer.run, id), at: self.now + chance.within(0...200))
     }
   }
 

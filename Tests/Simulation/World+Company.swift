@@ -7,12 +7,12 @@ extension World {
   /// What happens in them, besides what happens in every history.
   enum Besides {
     case actInLine(peer: Int)
-    case comeBack(peer: Int, life: Int)
-    case withdrawInLine(peer: Int, life: Int, WriteID)
-    case approve(peer: Int, life: Int, ApprovalRequest, refuses: Bool)
-    case breakOff(peer: Int, life: Int, crashes: Bool)
-    case strand(peer: Int, life: Int)
-    case impose(hubLife: Int)
+    case comeBack(peer: Int, run: Int)
+    case withdrawInLine(peer: Int, run: Int, WriteID)
+    case approve(peer: Int, run: Int, ApprovalRequest, refuses: Bool)
+    case breakOff(peer: Int, run: Int, crashes: Bool)
+    case strand(peer: Int, run: Int)
+    case impose(hubRun: Int)
     case lie
   }
 
@@ -47,14 +47,14 @@ extension World {
   func handle(_ event: Besides) throws(Broken) {
     switch event {
     case .actInLine(let peer): try actInLine(peer)
-    case .comeBack(let peer, let life): if peers[peer].life == life { try comeBack(peer) }
-    case .withdrawInLine(let peer, let life, let id): if peers[peer].life == life { try withdrawInLine(id, of: peer) }
-    case .approve(let peer, let life, let request, let refuses):
-      if peers[peer].life == life { try answer(request, refuses: refuses, peer) }
-    case .breakOff(let peer, let life, let crashes):
-      if peers[peer].life == life { try breakOff(peer, crashes: crashes) }
-    case .strand(let peer, let life): if peers[peer].life == life { try strand(peer) }
-    case .impose(let life): if hubLife == life { try impose() }
+    case .comeBack(let peer, let run): if peers[peer].run == run { try comeBack(peer) }
+    case .withdrawInLine(let peer, let run, let id): if peers[peer].run == run { try withdrawInLine(id, of: peer) }
+    case .approve(let peer, let run, let request, let refuses):
+      if peers[peer].run == run { try answer(request, refuses: refuses, peer) }
+    case .breakOff(let peer, let run, let crashes):
+      if peers[peer].run == run { try breakOff(peer, crashes: crashes) }
+    case .strand(let peer, let run): if peers[peer].run == run { try strand(peer) }
+    case .impose(let run): if hubRun == run { try impose() }
     case .lie: try lie()
     }
   }
@@ -63,7 +63,7 @@ extension World {
   func beginCompanyAtHub() {
     guard profile.isInCompany else { return }
     heard = Heard()
-    line?.begin(Epoch(hubLife))
+    line?.begin(Epoch(hubRun))
     ownership = Ownership()
     asked.removeAll()
     for peer in peers { peer.member?.mayHaveLost = true }

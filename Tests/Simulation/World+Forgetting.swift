@@ -22,13 +22,13 @@ extension World {
   /// Who is told an outcome may be gone before it hears it.
   func strandSometimes(_ peer: Int) {
     guard profile.forgetsSoon, forgetting.perMille(60) else { return }
-    agenda.add(.besides(.strand(peer: peer, life: peers[peer].life)), at: now)
+    agenda.add(.besides(.strand(peer: peer, run: peers[peer].run)), at: now)
   }
 
   /// Who is told that nobody knows it may be gone before it hears that.
   func cutWelcomeSometimes(_ peer: Int) {
     guard profile.forgetsSoon, forgetting.perMille(300) else { return }
-    agenda.add(.besides(.breakOff(peer: peer, life: peers[peer].life, crashes: false)), at: now)
+    agenda.add(.besides(.breakOff(peer: peer, run: peers[peer].run, crashes: false)), at: now)
   }
 
   /// Its connection breaks, and its process stops until its lease has run out.
@@ -40,6 +40,6 @@ extension World {
     try settle(index)
     stop(index)
     let lease = UInt64(profile.leaseMilliseconds)
-    agenda.add(.goOn(peer: index, life: peers[index].life), at: now + lease + forgetting.within(100...2_500))
+    agenda.add(.goOn(peer: index, run: peers[index].run), at: now + lease + forgetting.within(100...2_500))
   }
 }

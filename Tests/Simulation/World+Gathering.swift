@@ -47,13 +47,13 @@ extension World {
           + "its field was written \(oracle.listsWritten[model]) times")
     }
     agenda.add(
-      .merge(peer: peer.index, life: peer.life, id, model: model, question), at: now + chance.within(0...profile.pace))
+      .merge(peer: peer.index, run: peer.run, id, model: model, question), at: now + chance.within(0...profile.pace))
   }
 
   func answer(_ question: MergeQuestion, of id: WriteID, in model: Int, _ index: Int) throws(Broken) {
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.merge(peer: index, life: peer.life, id, model: model, question), at: now + 100)
+      return agenda.add(.merge(peer: index, run: peer.run, id, model: model, question), at: now + 100)
     }
     counts[.listMerged] += 1
     let base = SimulatedField.elements(of: question.base)

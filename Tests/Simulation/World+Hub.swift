@@ -26,7 +26,7 @@ extension World {
   func handleAtHub(_ event: Event) throws(Broken) {
     if isHubPaused {
       switch event {
-      case .hubGoesOn(let life): if life == hubLife { return try hubGoesOn() }
+      case .hubGoesOn(let run): if run == hubRun { return try hubGoesOn() }
       case .tickHub: break
       default: return hubInbox.append(event)
       }
@@ -35,15 +35,15 @@ extension World {
     case .toHub(let peer, let generation, let frame): try receive(frame, of: peer, generation)
     case .subscribe(let peer, let generation, let topic, let isOn):
       try subscribe(peer, generation, topic, isOn)
-    case .append(let life, let batches): if hub != nil, hubLife == life { try finishAppend(batches) }
-    case .reload(let life, let model): if hub != nil, hubLife == life { try reload(model) }
-    case .tickHub(let life):
-      guard hubLife == life, var due = read({ $0.nextDeadline }) else { return }
+    case .append(let run, let batches): if hub != nil, hubRun == run { try finishAppend(batches) }
+    case .reload(let run, let model): if hub != nil, hubRun == run { try reload(model) }
+    case .tickHub(let run):
+      guard hubRun == run, var due = read({ $0.nextDeadline }) else { return }
       if due <= now, !isHubPaused {
         try tickHub(isAfterPause: false)
         due = read { $0.nextDeadline } ?? now
       }
-      agenda.add(.tickHub(life), at: max(now + 1, min(due, now + 250)))
+      agenda.add(.tickHub(run), at: max(now + 1, min(due, now + 250)))
     default: break
     }
   }
@@ -96,9 +96,9 @@ extension World {
   }
 
   func startHub() throws(Broken) {
-    hubLife += 1
-    let isProven = hubLife == 1 || profile.isDurable && !isTailLost
-    if !isProven || hubLife == 1 { epoch += 1 << 32 | 1 }
+    hubRun += 1
+    let isProven = hubRun == 1 || profile.isDurable && !isTailLost
+    if !isProven || hubRun == 1 { epoch += 1 << 32 | 1 }
     if !isProven { losses += 1 }
     if !profile.isDurable { log.removeAll() }
     if !isProven { oracle.claims.begin() }
@@ -112,7 +112,7 @@ extension World {
     configuration.limits.maxUnacknowledged = profile.maxUnacknowledged
     configuration.limits.chunkBytes = profile.chunkBytes
     configuration.maxDeletedNames = profile.maxDeletedNames
-    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubLife), tailProven: isProven, floor: oracle.floor)
+    let birth = HubBirth(logID: 7, epoch: epoch, start: StartNumber(hubRun), tailProven: isProven, floor: oracle.floor)
     var hub = HubMachine(configuration: configuration, birth: birth, time: hubTime, epochSeed: chance.next())
     for model in Swift.Set(log.map(\.model)).sorted() where lastRecord(of: model) > 0 {
       do {
@@ -125,10 +125,10 @@ extension World {
     beginCompanyAtHub()
     hubOutput.removeAll()
     checkedFrames = 0
-    agenda.add(.tickHub(hubLife), at: now + 1)
+    agenda.add(.tickHub(hubRun), at: now + 1)
     if !isProven { awaitImpostor() }
-    note("hub starts, life \(hubLife), epoch \(epoch >> 32)")
-    if hubLife > 1, profile.strangers > 0 { try approachFirst() }
+    note("hub starts, run \(hubRun), epoch \(epoch >> 32)")
+    if hubRun > 1, profile.strangers > 0 { try approachFirst() }
   }
 
   func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
@@ -150,7 +150,7 @@ extension World {
     note("the hub is stopped")
     counts[.hubPause] += 1
     isHubPaused = true
-    agenda.add(.hubGoesOn(hubLife: hubLife), at: now + chance.within(3_100...6_000))
+    agenda.add(.hubGoesOn(hubRun: hubRun), at: now + chance.within(3_100...6_000))
   }
 
   private func hubGoesOn() throws(Broken) {
@@ -167,7 +167,7 @@ extension World {
     guard hub != nil else { return }
     hub?.finishDrain(time: hubTime, into: &hubOutput)
     repeat {
-      beginNewLife()
+      beginNewEpoch()
       noteTopicOfLine()
       try checkTold()
     } while try store()
@@ -202,7 +202,7 @@ extension World {
   }
 
   /// A peer has proven to the hub that commits are missing.
-  private func beginNewLife() {
+  private func beginNewEpoch() {
     guard let new = hubOutput.newEpoch else { return }
     hubOutput.newEpoch = nil
     note("the hub believes that commits are missing: epoch \(new >> 32)")

@@ -47,7 +47,7 @@ extension World {
   /// A hub that has lost commits has begun: somebody who never was a peer may be there first.
   func awaitImpostor() {
     guard profile.impostors > 0, isChaos, impostures.perMille(profile.impostors) else { return }
-    agenda.add(.besides(.impose(hubLife: hubLife)), at: now + impostures.within(1...1_500))
+    agenda.add(.besides(.impose(hubRun: hubRun)), at: now + impostures.within(1...1_500))
   }
 
   /// Offers a replica that never was: in others' names and numbers, with names that nobody may write.
@@ -59,19 +59,19 @@ extension World {
     let session = impostures.next() | 1
     let model = impostures.below(modelNames.count)
     // Of the present life a hub believes it once; that is a lie of its own.
-    let lives: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
+    let offeredEpochs: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
-    let life = lives[impostures.perMille(600) ? 0 : impostures.below(lives.count)]
+    let offeredEpoch = offeredEpochs[impostures.perMille(600) ? 0 : impostures.below(offeredEpochs.count)]
     let version = versions[impostures.below(versions.count)]
-    note("an impostor offers version \(version) of epoch \(life >> 32) of \(modelNames[model])")
+    note("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
     func say(_ message: PeerMessage, start: StartNumber) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
       }
     }
-    let start = StartNumber(hubLife)
+    let start = StartNumber(hubRun)
     say(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
-    say(.join([Join(request: 1, model: modelNames[model], epoch: life, version: version)]), start: start)
+    say(.join([Join(request: 1, model: modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
     guard let topic = topic(of: model) else { return try settleHub() }
     let victim = peers[impostures.below(peers.count)].session.identity
     let names = [SimulatedField.names[impostures.below(SimulatedField.plain)], "@peer-0", "@me"]
@@ -86,7 +86,7 @@ extension World {
     say(
       .offer(
         Offer(
-          request: 1, topic: topic, epoch: life, version: version, chunk: 0, isLast: true, fields: fields,
+          request: 1, topic: topic, epoch: offeredEpoch, version: version, chunk: 0, isLast: true, fields: fields,
           numbers: numbers)), start: start)
     counts[.imposed] += 1
     try settleHub()
@@ -97,7 +97,7 @@ extension World {
   /// Notes in which life of the log a proposal was sent first.
   func noteSent(_ frame: [UInt8], by peer: SimulatedPeer) {
     guard case (let header, .propose(let proposals))? = try? PeerMessage.decode(frame),
-      header.start == StartNumber(hubLife), let epoch = peer.read({ $0.epoch })
+      header.start == StartNumber(hubRun), let epoch = peer.read({ $0.epoch })
     else { return }
     for proposal in proposals {
       guard let model = model(of: proposal.topic), peer.firstSent[model][proposal.number] == nil else { continue }

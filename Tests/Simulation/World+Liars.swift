@@ -72,7 +72,7 @@ extension World {
   }
 
   private func say(_ message: PeerMessage, _ liar: Liar) throws(Broken) {
-    var start = StartNumber(hubLife)
+    var start = StartNumber(hubRun)
     if case .hello = message { start = 0 }
     try say(message.encode(session: liar.session, start: start), liar)
   }
@@ -128,7 +128,7 @@ extension World {
   /// It is ahead in the present life: that proves a loss, once in a start. Then it may be asked for what it has.
   private func claimPresent() throws(Broken) {
     let liar = makeLiar()
-    note("a liar is ahead in the present life")
+    note("a liar is ahead in the present epoch")
     guard let (model, topic) = try enter(liar) else { return }
     let version: Version = [4, 400, 1 << 52][impostures.below(3)]
     let old = epoch
@@ -188,7 +188,7 @@ extension World {
     try say(.propose(proposals), liar)
     for _ in 0..<3 {
       var frame = PeerMessage.propose(Array(proposals.suffix(1))).encode(
-        session: liar.session, start: StartNumber(hubLife))
+        session: liar.session, start: StartNumber(hubRun))
       if impostures.perMille(500) {
         frame.removeLast(1 + impostures.below(frame.count - 1))
       } else {

@@ -33,7 +33,7 @@ extension World {
       note("p\(index) leaves \(line.name)")
       counts[.leftLine] += 1
       peer.session.leave(line.name, now: peerNow(index), into: &peer.output)
-      agenda.add(.besides(.comeBack(peer: index, life: peer.life)), at: now + company.within(0...3_000))
+      agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + company.within(0...3_000))
       try settle(index)
     case 1: try say([FieldOperation(.clear, "")], peer, member)
     case 2, 3: try say([FieldOperation(.delete, field)], peer, member)
@@ -70,7 +70,7 @@ extension World {
     try settle(peer.index)
     if company.perMille(80) {
       agenda.add(
-        .besides(.withdrawInLine(peer: peer.index, life: peer.life, id)), at: now + company.within(0...200))
+        .besides(.withdrawInLine(peer: peer.index, run: peer.run, id)), at: now + company.within(0...200))
     }
   }
 
@@ -87,7 +87,7 @@ extension World {
     guard let line, let member = peers[index].member, member.isAway else { return }
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.besides(.comeBack(peer: index, life: peer.life)), at: now + 100)
+      return agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + 100)
     }
     note("p\(index) joins \(line.name) again")
     // It had left wholly: nothing of what it said there is its own any more.
@@ -167,7 +167,7 @@ extension World {
     guard let truth = line.state(update.epoch, update.version) else {
       throw broken(
         .trueReplica,
-        "p\(peer.index) has version \(update.version) of \(line.name) in life \(update.epoch), which never was")
+        "p\(peer.index) has version \(update.version) of \(line.name) in epoch \(update.epoch), which never was")
     }
     var mine: EphemeralOracle.State = [:]
     for field in peer.read({ $0.committed(line.name, after: 0) }) {
@@ -223,7 +223,7 @@ extension World {
         if mayBeForgotten(peer) { member.mayHaveLost = true }
       }
     // Decided by a hub that is no more, or has forgotten whose it was.
-    case .unknown where hubLife > 1 || profile.forgetsSoon:
+    case .unknown where hubRun > 1 || profile.forgetsSoon:
       member.mayHaveLost = true
       if !member.withdrawn.contains(id) { return }
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")

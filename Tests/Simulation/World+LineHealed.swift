@@ -11,11 +11,11 @@ extension World {
     for peer in peers {
       guard let member = peer.member, !peer.isOver, peer.read({ $0.knows(line.name) }) else { continue }
       let mine = peer.session.version(of: line.name)
-      guard mine == (line.life, head.version), peer.session.digest(of: line.name) == head.digest else {
+      guard mine == (line.epoch, head.version), peer.session.digest(of: line.name) == head.digest else {
         throw broken(
           .convergence,
-          "p\(peer.index) has version \(mine.version) of \(line.name) in life \(mine.epoch), the hub \(head.version) "
-            + "in \(line.life)")
+          "p\(peer.index) has version \(mine.version) of \(line.name) in epoch \(mine.epoch), the hub \(head.version) "
+            + "in \(line.epoch)")
       }
       if let (id, _) = member.unacknowledged.min(by: { $0.key < $1.key }) {
         throw broken(.convergence, "write \(id.rawValue) of p\(peer.index) to \(line.name) has no outcome")

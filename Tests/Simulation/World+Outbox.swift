@@ -9,7 +9,7 @@ extension World {
   /// Notes of a session go into the file of its process.
   func keep(_ note: OutboxNote, of peer: Int) {
     let owner = peers[peer].successor ?? peer
-    peers[owner].book?.append(note, life: peers[peer].bookLife, wall: wall)
+    peers[owner].book?.append(note, run: peers[peer].bookRun, wall: wall)
   }
 
   /// What a process that was killed has left, at whatever byte, is all that its next life has.
@@ -18,14 +18,14 @@ extension World {
     // In a quiet time nobody writes, and what is torn off late enough is sent.
     if !isQuiet, chance.perMille(500) { tear(peer) }
     let unacknowledged = peers[peer].unacknowledged.ids
-    guard let lives = peers[peer].book?.reopen() else {
+    guard let runs = peers[peer].book?.reopen() else {
       throw broken(.outboxWhole, "p\(peer) cannot read its outbox again")
     }
-    let own = lives.first { $0.number == peers[peer].bookLife }
+    let own = runs.first { $0.number == peers[peer].bookRun }
     for id in unacknowledged where own?.writes.contains(where: { $0.id == id }) != true {
       throw broken(.outboxWhole, "write \(id.rawValue) of p\(peer) is not in the outbox that it left")
     }
-    counts[.restored] += UInt64(lives.reduce(0) { $0 + $1.writes.count })
+    counts[.restored] += UInt64(runs.reduce(0) { $0 + $1.writes.count })
   }
 
   /// One more write, whose record the crash cuts off somewhere, before anything of it leaves.
@@ -50,16 +50,16 @@ extension World {
   /// Has the lives before this one sent, one after the other.
   func carryOn(_ peer: Int) throws(Broken) {
     peers[peer].carrier = nil
-    guard !peers[peer].earlier.isEmpty else { return }
-    let (life, ids) = peers[peer].earlier.removeFirst()
-    let session = Session(resuming: life, seed: chance.next(), now: peerNow(peer), wall: wall)
+    guard !peers[peer].previousRuns.isEmpty else { return }
+    let (run, ids) = peers[peer].previousRuns.removeFirst()
+    let session = Session(resuming: run, seed: chance.next(), now: peerNow(peer), wall: wall)
     let index = peers.count
     let carrier = SimulatedPeer(
-      index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, life: 0,
+      index: index, session: session, output: PeerOutput(), generation: (index + 1) * 1_000_000, run: 0,
       clockOffset: peers[peer].clockOffset, models: modelNames.count)
     carrier.successor = peer
-    carrier.bookLife = life.number
-    for (write, id) in zip(life.writes, ids) {
+    carrier.bookRun = run.number
+    for (write, id) in zip(run.writes, ids) {
       guard let model = modelNames.firstIndex(of: write.model) else { continue }
       let isAddition = write.proposal.operations.contains { $0.verb == .add }
       let mine = SimulatedPeer.Write(
@@ -70,7 +70,7 @@ extension World {
     }
     peers.append(carrier)
     peers[peer].carrier = index
-    agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(1...400))
+    agenda.add(.tickPeer(peer: index, run: 0), at: now + chance.within(1...400))
     try settle(index)
   }
 
@@ -95,7 +95,7 @@ extension World {
       peers[carrier].isOver = true
       peers[carrier].session.bye(now: peerNow(carrier), into: &peers[carrier].output)
       try settle(carrier)
-      peers[successor].book?.leave(peers[carrier].bookLife)
+      peers[successor].book?.leave(peers[carrier].bookRun)
       end(carrier)
       try carryOn(successor)
     }
@@ -107,7 +107,7 @@ extension World {
     peers[carrier].output.removeAll()
     peers[carrier].isOver = true
     peers[carrier].unacknowledged.removeAll()
-    peers[carrier].life += 1
+    peers[carrier].run += 1
     peers[carrier].generation += 1
     // Of a process that is gone nothing arrives after the hub has been told that its connection is.
     peers[carrier].hubSide = -1

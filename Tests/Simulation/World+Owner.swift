@@ -36,20 +36,20 @@ extension World {
       if company.perMille(temper.delays) { delay = company.within(1_500...2_500) }
       if company.perMille(temper.cuts) {
         agenda.add(
-          .besides(.breakOff(peer: peer.index, life: peer.life, crashes: false)), at: now + company.within(0...20))
+          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: false)), at: now + company.within(0...20))
       }
       if company.perMille(temper.crashes) {
         agenda.add(
-          .besides(.breakOff(peer: peer.index, life: peer.life, crashes: true)), at: now + company.within(0...20))
+          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: true)), at: now + company.within(0...20))
       }
     }
-    agenda.add(.besides(.approve(peer: peer.index, life: peer.life, request, refuses: refuses)), at: now + delay)
+    agenda.add(.besides(.approve(peer: peer.index, run: peer.run, request, refuses: refuses)), at: now + delay)
   }
 
   func answer(_ request: ApprovalRequest, refuses: Bool, _ index: Int) throws(Broken) {
     let peer = peers[index]
     guard !peer.isPaused else {
-      return agenda.add(.besides(.approve(peer: index, life: peer.life, request, refuses: refuses)), at: now + 100)
+      return agenda.add(.besides(.approve(peer: index, run: peer.run, request, refuses: refuses)), at: now + 100)
     }
     note("p\(index) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
     peer.session.answer(request, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)

@@ -14,10 +14,10 @@ extension World {
     if profile.storeDelay > 0 {
       if !batches.isEmpty {
         underway += batches
-        agenda.add(.append(hubLife: hubLife, batches), at: now + chance.within(1...profile.storeDelay))
+        agenda.add(.append(hubRun: hubRun, batches), at: now + chance.within(1...profile.storeDelay))
       }
       for model in models {
-        agenda.add(.reload(hubLife: hubLife, model: model), at: now + chance.within(1...profile.storeDelay))
+        agenda.add(.reload(hubRun: hubRun, model: model), at: now + chance.within(1...profile.storeDelay))
       }
       return false
     }
@@ -89,7 +89,7 @@ extension World {
     guard batch.record == last + 1 || last == 0 && oracle.floor.mayBegin(batch.record) else {
       throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
     }
-    try oracle.enter(batch, epoch: epoch, life: hubLife)
+    try oracle.enter(batch, epoch: epoch, run: hubRun)
     log.append(batch)
   }
 

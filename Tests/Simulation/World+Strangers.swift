@@ -23,7 +23,7 @@ extension World {
         ])
       frames.append(
         PeerMessage.propose([proposal]).encode(
-          session: peers[peer].sessionOnTheWire, start: StartNumber(hubLife)))
+          session: peers[peer].sessionOnTheWire, start: StartNumber(hubRun)))
     }
     note("a stranger speaks for p\(peer)")
     for frame in frames {
@@ -41,7 +41,7 @@ extension World {
     let model = chance.below(modelNames.count)
     let secret = Secret(high: 2, low: chance.next())
     let session = chance.next() | 1
-    let start = StartNumber(hubLife)
+    let start = StartNumber(hubRun)
     note("a stranger speaks for \(tag.short) before it is back")
     func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
       message.encode(session: session, start: start).withUnsafeBytes {
@@ -69,7 +69,7 @@ extension World {
     else { return }
     peers[peer].answers += 1
     agenda.add(
-      .answer(peer: peer, life: peers[peer].life, model: model, hops: update.proposalHops),
+      .answer(peer: peer, run: peers[peer].run, model: model, hops: update.proposalHops),
       at: now + chance.within(1...profile.pace))
   }
 

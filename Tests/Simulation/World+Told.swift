@@ -108,7 +108,7 @@ extension World {
             "p\(peer) was told that proposal \(name.number) became version \(point.version) of \(modelNames[model]), "
               + "which is not stored so")
         }
-        countRepeat(of: name, decidedIn: entry.life)
+        countRepeat(of: name, decidedIn: entry.run)
       }
     default:
       let fate = oracle.fates[name]
@@ -116,14 +116,14 @@ extension World {
         throw broken(
           .storedFirst, "p\(peer) was told \(outcome.kind) of proposal \(outcome.number), which is not stored so")
       }
-      countRepeat(of: name, decidedIn: fate.life)
+      countRepeat(of: name, decidedIn: fate.run)
     }
   }
 
-  private func countRepeat(of name: Oracle.Name, decidedIn life: Int) {
+  private func countRepeat(of name: Oracle.Name, decidedIn run: Int) {
     if oracle.fates[name].isTold { counts[.repeatAnswered] += 1 }
     oracle.fates[name].isTold = true
-    if life < hubLife { counts[.repeatAfterRestart] += 1 }
+    if run < hubRun { counts[.repeatAfterRestart] += 1 }
   }
 
   /// Which of the models a topic of the hub is.

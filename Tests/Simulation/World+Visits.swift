@@ -33,7 +33,7 @@ extension World {
     default: return
     }
     agenda.add(
-      .visit(peer: peer, life: peers[peer].life, step: step + 1),
+      .visit(peer: peer, run: peers[peer].run, step: step + 1),
       at: now + chance.within(1...(profile.pace + 2 * profile.requestDelay)))
   }
 

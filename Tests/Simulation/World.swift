@@ -14,18 +14,18 @@ public final class World {
     case subscribe(peer: Int, generation: Int, topic: [UInt8], isOn: Bool)
     case connect(peer: Int, generation: Int)
     case tickHub(Int)
-    case tickPeer(peer: Int, life: Int)
+    case tickPeer(peer: Int, run: Int)
     case act(peer: Int)
     case startHub
-    case append(hubLife: Int, [Batch])
-    case reload(hubLife: Int, model: String)
-    case goOn(peer: Int, life: Int)
-    case hubGoesOn(hubLife: Int)
-    case answer(peer: Int, life: Int, model: Int, hops: UInt8)
+    case append(hubRun: Int, [Batch])
+    case reload(hubRun: Int, model: String)
+    case goOn(peer: Int, run: Int)
+    case hubGoesOn(hubRun: Int)
+    case answer(peer: Int, run: Int, model: Int, hops: UInt8)
     /// Apart, so that it does not make all others as large.
-    indirect case merge(peer: Int, life: Int, WriteID, model: Int, MergeQuestion)
-    case withdraw(peer: Int, life: Int, WriteID)
-    case visit(peer: Int, life: Int, step: Int)
+    indirect case merge(peer: Int, run: Int, WriteID, model: Int, MergeQuestion)
+    case withdraw(peer: Int, run: Int, WriteID)
+    case visit(peer: Int, run: Int, step: Int)
     case endMute(peer: Int, generation: Int)
     case endQuiet
     case besides(Besides)
@@ -43,7 +43,7 @@ public final class World {
   let keepsTrace: Bool
 
   @exclusivity(unchecked) var hub: HubMachine?
-  @exclusivity(unchecked) var hubLife = 0
+  @exclusivity(unchecked) var hubRun = 0
   @exclusivity(unchecked) var hubOutput = HubOutput()
   /// Which model a topic of this hub is, or was.
   @exclusivity(unchecked) var topicNames: [Topic: String] = [:]
@@ -127,7 +127,7 @@ public final class World {
     try startHub()
     for index in peers.indices {
       if profile.writesTooDeep { try writeTooDeep(index) }
-      agenda.add(.tickPeer(peer: index, life: 0), at: now + chance.within(0...50))
+      agenda.add(.tickPeer(peer: index, run: 0), at: now + chance.within(0...50))
       agenda.add(.act(peer: index), at: now + chance.within(20...400))
     }
     beginCompany()
@@ -186,16 +186,16 @@ public final class World {
         try deliver(frame, generation, to: peer)
       }
     case .connect(let peer, let generation): try connect(peer, generation)
-    case .tickPeer(let peer, let life): if peers[peer].life == life { try tick(peers[peer]) }
+    case .tickPeer(let peer, let run): if peers[peer].run == run { try tick(peers[peer]) }
     case .act(let peer): try act(peer)
     case .startHub: if hub == nil { try startHub() }
-    case .goOn(let peer, let life): if peers[peer].life == life { try goOn(peer) }
-    case .answer(let peer, let life, let model, let hops):
-      if peers[peer].life == life, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }
-    case .merge(let peer, let life, let id, let model, let question):
-      if peers[peer].life == life { try answer(question, of: id, in: model, peer) }
-    case .withdraw(let peer, let life, let id): if peers[peer].life == life { try withdraw(id, of: peer) }
-    case .visit(let peer, let life, let step): if peers[peer].life == life { try visit(peer, step: step) }
+    case .goOn(let peer, let run): if peers[peer].run == run { try goOn(peer) }
+    case .answer(let peer, let run, let model, let hops):
+      if peers[peer].run == run, !peers[peer].isPaused { try writeAnswer(peer, to: model, hops: hops) }
+    case .merge(let peer, let run, let id, let model, let question):
+      if peers[peer].run == run { try answer(question, of: id, in: model, peer) }
+    case .withdraw(let peer, let run, let id): if peers[peer].run == run { try withdraw(id, of: peer) }
+    case .visit(let peer, let run, let step): if peers[peer].run == run { try visit(peer, step: step) }
     case .endMute(let peer, let generation): try endMute(peer, generation)
     case .endQuiet: isQuiet = false
     case .besides(let event): try handle(event)
@@ -203,14 +203,14 @@ public final class World {
   }
 
   private func tick(_ peer: SimulatedPeer) throws(Broken) {
-    let (life, time) = (peer.life, now + peer.clockOffset)
+    let (run, time) = (peer.run, now + peer.clockOffset)
     let due = peer.read { $0.nextDeadline }
     if !peer.isPaused, due <= time {
       peer.session.tick(now: time, into: &peer.output)
       try settle(peer.index)
     }
     let wait = due == .max ? 200 : min(due - min(due, time), 200)
-    agenda.add(.tickPeer(peer: peer.index, life: life), at: now + max(wait, 25))
+    agenda.add(.tickPeer(peer: peer.index, run: run), at: now + max(wait, 25))
   }
 
   func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Broken) {

@@ -17,7 +17,7 @@ struct SocketEventsTests {
   init() throws { context = try Context() }
 
   @Test("a connection is told from its beginning to its end, at both sides")
-  func wholeLife() throws {
+  func wholeConnection() throws {
     let router = try Socket(.router, in: context)
     var atRouter = try SocketEvents(of: router)
     try router.bind("tcp://127.0.0.1:*")

@@ -50,7 +50,7 @@ public struct HubMachine {
   var lastTick: UInt64
   let startedAt: UInt64
   /// When this life of the log began, or was found to have been begun before this hub.
-  var lifeBegan: UInt64
+  var epochBegan: UInt64
   var random: UInt64
   /// The last question to an owner.
   var lastToken: UInt32 = 0
@@ -79,7 +79,7 @@ public struct HubMachine {
     nextHeartbeat = time.monotonic + UInt64(configuration.heartbeatMilliseconds)
     lastTick = time.monotonic
     startedAt = time.monotonic
-    lifeBegan = time.monotonic
+    epochBegan = time.monotonic
     random = epochSeed
     removals.floor = birth.floor
     removals.recoveredBefore = RecoveryPoint(epoch: birth.floor.epoch, version: birth.floor.version)

@@ -20,7 +20,7 @@ public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
   case hubTooOld
   /// This peer, or the hub, waits for as many barriers as it may.
   case tooMany
-  /// The hub's log has begun another life, in which the version may be missing.
+  /// The hub's log has begun another epoch, in which the version may be missing.
   case otherEpoch
   /// The model was left, or never shared.
   case notShared
@@ -37,7 +37,7 @@ public enum BarrierError: Error, Sendable, Hashable, CustomStringConvertible {
     case .hubTooOld: "this hub cannot say who has applied what; start it anew with this version of bindhub"
     case .tooMany: "too many barriers are waited for at once; wait for some of them to end"
     case .otherEpoch:
-      "the hub's log has begun another life, in which that version may be missing; look, and write again"
+      "the hub's log has begun another epoch, in which that version may be missing; look, and write again"
     case .notShared: "the model is not shared"
     case .stopped(let reason): "this peer has stopped (\(reason)); start a new one"
     case .cancelled: "the wait was cancelled"

@@ -88,21 +88,21 @@ public final class Peer: Sendable {
     var random = SystemRandomNumberGenerator()
     var session = Session(
       identity: identity, seed: random.next(), options: options, now: PeerRuntime.now, keepsOutbox: true)
-    let lives = file.unfinished
+    let runs = file.unfinished
     var restored: [RestoredKey: Restored] = [:]
-    for life in lives {
-      for (kept, id) in zip(life.writes, session.carry(life, wall: OutboxFile.wall)) {
-        restored[RestoredKey(life: life.number, write: kept.id)] = Restored(
+    for run in runs {
+      for (kept, id) in zip(run.writes, session.carry(run, wall: OutboxFile.wall)) {
+        restored[RestoredKey(run: run.number, write: kept.id)] = Restored(
           id: id, model: kept.model, write: PendingWrite(kept.proposal.operations))
       }
     }
     let link = makeLink()
-    let pen = OutboxPen(file: file, life: try file.begin(identity))
+    let pen = OutboxPen(file: file, run: try file.begin(identity))
     runtime = PeerRuntime(session: session, link: link, log: log, outbox: pen)
-    let earlier = EarlierLives(lives, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
+    let previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
     runtime.state.withLock { [restored] state in
       state.restored = restored
-      state.earlier = lives.isEmpty ? nil : earlier
+      state.previousRuns = runs.isEmpty ? nil : previousRuns
     }
     if file.tornBytes > 0 {
       log.warning(
@@ -111,7 +111,7 @@ public final class Peer: Sendable {
     }
     link.start(runtime)
     ExitFlush.enter(runtime, within: options.exitMilliseconds)
-    if !lives.isEmpty { earlier.goOn() }
+    if !runs.isEmpty { previousRuns.goOn() }
   }
 
   init(name: String?, link: any PeerLink, options: SessionOptions, log: Logger) {
@@ -215,7 +215,7 @@ extension PeerRuntime {
   fileprivate func endIfSettled() -> [String]? { end(unless: { !$0.isSettled }) }
 
   private func end(unless isAwaited: (borrowing State) -> Bool) -> [String]? {
-    let parts = perform { state, now -> ([UnacknowledgedWrite], [Restored], EarlierLives?)? in
+    let parts = perform { state, now -> ([UnacknowledgedWrite], [Restored], PreviousRuns?)? in
       guard !isAwaited(state) else { return nil }
       let isSettled = state.session.unconfirmed == 0 && state.outboxProblem == nil
       let wasStopped = state.session.phase.isStopped
@@ -229,10 +229,10 @@ extension PeerRuntime {
       let restored = Array(state.restored.values)
       state.restored.removeAll()
       state.leavesOutbox = isSettled && !wasStopped
-      return (left, restored, state.earlier.take())
+      return (left, restored, state.previousRuns.take())
     }
-    guard let (left, restored, earlier) = parts else { return nil }
-    earlier?.end()
+    guard let (left, restored, previousRuns) = parts else { return nil }
+    previousRuns?.end()
     let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
     outbox?.file.close()
     let reason =

@@ -44,7 +44,7 @@ public struct Session: Sendable {
   var keptHub: (log: LogID, epoch: Epoch)?
   /// What earlier lives wrote and other sessions send, by model.
   var carried: [String: [CarriedWrite]] = [:]
-  var earlierTags: Swift.Set<Tag> = []
+  var previousTags: Swift.Set<Tag> = []
   /// Whether it speaks for an earlier life.
   var isResumed = false
   /// When it gave the first of the numbers that wait, or one before it: here, and what the hub's clock had told then.

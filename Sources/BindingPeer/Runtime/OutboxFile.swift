@@ -85,34 +85,34 @@ final class OutboxFile: Sendable {
   deinit { close() }
 
   /// What earlier lives left unacknowledged, oldest first.
-  var unfinished: [EarlierLife] { disk.withLock { $0.content.unfinished } }
+  var unfinished: [PreviousRun] { disk.withLock { $0.content.unfinished } }
 
   /// Bytes in the file.
   var size: Int { disk.withLock { $0.size } }
 
   /// Begins a life. Its notes follow under the number that is returned.
   func begin(_ identity: Identity) throws(OutboxError) -> UInt32 {
-    let life = disk.withLock { $0.content.lastLife + 1 }
-    if let problem = append([OutboxRecord(life: life, content: .began(identity))]) {
+    let run = disk.withLock { $0.content.lastRun + 1 }
+    if let problem = append([OutboxRecord(run: run, content: .began(identity))]) {
       throw .unwritable(path: path, problem: problem)
     }
-    return life
+    return run
   }
 
   /// Adds notes of a life.
   /// - Returns: why they are not in the file; nil if they are.
-  func append(_ notes: [OutboxNote], of life: UInt32) -> String? {
+  func append(_ notes: [OutboxNote], of run: UInt32) -> String? {
     append(
       notes.map { note in
-        guard case .written(var write) = note else { return OutboxRecord(life: life, content: .note(note)) }
+        guard case .written(var write) = note else { return OutboxRecord(run: run, content: .note(note)) }
         write.time = OutboxFile.wall
-        return OutboxRecord(life: life, content: .note(.written(write)))
+        return OutboxRecord(run: run, content: .note(.written(write)))
       })
   }
 
   /// A life has said good-bye with nothing unacknowledged: its secret is worth nothing any more.
-  func leave(_ life: UInt32) {
-    _ = append([OutboxRecord(life: life, content: .left)])
+  func leave(_ run: UInt32) {
+    _ = append([OutboxRecord(run: run, content: .left)])
     disk.withLock { disk in
       guard disk.descriptor >= 0, disk.content.isEmpty, disk.backlog.isEmpty else { return }
       if ftruncate(disk.descriptor, off_t(OutboxLog.headerBytes)) == 0 { disk.size = OutboxLog.headerBytes }

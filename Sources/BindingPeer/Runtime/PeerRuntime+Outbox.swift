@@ -3,7 +3,7 @@ import BindingProtocol
 /// The file in which a session's notes go, and under which life.
 struct OutboxPen: Sendable {
   let file: OutboxFile
-  let life: UInt32
+  let run: UInt32
 }
 
 /// A write of an earlier life as the peer's own session knows it.
@@ -23,7 +23,7 @@ extension PeerRuntime.State {
     guard let outbox else { return }
     defer {
       // Under the lock too: whoever closes the file afterwards finds this in it.
-      if leavesOutbox { outbox.file.leave(outbox.life) }
+      if leavesOutbox { outbox.file.leave(outbox.run) }
       leavesOutbox = false
     }
     var notes: [OutboxNote] = []
@@ -32,7 +32,7 @@ extension PeerRuntime.State {
     }
     guard !notes.isEmpty || outboxProblem != nil else { return }
     let wasBehind = outboxProblem != nil
-    outboxProblem = outbox.file.append(notes, of: outbox.life)
+    outboxProblem = outbox.file.append(notes, of: outbox.run)
     if wasBehind != (outboxProblem != nil) { isOutboxNews = true }
     guard outboxProblem != nil else { return }
     // What a proposal says, or a confirmation, may not be in the file: those frames are lost here, as on a bad line,

@@ -34,7 +34,7 @@ final class PeerRuntime: Sendable {
     var isOutboxNews = false
     /// What earlier lives wrote and has no outcome.
     var restored: [RestoredKey: Restored] = [:]
-    var earlier: EarlierLives?
+    var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
     /// Models of which somebody observes a status, and whether somebody observes the peer's.
     var watchedModels: Swift.Set<String> = []

@@ -49,16 +49,16 @@ extension SQLiteStore {
     defer { for file in StoreFiles.all(of: new) { unlink(file) } }
     do throws(StoreError) { _ = try check(path: backup) } catch { throw error.ofBackup(backup) }
     let remembered = RememberedLog.read(at: path)
-    let before = life(of: path)
-    var begun: StoreLife?
+    let before = metadata(of: path)
+    var begun: StoreMetadata?
     do {
       try StoreCopy.make(
         of: backup, at: new,
-        change: { life in
+        change: { metadata in
           for known in [before.map { ($0.logID, $0.epoch) }, remembered.map { ($0.logID, $0.epoch) }] {
-            if let known, known.0 == life.logID { life.epoch = max(life.epoch, known.1) }
+            if let known, known.0 == metadata.logID { metadata.epoch = max(metadata.epoch, known.1) }
           }
-          begun = life
+          begun = metadata
         })
     } catch is NoRoom {
       throw StoreError("\(path) cannot be written: the disk is full. Make room.")
@@ -75,9 +75,9 @@ extension SQLiteStore {
   }
 
   /// What the store there knows of itself; nil if it cannot tell.
-  static func life(of path: String) -> StoreLife? {
+  static func metadata(of path: String) -> StoreMetadata? {
     guard let db = try? StoreCopy.reader(path) else { return nil }
     defer { try? db.close() }
-    return try? db.read { try StoreLife.read($0, path: path) }
+    return try? db.read { try StoreMetadata.read($0, path: path) }
   }
 }

@@ -40,9 +40,9 @@ extension SQLiteStore {
       do {
         try StoreCopy.make(
           of: backup, at: new,
-          change: { life in
-            (life.epoch, life.isCopy, life.isClean) = (next.epoch, false, false)
-            (life.grade, life.boot) = (next.grade, next.boot)
+          change: { metadata in
+            (metadata.epoch, metadata.isCopy, metadata.isClean) = (next.epoch, false, false)
+            (metadata.grade, metadata.boot) = (next.grade, next.boot)
           })
       } catch is NoRoom {
         throw StoreError("\(path) cannot be written: the disk is full. Make room.")
@@ -85,13 +85,13 @@ extension SQLiteStore {
   /// another epoch, in which peers are asked.
   private static func recovered(
     _ path: String, _ backup: String?, _ told: LogID?
-  ) throws(StoreError) -> StoreLife {
-    var copied: StoreLife?
+  ) throws(StoreError) -> StoreMetadata {
+    var copied: StoreMetadata?
     if let backup {
       do throws(StoreError) { _ = try check(path: backup) } catch { throw error.ofBackup(backup) }
-      copied = life(of: backup)
+      copied = metadata(of: backup)
     }
-    let (damaged, remembered) = (life(of: path), RememberedLog.read(at: path))
+    let (damaged, remembered) = (metadata(of: path), RememberedLog.read(at: path))
     guard let logID = damaged?.logID ?? remembered?.logID ?? copied?.logID ?? told else {
       throw StoreError(
         "Nothing at \(path) tells which log it was. Name it as 'bindhub status' or 'bindhub check BACKUP --json' has "
@@ -110,9 +110,9 @@ extension SQLiteStore {
       // How many came after the backup is not known; peers take a later one only.
       epoch += unknownEpochs << 32
     }
-    var life = StoreLife(logID: logID, epoch: epoch, grade: .process, boot: "")
-    life.isClean = false
-    return life
+    var metadata = StoreMetadata(logID: logID, epoch: epoch, grade: .process, boot: "")
+    metadata.isClean = false
+    return metadata
   }
 
   /// Leaves room for more epochs than a log ever had.

@@ -48,14 +48,14 @@ enum SetAside {
     let isLogWhole = WALCheck.isWhole(StoreFiles.log(of: path))
     let db = try OpenedStore.connect(path)
     try db.writeWithoutTransaction { db in
-      var life = try StoreLife.read(db, path: path)
-      let (_, tail) = life.next(
-        grade: life.grade, boot: Boot.current, isLogWhole: isLogWhole, remembered: RememberedLog.read(at: path),
+      var metadata = try StoreMetadata.read(db, path: path)
+      let (_, tail) = metadata.next(
+        grade: metadata.grade, boot: Boot.current, isLogWhole: isLogWhole, remembered: RememberedLog.read(at: path),
         chance: 1)
-      if tail == .proven, !life.isClean {
-        life.isClean = true
-        if life.extent != nil { life.extent = try LogExtent.found(db, time: life.extent?.time ?? 0) }
-        try db.synced(as: .disk) { try life.write(db) }
+      if tail == .proven, !metadata.isClean {
+        metadata.isClean = true
+        if metadata.extent != nil { metadata.extent = try LogExtent.found(db, time: metadata.extent?.time ?? 0) }
+        try db.synced(as: .disk) { try metadata.write(db) }
       }
       try db.checkpoint(.truncate)
     }

@@ -36,11 +36,11 @@ extension SQLiteStore {
     try StoreSchema.check(db, path: path)
     let pages = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
     if pages != ["ok"] { throw StoreError.damaged(path, pages.joined(separator: "; ")) }
-    let life = try StoreLife.read(db, path: path)
-    try life.extent?.check(db, path: path)
+    let metadata = try StoreMetadata.read(db, path: path)
+    try metadata.extent?.check(db, path: path)
     let snapshots = try Snapshot.readAll(db, path: path)
-    guard snapshots.count == life.snapshots else {
-      throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(life.snapshots)")
+    guard snapshots.count == metadata.snapshots else {
+      throw StoreError.damaged(path, "table snapshot has \(snapshots.count) rows, not \(metadata.snapshots)")
     }
     _ = try LogFloor.read(db, path: path)
     var known = Dictionary(uniqueKeysWithValues: snapshots.map { ($0.name, $0.snapshot) })
@@ -56,9 +56,10 @@ extension SQLiteStore {
       }
     }
     var found = StoreCheck(
-      logID: life.logID, epoch: life.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0, models: 0,
+      logID: metadata.logID, epoch: metadata.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+      models: 0,
       fields: 0, records: 0, unfolded: 0,
-      bytes: StoreFiles.size(path), isCopy: life.isCopy)
+      bytes: StoreFiles.size(path), isCopy: metadata.isCopy)
     for name in Set(known.keys).union(batches.keys).sorted() {
       let chunks = try known[name]?.allChunks(db, path: path) ?? []
       // What does not follow, or cannot be read, is thrown by the fold.

@@ -61,7 +61,7 @@ enum StoreCopy {
   /// it is one. The store may go on being written.
   static func make(
     of path: String, at target: String, progress: @escaping (Double) -> Void = { _ in },
-    change: (inout StoreLife) -> Void = { _ in }
+    change: (inout StoreMetadata) -> Void = { _ in }
   ) throws {
     for file in StoreFiles.all(of: target) { unlink(file) }
     let file = open(target, O_CREAT | O_EXCL | O_RDWR, 0o600)
@@ -72,7 +72,7 @@ enum StoreCopy {
       try source.read { db in
         // This read makes the moment: what is written later is not seen, so the copying never begins anew.
         try StoreSchema.check(db, path: path)
-        _ = try StoreLife.read(db, path: path)
+        _ = try StoreMetadata.read(db, path: path)
         try copy.writeWithoutTransaction { copy in
           try copy.write {
             try db.backup(to: copy, pagesPerStep: 256) { step in
@@ -85,11 +85,11 @@ enum StoreCopy {
     try copy.close()
     let marked = try OpenedStore.connect(target)
     try marked.writeWithoutTransaction { db in
-      var life = try StoreLife.read(db, path: target)
-      life.isCopy = true
-      if let time = life.extent?.time { life.extent = try LogExtent.found(db, time: time) }
-      change(&life)
-      try db.synced(as: .disk) { try db.write { try life.write(db) } }
+      var metadata = try StoreMetadata.read(db, path: target)
+      metadata.isCopy = true
+      if let time = metadata.extent?.time { metadata.extent = try LogExtent.found(db, time: time) }
+      change(&metadata)
+      try db.synced(as: .disk) { try db.write { try metadata.write(db) } }
       // One file alone: who reads a copy leaves nothing beside it. A hub that opens it turns the log on again.
       try db.execute(sql: "PRAGMA journal_mode = DELETE")
     }

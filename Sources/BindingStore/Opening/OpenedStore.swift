@@ -9,11 +9,11 @@ struct OpenedStore {
   let db: DatabaseQueue
   let checkpoints: Checkpoints
   /// As it was found, and as it begins now.
-  let before: StoreLife
-  let life: StoreLife
+  let before: StoreMetadata
+  let metadata: StoreMetadata
   let tail: Tail
 
-  init(path: String, durability: Durability, boot: String, birth: StoreLife? = nil) throws(StoreError) {
+  init(path: String, durability: Durability, boot: String, birth: StoreMetadata? = nil) throws(StoreError) {
     try StoreFiles.checkKind(of: path)
     try StoreFiles.prepareDirectory(of: path)
     lock = try StoreLock(path)
@@ -21,7 +21,7 @@ struct OpenedStore {
     let remembered = RememberedLog.read(at: path)
     if !StoreFiles.exists(path) {
       if remembered != nil { throw OpenedStore.gone(path) }
-      try OpenedStore.make(path, birth ?? StoreLife.new(grade: durability, boot: boot))
+      try OpenedStore.make(path, birth ?? StoreMetadata.new(grade: durability, boot: boot))
       try lock.lockFile()
     }
     try StoreFiles.checkBeginning(of: path)
@@ -34,28 +34,28 @@ struct OpenedStore {
         try OpenedStore.checkPages(db, path: path)
       }
       try StoreSchema.migrate(db)
-      (before, life, tail) = try db.writeWithoutTransaction { db in
-        let before = try StoreLife.read(db, path: path)
+      (before, metadata, tail) = try db.writeWithoutTransaction { db in
+        let before = try StoreMetadata.read(db, path: path)
         try before.extent?.check(db, path: path)
-        var (life, tail) = before.next(
+        var (metadata, tail) = before.next(
           grade: durability, boot: boot, isLogWhole: isLogWhole, remembered: remembered,
           chance: .random(in: 1 ... .max))
-        life.extent = try LogExtent.found(db, time: before.extent?.time ?? 0)
+        metadata.extent = try LogExtent.found(db, time: before.extent?.time ?? 0)
         // What this life is must be on the disk before anything is taken in it.
         // In the file itself, so that a write-ahead log that gets lost is missed.
         try db.synced(as: durability) {
           try db.write {
-            try life.write(db)
+            try metadata.write(db)
             try db.checkpoint(.passive)
           }
         }
-        return (before, life, tail)
+        return (before, metadata, tail)
       }
       checkpoints = try Checkpoints(path: path)
     } catch {
       throw StoreError(error, in: path)
     }
-    try RememberedLog(logID: life.logID, epoch: life.epoch).write(at: path)
+    try RememberedLog(logID: metadata.logID, epoch: metadata.epoch).write(at: path)
   }
 
   /// A store was here, which the file beside it remembers: another log in its place would be taken for its end.
@@ -88,10 +88,10 @@ struct OpenedStore {
 
   /// Makes an empty store beside the path, and moves it there when the disk has it: at the path there is a whole store
   /// or none.
-  private static func make(_ path: String, _ life: StoreLife) throws(StoreError) {
+  private static func make(_ path: String, _ metadata: StoreMetadata) throws(StoreError) {
     let new = path + ".new"
     defer { for file in StoreFiles.all(of: new) { unlink(file) } }
-    try makeEmpty(new, life)
+    try makeEmpty(new, metadata)
     // A log that lies there belonged to a store that is gone.
     for file in StoreFiles.all(of: path) where file != path { unlink(file) }
     guard rename(new, path) == 0 else { throw StoreFiles.cannotWrite(path) }
@@ -99,7 +99,7 @@ struct OpenedStore {
   }
 
   /// Makes a store without any model, where nothing is yet.
-  static func makeEmpty(_ path: String, _ life: StoreLife) throws(StoreError) {
+  static func makeEmpty(_ path: String, _ metadata: StoreMetadata) throws(StoreError) {
     for file in StoreFiles.all(of: path) { unlink(file) }
     let file = open(path, O_CREAT | O_EXCL | O_RDWR, 0o600)
     guard file >= 0 else { throw StoreFiles.cannotWrite(path) }
@@ -108,7 +108,7 @@ struct OpenedStore {
       let db = try connect(path, isNew: true)
       try StoreSchema.migrate(db)
       try db.writeWithoutTransaction { db in
-        try db.synced(as: .disk) { try db.write { try life.write(db) } }
+        try db.synced(as: .disk) { try db.write { try metadata.write(db) } }
         try db.checkpoint(.truncate)
       }
       try db.close()
@@ -126,9 +126,9 @@ struct OpenedStore {
   }
 }
 
-extension StoreLife {
-  static func new(grade: Durability, boot: String) -> StoreLife {
-    StoreLife(
+extension StoreMetadata {
+  static func new(grade: Durability, boot: String) -> StoreMetadata {
+    StoreMetadata(
       logID: .random(in: 1 ... .max), epoch: epoch(after: 0, chance: .random(in: 1 ... .max)), grade: grade, boot: boot)
   }
 }

@@ -40,9 +40,9 @@ extension SQLiteStore {
 
   /// Notes so many more snapshots in force.
   func count(_ db: Database, _ snapshots: Int, _ done: inout UpkeepWork.Done) throws {
-    var next = done.life ?? life
+    var next = done.metadata ?? metadata
     next.snapshots += snapshots
     try next.write(db)
-    done.life = next
+    done.metadata = next
   }
 }

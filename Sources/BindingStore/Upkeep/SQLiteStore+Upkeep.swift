@@ -71,7 +71,7 @@ extension SQLiteStore {
     for snapshot in orphans.prefix(done.dropped) { snapshotBytes -= snapshot.bytes }
     orphans.removeFirst(done.dropped)
     if let floor = done.floor { storedFloor = floor }
-    if let life = done.life { self.life = life }
+    if let metadata = done.metadata { self.metadata = metadata }
   }
 
   private func step(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
@@ -138,11 +138,11 @@ extension SQLiteStore {
 
   /// Notes that rows up to this one may be gone from now on, and that all after it are there.
   private func promise(_ db: Database, after row: Int64, _ done: inout UpkeepWork.Done) throws {
-    var next = done.life ?? life
+    var next = done.metadata ?? metadata
     let sum = try LogExtent.checksum(db, lastRow) ?? 0
     next.extent = LogExtent(first: row + 1, last: lastRow, checksum: sum, time: clock.now)
     try next.write(db)
-    done.life = next
+    done.metadata = next
     done.written += 4_096
   }
 
@@ -152,15 +152,15 @@ extension SQLiteStore {
     // It is looked at once a second at least.
     let limit = UInt64(max(limits.syncSeconds - 1, 0)) * 1_000
     guard checkpoints.needsSync(at: clock.uptime(), after: limit) else { return }
-    var next = life
+    var next = metadata
     do {
       try db.writeWithoutTransaction { db in
         let sum = try LogExtent.checksum(db, lastRow) ?? 0
-        let first = life.extent?.first ?? firstRow
+        let first = metadata.extent?.first ?? firstRow
         next.extent = LogExtent(first: first, last: lastRow, checksum: sum, time: clock.now)
         try db.write { try next.write(db) }
       }
-      life = next
+      metadata = next
     } catch is NoRoom {
       // What is there can be confirmed all the same.
     } catch {

@@ -30,7 +30,7 @@ struct UpkeepWork {
     var dropped = 0
     /// What is noted of models that were removed.
     var floor: LogFloor?
-    var life: StoreLife?
+    var metadata: StoreMetadata?
     /// Bytes that the log has less.
     var logBytes = 0
     /// Bytes that went to the write-ahead log, about.

@@ -143,10 +143,10 @@ extension Gateway {
       membership.isCurrent, !record.isBusy
     else { return }
     let (epoch, version) = model == OwnModel.id ? (own.epoch, own.version) : reader.version(of: model)
-    let isSameLife = membership.epoch == epoch && membership.version <= version
-    guard membership.owesAnswer || !isSameLife || membership.version < version else { return }
-    let isNothingMissing = isSameLife && membership.version == version || version == 0 && membership.version == 0
-    let isDelta = isSameLife && membership.version > 0 && membership.version >= room.deltasFrom
+    let isSameEpoch = membership.epoch == epoch && membership.version <= version
+    guard membership.owesAnswer || !isSameEpoch || membership.version < version else { return }
+    let isNothingMissing = isSameEpoch && membership.version == version || version == 0 && membership.version == 0
+    let isDelta = isSameEpoch && membership.version > 0 && membership.version >= room.deltasFrom
     let previous = isNothingMissing ? version : isDelta ? membership.version : 0
     let fields =
       isNothingMissing

@@ -69,7 +69,7 @@ final class PageSocket: ChannelInboundHandler {
       loop.counters.count(.tooManyPages)
       return end(code: 4005, reason: "\(limits.pages) pages are open here: close another one")
     }
-    expectLife()
+    checkLiveness()
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -175,7 +175,7 @@ final class PageSocket: ChannelInboundHandler {
   // MARK: Signs of life
 
   /// Pings as long as the page answers, or says anything else.
-  private func expectLife() {
+  private func checkLiveness() {
     guard let context else { return }
     let quiet = NIODeadline.now() - lastHeard
     let left = TimeAmount.milliseconds(limits.silenceMilliseconds) - quiet
@@ -187,7 +187,7 @@ final class PageSocket: ChannelInboundHandler {
         context.writeAndFlush(
           wrapOutboundOut(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())), promise: nil)
       }
-      expectLife()
+      checkLiveness()
     }
   }
 

@@ -60,8 +60,8 @@ struct EphemeralSessionTests {
     #expect(bench.welcome().joins.map(\.name) == ["lamp"])
   }
 
-  @Test("the life of an ephemeral line is not that of the log")
-  func otherLife() {
+  @Test("the epoch of an ephemeral line is not that of the log")
+  func ownEpoch() {
     let bench = present()
     #expect(bench.session.isCurrent(Self.line))
     #expect(bench.session.epoch == bench.epoch)

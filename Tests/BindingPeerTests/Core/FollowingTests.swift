@@ -159,8 +159,8 @@ struct FollowingTests {
     #expect(bench.hub(bench.head(6, digest: 0)).join.version == 5)
   }
 
-  @Test("a delta that ends in a new life of the log is asked for again as a whole, and takes nothing back meanwhile")
-  func endsInNewLife() {
+  @Test("a delta that ends in a new epoch of the log is asked for again as a whole, and takes nothing back meanwhile")
+  func endsInNewEpoch() {
     var bench = followed()
     let request = bench.hub(bench.head(6, digest: 0)).request
     bench.hub(

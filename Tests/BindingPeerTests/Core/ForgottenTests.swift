@@ -126,7 +126,7 @@ struct ForgottenTests {
     #expect(bench.catchUp(again.request, version: 7, lit).proposals.isEmpty)
   }
 
-  @Test("who was forgotten and comes to a new life of the log does not send again under its old numbers")
+  @Test("who was forgotten and comes to a new epoch of the log does not send again under its old numbers")
   func newEpoch() throws {
     var (bench, id) = try cut()
     bench.epoch += 100
@@ -135,7 +135,7 @@ struct ForgottenTests {
     #expect(drain.settled.map(\.id) == [id])
   }
 
-  @Test("in a new life of the log of a hub that forgets nobody, what was numbered goes again as it is")
+  @Test("in a new epoch of the log of a hub that forgets nobody, what was numbered goes again as it is")
   func newEpochOfOlderHub() throws {
     var (bench, _) = try cut()
     bench.epoch += 100

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("What a life of the log that is over may have carried out")
+@Suite("What an epoch of the log that is over may have carried out")
 struct UnknownTests {
   /// A peer whose first write, to `level`, is under way while the hub loses its log; the next one has brought back
   /// `level` as it is given.
@@ -27,7 +27,8 @@ struct UnknownTests {
     let (_, drain) = try bench.write(.set(["level": "8"]))
     #expect(drain.proposals.map(\.isEarlier) == [false])
     bench.lose()
-    #expect(bench.live(version: 1, knew: true).proposals.map(\.isEarlier) == [true, false], "the same life of the log")
+    #expect(
+      bench.live(version: 1, knew: true).proposals.map(\.isEarlier) == [true, false], "the same epoch of the log")
   }
 
   @Test("a hub that does not know of that is not told")

@@ -42,12 +42,12 @@ struct OutboxFileTests {
         proposal: Proposal(operations: [FieldOperation(.set, "level", json(value))]), time: 0, seen: []))
   }
 
-  @Test("what one life noted the next finds, with the wall time, in a file that only its owner may read")
+  @Test("what one run noted the next finds, with the wall time, in a file that only its owner may read")
   func survives() throws {
     do {
       let file = try OutboxFile.open(folder.path())
-      let life = try file.begin(identity)
-      #expect(file.append([written(1), written(2), .decided(WriteID(rawValue: 1), .committed)], of: life) == nil)
+      let run = try file.begin(identity)
+      #expect(file.append([written(1), written(2), .decided(WriteID(rawValue: 1), .committed)], of: run) == nil)
     }
     let mode = try FileManager.default.attributesOfItem(atPath: folder.path())[.posixPermissions] as? Int
     #expect(mode == 0o600)
@@ -58,12 +58,12 @@ struct OutboxFileTests {
     #expect(try file.begin(identity) == 2)
   }
 
-  @Test("a life that left with nothing unacknowledged is gone from the file, its secret too")
+  @Test("a run that left with nothing unacknowledged is gone from the file, its secret too")
   func leaves() throws {
     let file = try OutboxFile.open(folder.path())
-    let life = try file.begin(identity)
-    _ = file.append([written(1), .decided(WriteID(rawValue: 1), .committed)], of: life)
-    file.leave(life)
+    let run = try file.begin(identity)
+    _ = file.append([written(1), .decided(WriteID(rawValue: 1), .committed)], of: run)
+    file.leave(run)
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())).count == OutboxLog.headerBytes)
   }
 
@@ -79,8 +79,8 @@ struct OutboxFileTests {
   func torn() throws {
     do {
       let file = try OutboxFile.open(folder.path())
-      let life = try file.begin(identity)
-      _ = file.append([written(1), written(2)], of: life)
+      let run = try file.begin(identity)
+      _ = file.append([written(1), written(2)], of: run)
     }
     let whole = try Data(contentsOf: URL(fileURLWithPath: folder.path())).count
     let copy = try folder.copy(to: "torn", bytes: whole - 5)
@@ -135,13 +135,13 @@ struct OutboxFileTests {
       return write(descriptor, bytes.baseAddress, count)
     }
     let file = try OutboxFile.open(folder.path(), writing: writing)
-    let life = try file.begin(identity)
-    #expect(file.append([written(1), written(2)], of: life)?.contains("space") == true)
-    #expect(file.append([written(3)], of: life) != nil)
+    let run = try file.begin(identity)
+    #expect(file.append([written(1), written(2)], of: run)?.contains("space") == true)
+    #expect(file.append([written(3)], of: run) != nil)
     let early = try OutboxFile.open(try folder.copy(to: "early"))
     #expect(early.unfinished.isEmpty)
     room.withLock { $0 = 1_000_000 }
-    #expect(file.append([], of: life) == nil)
+    #expect(file.append([], of: run) == nil)
     file.close()
     #expect(try OutboxFile.open(folder.path()).unfinished.first?.writes.map(\.id.rawValue) == [1, 2, 3])
     room.withLock { $0 = 20 }
@@ -153,19 +153,19 @@ struct OutboxFileTests {
   @Test("a file that is mostly history is written anew, and loses nothing")
   func compacts() throws {
     let file = try OutboxFile.open(folder.path())
-    let life = try file.begin(identity)
-    _ = file.append([written(1)], of: life)
+    let run = try file.begin(identity)
+    _ = file.append([written(1)], of: run)
     let text = "\"" + String(repeating: "x", count: 1_000) + "\""
     var largest = 0
     for id in 2...1_000 as ClosedRange<UInt64> {
-      _ = file.append([written(id, text)], of: life)
+      _ = file.append([written(id, text)], of: run)
       _ = file.append(
         [.numbered(WriteID(rawValue: id), UInt32(id), conditions: []), .decided(WriteID(rawValue: id), .committed)],
-        of: life)
+        of: run)
       largest = max(largest, file.size)
     }
     #expect(largest < OutboxFile.leastHistoryBytes + 2_000)
-    _ = file.append([written(1_001)], of: life)
+    _ = file.append([written(1_001)], of: run)
     file.close()
     let again = try OutboxFile.open(folder.path())
     #expect(again.unfinished.first?.writes.map(\.id.rawValue) == [1, 1_001])
@@ -175,8 +175,8 @@ struct OutboxFileTests {
   @Test("what has to survive the loss of power is synced, too")
   func durable() throws {
     let file = try OutboxFile.open(folder.path(), durability: .disk)
-    let life = try file.begin(identity)
-    #expect(file.append([written(1)], of: life) == nil)
+    let run = try file.begin(identity)
+    #expect(file.append([written(1)], of: run) == nil)
     file.close()
     #expect(try OutboxFile.open(folder.path()).unfinished.count == 1)
   }

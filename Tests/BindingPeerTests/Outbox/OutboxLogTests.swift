@@ -31,7 +31,7 @@ struct OutboxLogTests {
   private func log(_ contents: [OutboxRecord.Content], header: [UInt8] = OutboxLog.header) -> [UInt8] {
     var writer = WireWriter()
     writer.raw(header)
-    for content in contents { OutboxLog.append(OutboxRecord(life: 1, content: content), to: &writer) }
+    for content in contents { OutboxLog.append(OutboxRecord(run: 1, content: content), to: &writer) }
     return writer.withUnsafeBytes { Array($0) }
   }
 
@@ -56,21 +56,21 @@ struct OutboxLogTests {
   func roundTrip() throws {
     for content in Self.notes {
       var writer = WireWriter()
-      OutboxRecord(life: 7, content: content).write(to: &writer)
+      OutboxRecord(run: 7, content: content).write(to: &writer)
       let read = try writer.withUnsafeBytes { bytes in
         var reader = WireReader(bytes)
         return try OutboxRecord(from: &reader)
       }
-      #expect(read == OutboxRecord(life: 7, content: content))
+      #expect(read == OutboxRecord(run: 7, content: content))
     }
   }
 
   @Test("what is unacknowledged is found with its number and its last conditions; what is decided is not")
   func unfinished() throws {
-    let life = try #require(try parse(log(Array(Self.notes.prefix(6)))).content.unfinished.first)
-    #expect(life.identity == Self.identity && life.log == 9 && life.epoch == 1 << 40)
-    #expect(life.writes.map(\.id.rawValue) == [1, 2] && life.writes.map(\.number) == [1, nil])
-    #expect(life.writes[0].proposal.conditions.map(\.field) == ["on"] && life.writes[1].isWithdrawn)
+    let run = try #require(try parse(log(Array(Self.notes.prefix(6)))).content.unfinished.first)
+    #expect(run.identity == Self.identity && run.log == 9 && run.epoch == 1 << 40)
+    #expect(run.writes.map(\.id.rawValue) == [1, 2] && run.writes.map(\.number) == [1, nil])
+    #expect(run.writes[0].proposal.conditions.map(\.field) == ["on"] && run.writes[1].isWithdrawn)
     #expect(try parse(log(Array(Self.notes.prefix(7)))).content.unfinished.first?.writes.map(\.id.rawValue) == [2])
     #expect(try parse(log(Self.notes)).content.isEmpty)
   }

@@ -84,8 +84,8 @@ struct OutboxRestartTests {
     #expect(try await atTheHub("n") == "3")
   }
 
-  @Test("several lives that met no hub are sent in their order")
-  func severalLives() async throws {
+  @Test("several runs that met no hub are sent in their order")
+  func severalRuns() async throws {
     for value in ["0.1", "0.2", "0.3"] {
       let peer = try peer("offline", ShutDoor())
       try peer.model("lamp").write(set(value))

@@ -21,11 +21,11 @@ struct RuledOutboxTests {
     return (try #require(id), drain.notes)
   }
 
-  private func life(_ notes: [OutboxNote]) throws -> EarlierLife {
+  private func previousRun(_ notes: [OutboxNote]) throws -> PreviousRun {
     var content = OutboxContent()
-    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
     for note in [.welcomed(log: 1, epoch: 100)] + notes {
-      content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
+      content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1)
     }
     return try #require(content.unfinished.first)
   }
@@ -48,7 +48,7 @@ struct RuledOutboxTests {
     #expect(kept.proposal.conditions == [Condition(field: "note", epoch: 100, version: 4)])
   }
 
-  @Test("words of a lost life that another writer brings back too are there once")
+  @Test("words of a lost epoch that another writer brings back too are there once")
   func lostWords() throws {
     var bench = PeerBench()
     bench.live(version: 4, note)
@@ -132,7 +132,7 @@ struct RuledOutboxTests {
     #expect(kept.proposal.operations.map(\.value) == [json("[2,1]")])
   }
 
-  @Test("what was forgotten and goes again is told as unknown if it fails, also by the next life of the program")
+  @Test("what was forgotten and goes again is told as unknown if it fails, also by the next run of the program")
   func goesAgain() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, untouched)
@@ -144,9 +144,9 @@ struct RuledOutboxTests {
     limits.identityMilliseconds = 1_000
     notes += bench.welcome(limits: limits).notes
     var content = OutboxContent()
-    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
     for note in [.welcomed(log: 1, epoch: 100)] + notes {
-      content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1)
+      content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1)
     }
     let rewritten = try content.compacted.withUnsafeBytes { try OutboxLog.parse($0) }.content
     for content in [content, rewritten] {
@@ -167,7 +167,7 @@ struct RuledOutboxTests {
     }
   }
 
-  @Test("what an earlier life wrote over a write of its own that was not committed ends as a conflict")
+  @Test("what an earlier run wrote over a write of its own that was not committed ends as a conflict")
   func writtenOnOwn() throws {
     var own = PeerBench(keepsOutbox: true)
     own.live(version: 4, note)
@@ -175,7 +175,7 @@ struct RuledOutboxTests {
     own.lose()
     let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").notes
     let ended = sent + later + [.decided(WriteID(rawValue: 1), .expired)]
-    var resumed = PeerBench(Session(resuming: try life(ended), seed: 3, now: 1_000, wall: 0))
+    var resumed = PeerBench(Session(resuming: try previousRun(ended), seed: 3, now: 1_000, wall: 0))
     let drain = resumed.live(version: 4, note, knew: true)
     #expect(drain.proposals.isEmpty)
     guard case .conflict? = drain.outcomes.first else {

@@ -41,31 +41,31 @@ struct UnprovenOutboxTests {
 
   init() throws { folder = try OutboxFolder() }
 
-  @Test("what was not sent becomes a life under the tag of its secret, what was sent stays behind, and once is enough")
+  @Test("what was not sent becomes a run under the tag of its secret, what was sent stays behind, and once is enough")
   func adopted() throws {
     var content = try OldFile.content()
     let old = try #require(content.unfinished.first)
     #expect(old.identity.tag == Tag("f617c1926ed633a1") && !old.identity.isProven)
     let hasMoved = content.adoptUnproven()
     #expect(hasMoved)
-    let lives = content.unfinished
-    #expect(lives.map(\.number) == [1, 2] && content.lastLife == 2)
-    #expect(lives[0].identity == old.identity && lives[0].writes.map(\.number) == [2])
-    #expect(lives[1].identity == Identity(secret: old.identity.secret, name: "kiosk") && lives[1].identity.isProven)
-    #expect(lives[1].log == OldFile.log && lives[1].epoch == OldFile.epoch && lives[1].lastNumbers.isEmpty)
-    #expect(lives[1].writes == Array(old.writes.dropFirst()))
+    let runs = content.unfinished
+    #expect(runs.map(\.number) == [1, 2] && content.lastRun == 2)
+    #expect(runs[0].identity == old.identity && runs[0].writes.map(\.number) == [2])
+    #expect(runs[1].identity == Identity(secret: old.identity.secret, name: "kiosk") && runs[1].identity.isProven)
+    #expect(runs[1].log == OldFile.log && runs[1].epoch == OldFile.epoch && runs[1].lastNumbers.isEmpty)
+    #expect(runs[1].writes == Array(old.writes.dropFirst()))
     let movesAgain = content.adoptUnproven()
     #expect(!movesAgain)
     let again = try content.compacted.withUnsafeBytes { try OutboxLog.parse($0) }.content
-    #expect(again.unfinished == lives)
+    #expect(again.unfinished == runs)
   }
 
   @Test("a file whose tag is proven is left as it is")
   func proven() throws {
     var content = OutboxContent()
-    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
     let write = KeptWrite(id: WriteID(rawValue: 1), model: "lamp", proposal: .set(["a": "1"]), time: 0, seen: [])
-    content.apply(OutboxRecord(life: 1, content: .note(.written(write))), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .note(.written(write))), bytes: 1)
     let before = content
     let hasMoved = content.adoptUnproven()
     #expect(!hasMoved && content == before)
@@ -94,8 +94,8 @@ struct UnprovenOutboxTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == Data(OldFile.bytes))
   }
 
-  private func bench(_ life: EarlierLife) -> PeerBench {
-    var bench = PeerBench(Session(resuming: life, seed: 3, now: 1_000, wall: 0))
+  private func bench(_ run: PreviousRun) -> PeerBench {
+    var bench = PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: 0))
     (bench.log, bench.epoch) = (OldFile.log, OldFile.epoch)
     return bench
   }
@@ -183,7 +183,7 @@ struct UnprovenOutboxTests {
       .note(.numbered(WriteID(rawValue: 1), 1, conditions: [])), note(2, FieldOperation(.add, "n", json("1"))),
       note(3, FieldOperation(.set, "level", json("0.8"))),
     ] as [OutboxRecord.Content] {
-      OutboxLog.append(OutboxRecord(life: 1, content: content), to: &writer)
+      OutboxLog.append(OutboxRecord(run: 1, content: content), to: &writer)
     }
     let made = FileManager.default.createFile(
       atPath: folder.path(), contents: writer.withUnsafeBytes { Data($0) }, attributes: [.posixPermissions: 0o600])

@@ -112,18 +112,18 @@ class Worker:
 
     def __init__(self, run: Run, number: int, outbox: Path | None = None, relay: Relay | None = None, **more: Any):
         self.run, self.name, self.outbox, self.relay = run, f"p{number}", outbox, relay
-        self.lives = 0
+        self.starts = 0
         self.environment: dict[str, str] = more.get("environment", {})
         self.options: list[str] = more.get("options", [])
         self.start()
 
     def start(self) -> None:
-        self.lives += 1
+        self.starts += 1
         address = self.relay.address if self.relay else self.run.address
         seed = self.run.chance.randrange(1 << 40)
         command = [
             str(self.run.bin / "bindlab"), "work", "--name", self.name, "--hub", address, "--seed", str(seed),
-            "--history", str(self.run.folder / f"{self.name}-{self.lives}.jsonl"), *self.options,
+            "--history", str(self.run.folder / f"{self.name}-{self.starts}.jsonl"), *self.options,
         ]
         if self.outbox:
             command += ["--outbox", str(self.outbox)]

@@ -48,7 +48,7 @@ extension HistoryCheck {
   private mutating func writer(
     of commit: HistoryCommit, named name: CommitName, on before: [String: JSON], at location: HistoryLocation
   ) -> Int? {
-    guard let life = lives[commit.tag] else {
+    guard let run = runs[commit.tag] else {
       find(.phantom, location, "\(commit.tag) is no peer with a history")
       return nil
     }
@@ -75,8 +75,8 @@ extension HistoryCheck {
       find(.undone, location, "the write at \(writes[index].location) was told '\(writes[index].outcome?.kind ?? "")'")
       return index
     }
-    if life.shares.contains(commit.model) { return nil }
-    find(.phantom, location, "\(life.name) (\(commit.tag)) asked for no such change of \(commit.model)")
+    if run.shares.contains(commit.model) { return nil }
+    find(.phantom, location, "\(run.name) (\(commit.tag)) asked for no such change of \(commit.model)")
     return nil
   }
 

@@ -3,11 +3,11 @@ import BindingProtocol
 /// What a peer showed: only what was committed, or its own; whole; never older than before.
 extension HistoryCheck {
   mutating func checkShown(_ tag: String) {
-    guard let life = lives[tag] else { return }
+    guard let run = runs[tag] else { return }
     var shown: [String: [String: JSON]] = [:]
     var at: [String: (epoch: Epoch, version: Version)] = [:]
     var broken: Set<String> = []
-    for entry in life.entries {
+    for entry in run.entries {
       switch entry.content {
       case .update(let update):
         figures.updates += 1
@@ -55,7 +55,7 @@ extension HistoryCheck {
     _ value: JSON, over committed: JSON, _ field: String, _ update: HistoryUpdate, _ tag: String
   ) -> Bool {
     // A default that it proposed.
-    if committed == .null, lives[tag]?.shares.contains(update.model) == true { return true }
+    if committed == .null, runs[tag]?.shares.contains(update.model) == true { return true }
     let pending = pending(field, update, tag)
     var (least, most) = (committed.int64 ?? 0, committed.int64 ?? 0)
     var isCounter = false
@@ -84,8 +84,8 @@ extension HistoryCheck {
   /// Operations on a field, by this peer or an earlier life of its outbox, that the shown version does not hold.
   private func pending(_ field: String, _ update: HistoryUpdate, _ tag: String) -> [HistoryWrite.Operation] {
     var tags = [tag]
-    if let life = lives[tag], life.keepsOutbox {
-      tags += lives.filter { $0.key != tag && $0.value.name == life.name }.map(\.key)
+    if let run = runs[tag], run.keepsOutbox {
+      tags += runs.filter { $0.key != tag && $0.value.name == run.name }.map(\.key)
     }
     var operations: [HistoryWrite.Operation] = []
     for writer in tags {

@@ -96,9 +96,9 @@ extension HistoryCheck {
 
   /// Whether a peer had shown a version before its epoch ended, and lived on to the end, seeing every epoch after it.
   private func isHeld(_ commit: CommitName, by later: [Epoch]) -> Bool {
-    lives.values.contains { life in
+    runs.values.contains { run in
       var (hadIt, isThere, seen) = (false, false, Set<Epoch>())
-      for entry in life.entries {
+      for entry in run.entries {
         switch entry.content {
         case .update(let update) where update.model == commit.model:
           seen.insert(update.epoch)
@@ -114,19 +114,19 @@ extension HistoryCheck {
   /// What a peer with an outbox wrote before it was killed, and cannot have been replaced by a later write, is there.
   private mutating func checkOutboxes() {
     guard log.epochs.count == 1 else { return }
-    let settled = lives.values.filter { $0.keepsOutbox && $0.isSettled }.map(\.name)
+    let settled = runs.values.filter { $0.keepsOutbox && $0.isSettled }.map(\.name)
     for write in writes where write.outcome == nil && write.commit == nil {
-      guard let life = lives[write.tag], life.keepsOutbox, settled.contains(life.name) else { continue }
-      if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.wasMade(in: life) {
-        find(.lost, write.location, "\(life.name) kept it in its outbox, and it was never committed")
+      guard let run = runs[write.tag], run.keepsOutbox, settled.contains(run.name) else { continue }
+      if write.content.operations.allSatisfy({ ["add", "union"].contains($0.verb) }), write.wasMade(in: run) {
+        find(.lost, write.location, "\(run.name) kept it in its outbox, and it was never committed")
       }
     }
   }
 
   /// When all is quiet, every peer shows what the hub has.
   mutating func checkConverged() {
-    for tag in lives.keys.sorted() {
-      for entry in lives[tag]?.entries ?? [] {
+    for tag in runs.keys.sorted() {
+      for entry in runs[tag]?.entries ?? [] {
         guard case .final(let final) = entry.content else { continue }
         let (version, state) = log.present(final.model)
         let differing = Set(final.values.keys).union(state.keys)
@@ -146,7 +146,7 @@ extension HistoryCheck {
   }
 }
 
-extension HistoryCheck.Life {
+extension HistoryCheck.Run {
   /// Whether it came to its end, when all was quiet.
   var isSettled: Bool {
     entries.contains {
@@ -157,5 +157,5 @@ extension HistoryCheck.Life {
 
 extension HistoryCheck.Write {
   /// Whether the call returned: some line of the same life comes later. Only then does an outbox have it for sure.
-  func wasMade(in life: HistoryCheck.Life) -> Bool { (life.entries.last?.location.line ?? 0) > location.line }
+  func wasMade(in run: HistoryCheck.Run) -> Bool { (run.entries.last?.location.line ?? 0) > location.line }
 }

@@ -8,7 +8,7 @@ public struct HistoryCheck {
   public internal(set) var findings: [HistoryFinding] = []
   public internal(set) var figures = HistoryFigures()
 
-  var lives: [String: Life] = [:]
+  var runs: [String: Run] = [:]
   var writes: [Write] = []
   var log = HubLog()
   /// Writes by who made them and their id.
@@ -37,7 +37,7 @@ public struct HistoryCheck {
   }
 
   /// From one start of a peer to its end.
-  struct Life {
+  struct Run {
     var name: String
     var keepsOutbox: Bool
     var entries: [HistoryEntry] = []
@@ -80,7 +80,7 @@ public struct HistoryCheck {
     figures.epochs = log.epochs.count
     checkAcknowledged()
     checkOrder()
-    for tag in lives.keys.sorted() { checkShown(tag) }
+    for tag in runs.keys.sorted() { checkShown(tag) }
     checkStanding()
     checkConverged()
     countWrites()
@@ -96,15 +96,15 @@ public struct HistoryCheck {
     let file = entry.location.file
     if case .peer(let tag, let name, let keepsOutbox) = entry.content {
       tagOfFile[file] = tag
-      lives[tag] = Life(name: name, keepsOutbox: keepsOutbox)
+      runs[tag] = Run(name: name, keepsOutbox: keepsOutbox)
       return
     }
     guard let tag = tagOfFile[file] else {
       return find(.malformed, entry.location, "before any 'peer' or 'hub' line")
     }
-    lives[tag]?.entries.append(entry)
+    runs[tag]?.entries.append(entry)
     switch entry.content {
-    case .share(let model): lives[tag]?.shares.insert(model)
+    case .share(let model): runs[tag]?.shares.insert(model)
     case .submit(let content):
       writeIndex[WriteName(tag: tag, id: content.id)] = writes.count
       writes.append(Write(content: content, tag: tag, location: entry.location, submitted: entry.time))
@@ -136,12 +136,12 @@ public struct HistoryCheck {
     figures.writes = writes.count
     figures.commits = log.commitCount
     var told: [UInt64] = []
-    for life in lives.values { figures.acknowledgedBy[life.name] = 0 }
+    for run in runs.values { figures.acknowledgedBy[run.name] = 0 }
     for write in writes {
       switch write.outcome?.kind {
       case "committed":
         figures.acknowledged += 1
-        figures.acknowledgedBy[lives[write.tag]?.name ?? write.tag, default: 0] += 1
+        figures.acknowledgedBy[runs[write.tag]?.name ?? write.tag, default: 0] += 1
         told.append(write.toldAt)
       case "superseded", "unchanged": figures.superseded += 1
       case nil, "unknown": figures.unknown += 1

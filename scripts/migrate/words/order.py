@@ -14,4 +14,5 @@ ORDER = [
     "glimpse",
     "wish",
     "place",
+    "life",
 ]

@@ -27,7 +27,7 @@ extension HubMachine {
   }
 
   private var renumbersFrom: UInt64 {
-    let isEarlyUntil = configuration.recovery && !tailProven ? lifeBegan + configuration.earlyMilliseconds : 0
+    let isEarlyUntil = configuration.recovery && !tailProven ? epochBegan + configuration.earlyMilliseconds : 0
     return max(sequencer.storeFullUntil, isEarlyUntil)
   }
 

@@ -9,7 +9,7 @@ extension ModelLog {
   var hasRecords: Bool { records > beginning.record }
 
   /// The life that this line is in, where the log is in `epoch`.
-  func life(in epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
+  func epoch(ifStored epoch: Epoch) -> Epoch { ephemeral?.epoch ?? epoch }
 
   /// Whether nothing can be decided now: a batch is being stored, or the owner is being asked.
   var isBusy: Bool { isAppending || pendingApproval != nil }

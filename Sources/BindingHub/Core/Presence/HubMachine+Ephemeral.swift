@@ -22,7 +22,7 @@ extension HubMachine {
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let line = models[index]
     guard line.ephemeral != nil, line.hasPendingBatch else { return }
-    stored(line.takeBatch(epoch: line.life(in: epoch)), index, time, &output)
+    stored(line.takeBatch(epoch: line.epoch(ifStored: epoch)), index, time, &output)
     guard let storedIndex = line.otherLine else { return }
     let field = line.fields.id(of: Names.owner).map { line.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
@@ -125,7 +125,7 @@ extension HubMachine {
     while !rest.isEmpty {
       let part = rest.prefix(10_000)
       rest = rest.dropFirst(part.count)
-      line.openBatch(epoch: line.life(in: epoch), time: time.wall)
+      line.openBatch(epoch: line.epoch(ifStored: epoch), time: time.wall)
       let origin = Origin(tag: .none, name: configuration.name)
       let (version, writer) = (line.nextVersion, line.writer(for: origin))
       line.pendingBatch.commits.beginCommit(origin: line.pendingBatch.commits.origin(origin), number: 0, hops: 0)

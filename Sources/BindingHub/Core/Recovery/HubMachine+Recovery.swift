@@ -20,7 +20,7 @@ extension HubMachine {
       return
     }
     if let stored = model.storedFrom, stored >= point { return }
-    let isEarly = now < lifeBegan + configuration.earlyMilliseconds
+    let isEarly = now < epochBegan + configuration.earlyMilliseconds
     guard model.asked.mayAsk(at: point, isEarly: isEarly) else { return }
     if let before = model.recovery?.forget(session) { model.asked.takeBack(at: before) }
     model.asked.ask(at: point)

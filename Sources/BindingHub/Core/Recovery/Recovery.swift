@@ -3,11 +3,11 @@ import BindingProtocol
 /// Where something stood in an old life of the log: the later life counts more, then the later version.
 struct RecoveryPoint: Comparable, Hashable {
   /// The number of the life: the upper half of its epoch. The lower half is chance, and says nothing of what was later.
-  let life: UInt32
+  let epochNumber: UInt32
   let version: Version
 
   init(epoch: Epoch, version: Version) {
-    life = UInt32(truncatingIfNeeded: epoch >> 32)
+    epochNumber = UInt32(truncatingIfNeeded: epoch >> 32)
     self.version = version
   }
 
@@ -15,13 +15,13 @@ struct RecoveryPoint: Comparable, Hashable {
   static let beginning = RecoveryPoint(epoch: 0, version: 0)
 
   static func < (left: RecoveryPoint, right: RecoveryPoint) -> Bool {
-    (left.life, left.version) < (right.life, right.version)
+    (left.epochNumber, left.version) < (right.epochNumber, right.version)
   }
 
   /// Whether a replica that was there can be of this log, which is in `epoch` now: of a life before it, at a version
   /// that a model can have come to.
   func isPlausible(in epoch: Epoch) -> Bool {
-    life < epoch >> 32 && version > 0 && version <= RecoveryPoint.lastVersion
+    epochNumber < epoch >> 32 && version > 0 && version <= RecoveryPoint.lastVersion
   }
 
   /// No model comes further: at a million commits a second this takes 285 years.
@@ -44,7 +44,7 @@ struct AskedReplicas {
   func mayAsk(at point: RecoveryPoint, isEarly: Bool) -> Bool {
     guard total < Self.mostInAll, counts[point, default: 0] < Self.mostAtOnePoint else { return false }
     guard let furthest else { return true }
-    return isEarly ? point.life >= furthest.life : point > furthest
+    return isEarly ? point.epochNumber >= furthest.epochNumber : point > furthest
   }
 
   mutating func ask(at point: RecoveryPoint) {

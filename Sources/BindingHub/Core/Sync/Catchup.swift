@@ -30,12 +30,12 @@ struct Catchup {
     seen = model.version
     nextName = min(join.namesKnown, FieldID(model.fields.count))
     next = FieldID.max
-    let isSameLife = join.epoch == epoch && join.version <= model.version
+    let isSameEpoch = join.epoch == epoch && join.version <= model.version
     let knowsNothing = join.epoch == 0 && join.version == 0
     let knowsNames = Int(nextName) == model.fields.count
-    if isSameLife && join.version == model.version && knowsNames || knowsNothing && model.version == 0 && knowsNames {
+    if isSameEpoch && join.version == model.version && knowsNames || knowsNothing && model.version == 0 && knowsNames {
       follows = .nothing
-    } else if isSameLife, join.version > 0, join.version >= model.deltasFrom,
+    } else if isSameEpoch, join.version > 0, join.version >= model.deltasFrom,
       case let changed = model.fieldsChanged(after: join.version),
       changed.count <= model.fields.valueCount
     {

@@ -59,7 +59,7 @@ extension HubMachine {
     let (session, model) = (telling.catchup.session, telling.catchup.model)
     guard let record = sessions[session] else { return nil }
     let chunk = telling.catchup.nextChunk(
-      epoch: model.life(in: epoch), mark: toldMark(of: record.identity.tag, in: model), limitBytes: shareBytes,
+      epoch: model.epoch(ifStored: epoch), mark: toldMark(of: record.identity.tag, in: model), limitBytes: shareBytes,
       mayEnd: model.isSettled)
     telling.isWaiting = chunk == nil
     guard let chunk else { return telling }

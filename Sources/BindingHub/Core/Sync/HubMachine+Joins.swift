@@ -129,7 +129,7 @@ extension HubMachine {
   private mutating func believe(_ output: inout HubOutput) {
     guard !believedPeerAhead else { return }
     believedPeerAhead = true
-    lifeBegan = lastTick
+    epochBegan = lastTick
     sequencer.counters.newEpochs += 1
     tailProven = false
     // SplitMix64 of the seed that was given: chance from outside, no second source of it in here.
@@ -196,8 +196,8 @@ extension HubMachine {
   private mutating func answer(
     _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
   ) {
-    let life = model.life(in: epoch)
-    let catchup = Catchup(of: model, for: join, epoch: life, session: id)
+    let modelEpoch = model.epoch(ifStored: epoch)
+    let catchup = Catchup(of: model, for: join, epoch: modelEpoch, session: id)
     switch catchup.follows {
     case .nothing: break
     case .delta:
@@ -206,7 +206,7 @@ extension HubMachine {
     case .snapshot: sequencer.counters.snapshots += 1
     }
     let joined = Joined(
-      session: id, request: join.request, topic: model.topic, epoch: life, version: model.version,
+      session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
       digest: model.fields.digest(), mark: toldMark(of: tag, in: model), way: way, follows: catchup.follows,
       model: model.id)
     send(.joined(joined), to: id, &output)

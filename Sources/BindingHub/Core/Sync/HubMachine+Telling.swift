@@ -55,7 +55,7 @@ extension HubMachine {
 
   func publishHead(_ index: Int, _ output: inout HubOutput) {
     let model = models[index]
-    let head = Head(epoch: model.life(in: epoch), version: model.version, digest: model.fields.digest())
+    let head = Head(epoch: model.epoch(ifStored: epoch), version: model.version, digest: model.fields.digest())
     output.send(.head(head), to: .publish, topic: model.topic, start: start)
     guard !model.routed.isEmpty else { return }
     for id in model.routed.sorted() { send(.head(head), to: id, &output, topic: model.topic) }

@@ -12,7 +12,7 @@ extension HubMachine {
     guard let index = index(of: wanted.topic), models[index].sessions.contains(session) else {
       return refuse(.notJoined)
     }
-    guard wanted.epoch == models[index].life(in: epoch) else { return refuse(.otherEpoch) }
+    guard wanted.epoch == models[index].epoch(ifStored: epoch) else { return refuse(.otherEpoch) }
     guard barriers.count < configuration.maxBarriers,
       barriers.count(of: session) < configuration.maxBarriersPerSession
     else {
@@ -45,7 +45,7 @@ extension HubMachine {
         output.notices.append(
           .healed(peer: session.identity.fullName, model: models[index].id, version: entry.version))
       }
-      if !barriers.isEmpty, entry.epoch == models[index].life(in: epoch) {
+      if !barriers.isEmpty, entry.epoch == models[index].epoch(ifStored: epoch) {
         barriers.reached(entry.version, of: index, by: id)
       }
       if !verifications.isEmpty { compare(entry, of: session, index, &output) }
@@ -64,7 +64,7 @@ extension HubMachine {
   /// else each of those who do is asked (a session is never sent a kind that it did not name).
   func ask(_ index: Int, version: Version, _ output: inout HubOutput) {
     let model = models[index]
-    let question = HubMessage.ask(AskApplied(epoch: model.life(in: epoch), version: version))
+    let question = HubMessage.ask(AskApplied(epoch: model.epoch(ifStored: epoch), version: version))
     let joined = model.sessions.sorted().compactMap { sessions[$0] }
     let isPublished = joined.allSatisfy(\.reports) && joined.count > model.routed.count
     if isPublished { output.send(question, to: .publish, topic: model.topic, start: start) }

@@ -24,8 +24,8 @@ struct Verification {
     /// Takes what a session says of itself.
     /// - Returns: true if that is a difference that was not known yet. What cannot be compared with a known version
     ///   decides nothing: the session is asked again.
-    mutating func take(_ entry: AppliedEntry, of session: SessionID, isThisLife: Bool) -> Bool {
-      guard isThisLife, waiting.contains(session), let last = known.last else { return false }
+    mutating func take(_ entry: AppliedEntry, of session: SessionID, isThisEpoch: Bool) -> Bool {
+      guard isThisEpoch, waiting.contains(session), let last = known.last else { return false }
       var verdict: Bool?
       if entry.version > last.version { verdict = false }
       if let index = index(of: entry.version) { verdict = known[index].digest == entry.digest }

@@ -180,7 +180,7 @@ struct Sequencer {
     }
     if proposal.conditionCount > 0 { try check(proposal.conditions, in: model) }
 
-    model.openBatch(epoch: model.life(in: epoch), time: time.wall)
+    model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
     let version = model.nextVersion
     let fieldsBefore = model.fields.count
     let begun = model.pendingBatch.touched.count
@@ -223,7 +223,7 @@ struct Sequencer {
 
   private func check(_ conditions: ConditionCursor, in model: ModelLog) throws(Verdict) {
     var conditions = conditions
-    let epoch = model.life(in: epoch)
+    let epoch = model.epoch(ifStored: epoch)
     while (try? conditions.next()) == true {
       guard let field = try field(conditions.id, conditions.name, in: model) else {
         do throws(WireError) {

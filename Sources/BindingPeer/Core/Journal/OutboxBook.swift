@@ -9,24 +9,24 @@ public struct OutboxBook: Sendable {
   public var count: Int { bytes.count }
 
   public mutating func begin(_ identity: Identity) -> UInt32 {
-    let life = (read?.lastLife ?? 0) + 1
-    add(OutboxRecord(life: life, content: .began(identity)))
-    return life
+    let run = (read?.lastRun ?? 0) + 1
+    add(OutboxRecord(run: run, content: .began(identity)))
+    return run
   }
 
-  public mutating func append(_ note: OutboxNote, life: UInt32, wall: UInt64) {
-    guard case .written(var write) = note else { return add(OutboxRecord(life: life, content: .note(note))) }
+  public mutating func append(_ note: OutboxNote, run: UInt32, wall: UInt64) {
+    guard case .written(var write) = note else { return add(OutboxRecord(run: run, content: .note(note))) }
     write.time = wall
-    add(OutboxRecord(life: life, content: .note(.written(write))))
+    add(OutboxRecord(run: run, content: .note(.written(write))))
   }
 
-  public mutating func leave(_ life: UInt32) { add(OutboxRecord(life: life, content: .left)) }
+  public mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }
 
   /// As a crash in the middle of writing leaves it.
   public mutating func cut(to count: Int) { bytes.removeLast(max(bytes.count - count, 0)) }
 
   /// Opened again: without its torn end, written anew. Gives what is unfinished; nil if it cannot be read.
-  public mutating func reopen() -> [EarlierLife]? {
+  public mutating func reopen() -> [PreviousRun]? {
     guard var content = read else { return nil }
     _ = content.adoptUnproven()
     content.forgetFinished()

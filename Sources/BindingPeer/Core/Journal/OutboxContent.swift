@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// What an outbox file says by all its records together.
 struct OutboxContent: Sendable, Equatable {
-  private struct Life: Sendable, Equatable {
+  private struct Run: Sendable, Equatable {
     var identity: Identity
     var log: LogID?
     var epoch: Epoch?
@@ -14,53 +14,53 @@ struct OutboxContent: Sendable, Equatable {
       lastNumbers[model] = max(number, lastNumbers[model] ?? 0)
     }
   }
-  private var lives: [UInt32: Life] = [:]
-  private(set) var lastLife: UInt32 = 0
+  private var runs: [UInt32: Run] = [:]
+  private(set) var lastRun: UInt32 = 0
   /// Bytes of the writes without an outcome: what is worth keeping.
   private(set) var liveBytes = 0
 
-  var isEmpty: Bool { lives.isEmpty }
+  var isEmpty: Bool { runs.isEmpty }
 
   /// Takes one record of so many bytes in. What belongs to a life or write that is over changes nothing.
   mutating func apply(_ record: OutboxRecord, bytes: Int) {
-    let number = record.life
+    let number = record.run
     switch record.content {
     case .began(let identity):
-      lives[number] = Life(identity: identity)
-      lastLife = max(lastLife, number)
+      runs[number] = Run(identity: identity)
+      lastRun = max(lastRun, number)
     case .left:
-      for size in lives.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
+      for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
     case .counted(let model, let last):
-      lives[number]?.used(last, in: model)
+      runs[number]?.used(last, in: model)
     case .note(.welcomed(let log, let epoch)):
-      lives[number]?.log = log
-      lives[number]?.epoch = epoch
+      runs[number]?.log = log
+      runs[number]?.epoch = epoch
     case .note(.written(let write)):
-      guard lives[number] != nil else { return }
+      guard runs[number] != nil else { return }
       // A write that was merged with another's is written again.
-      let isSecondTry = lives[number]?.writes[write.id]?.isSecondTry ?? false
-      lives[number]?.writes[write.id] = write
-      lives[number]?.writes[write.id]?.isSecondTry = isSecondTry
-      liveBytes += bytes - (lives[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
+      let isSecondTry = runs[number]?.writes[write.id]?.isSecondTry ?? false
+      runs[number]?.writes[write.id] = write
+      runs[number]?.writes[write.id]?.isSecondTry = isSecondTry
+      liveBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
     case .note(.numbered(let id, let proposal, let conditions)):
-      guard let model = lives[number]?.writes[id]?.model else { return }
-      lives[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
-      if proposal == 0 { lives[number]?.writes[id]?.isSecondTry = true }
-      lives[number]?.writes[id]?.proposal.conditions = conditions
-      lives[number]?.used(proposal, in: model)
-    case .note(.withdrawn(let id)): lives[number]?.writes[id]?.isWithdrawn = true
+      guard let model = runs[number]?.writes[id]?.model else { return }
+      runs[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
+      if proposal == 0 { runs[number]?.writes[id]?.isSecondTry = true }
+      runs[number]?.writes[id]?.proposal.conditions = conditions
+      runs[number]?.used(proposal, in: model)
+    case .note(.withdrawn(let id)): runs[number]?.writes[id]?.isWithdrawn = true
     case .note(.decided(let id, _)):
-      lives[number]?.writes[id] = nil
-      liveBytes -= lives[number]?.sizes.removeValue(forKey: id) ?? 0
+      runs[number]?.writes[id] = nil
+      liveBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
     }
   }
 
   /// The lives that left writes without an outcome, oldest first.
-  var unfinished: [EarlierLife] {
-    lives.sorted { $0.key < $1.key }.filter { !$0.value.writes.isEmpty }.map { number, life in
-      EarlierLife(
-        number: number, identity: life.identity, log: life.log, epoch: life.epoch, lastNumbers: life.lastNumbers,
-        writes: life.writes.values.sorted { $0.id < $1.id })
+  var unfinished: [PreviousRun] {
+    runs.sorted { $0.key < $1.key }.filter { !$0.value.writes.isEmpty }.map { number, run in
+      PreviousRun(
+        number: number, identity: run.identity, log: run.log, epoch: run.epoch, lastNumbers: run.lastNumbers,
+        writes: run.writes.values.sorted { $0.id < $1.id })
     }
   }
 
@@ -69,39 +69,39 @@ struct OutboxContent: Sendable, Equatable {
   /// - Returns: whether there was anything to move. Then the file has to be written anew, in one step: what stood in it
   ///   as sent and as not sent may not be mixed up.
   mutating func adoptUnproven() -> Bool {
-    let unproven = lives.filter { _, life in
-      !life.identity.isProven && life.writes.values.contains { $0.number == nil }
+    let unproven = runs.filter { _, run in
+      !run.identity.isProven && run.writes.values.contains { $0.number == nil }
     }
-    for (number, life) in unproven.sorted(by: { $0.key < $1.key }) {
-      var adopted = Life(identity: Identity(secret: life.identity.secret, name: life.identity.name))
-      (adopted.log, adopted.epoch) = (life.log, life.epoch)
-      for (id, write) in life.writes where write.number == nil {
-        adopted.writes[id] = lives[number]?.writes.removeValue(forKey: id)
-        adopted.sizes[id] = lives[number]?.sizes.removeValue(forKey: id)
+    for (number, run) in unproven.sorted(by: { $0.key < $1.key }) {
+      var adopted = Run(identity: Identity(secret: run.identity.secret, name: run.identity.name))
+      (adopted.log, adopted.epoch) = (run.log, run.epoch)
+      for (id, write) in run.writes where write.number == nil {
+        adopted.writes[id] = runs[number]?.writes.removeValue(forKey: id)
+        adopted.sizes[id] = runs[number]?.sizes.removeValue(forKey: id)
       }
-      lastLife += 1
-      lives[lastLife] = adopted
+      lastRun += 1
+      runs[lastRun] = adopted
     }
     return !unproven.isEmpty
   }
 
   /// Forgets the lives in which nothing is left unacknowledged.
-  mutating func forgetFinished() { lives = lives.filter { !$0.value.writes.isEmpty } }
+  mutating func forgetFinished() { runs = runs.filter { !$0.value.writes.isEmpty } }
 
   /// The shortest file that says the same.
   var compacted: [UInt8] {
     var writer = WireWriter()
     writer.raw(OutboxLog.header)
-    for (number, life) in lives.sorted(by: { $0.key < $1.key }) {
+    for (number, run) in runs.sorted(by: { $0.key < $1.key }) {
       func add(_ content: OutboxRecord.Content) {
-        OutboxLog.append(OutboxRecord(life: number, content: content), to: &writer)
+        OutboxLog.append(OutboxRecord(run: number, content: content), to: &writer)
       }
-      add(.began(life.identity))
-      if let log = life.log, let epoch = life.epoch { add(.note(.welcomed(log: log, epoch: epoch))) }
-      for (model, last) in life.lastNumbers.sorted(by: { $0.key < $1.key }) where last > 0 {
+      add(.began(run.identity))
+      if let log = run.log, let epoch = run.epoch { add(.note(.welcomed(log: log, epoch: epoch))) }
+      for (model, last) in run.lastNumbers.sorted(by: { $0.key < $1.key }) where last > 0 {
         add(.counted(model: model, last: last))
       }
-      for write in life.writes.values.sorted(by: { $0.id < $1.id }) {
+      for write in run.writes.values.sorted(by: { $0.id < $1.id }) {
         add(.note(.written(write)))
         if write.isSecondTry { add(.note(.numbered(write.id, 0, conditions: write.proposal.conditions))) }
         if let number = write.number {

@@ -62,7 +62,7 @@ public struct KeptSight: Sendable, Equatable {
 }
 
 /// What an earlier life of the program left in its outbox.
-public struct EarlierLife: Sendable, Equatable {
+public struct PreviousRun: Sendable, Equatable {
   /// Counts the lives of the file.
   public var number: UInt32
   public var identity: Identity

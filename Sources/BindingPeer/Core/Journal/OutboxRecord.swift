@@ -10,7 +10,7 @@ struct OutboxRecord: Sendable, Equatable {
     /// All is decided and said: the identity is used no more.
     case left
   }
-  var life: UInt32
+  var run: UInt32
   var content: Content
 
   private enum Kind: UInt8 {
@@ -41,7 +41,7 @@ struct OutboxRecord: Sendable, Equatable {
 extension OutboxRecord: WireContent {
   init(from reader: inout WireReader) throws(WireError) {
     let kind = try reader.u8("kind")
-    life = try reader.u32("life")
+    run = try reader.u32("run")
     switch Kind(rawValue: kind) {
     case .began:
       let tag = Tag(rawValue: try reader.u64("tag"))
@@ -70,7 +70,7 @@ extension OutboxRecord: WireContent {
 
   func write(to writer: inout WireWriter) {
     writer.u8(kind.rawValue)
-    writer.u32(life)
+    writer.u32(run)
     switch content {
     case .began(let identity):
       writer.u64(identity.tag.rawValue)

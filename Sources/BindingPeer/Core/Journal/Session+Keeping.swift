@@ -59,19 +59,19 @@ extension Session {
   /// nothing else (R10). It is as if that life had been cut off from its hub until now.
   /// - Parameter wall: the wall time now, milliseconds since 1970, of the machine on which that life was.
   public init(
-    resuming life: EarlierLife, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
+    resuming run: PreviousRun, seed: UInt64, options: SessionOptions = SessionOptions(), now: UInt64, wall: UInt64
   ) {
-    let identity = Identity(secret: life.identity.secret, name: life.identity.name)
+    let identity = Identity(secret: run.identity.secret, name: run.identity.name)
     self.init(identity: identity, seed: seed, options: options, now: now, keepsOutbox: true)
     isResumed = true
-    isDisowned = !life.identity.isProven
-    logID = life.log
-    epoch = life.epoch
-    wasWelcomed = life.epoch != nil
-    if let log = life.log, let epoch = life.epoch { keptHub = (log, epoch) }
+    isDisowned = !run.identity.isProven
+    logID = run.log
+    epoch = run.epoch
+    wasWelcomed = run.epoch != nil
+    if let log = run.log, let epoch = run.epoch { keptHub = (log, epoch) }
     // Numbers count under the tag that used them.
-    if !isDisowned { leftNumbers = life.lastNumbers }
-    for write in life.writes {
+    if !isDisowned { leftNumbers = run.lastNumbers }
+    for write in run.writes {
       if models[write.model] == nil {
         models[write.model] = PeerModel(id: write.model)
         models[write.model]?.outbox.resume(after: leftNumbers[write.model] ?? 0)
@@ -81,7 +81,7 @@ extension Session {
       let number = isDisowned ? nil : write.number
       models[write.model]?.lay(Session.pending(write, id: write.id, number: number, isOld: isOld, now: now))
     }
-    outboxWrites = life.writes.count
+    outboxWrites = run.writes.count
   }
 
   /// Ends what this session may not send: a hub is there, so the program has had time to ask about it.
@@ -121,14 +121,14 @@ extension Session {
   /// Lays what an earlier life wrote over its models, below all that is written from now on, of which nothing is sent
   /// to those models before `carriedEnded` has told the end of each.
   /// - Returns: the names of those writes here, in their order.
-  public mutating func carry(_ life: EarlierLife, wall: UInt64) -> [WriteID] {
-    earlierTags.insert(life.identity.tag)
-    return life.writes.map { write in
+  public mutating func carry(_ run: PreviousRun, wall: UInt64) -> [WriteID] {
+    previousTags.insert(run.identity.tag)
+    return run.writes.map { write in
       lastWrite += 1
       let id = WriteID(rawValue: lastWrite)
       carried[write.model, default: []].append(
         CarriedWrite(
-          id: id, tag: life.identity.tag, kept: write, number: write.number,
+          id: id, tag: run.identity.tag, kept: write, number: write.number,
           isOld: Session.isOld(write, wall: wall, options)))
       return id
     }

@@ -7,7 +7,7 @@ extension Session {
 
   /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
   /// long as the hub's process.
-  func life(of line: String, in epoch: Epoch) -> Epoch {
+  func modelEpoch(of line: String, ifStored epoch: Epoch) -> Epoch {
     models.index(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
   }
 

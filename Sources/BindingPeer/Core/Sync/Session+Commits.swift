@@ -29,7 +29,7 @@ extension Session {
       let isOwn = origin.tag == identity.tag
       models[at: index].replica.seen.note(origin.tag, cursor.number)
       if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: index) }
-      if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: index) }
+      if previousTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: index) }
       if cursor.version <= models[at: index].replica.version {
         counters.repeats += 1
         continue

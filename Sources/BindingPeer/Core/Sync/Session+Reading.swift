@@ -45,7 +45,7 @@ extension Session {
     case .heads(let heads):
       for head in heads.heads {
         guard let id = topics[head.topic] else { continue }
-        compare(id, life(of: id, in: heads.epoch), head.version, head.digest, now: now, &output)
+        compare(id, modelEpoch(of: id, ifStored: heads.epoch), head.version, head.digest, now: now, &output)
       }
     case .heartbeat(let heartbeat): take(heartbeat, now: now, &output)
     case .pong(let pong): output.add(.pong(token: pong.token))
@@ -160,9 +160,9 @@ extension Session {
   private mutating func apply(_ chunks: [CatchupChunk], at index: Int) -> Bool {
     guard let last = chunks.last else { return false }
     let from = models[at: index].replica.version
-    let isOtherLife = last.epoch != models[at: index].replica.epoch
+    let isOtherEpoch = last.epoch != models[at: index].replica.epoch
     if last.form == .delta {
-      guard !isOtherLife, last.previous <= from, !models[at: index].startsOver else { return false }
+      guard !isOtherEpoch, last.previous <= from, !models[at: index].startsOver else { return false }
     }
     guard models[at: index].replica.knowsFields(of: chunks) else { return false }
     models[at: index].replica.reserve(names: chunks.reduce(0) { $0 + $1.names.names.count })
@@ -171,7 +171,7 @@ extension Session {
         _ = models[at: index].replica.learn(name, as: chunk.names.first + FieldID(offset))
       }
     }
-    if isOtherLife { models[at: index].touch(models[at: index].outbox.unhide()) }
+    if isOtherEpoch { models[at: index].touch(models[at: index].outbox.unhide()) }
     var named = [Bool](repeating: false, count: last.form == .snapshot ? models[at: index].replica.fields.count : 0)
     for chunk in chunks {
       for entry in chunk.entries {
@@ -180,7 +180,7 @@ extension Session {
         let origin = chunk.origins[Int(entry.origin)]
         models[at: index].replica.seen.note(origin.tag, entry.number)
         if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: index) }
-        if earlierTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: index) }
+        if previousTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: index) }
         guard last.form == .snapshot || entry.version > from else { continue }
         models[at: index].replica.commit(
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)

@@ -170,7 +170,7 @@ extension Session {
     let changed = pending.proposal.operations.map(\.field).filter { name in
       guard let seen = pending.seen[name], let field = models[at: index].replica.field(name) else { return false }
       // What we ourselves, or our earlier lives, committed meanwhile was written before this.
-      guard field.origin.tag != identity.tag, !earlierTags.contains(field.origin.tag) else { return false }
+      guard field.origin.tag != identity.tag, !previousTags.contains(field.origin.tag) else { return false }
       return seen.epoch == models[at: index].replica.epoch
         ? field.version > seen.version : !seen.value.isSame(as: field.value)
     }

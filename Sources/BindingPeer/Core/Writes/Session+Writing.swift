@@ -80,7 +80,7 @@ extension Session {
     }
     for outcome in outcomes.outcomes {
       guard let id = topics[outcome.topic], let index = models.index(of: id) else { continue }
-      let epoch = life(of: id, in: outcomes.epoch)
+      let epoch = modelEpoch(of: id, ifStored: outcomes.epoch)
       switch outcome.rest {
       case .committed(let count, let version):
         for offset in 0..<UInt32(count) {

@@ -2,7 +2,7 @@ import BindingPeer
 import Testing
 
 @Suite("A session lives through losses")
-struct LifeTests {
+struct SessionLifecycleTests {
   let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
   func followed(options: SessionOptions = SessionOptions()) -> PeerBench {

@@ -2,9 +2,9 @@ import BindingPeer
 import Testing
 
 @Suite("A session whose hub has lost what it had")
-struct LostLifeTests {
-  @Test("a write that one life of the log held, and the next has lost, shows until it is committed again")
-  func lostWithItsLife() throws {
+struct LostEpochTests {
+  @Test("a write that one epoch of the log held, and the next has lost, shows until it is committed again")
+  func lostWithItsEpoch() throws {
     let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
     var bench = PeerBench()
     bench.live(version: 5, lit)
@@ -24,7 +24,7 @@ struct LostLifeTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("an acknowledged write that was lost before it was seen shows no longer where the next life has nothing")
+  @Test("an acknowledged write that was lost before it was seen shows no longer where the next epoch has nothing")
   func lostUnseen() throws {
     var bench = PeerBench()
     bench.join()

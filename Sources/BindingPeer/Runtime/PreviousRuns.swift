@@ -6,9 +6,9 @@ import Logging
 /// of its own under the identity that wrote it (R10).
 ///
 /// It tells the peer's own session how far that is, so that what was written shows there and is not overtaken.
-final class EarlierLives: Sendable {
+final class PreviousRuns: Sendable {
   private struct Progress: Sendable {
-    var waiting: [EarlierLife]
+    var waiting: [PreviousRun]
     var current: PeerRuntime?
     var isEnded = false
   }
@@ -20,10 +20,10 @@ final class EarlierLives: Sendable {
   private weak let successor: PeerRuntime?
 
   init(
-    _ lives: [EarlierLife], in file: OutboxFile, options: SessionOptions, log: Logger, of successor: PeerRuntime,
+    _ runs: [PreviousRun], in file: OutboxFile, options: SessionOptions, log: Logger, of successor: PeerRuntime,
     makeLink: @escaping @Sendable () -> any PeerLink
   ) {
-    progress = Protected(Progress(waiting: lives))
+    progress = Protected(Progress(waiting: runs))
     self.file = file
     self.options = options
     self.log = log
@@ -39,12 +39,12 @@ final class EarlierLives: Sendable {
     let next: PeerRuntime? = progress.withLock { progress in
       progress.current = nil
       guard !progress.isEnded, !progress.waiting.isEmpty else { return nil }
-      let life = progress.waiting.removeFirst()
+      let run = progress.waiting.removeFirst()
       let session = Session(
-        resuming: life, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
+        resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
       let runtime = PeerRuntime(
-        session: session, link: link, log: log, outbox: OutboxPen(file: file, life: life.number),
-        hears: { [weak self] news in self?.hear(news, of: life) })
+        session: session, link: link, log: log, outbox: OutboxPen(file: file, run: run.number),
+        hears: { [weak self] news in self?.hear(news, of: run) })
       progress.current = runtime
       return runtime
     }
@@ -60,23 +60,23 @@ final class EarlierLives: Sendable {
     current?.end()
   }
 
-  private func hear(_ news: [PeerAction], of life: EarlierLife) {
+  private func hear(_ news: [PeerAction], of run: PreviousRun) {
     var isStopped = false
     for action in news {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
-        let key = RestoredKey(life: life.number, write: id)
+        let key = RestoredKey(run: run.number, write: id)
         successor?.perform { state, _ in
           guard let restored = state.restored[key] else { return }
           state.session.carriedSent(restored.id, of: restored.model, as: number)
         }
       case .settled(let id, _, let outcome):
-        successor?.endRestored(RestoredKey(life: life.number, write: id), as: outcome)
+        successor?.endRestored(RestoredKey(run: run.number, write: id), as: outcome)
       case .phase(.stopped(let reason)):
         isStopped = true
         if reason != .closed {
           log.error(
-            "what an earlier life left in the outbox is not sent from here",
+            "what an earlier run left in the outbox is not sent from here",
             metadata: ["outbox": "\(file.path)", "reason": "\(reason.inWords)"])
         }
       default: break
@@ -102,7 +102,7 @@ extension StopReason {
 }
 
 extension PeerRuntime {
-  /// What an earlier life wrote has its outcome.
+  /// What an earlier run wrote has its outcome.
   func endRestored(_ key: RestoredKey, as outcome: Outcome) {
     let ended: RestoredWrite? = perform { state, _ in
       guard let restored = state.restored.removeValue(forKey: key) else { return nil }
@@ -127,14 +127,14 @@ extension PeerRuntime {
       ended.shared?.noteStatusDue()
       ended.shared?.scheduleDelivery()
       log.warning(
-        "what was written in an earlier life was not carried out",
+        "what was written in an earlier run was not carried out",
         metadata: ["model": "\(ended.model)", "fields": "\(ended.write.fields)", "reason": "\(reason)"])
     }
     ended.write.settle(outcome)
   }
 }
 
-/// A write of an earlier life of this program, found in the outbox.
+/// A write of an earlier run of this program, found in the outbox.
 public struct RestoredWrite: Sendable {
   public let model: String
   /// Its outcome is told here; nobody else waits for it any more.
@@ -142,8 +142,8 @@ public struct RestoredWrite: Sendable {
   let shared: SharedModel?
 }
 
-/// Names a write of an earlier life: each life counts its own.
+/// Names a write of an earlier run: each life counts its own.
 struct RestoredKey: Hashable, Sendable {
-  let life: UInt32
+  let run: UInt32
   let write: WriteID
 }

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite("The life of sockets and connections")
-struct LifeTests {
+struct SocketLifetimeTests {
   let context: Context
 
   init() throws { context = try Context() }

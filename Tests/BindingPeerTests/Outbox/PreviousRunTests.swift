@@ -3,8 +3,8 @@ import Testing
 
 @testable import BindingPeer
 
-@Suite("A session notes its writes, and another speaks for its earlier life")
-struct EarlierLifeTests {
+@Suite("A session notes its writes, and another speaks for its earlier run")
+struct PreviousRunTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "n", value: "1", version: 5)]
 
   private func keeping() -> PeerBench {
@@ -14,26 +14,26 @@ struct EarlierLifeTests {
   }
 
   /// What a file would hold after these notes.
-  private func life(_ notes: [OutboxNote]) -> EarlierLife? {
+  private func previousRun(_ notes: [OutboxNote]) -> PreviousRun? {
     var content = OutboxContent()
-    content.apply(OutboxRecord(life: 1, content: .began(PeerBench.identity)), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
     let welcomed = OutboxNote.welcomed(log: 1, epoch: 100)
-    for note in [welcomed] + notes { content.apply(OutboxRecord(life: 1, content: .note(note)), bytes: 1) }
+    for note in [welcomed] + notes { content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1) }
     return content.unfinished.first
   }
 
   /// A life that had been welcomed, sent an `add` as number 1 and left a set unsent.
-  private func sentAndUnsent() throws -> EarlierLife {
+  private func sentAndUnsent() throws -> PreviousRun {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 5, lit)
     var notes = try bench.write(.one(.add, "n", "1")).drain.notes
     bench.lose()
     notes += try bench.write(.set(["level": "0.8"])).drain.notes
-    return try #require(life(notes))
+    return try #require(previousRun(notes))
   }
 
-  private func resumed(_ life: EarlierLife, wall: UInt64 = 0) -> PeerBench {
-    PeerBench(Session(resuming: life, seed: 3, now: 1_000, wall: wall))
+  private func resumed(_ run: PreviousRun, wall: UInt64 = 0) -> PeerBench {
+    PeerBench(Session(resuming: run, seed: 3, now: 1_000, wall: wall))
   }
 
   @Test("the hub's log and epoch are noted when a hub is met, and when they change")
@@ -72,7 +72,7 @@ struct EarlierLifeTests {
   }
 
   @Test(
-    "the end of the program, and being fenced, leave what is unacknowledged to the next life; the hub hears no leave")
+    "the end of the program, and being fenced, leave what is unacknowledged to the next run; the hub hears no leave")
   func staysOpen() throws {
     var closed = keeping()
     try closed.set(["level": "0.8"])
@@ -130,10 +130,10 @@ struct EarlierLifeTests {
 
   @Test("numbers go on above those of writes that are over")
   func numbersGoOn() throws {
-    var life = try sentAndUnsent()
-    life.lastNumbers["lamp"] = 9
-    life.writes.removeFirst()
-    var bench = resumed(life)
+    var run = try sentAndUnsent()
+    run.lastNumbers["lamp"] = 9
+    run.writes.removeFirst()
+    var bench = resumed(run)
     bench.open()
     let join = bench.welcome(knew: true).join
     #expect(join.unacknowledged == 10)
@@ -142,13 +142,13 @@ struct EarlierLifeTests {
 
   @Test("an old unsent plain set yields where others wrote meanwhile; in a new epoch equal values are no change")
   func oldYields() throws {
-    let life = try sentAndUnsent()
-    var changed = resumed(life)
+    let run = try sentAndUnsent()
+    var changed = resumed(run)
     let theirs = [Entry(name: "level", value: "0.1", version: 6), lit[1]]
     changed.open()
     let condition = changed.catchUp(changed.welcome(knew: true).request, version: 6, theirs).proposals.last?.conditions
     #expect(condition?.map(\.version) == [4] && condition?.map(\.epoch) == [100])
-    var restarted = resumed(life)
+    var restarted = resumed(run)
     restarted.epoch = 101
     restarted.open()
     let same = [Entry(name: "level", value: "0.3", version: 1), lit[1]]
@@ -162,14 +162,14 @@ struct EarlierLifeTests {
     bench.live(version: 5, lit)
     var notes = try bench.write(.set(["level": "0.8"])).drain.notes
     notes += try bench.write(.one(.add, "n", "1")).drain.notes
-    var again = resumed(try #require(life(notes)))
+    var again = resumed(try #require(previousRun(notes)))
     again.open()
     let welcomed = again.welcome(knew: false)
     #expect(welcomed.join.unacknowledged == 3)
     #expect(welcomed.notes.count == 2)
     let sent = again.catchUp(welcomed.request, version: 5, lit, mark: 2)
     #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
-    let after = try #require(life(notes + welcomed.notes + sent.notes))
+    let after = try #require(previousRun(notes + welcomed.notes + sent.notes))
     #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
   }
 
@@ -194,7 +194,7 @@ struct EarlierLifeTests {
     }
   }
 
-  // MARK: In the session of the new life
+  // MARK: In the session of the new run
 
   private func carrying() throws -> (PeerBench, [WriteID]) {
     let identity = Identity(secret: Secret(high: 5, low: 6), name: "me")
@@ -203,7 +203,7 @@ struct EarlierLifeTests {
     return (PeerBench(session), ids)
   }
 
-  @Test("what an earlier life wrote shows from the first join on, below what is written now")
+  @Test("what an earlier run wrote shows from the first join on, below what is written now")
   func shows() throws {
     var (bench, _) = try carrying()
     #expect(bench.join().changes.sorted() == ["level - 0.8", "n - 1"])
@@ -213,7 +213,7 @@ struct EarlierLifeTests {
     #expect(bench.shown("level") == "0.9" && bench.shown("n") == "2")
   }
 
-  @Test("nothing of this life is sent to that model before the earlier writes have ended; other models are not held up")
+  @Test("nothing of this run is sent to that model before the earlier writes have ended; other models are not held up")
   func waits() throws {
     var (bench, ids) = try carrying()
     bench.live(version: 5, lit)
@@ -228,7 +228,7 @@ struct EarlierLifeTests {
     #expect(bench.shown("level") == "0.9")
   }
 
-  @Test("a commit of an earlier life is not counted twice, whichever session hears of it first")
+  @Test("a commit of an earlier run is not counted twice, whichever session hears of it first")
   func notTwice() throws {
     let earlier = Origin(tag: PeerBench.own, name: "me")
     var (first, ids) = try carrying()
@@ -257,7 +257,7 @@ struct EarlierLifeTests {
     #expect(bench.shown("level") == "0.3")
   }
 
-  @Test("a plain set of now does not fold away one of an earlier life, which is not changed any more")
+  @Test("a plain set of now does not fold away one of an earlier run, which is not changed any more")
   func notFolded() throws {
     var (bench, ids) = try carrying()
     bench.join()

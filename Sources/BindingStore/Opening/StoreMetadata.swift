@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 
 /// What a store knows of itself: which log it is, the life it is in, and how that life ended. One row.
-struct StoreLife: Hashable {
+struct StoreMetadata: Hashable {
   var logID: LogID
   var epoch: Epoch
   /// How durable its commits are in this life.
@@ -33,18 +33,18 @@ struct StoreLife: Hashable {
   ///   - remembered: what the file beside the store remembers, if it is of this log.
   func next(
     grade: Durability, boot: String, isLogWhole: Bool, remembered: RememberedLog? = nil, chance: UInt32
-  ) -> (life: StoreLife, tail: Tail) {
-    var life = self
+  ) -> (metadata: StoreMetadata, tail: Tail) {
+    var metadata = self
     let remembered = remembered.flatMap { $0.logID == logID ? $0 : nil }
     let last = max(epoch, remembered?.epoch ?? 0)
-    (life.grade, life.boot, life.isClean, life.isCopy) = (grade, boot, false, false)
+    (metadata.grade, metadata.boot, metadata.isClean, metadata.isCopy) = (grade, boot, false, false)
     let isSameBoot = !boot.isEmpty && boot == self.boot
     let isEndKept = isClean || isLogWhole && (self.grade == .disk || self.grade == .process && isSameBoot)
     // Who has an earlier epoch than was begun here was put back by hand.
     let isProven = isEndKept && remembered?.isTailLost != true && last == epoch
-    if isProven, !isCopy { return (life, .proven) }
-    life.epoch = StoreLife.epoch(after: last, chance: chance)
-    return (life, isCopy ? .restored : .unproven)
+    if isProven, !isCopy { return (metadata, .proven) }
+    metadata.epoch = StoreMetadata.epoch(after: last, chance: chance)
+    return (metadata, isCopy ? .restored : .unproven)
   }
 
   /// Counted up in the upper half, so that a later epoch is a greater number; the lower half is chance, so that two
@@ -54,17 +54,17 @@ struct StoreLife: Hashable {
   }
 }
 
-extension StoreLife {
-  static func read(_ db: Database, path: String) throws -> StoreLife {
+extension StoreMetadata {
+  static func read(_ db: Database, path: String) throws -> StoreMetadata {
     var columns = "log, epoch, grade, boot, clean, copy, snapshots, checksum"
     if try tellsExtent(db) { columns += ", first, last, sum, time" }
     guard let row = try Row.fetchOne(db, sql: "SELECT \(columns) FROM life WHERE id = 1") else {
       throw StoreError.damaged(path, "the row of table life is missing")
     }
-    guard let life = StoreLife(row), life.checksum == UInt32.fromDatabaseValue(row[7]) else {
+    guard let metadata = StoreMetadata(row), metadata.checksum == UInt32.fromDatabaseValue(row[7]) else {
       throw StoreError.damaged(path, "the row of table life does not check")
     }
-    return life
+    return metadata
   }
 
   /// A store that is only read may be one of format 1.
