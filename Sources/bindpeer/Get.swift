@@ -125,13 +125,13 @@ struct ModelReader {
 
   /// The ephemeral lines of models, current.
   func ephemeral(of models: [(Address, SharedModel)]) async throws -> [(Address, SharedModel)] {
-    let lines = models.map { ($0.0, $0.1.ephemeral) }
-    for (_, line) in lines {
-      guard await line.whenCurrent(within: timeout.duration) else {
-        throw late(line, "what is ephemeral in \(line.modelID)")
+    let ephemeralModels = models.map { ($0.0, $0.1.ephemeral) }
+    for (_, ephemeral) in ephemeralModels {
+      guard await ephemeral.whenCurrent(within: timeout.duration) else {
+        throw late(ephemeral, "what is ephemeral in \(ephemeral.modelID)")
       }
     }
-    return lines
+    return ephemeralModels
   }
 
   /// The model there is whose name is nearest, for a name under which there is nothing.

@@ -21,33 +21,34 @@ struct ScaleFill: ParsableCommand {
     tell("here")
     guard readLine() != nil else { return }
     let begun = now()
-    let lines = try ScaleLines(
-      .hub, request: request, publish: "", models: models, named: name, sessions: min(models, ScaleLines.sessionCount))
+    let connection = try ScaleConnection(
+      .hub, request: request, publish: "", models: models, named: name,
+      sessions: min(models, ScaleConnection.sessionCount))
     let joined = now()
     for first in stride(from: 0, to: fields, by: Self.fieldsOfProposal) {
-      for session in lines.sessions { try put(first, in: session, over: lines) }
+      for session in connection.sessions { try put(first, in: session, over: connection) }
     }
-    try lines.waitForAll()
+    try connection.waitForAll()
     tell("{\"joinedAt\":\(joined),\"doneAt\":\(now()),\"seconds\":\(Double(now() - begun) / 1e9)}")
     _ = readLine()
   }
 
-  private func put(_ first: Int, in session: ScaleLines.Session, over lines: ScaleLines) throws {
-    for index in session.lines.indices {
-      while session.underWay >= Self.window { try lines.hear(for: 1_000) }
+  private func put(_ first: Int, in session: ScaleConnection.Session, over connection: ScaleConnection) throws {
+    for index in session.models.indices {
+      while session.underWay >= Self.window { try connection.hear(for: 1_000) }
       let operations = (first..<min(first + Self.fieldsOfProposal, fields)).map { field in
         // 32 bytes with the quotes: a model has a million fields at most.
         WireOperation(
           verb: .set, field: .name("field\(field)"),
           value: FieldValue(bytes: Array("\"thirty-two bytes, field\(1_000_000 + field)\"".utf8)))
       }
-      let line = session.lines[index]
-      try lines.send(
+      let model = session.models[index]
+      try connection.send(
         .propose([
           NumberedProposal(
-            topic: line.topic, number: line.sent + 1, confirmed: line.acknowledged, operations: operations)
+            topic: model.topic, number: model.sent + 1, confirmed: model.acknowledged, operations: operations)
         ]), of: session)
-      session.lines[index].sent += 1
+      session.models[index].sent += 1
       session.underWay += 1
     }
   }

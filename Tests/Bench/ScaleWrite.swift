@@ -17,10 +17,11 @@ struct ScaleWrite: ParsableCommand {
   private static let window = 1_024
 
   func run() throws {
-    let lines = try ScaleLines(Contender(rawValue: kind) ?? .hub, request: request, publish: publish, models: models)
-    var course = ScaleCourse(lines: lines, window: Self.window / ScaleLines.sessionCount)
-    if lines.kind == .hub { try course.nameFields() }
-    tell("ready \(lines.publish) " + lines.topics.map(String.init).joined(separator: ","))
+    let connection = try ScaleConnection(
+      Contender(rawValue: kind) ?? .hub, request: request, publish: publish, models: models)
+    var course = ScaleCourse(connection: connection, window: Self.window / ScaleConnection.sessionCount)
+    if connection.kind == .hub { try course.nameFields() }
+    tell("ready \(connection.publish) " + connection.topics.map(String.init).joined(separator: ","))
     while let words = readLine()?.split(separator: " ").compactMap({ Double($0) }), words.count == 2 {
       let (rate, seconds) = (words[0], words[1])
       let begun = now()
@@ -30,7 +31,7 @@ struct ScaleWrite: ParsableCommand {
       } else {
         try course.write(until: begun + UInt64(seconds * 1e9))
       }
-      try lines.waitForAll()
+      try connection.waitForAll()
       tell("{\"sent\":\(course.sent - before),\"seconds\":\(Double(now() - begun) / 1e9)}")
     }
   }
@@ -38,44 +39,45 @@ struct ScaleWrite: ParsableCommand {
 
 /// What has been written so far.
 private struct ScaleCourse {
-  let lines: ScaleLines
+  let connection: ScaleConnection
   let window: Int
   private(set) var sent = 0
   private var turn = 0
   private var writer = WireWriter()
 
-  init(lines: ScaleLines, window: Int) {
-    self.lines = lines
+  init(connection: ScaleConnection, window: Int) {
+    self.connection = connection
     self.window = window
   }
 
   /// Every model has one field, of id 0: whoever writes first names it.
   mutating func nameFields() throws {
-    for session in lines.sessions {
-      for index in session.lines.indices {
-        while session.underWay >= window { try lines.hear(for: 1_000) }
+    for session in connection.sessions {
+      for index in session.models.indices {
+        while session.underWay >= window { try connection.hear(for: 1_000) }
         let named = WireOperation(verb: .set, field: .name("f0"), value: FieldValue(bytes: Array("0".utf8)))
-        try lines.send(
-          .propose([NumberedProposal(topic: session.lines[index].topic, number: 1, confirmed: 0, operations: [named])]),
+        try connection.send(
+          .propose([NumberedProposal(topic: session.models[index].topic, number: 1, confirmed: 0, operations: [named])]
+          ),
           of: session)
-        session.lines[index].sent = 1
+        session.models[index].sent = 1
         session.underWay += 1
       }
-      try lines.waitForAll()
+      try connection.waitForAll()
     }
   }
 
   /// One change in the next model of the next session that has room; false when none has.
   private mutating func put() throws -> Bool {
-    for _ in lines.sessions {
-      turn = (turn + 1) % lines.sessions.count
-      let session = lines.sessions[turn]
+    for _ in connection.sessions {
+      turn = (turn + 1) % connection.sessions.count
+      let session = connection.sessions[turn]
       guard session.underWay < window else { continue }
       let index = session.next
-      session.next = (index + 1) % session.lines.count
-      session.lines[index].sent += 1
-      frame(of: session.lines[index], session.id)
-      try writer.withUnsafeBytes { _ = try lines.dealer.send($0) }
+      session.next = (index + 1) % session.models.count
+      session.models[index].sent += 1
+      frame(of: session.models[index], session.id)
+      try writer.withUnsafeBytes { _ = try connection.dealer.send($0) }
       session.underWay += 1
       sent += 1
       return true
@@ -84,21 +86,21 @@ private struct ScaleCourse {
   }
 
   /// A forwarder's frame is as long and begins with its topic; the count of changes stands at the same place.
-  private mutating func frame(of line: ScaleLines.Line, _ session: SessionID) {
+  private mutating func frame(of model: ScaleConnection.JoinedModel, _ session: SessionID) {
     writer.removeAll()
-    if lines.kind == .hub {
+    if connection.kind == .hub {
       writer.u8(PeerMessageKind.propose.rawValue)
       writer.u64(session)
-      writer.u32(lines.start)
+      writer.u32(connection.start)
     } else {
-      writer.raw(Topics.bytes(line.topic))
+      writer.raw(Topics.bytes(model.topic))
       writer.u64(session)
       writer.u8(0)
     }
     writer.u16(1)
-    writer.u32(line.topic)
-    writer.u32(line.sent)
-    writer.u32(line.acknowledged)
+    writer.u32(model.topic)
+    writer.u32(model.sent)
+    writer.u32(model.acknowledged)
     // No flags, hops, metadata or conditions; one operation: set, a field, a value.
     writer.u32(0)
     writer.u16(1)
@@ -112,7 +114,7 @@ private struct ScaleCourse {
     while now() < end {
       var hasRoom = true
       for _ in 0..<4 where hasRoom { hasRoom = try put() }
-      try lines.hear(for: hasRoom ? 0 : 1_000)
+      try connection.hear(for: hasRoom ? 0 : 1_000)
     }
   }
 
@@ -127,7 +129,7 @@ private struct ScaleCourse {
         nanosleep(&rest, nil)
       }
       let hasRoom = try put()
-      try lines.hear(for: hasRoom ? 0 : 1)
+      try connection.hear(for: hasRoom ? 0 : 1)
     }
   }
 }

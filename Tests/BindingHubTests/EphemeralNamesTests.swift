@@ -35,7 +35,8 @@ import Testing
     room.hub.read(Room.name, topic: topic()).values.filter { !$0.key.hasPrefix("@peer") }
   }
 
-  @Test("with the limits of every hub a line takes 200,000 names, one after the other, while peers are in it")
+  @Test(
+    "with the limits of every hub an ephemeral model takes 200,000 names, one after the other, while peers are in it")
   mutating func worn() {
     room = Room()
     room.write(.ben, 1, .set("kept", "1"))
@@ -52,7 +53,7 @@ import Testing
     #expect(values() == ["kept": "1"])
   }
 
-  @Test("who is in the line hears what was decided, says hello again, and learns the numbers from 0 on")
+  @Test("who is in the ephemeral model hears what was decided, says hello again, and learns the numbers from 0 on")
   mutating func sessions() {
     room.write(.ben, 1, .set("kept", "1"))
     let before = topic()

@@ -6,7 +6,7 @@ import Testing
 struct Room {
   var hub: HubBench
   /// The stored line was named first.
-  static let line = HubBench.lamp + 1
+  static let ephemeralLamp = HubBench.lamp + 1
   static let name = "@ephemeral/lamp"
   static let epoch = Epoch(HubBench.start)
 
@@ -14,7 +14,7 @@ struct Room {
     hub = HubBench(configure)
     for peer in [Speaker.ann, .ben] {
       hub.live(peer)
-      hub.join(peer, Join(request: 2, model: Self.name), topic: Self.line)
+      hub.join(peer, Join(request: 2, model: Self.name), topic: Self.ephemeralLamp)
     }
   }
 
@@ -22,10 +22,11 @@ struct Room {
   mutating func write(
     _ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation...
   ) -> WireOutcome.Rest? {
-    hub.say(peer, .propose([.of(number, operations, topic: Self.line)])).outcomes(peer, topic: Self.line)[number]
+    hub.say(peer, .propose([.of(number, operations, topic: Self.ephemeralLamp)])).outcomes(
+      peer, topic: Self.ephemeralLamp)[number]
   }
 
-  mutating func read() -> ReadModel { hub.read(Self.name, topic: Self.line) }
+  mutating func read() -> ReadModel { hub.read(Self.name, topic: Self.ephemeralLamp) }
 
   /// The fields that peers wrote.
   mutating func values() -> [String: String] { read().values.filter { !$0.key.hasPrefix("@peer") } }
@@ -40,11 +41,11 @@ struct Room {
 
 func isRefused(_ outcome: WireOutcome.Rest?, _ code: RefusalCode) -> Bool { outcome?.refusal == code }
 
-@Suite("Ephemeral lines at the hub")
+@Suite("Ephemeral models at the hub")
 struct EphemeralTests {
   private var room = Room()
 
-  @Test("an ephemeral line has its own versions, in an epoch that is the hub's start")
+  @Test("an ephemeral model has its own versions, in an epoch that is the hub's start")
   mutating func ownEpoch() {
     let outcome = room.write(.ann, 1, .set("cursor", "7"))
     let read = room.read()
@@ -113,7 +114,7 @@ struct EphemeralTests {
     var room = Room { $0.leaseRange = 1_000...60_000 }
     let cat = Speaker.cat
     room.hub.hello(cat, lease: 3_000)
-    room.hub.join(cat, Join(request: 1, model: Room.name), topic: Room.line)
+    room.hub.join(cat, Join(request: 1, model: Room.name), topic: Room.ephemeralLamp)
     room.write(cat, 1, .set("cursor", "7"))
     for _ in 0..<2 {
       room.hub.wait(1_000)
@@ -135,14 +136,14 @@ struct EphemeralTests {
     #expect(room.values() == ["cursor": "7"])
   }
 
-  @Test("what a peer has in a line that it left while it was away goes 3 s after it came back")
+  @Test("what a peer has in an ephemeral model that it left while it was away goes 3 s after it came back")
   mutating func leftWhileAway() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.write(.ben, 1, .set("pen", "8"))
     room.hub.hello(Speaker.ann.again(11))
     let ben = Speaker.ben.again(12)
     room.hub.hello(ben)
-    room.hub.join(ben, Join(request: 1, model: Room.name), topic: Room.line)
+    room.hub.join(ben, Join(request: 1, model: Room.name), topic: Room.ephemeralLamp)
     room.hub.wait(1_000)
     room.hub.wait(1_000)
     #expect(room.values() == ["cursor": "7", "pen": "8"])
@@ -151,23 +152,23 @@ struct EphemeralTests {
     #expect(room.values() == ["pen": "8"])
   }
 
-  @Test("leaving the line releases what was written in it, and nothing else")
-  mutating func leavesLine() {
+  @Test("leaving the ephemeral model releases what was written in it, and nothing else")
+  mutating func leavesEphemeralModel() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.hub.write(.ann, 1, .set("on", "true"))
-    room.hub.say(.ann, .leave(Leave(topics: [Room.line])))
+    room.hub.say(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
     #expect(room.values().isEmpty)
     #expect(room.hub.read().values == ["on": "true"])
   }
 
-  @Test("an ephemeral line is announced to nobody")
+  @Test("an ephemeral model is announced to nobody")
   mutating func notAnnounced() {
     room.write(.ann, 1, .set("cursor", "7"))
     let heard = room.hub.say(.ben, .join([Join(request: 9, prefix: "")]))
     #expect(heard.announces(.ben).flatMap(\.models).isEmpty)
   }
 
-  @Test("a peer that is behind is brought up with a delta, as in any line")
+  @Test("a peer that is behind is brought up with a delta, as in any model")
   mutating func delta() {
     room.write(.ann, 1, .set("a", "1"))
     let before = room.read()
@@ -182,7 +183,7 @@ struct EphemeralTests {
     #expect(heard.chunks(.ben).flatMap(\.entries).map { $0.value?.description } == ["2"])
   }
 
-  @Test("a peer that is ahead in an ephemeral line does not make the hub doubt its log")
+  @Test("a peer that is ahead in an ephemeral model does not make the hub doubt its log")
   mutating func aheadDoesNotMatter() {
     let heard = room.hub.say(
       .ben, .join([Join(request: 5, model: Room.name, epoch: Room.epoch, version: 1_000)]))
@@ -195,13 +196,13 @@ struct EphemeralTests {
     #expect(outcome?.refusal == .badName || outcome?.refusal == .notOwner)
   }
 
-  @Test("names of the ephemeral line are no fields of the stored one", arguments: ["@me", "@owner", "@peer-1"])
+  @Test("names of the ephemeral model are no fields of the stored one", arguments: ["@me", "@owner", "@peer-1"])
   mutating func reservedInStored(_ name: String) {
     #expect(isRefused(room.hub.write(.ann, 1, .set(name, "1")), .badName))
   }
 }
 
-@Suite("The description and ephemeral lines")
+@Suite("The description and ephemeral models")
 struct EphemeralDescriptionTests {
   private var room = Room()
 
@@ -211,7 +212,7 @@ struct EphemeralDescriptionTests {
     room.hub.write(.ann, 1, .set("@description", description))
   }
 
-  @Test("what is described as ephemeral is refused in the stored line")
+  @Test("what is described as ephemeral is refused in the stored model")
   mutating func notStored() {
     #expect(isRefused(room.hub.write(.ann, 2, .set("load", "0.5")), .doesNotFit))
   }

@@ -6,7 +6,7 @@ import Testing
 struct PresenceTests {
   private var room = Room()
 
-  @Test("who joined the model is told in its ephemeral line, with name and tag")
+  @Test("who joined the model is told in its ephemeral model, with name and tag")
   mutating func told() throws {
     let read = room.read()
     #expect(Set(read.values.keys) == ["@peer-0", "@peer-1"])
@@ -56,7 +56,7 @@ struct PresenceTests {
     hub.live(.ann)
     hub.live(.ben)
     #expect(hub.counters.commits == 0)
-    let read = hub.read(Room.name, topic: Room.line)
+    let read = hub.read(Room.name, topic: Room.ephemeralLamp)
     #expect(Set(read.values.keys) == ["@peer-0", "@peer-1"])
   }
 
@@ -78,10 +78,10 @@ struct PresenceTests {
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
 
-  @Test("who leaves the line alone is still in the model, and says nothing any more")
-  mutating func leavesLineAlone() throws {
+  @Test("who leaves only the ephemeral model is still in the model, and says nothing any more")
+  mutating func leavesOnlyEphemeralModel() throws {
     room.write(.ann, 1, .set("@me", "1"))
-    room.hub.say(.ann, .leave(Leave(topics: [Room.line])))
+    room.hub.say(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
     #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }
@@ -89,7 +89,7 @@ struct PresenceTests {
   @Test("who is not in the model cannot say anything in it")
   mutating func notPresent() {
     room.hub.hello(.cat)
-    room.hub.join(.cat, Join(request: 1, model: Room.name), topic: Room.line)
+    room.hub.join(.cat, Join(request: 1, model: Room.name), topic: Room.ephemeralLamp)
     #expect(isRefused(room.write(.cat, 1, .set("@me", "1")), .notPermitted))
   }
 

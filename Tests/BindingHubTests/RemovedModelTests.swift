@@ -235,8 +235,8 @@ import Testing
     #expect(bench.say(.ben, .join([other])).askedOffers(.ben).count == 1)
   }
 
-  @Test("the ephemeral line of a model goes with it, and does not keep it")
-  mutating func line() {
+  @Test("an ephemeral model goes with its model, and does not keep it")
+  mutating func ephemeralModel() {
     bench.hello(.ann)
     bench.join(.ann, Join(request: 1, model: "lamp"))
     bench.say(.ann, .join([Join(request: 2, model: "@ephemeral/lamp")]))
@@ -246,7 +246,7 @@ import Testing
     bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
     #expect(bench.machine.modelIndex.isEmpty)
-    #expect(bench.machine.ephemeralLines.isEmpty)
+    #expect(bench.machine.ephemeralModels.isEmpty)
   }
 
   @Test("one peer may not make all models of a hub, and is told so; others still can, and so can it when some are gone")

@@ -53,7 +53,7 @@ MUTANTS = {
     "resendAsAnother": "R10 what an outbox held is sent under another identity",
     "numberUnkept": "R3 the outbox does not note the number before the write leaves",
     "writeUnkept": "G2 the outbox does not note a write",
-    "outliveLease": "§9 what a peer wrote in an ephemeral line outlives its lease",
+    "outliveLease": "§9 what a peer wrote in an ephemeral model outlives its lease",
     "anyHolder": "§9 an ephemeral field is anybody's to write",
     "goneAtReconnect": "§9 a peer that says hello again is taken for gone",
     "neverClaim": "§9 after a welcome nothing ephemeral is claimed again",

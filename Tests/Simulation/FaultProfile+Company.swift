@@ -2,7 +2,7 @@
 extension FaultProfile {
   /// - Parameter chance: a stream of its own, so that a seed without any of them is what it would be without this.
   mutating func drawCompany(from chance: inout Chance) {
-    if chance.perMille(250) { lineWriters = 2 + chance.below(3) }
+    if chance.perMille(250) { ephemeralWriters = 2 + chance.below(3) }
     if chance.perMille(250) {
       hasOwner = true
       temper = [.willing, .strict, .slow][chance.below(3)]
@@ -30,8 +30,8 @@ extension FaultProfile {
   }
 
   /// Whether anybody joins an ephemeral line.
-  var hasLine: Bool { lineWriters > 0 || hasOwner }
+  var hasEphemeralModel: Bool { ephemeralWriters > 0 || hasOwner }
 
   /// Whether more has to be known of what the hub has heard than a history without any of this needs.
-  var isInCompany: Bool { hasLine || barriers > 0 }
+  var isInCompany: Bool { hasEphemeralModel || barriers > 0 }
 }

@@ -73,7 +73,7 @@ public struct FaultProfile: Sendable {
   public var gatherings = 0
   public var mostGathered = 40
   /// So many peers write in the ephemeral line of the first model.
-  public var lineWriters = 0
+  public var ephemeralWriters = 0
   /// Whether the last peer owns that model now and then, and what it is like then.
   public var hasOwner = false
   public var temper = Temper.willing

@@ -136,8 +136,8 @@ struct OfferedClaims {
 
 /// Which additions a number holds, by life of the log: 1 is added each time and nothing else is written, so the number
 /// is how many they are.
-struct SumLines {
-  private var lines: [Epoch: [Oracle.Name]] = [:]
+struct SumAdditions {
+  private var additions: [Epoch: [Oracle.Name]] = [:]
   /// What an epoch held before its log lost its end and went on: replicas of that epoch may have it all.
   private var lost: [Epoch: [Oracle.Name]] = [:]
   private var present: Epoch = 0
@@ -146,22 +146,22 @@ struct SumLines {
 
   /// A life begins, or goes on, with what the log has left.
   mutating func begin(_ epoch: Epoch, at sum: Int64) {
-    let left = Array((lines[present] ?? []).prefix(Int(clamping: sum)))
-    if let former = lines[epoch], former.count > left.count { lost[epoch] = former }
-    lines[epoch] = left
+    let left = Array((additions[present] ?? []).prefix(Int(clamping: sum)))
+    if let former = additions[epoch], former.count > left.count { lost[epoch] = former }
+    additions[epoch] = left
     (present, offerer) = (epoch, nil)
   }
 
   mutating func bring(_ sum: Int64, from old: Epoch, into epoch: Epoch, by offerer: Tag) {
-    let held = lines[old] ?? []
+    let held = additions[old] ?? []
     let known = held.count < sum ? lost[old] ?? held : held
-    lines[epoch] = Array(known.prefix(Int(clamping: sum)))
+    additions[epoch] = Array(known.prefix(Int(clamping: sum)))
     self.offerer = offerer
   }
 
   /// - Returns: nil if it was not in there; else who brought it back, if anybody did.
   mutating func add(_ name: Oracle.Name, in epoch: Epoch) -> Tag?? {
-    defer { lines[epoch, default: []].append(name) }
-    return lines[epoch, default: []].contains(name) ? .some(offerer) : nil
+    defer { additions[epoch, default: []].append(name) }
+    return additions[epoch, default: []].contains(name) ? .some(offerer) : nil
   }
 }

@@ -59,7 +59,7 @@ struct Oracle {
   private var written: [Written: (point: Point, name: Name)] = [:]
   private(set) var decided: UInt64 = 0
   /// The additions that each model's number holds, and what was offered of replicas.
-  var sums: [SumLines]
+  var sums: [SumAdditions]
   var claims = OfferedClaims()
   /// Where a model begins that is not in the log.
   private(set) var floor = LogFloor.none
@@ -77,7 +77,7 @@ struct Oracle {
     isThere = modelNames.map { _ in false }
     beginnings = modelNames.map { _ in Oracle.unforgotten }
     listsWritten = modelNames.map { _ in 0 }
-    sums = modelNames.map { _ in SumLines() }
+    sums = modelNames.map { _ in SumAdditions() }
   }
 
   func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }

@@ -68,10 +68,10 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var muteUntil: UInt64 = 0
   let clockOffset: UInt64
   /// When the last frame of each line arrives: lines keep their order.
-  @exclusivity(unchecked) var requestLine: UInt64 = 0
-  @exclusivity(unchecked) var publishLine: UInt64 = 0
-  @exclusivity(unchecked) var upLine: UInt64 = 0
-  @exclusivity(unchecked) var subscriptionLine: UInt64 = 0
+  @exclusivity(unchecked) var lastRequestArrival: UInt64 = 0
+  @exclusivity(unchecked) var lastPublishArrival: UInt64 = 0
+  @exclusivity(unchecked) var lastUpArrival: UInt64 = 0
+  @exclusivity(unchecked) var lastSubscriptionArrival: UInt64 = 0
 
   @exclusivity(unchecked) var unacknowledged = WriteBook()
   /// By model and field.
@@ -106,7 +106,7 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var steps = 0
   @exclusivity(unchecked) var answers = 0
   /// What it said in an ephemeral line, if it is in one.
-  @exclusivity(unchecked) var member: LineMember?
+  @exclusivity(unchecked) var member: EphemeralMember?
   @exclusivity(unchecked) var barriers: [BarrierID: World.Barrier] = [:]
 
   /// The file of its outbox, if it has one, and the life in it that this session is.

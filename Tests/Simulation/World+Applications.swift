@@ -25,7 +25,7 @@ extension World {
     var output = PeerOutput()
     for model in modelNames where model != visited || !isChaos { session.join(model, now: now + offset, into: &output) }
     if profile.joinsPrefix { session.joinPrefix("", now: now + offset, into: &output) }
-    let member = joinLine(index, &session, &output, now: now + offset)
+    let member = joinEphemeralModel(index, &session, &output, now: now + offset)
     let peer = SimulatedPeer(
       index: index, session: session, output: output,
       generation: generation == 0 ? (index + 1) * 1_000_000 : generation, run: run,

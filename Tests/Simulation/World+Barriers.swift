@@ -63,8 +63,8 @@ extension World {
   func checkReport(_ frame: [UInt8], of peer: SimulatedPeer) throws(Broken) {
     guard case (_, .report(let entries))? = try? PeerMessage.decode(frame) else { return }
     for entry in entries {
-      let lines = modelNames + (line.map { [$0.name] } ?? [])
-      let isTrue = lines.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
+      let names = modelNames + (ephemeral.map { [$0.name] } ?? [])
+      let isTrue = names.contains { peer.session.version(of: $0) == (entry.epoch, entry.version) }
       if !isTrue {
         throw broken(.barrier, "p\(peer.index) reports version \(entry.version), which it does not have")
       }

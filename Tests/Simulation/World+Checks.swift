@@ -6,7 +6,7 @@ import BindingProtocol
 extension World {
   /// A replica shows a state of the one sequence, never an older one, with its own plain writes over it.
   func check(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
-    guard let model = modelNames.firstIndex(of: update.model) else { return try checkLine(update, of: peer) }
+    guard let model = modelNames.firstIndex(of: update.model) else { return try checkEphemeralModel(update, of: peer) }
     let before = peer.seen[model]
     if before.epoch == update.epoch, update.version < before.version {
       throw broken(

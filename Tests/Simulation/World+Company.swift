@@ -6,9 +6,9 @@ import BindingProtocol
 extension World {
   /// What happens in them, besides what happens in every history.
   enum Besides {
-    case actInLine(peer: Int)
+    case actInEphemeralModel(peer: Int)
     case comeBack(peer: Int, run: Int)
-    case withdrawInLine(peer: Int, run: Int, WriteID)
+    case withdrawInEphemeralModel(peer: Int, run: Int, WriteID)
     case approve(peer: Int, run: Int, ApprovalRequest, refuses: Bool)
     case breakOff(peer: Int, run: Int, crashes: Bool)
     case strand(peer: Int, run: Int)
@@ -25,7 +25,7 @@ extension World {
     var comingBack: [Tag: UInt64] = [:]
     /// Since when who has joined the model since its last hello is in it; who has joined its ephemeral line.
     var inModel: [Tag: UInt64] = [:]
-    var inLine: Swift.Set<Tag> = []
+    var inEphemeralModel: Swift.Set<Tag> = []
     /// The session in which it was told that it has joined the model, and how often it had left it before.
     struct Membership: Equatable {
       let session: SessionID
@@ -38,17 +38,18 @@ extension World {
   }
 
   func beginCompany() {
-    guard profile.hasLine else { return }
-    for index in 0..<profile.peers where isInLine(index) {
-      agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(20...400))
+    guard profile.hasEphemeralModel else { return }
+    for index in 0..<profile.peers where isInEphemeralModel(index) {
+      agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + company.within(20...400))
     }
   }
 
   func handle(_ event: Besides) throws(Broken) {
     switch event {
-    case .actInLine(let peer): try actInLine(peer)
+    case .actInEphemeralModel(let peer): try actInEphemeralModel(peer)
     case .comeBack(let peer, let run): if peers[peer].run == run { try comeBack(peer) }
-    case .withdrawInLine(let peer, let run, let id): if peers[peer].run == run { try withdrawInLine(id, of: peer) }
+    case .withdrawInEphemeralModel(let peer, let run, let id):
+      if peers[peer].run == run { try withdrawInEphemeralModel(id, of: peer) }
     case .approve(let peer, let run, let request, let refuses):
       if peers[peer].run == run { try answer(request, refuses: refuses, peer) }
     case .breakOff(let peer, let run, let crashes):
@@ -63,7 +64,7 @@ extension World {
   func beginCompanyAtHub() {
     guard profile.isInCompany else { return }
     heard = Heard()
-    line?.begin(Epoch(hubRun))
+    ephemeral?.begin(Epoch(hubRun))
     ownership = Ownership()
     asked.removeAll()
     for peer in peers { peer.member?.mayHaveLost = true }
@@ -86,7 +87,7 @@ extension World {
     guard let (header, message) = try? PeerMessage.decode(frame) else { return }
     switch message {
     case .hello:
-      if line?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInLine] += 1 }
+      if ephemeral?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInEphemeralModel] += 1 }
       heard.hello[tag] = now
       heard.session[tag] = header.session
       if heard.inModel[tag] != nil { heard.comingBack[tag] = now }
@@ -94,7 +95,7 @@ extension World {
     case .join(let joins) where read({ $0.hears(session: header.session) }) == true:
       for join in joins where join.form == .model {
         if join.name == modelNames[0] { heard.inModel[tag] = heard.inModel[tag] ?? now }
-        if join.name == line?.name { heard.inLine.insert(tag) }
+        if join.name == ephemeral?.name { heard.inEphemeralModel.insert(tag) }
       }
     case .leave(let leave):
       heard.leaving = tag
@@ -107,7 +108,7 @@ extension World {
           heard.served[tag] = nil
           heard.leaves[tag, default: 0] += 1
         }
-        if name == line?.name { heard.inLine.remove(tag) }
+        if name == ephemeral?.name { heard.inEphemeralModel.remove(tag) }
       }
     case .approval(let approval): hear(approval, in: header.session)
     case .awaitApplied(let wanted): hear(wanted, in: header.session)
@@ -117,7 +118,7 @@ extension World {
 
   private func forget(_ tag: Tag) {
     heard.inModel[tag] = nil
-    heard.inLine.remove(tag)
+    heard.inEphemeralModel.remove(tag)
     heard.served[tag] = nil
   }
 
@@ -131,17 +132,17 @@ extension World {
     _ frame: UnsafeRawBufferPointer, _ kind: HubMessageKind, to destination: HubOutput.Destination
   ) throws(Broken) {
     switch kind {
-    case .commits where line != nil: break
+    case .commits where ephemeral != nil: break
     case .joined, .approve, .awaited: break
     default: return
     }
     guard case (let header, let message)? = try? HubMessage.decode(frame) else { return }
     switch message {
     case .commits(let group):
-      guard case .publish = destination, let name = line?.name,
+      guard case .publish = destination, let name = ephemeral?.name,
         topicNames[header.topic] == name
       else { return }
-      if line?.moves(to: header.topic) == true { counts[.renumberedLine] += 1 }
+      if ephemeral?.moves(to: header.topic) == true { counts[.renumberedEphemeralModel] += 1 }
       try take(group)
     case .joined(let joined):
       guard joined.model == modelNames[0], case .connection(let connection) = destination,
@@ -156,16 +157,16 @@ extension World {
   }
 
   func checkCompanyHealed() throws(Broken) {
-    try checkLineHealed()
+    try checkEphemeralModelHealed()
     try checkBarriersOver()
   }
 
   /// Whether something needs longer to end than a history without it.
   var isCompanyBusy: Bool {
     if profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
-    guard let line, hub != nil else { return false }
+    guard let ephemeral, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
-    return line.present.contains { field, held in
+    return ephemeral.present.contains { field, held in
       let tag = field.hasPrefix(Names.presencePrefix) ? EphemeralOracle.slotOwner(held) : held.tag
       return !peers.contains { $0.session.identity.tag == tag && !$0.isOver }
     }

@@ -168,10 +168,10 @@ extension World {
     hub?.finishDrain(time: hubTime, into: &hubOutput)
     repeat {
       beginNewEpoch()
-      noteTopicOfLine()
+      noteTopicOfEphemeralModel()
       try checkTold()
     } while try store()
-    ownership.settled = line?.owner
+    ownership.settled = ephemeral?.owner
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }
     // What is sent arrives later: nothing of it comes back to the hub while its output is gone through.
     forEachFrame { destination, bytes in
@@ -190,9 +190,9 @@ extension World {
   }
 
   /// Under a topic that nobody was told yet may come what the hub itself writes: fields were numbered anew.
-  private func noteTopicOfLine() {
-    guard let line, let topic = read({ $0.topic(of: line.name) }) ?? nil else { return }
-    topicNames[topic] = line.name
+  private func noteTopicOfEphemeralModel() {
+    guard let ephemeral, let topic = read({ $0.topic(of: ephemeral.name) }) ?? nil else { return }
+    topicNames[topic] = ephemeral.name
   }
 
   /// What a subscription of four bytes asks for, or what such a frame begins with; nil for another length, that of a

@@ -20,8 +20,8 @@ extension World {
     if copies == 0 { counts[.lostFrame] += 1 }
     for _ in 0..<copies {
       let delay = chance.within(1...(isPublished ? profile.publishDelay : profile.requestDelay))
-      let time = max(now + delay, isPublished ? peer.publishLine : peer.requestLine)
-      if isPublished { peer.publishLine = time } else { peer.requestLine = time }
+      let time = max(now + delay, isPublished ? peer.lastPublishArrival : peer.lastRequestArrival)
+      if isPublished { peer.lastPublishArrival = time } else { peer.lastRequestArrival = time }
       agenda.add(
         .toPeer(peer: peer.index, generation: peer.generation, frame: frame, isPublished: isPublished),
         at: time)
@@ -30,8 +30,8 @@ extension World {
 
   private func sendUp(_ entry: Event, of peer: SimulatedPeer, isPublish: Bool) {
     let delay = chance.within(1...(isPublish ? profile.publishDelay : profile.requestDelay))
-    let time = max(now + delay, isPublish ? peer.subscriptionLine : peer.upLine)
-    if isPublish { peer.subscriptionLine = time } else { peer.upLine = time }
+    let time = max(now + delay, isPublish ? peer.lastSubscriptionArrival : peer.lastUpArrival)
+    if isPublish { peer.lastSubscriptionArrival = time } else { peer.lastUpArrival = time }
     agenda.add(entry, at: time)
   }
 
@@ -142,7 +142,11 @@ extension World {
       // Who sends what an earlier life left writes nothing of its own.
       if peer.successor == nil { answer(update, of: peer.index) }
     case .settled(let id, let model, let outcome):
-      if model == line?.name { try checkLine(outcome, of: id, peer) } else { try check(outcome, of: id, peer) }
+      if model == ephemeral?.name {
+        try checkEphemeralModel(outcome, of: id, peer)
+      } else {
+        try check(outcome, of: id, peer)
+      }
     case .notice(let notice): count(notice, of: peer.index)
     case .retryLater(_, _, let code):
       counts[code == .busy && profile.maxUnacknowledged < 10 ? .retriedAsTooMany : .retryLater] += 1

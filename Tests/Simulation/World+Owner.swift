@@ -8,7 +8,7 @@ extension World {
   static let patience: UInt64 = 2_000
 
   /// Takes the model, or gives it up.
-  func own(_ peer: SimulatedPeer, _ member: LineMember) throws(Broken) {
+  func own(_ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
     if member.has(Names.owner) == nil {
       try say([FieldOperation(.set, Names.owner, uniqueValue(of: peer.index))], peer, member)
     } else if company.perMille(300) {
@@ -69,7 +69,7 @@ extension World {
 
   func look(_ request: ApprovalRequest) throws(Broken) {
     counts[.ownerAsked] += 1
-    guard let owner = line?.owner, heard.session[owner] == request.session, request.origin.tag != owner else {
+    guard let owner = ephemeral?.owner, heard.session[owner] == request.session, request.origin.tag != owner else {
       throw broken(.leave, "somebody was asked about what \(request.origin.name) writes who does not own the model")
     }
     if let open = ownership.open, open.session == request.session, now < open.askedAt + World.patience {
@@ -110,7 +110,7 @@ extension World {
       throw broken(
         .leave, "proposal \(commit.number) of \(writer.short) is carried out, about which the owner said nothing")
     }
-    guard let owner = line?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil else {
+    guard let owner = ephemeral?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil else {
       return
     }
     for commit in group.commits {

@@ -52,7 +52,7 @@ extension World {
     case .welcome(let welcome):
       // Whose marks the hub has forgotten begins anew in an ephemeral line.
       if let peer, !welcome.knewIdentity {
-        line?.forget(peers[peer].session.identity.tag)
+        ephemeral?.forget(peers[peer].session.identity.tag)
         try checkForgotten(peer)
         cutWelcomeSometimes(peer)
       }

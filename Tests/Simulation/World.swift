@@ -89,7 +89,7 @@ public final class World {
   let lies: [Lie]
   @exclusivity(unchecked) var heard = Heard()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
-  @exclusivity(unchecked) var line: EphemeralOracle?
+  @exclusivity(unchecked) var ephemeral: EphemeralOracle?
   @exclusivity(unchecked) var ownership = Ownership()
   /// Waits that the hub has heard of, and what each identity has come to have of the first model, by life of the log.
   @exclusivity(unchecked) var asked: [AskedBarrier] = []
@@ -115,7 +115,7 @@ public final class World {
     oracle = Oracle(modelNames: modelNames)
     oracle.claims.mayRepeatWords = drawn.forgetsSoon
     self.chance = chance
-    if drawn.hasLine { line = EphemeralOracle(of: modelNames[0]) }
+    if drawn.hasEphemeralModel { ephemeral = EphemeralOracle(of: modelNames[0]) }
     for index in 0..<drawn.peers {
       peers.append(makePeer(index, book: drawn.hasOutboxes && index % 2 == 0 ? OutboxBook() : nil))
     }

@@ -10,7 +10,7 @@ struct AdditionTests {
 
   @Test("an addition that was lost with its epoch may be carried out again")
   func lostWithItsEpoch() {
-    var sums = SumLines()
+    var sums = SumAdditions()
     sums.begin(1, at: 0)
     #expect(sums.add(first, in: 1) == nil)
     sums.begin(2, at: 0)
@@ -19,7 +19,7 @@ struct AdditionTests {
 
   @Test("a replica brings back what its epoch held before the log lost its end and went on")
   func broughtBackAfterTheEpochWentOn() {
-    var sums = SumLines()
+    var sums = SumAdditions()
     sums.begin(1, at: 0)
     #expect(sums.add(first, in: 1) == nil)
     sums.begin(1, at: 0)

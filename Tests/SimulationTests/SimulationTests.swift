@@ -73,7 +73,7 @@ struct SimulationTests {
   func company() {
     var profile = FaultProfile()
     profile.peers = 6
-    profile.lineWriters = 3
+    profile.ephemeralWriters = 3
     profile.hasOwner = true
     profile.barriers = 100
     profile.cuts = 20
@@ -83,7 +83,8 @@ struct SimulationTests {
     var all = Counts()
     for seed in 0..<20 as Range<UInt64> { all.add(run(seed, profile)) }
     for situation in [
-      Situation.notOwner, .keptInLine, .goneFromLine, .leftLine, .claimedAgain, .allowedByOwner, .refusedByOwner,
+      Situation.notOwner, .keptInEphemeralModel, .goneFromEphemeralModel, .leftEphemeralModel, .claimedAgain,
+      .allowedByOwner, .refusedByOwner,
       .ownerGone, .barrierMet, .barrierMissed,
     ] {
       #expect(all[situation] > 0, "\(situation.rawValue)")

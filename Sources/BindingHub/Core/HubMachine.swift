@@ -20,7 +20,7 @@ public struct HubMachine {
   var removals = Removals()
   let batchPool = BatchPool()
   /// The places of the ephemeral lines among them, which are looked at with each heartbeat.
-  var ephemeralLines: [Int] = []
+  var ephemeralModels: [Int] = []
   var returning: Set<Returning> = []
   /// Stands where a model was that nobody wrote.
   let retired = ModelLog(id: "", topic: Topics.none)

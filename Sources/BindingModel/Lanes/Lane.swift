@@ -7,7 +7,7 @@ public struct Lane: Sendable {
   private let executor: Executor?
 
   private struct Executor: Sendable {
-    let line: Line
+    let workQueue: WorkQueue
     let isCurrent: @Sendable () -> Bool
     let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
   }
@@ -23,17 +23,17 @@ public struct Lane: Sendable {
   /// A queue of your own, which must be serial: a concurrent one runs works side by side. All lanes of one queue are
   /// the same lane.
   public static func queue(_ queue: DispatchQueue) -> Lane {
-    let line = lineOfQueue.withLock { key in
-      if let line = queue.getSpecific(key: key) { return line }
-      let line = Line()
-      queue.setSpecific(key: key, value: line)
-      return line
+    let workQueue = workQueueKey.withLock { key in
+      if let workQueue = queue.getSpecific(key: key) { return workQueue }
+      let workQueue = WorkQueue()
+      queue.setSpecific(key: key, value: workQueue)
+      return workQueue
     }
-    let key = lineOfQueue.withLock { $0 }
+    let key = workQueueKey.withLock { $0 }
     return Lane(
       executor: Executor(
-        line: line,
-        isCurrent: { DispatchQueue.getSpecific(key: key) === line },
+        workQueue: workQueue,
+        isCurrent: { DispatchQueue.getSpecific(key: key) === workQueue },
         enqueue: { work in queue.async(execute: work) }))
   }
 
@@ -47,7 +47,7 @@ public struct Lane: Sendable {
   public init(
     isCurrent: @escaping @Sendable () -> Bool, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
-    executor = Executor(line: Line(), isCurrent: isCurrent, enqueue: enqueue)
+    executor = Executor(workQueue: WorkQueue(), isCurrent: isCurrent, enqueue: enqueue)
   }
 
   /// Whether the calling code runs on this lane. Always true for `.direct`.
@@ -58,9 +58,9 @@ public struct Lane: Sendable {
   public func run(_ work: @escaping @Sendable () -> Void) {
     guard let executor else { return work() }
     if executor.isCurrent() {
-      executor.line.runWaiting(atMost: .max)
+      executor.workQueue.runWaiting(atMost: .max)
       work()
-    } else if executor.line.add(work) {
+    } else if executor.workQueue.add(work) {
       Self.request(executor)
     }
   }
@@ -69,17 +69,17 @@ public struct Lane: Sendable {
   /// other work.
   private static func request(_ executor: Executor) {
     executor.enqueue {
-      executor.line.runWaiting(atMost: executor.line.count)
-      if executor.line.needsAnotherRequest() { request(executor) }
+      executor.workQueue.runWaiting(atMost: executor.workQueue.count)
+      if executor.workQueue.needsAnotherRequest() { request(executor) }
     }
   }
 
   /// Guards the making of lines, so that a queue has only one.
-  private static let lineOfQueue = Protected(DispatchSpecificKey<Line>())
+  private static let workQueueKey = Protected(DispatchSpecificKey<WorkQueue>())
 }
 
 /// The works that wait for a lane, of which at most one request to its place is on the way.
-private final class Line: Sendable {
+private final class WorkQueue: Sendable {
   private struct Waiting {
     var works = Deque<@Sendable () -> Void>()
     var isRequested = false

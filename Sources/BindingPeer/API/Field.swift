@@ -130,11 +130,11 @@ extension Field where Value: Codable {
 }
 
 extension Field {
-  /// The same declaration in that line.
-  init(_ field: Field, in line: FieldLine) {
+  /// The same declaration in that scope.
+  init(_ field: Field, in scope: FieldScope) {
     let declared = field.cell
     var description = declared.description
-    description.isEphemeral = line == .ephemeral
+    description.isEphemeral = scope == .ephemeral
     self.init(
       declared: declared.declared, name: declared.declaredName, codec: declared.codec, description: description,
       policy: declared.policy)

@@ -5,12 +5,12 @@ public import BindingProtocol
 ///
 /// It ends when it is released or nobody holds it any more, and with the peer's session.
 public final class Ownership: Sendable {
-  private let line: SharedModel
+  private let ephemeral: SharedModel
   private let model: SharedModel
 
-  init(of model: SharedModel, in line: SharedModel) {
+  init(of model: SharedModel, in ephemeral: SharedModel) {
     self.model = model
-    self.line = line
+    self.ephemeral = ephemeral
   }
 
   deinit { release() }
@@ -22,7 +22,7 @@ public final class Ownership: Sendable {
       return approver != nil
     }
     // It cannot fail but for a peer that has stopped, whose session owns nothing.
-    if wasOwner { _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)])) }
+    if wasOwner { _ = try? ephemeral.write(Proposal(operations: [FieldOperation(.delete, Names.owner)])) }
   }
 }
 
@@ -73,24 +73,24 @@ extension Model {
 extension SharedModel {
   /// `Model.validate` without types: `approve` says why not, or nil.
   public func own(_ approve: @escaping @Sendable (ApprovalRequest) -> String?) async throws -> Ownership {
-    let line = ephemeral
+    let ephemeral = self.ephemeral
     let isFirst = approver.withLock { approver in
       defer { approver = approver ?? approve }
       return approver == nil
     }
     guard isFirst else { throw Refused("this peer owns \(id) already; release that ownership first") }
     let value = FieldValue(json: .string(peer.name))
-    let claim = try line.write(Proposal(operations: [FieldOperation(.set, Names.owner, value)]))
+    let claim = try ephemeral.write(Proposal(operations: [FieldOperation(.set, Names.owner, value)]))
     do {
       _ = try await claim.committed
     } catch {
       approver.withLock { $0 = nil }
       guard error.isWaitCancelled else { throw error }
       // The claim may yet be granted: it is given up behind it.
-      _ = try? line.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
+      _ = try? ephemeral.write(Proposal(operations: [FieldOperation(.delete, Names.owner)]))
       throw CancellationError()
     }
-    return Ownership(of: self, in: line)
+    return Ownership(of: self, in: ephemeral)
   }
 }
 

@@ -41,7 +41,9 @@ extension Peer {
     guard let model = instance.shared else { return instance }
     _ = await model.whenCurrent(within: patience)
     let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
-    if let line = fields[Names.ephemeral(id)]?.first?.cell.sharedModel { _ = await line.whenCurrent(within: patience) }
+    if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
+      _ = await ephemeral.whenCurrent(within: patience)
+    }
     // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
     for cells in fields.values { cells.first?.cell.sharedModel?.showPresent(cells) }
     if case .stopped(let reason) = status.phase { throw .stopped(reason) }
@@ -69,9 +71,9 @@ extension Peer {
     }
     let ephemeral = fields.filter { $0.cell.description.isEphemeral }
     let stored = fields.filter { !$0.cell.description.isEphemeral }
-    for (line, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
-      for (name, cell) in cells { _ = line.attach(cell, as: name) }
-      line.showPresent(cells)
+    for (model, cells) in [(model, stored)] + (ephemeral.isEmpty ? [] : [(model.ephemeral, ephemeral)]) {
+      for (name, cell) in cells { _ = model.attach(cell, as: name) }
+      model.showPresent(cells)
     }
     describe(model, as: fields)
     return instance

@@ -6,15 +6,15 @@ public import Foundation
 ///
 /// It looks, and tells the others what `say` says, as long as somebody holds it.
 public final class Presence: Sendable {
-  private let line: SharedModel
+  private let ephemeral: SharedModel
   private let news: Observable<[PresentPeer]>
   private let token = Protected<ObserverToken?>(nil)
   private let tracked = TrackedReads<[PresentPeer]>()
 
-  init(of line: SharedModel) {
-    self.line = line
-    news = Observable(PresentPeer.all(in: line))
-    let watching = line.observe { [weak self] update, missed in
+  init(of ephemeral: SharedModel) {
+    self.ephemeral = ephemeral
+    news = Observable(PresentPeer.all(in: ephemeral))
+    let watching = ephemeral.observe { [weak self] update, missed in
       // Other fields of the line, a cursor say, may change often.
       if missed > 0 || update.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
         self?.lookAgain()
@@ -26,7 +26,7 @@ public final class Presence: Sendable {
   /// Who is there, by when they came. A peer that does not answer any more goes when its lease ends. It is tracked as a
   /// field's value is.
   public var peers: [PresentPeer] {
-    ReadTracking.current == .nobody ? PresentPeer.all(in: line) : tracked.read { PresentPeer.all(in: line) }
+    ReadTracking.current == .nobody ? PresentPeer.all(in: ephemeral) : tracked.read { PresentPeer.all(in: ephemeral) }
   }
 
   /// Hears who is there now and at each change, on the model's lane, until the token is cancelled or released.
@@ -49,7 +49,7 @@ public final class Presence: Sendable {
   @discardableResult
   public func say(json value: JSON?) throws(WriteError) -> PendingWrite {
     let value = value.map { FieldValue(json: $0) }
-    return try line.write(
+    return try ephemeral.write(
       Proposal(operations: [FieldOperation(value == nil ? .delete : .set, Names.me, value)]))
   }
 
@@ -62,22 +62,22 @@ public final class Presence: Sendable {
   /// Waits until it can tell who is there; false when `limit` passes first, the task is cancelled, or the hub does not
   /// let this peer look: then `refusal` says why.
   public func whenCurrent(within limit: Duration) async -> Bool {
-    let (id, isMember) = (line.id, line.stored != nil)
-    _ = await line.runtime.wait(atMost: limit) { state in
+    let (id, isMember) = (ephemeral.id, ephemeral.stored != nil)
+    _ = await ephemeral.runtime.wait(atMost: limit) { state in
       state.session.standing(of: id).refusal != nil || Presence.isCurrent(in: state.session, id, isMember: isMember)
     }
-    return line.runtime.state.withLock { Presence.isCurrent(in: $0.session, id, isMember: isMember) }
+    return ephemeral.runtime.state.withLock { Presence.isCurrent(in: $0.session, id, isMember: isMember) }
   }
 
-  private static func isCurrent(in session: borrowing Session, _ line: String, isMember: Bool) -> Bool {
-    session.isCurrent(line) && (!isMember || PresentPeer.isIn(session, line: line))
+  private static func isCurrent(in session: borrowing Session, _ id: String, isMember: Bool) -> Bool {
+    session.isCurrent(id) && (!isMember || PresentPeer.isIn(session, id: id))
   }
 
   /// Why the hub does not let this peer look; nil if it does. It is asked again every few seconds.
-  public var refusal: JoinRefusal? { line.status.refusal }
+  public var refusal: JoinRefusal? { ephemeral.status.refusal }
 
   private func lookAgain() {
-    let peers = PresentPeer.all(in: line)
+    let peers = PresentPeer.all(in: ephemeral)
     news.value = peers
     tracked.note()
     tracked.tell(peers)
@@ -104,15 +104,15 @@ public struct PresentPeer: Sendable, Hashable {
     says = json["says"]
   }
 
-  static func all(in line: SharedModel) -> [PresentPeer] {
-    line.values.compactMap { $0.key.hasPrefix(Names.presencePrefix) ? PresentPeer($0.value) : nil }
+  static func all(in ephemeral: SharedModel) -> [PresentPeer] {
+    ephemeral.values.compactMap { $0.key.hasPrefix(Names.presencePrefix) ? PresentPeer($0.value) : nil }
       .sorted { ($0.since, $0.name, $0.tag) < ($1.since, $1.name, $1.tag) }
   }
 
   /// Whether this peer itself has been told of: then so has everybody who came before it.
-  static func isIn(_ session: borrowing Session, line: String) -> Bool {
+  static func isIn(_ session: borrowing Session, id: String) -> Bool {
     let tag = session.identity.tag
-    return session.shownValues(line).contains {
+    return session.shownValues(id).contains {
       $0.key.hasPrefix(Names.presencePrefix) && PresentPeer($0.value)?.tag == tag
     }
   }

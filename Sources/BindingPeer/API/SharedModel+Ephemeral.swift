@@ -22,8 +22,8 @@ extension SharedField {
   }
 }
 
-/// In which of a model's two lines a field stands.
-public enum FieldLine: Sendable, Hashable {
+/// Whether a field is stored or ephemeral.
+public enum FieldScope: Sendable, Hashable {
   /// Ordered, kept and restored by the hub.
   case stored
   /// Belongs to the peer that wrote it: nobody else can write it as long as that lives, and it goes with it. It is
@@ -32,28 +32,28 @@ public enum FieldLine: Sendable, Hashable {
 }
 
 extension Field where Value: FieldCodable {
-  /// Declares a field of that line: `@Field(.ephemeral) var cursor: Int? = nil`. The default shows as long as nobody
+  /// Declares a field of that scope: `@Field(.ephemeral) var cursor: Int? = nil`. The default shows as long as nobody
   /// has written it; an ephemeral field's is never proposed.
   public init(
-    wrappedValue: Value, _ line: FieldLine, name: String? = nil, unit: String? = nil, choices: [Value] = []
+    wrappedValue: Value, _ scope: FieldScope, name: String? = nil, unit: String? = nil, choices: [Value] = []
   ) {
-    self.init(Field(wrappedValue: wrappedValue, name, unit: unit, choices: choices), in: line)
+    self.init(Field(wrappedValue: wrappedValue, name, unit: unit, choices: choices), in: scope)
   }
 }
 
 extension Field where Value: FieldCodable & Comparable {
   /// The same for a field that takes only the values of `range`.
   public init(
-    wrappedValue: Value, _ line: FieldLine, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil
+    wrappedValue: Value, _ scope: FieldScope, _ range: ClosedRange<Value>, name: String? = nil, unit: String? = nil
   ) {
-    self.init(Field(wrappedValue: wrappedValue, range, name: name, unit: unit), in: line)
+    self.init(Field(wrappedValue: wrappedValue, range, name: name, unit: unit), in: scope)
   }
 }
 
 extension Field where Value: Codable {
   /// The same for a field of a `Codable` type.
   @_disfavoredOverload
-  public init(wrappedValue: Value, _ line: FieldLine, name: String? = nil) {
-    self.init(Field(wrappedValue: wrappedValue, name), in: line)
+  public init(wrappedValue: Value, _ scope: FieldScope, name: String? = nil) {
+    self.init(Field(wrappedValue: wrappedValue, name), in: scope)
   }
 }

@@ -59,7 +59,7 @@ public struct Join: WireContent, Hashable {
     var fault: WireError?
     do {
       switch form {
-      case .model: try Names.checkLine(bytes)
+      case .model: try Names.checkAnyModel(bytes)
       case .prefix: try Names.checkPrefix(bytes)
       }
     } catch { fault = reader.relabelled(error, "name") }
@@ -105,7 +105,7 @@ public struct TopicAssigned: WireContent, Hashable {
     session = try reader.u64("session")
     request = try reader.u32("request")
     topic = try reader.modelTopic("topic")
-    model = try reader.lineName("model")
+    model = try reader.anyModelID("model")
   }
 
   public func write(to writer: inout WireWriter) {
@@ -170,7 +170,7 @@ public struct Joined: WireContent, Hashable {
     mark = try reader.u32("mark")
     way = try reader.choice("way", try reader.u8("way"), "0 published, 1 by the request connection")
     follows = try reader.choice("follows", try reader.u8("follows"), "0 nothing, 1 a delta, 2 a snapshot")
-    model = try reader.lineName("model")
+    model = try reader.anyModelID("model")
   }
 
   public func write(to writer: inout WireWriter) {

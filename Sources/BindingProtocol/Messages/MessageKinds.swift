@@ -119,9 +119,9 @@ extension WireReader {
   }
 
   /// A model id, or the name of a model's ephemeral line.
-  mutating func lineName(_ place: StaticString) throws(WireError) -> String {
+  mutating func anyModelID(_ place: StaticString) throws(WireError) -> String {
     let bytes = try text8Bytes(place)
-    do { try Names.checkLine(bytes) } catch { throw relabelled(error, place) }
+    do { try Names.checkAnyModel(bytes) } catch { throw relabelled(error, place) }
     return String(decoding: bytes, as: UTF8.self)
   }
 

@@ -29,7 +29,7 @@ public enum Names {
   }
 
   /// Throws unless the bytes name a line of a model: its id, or that after `ephemeralPrefix`.
-  public static func checkLine(_ name: UnsafeRawBufferPointer) throws(WireError) {
+  public static func checkAnyModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
     let skipped = isEphemeral(name) ? ephemeralPrefix.utf8.count : 0
     try checkModel(name.part(skipped, name.count - skipped))
   }
@@ -38,10 +38,10 @@ public enum Names {
   public static func ephemeral(_ model: String) -> String { ephemeralPrefix + model }
 
   /// Whether a line's name is that of an ephemeral one.
-  public static func isEphemeral(_ line: String) -> Bool { line.hasPrefix(ephemeralPrefix) }
+  public static func isEphemeral(_ name: String) -> Bool { name.hasPrefix(ephemeralPrefix) }
 
   /// The model that an ephemeral line belongs to.
-  public static func model(ofEphemeral line: String) -> String { String(line.dropFirst(ephemeralPrefix.count)) }
+  public static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
 
   private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
     name.count > ephemeralPrefix.utf8.count

@@ -25,7 +25,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   private var output = GatewayOutput()
   private var pages: [PageID: PageSocket] = [:]
   private var lastPage: UInt64 = 0
-  private var line: HubLine?
+  private var hubLink: HubLink?
   private var opening: Scheduled<Void>?
   private var alarm: (deadline: UInt64, task: Scheduled<Void>)?
   private var isSettlingSoon = false
@@ -70,8 +70,8 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     alarm?.task.cancel()
     opening?.cancel()
     questions.end()
-    line?.close()
-    line = nil
+    hubLink?.close()
+    hubLink = nil
     frontDesk = nil
   }
 
@@ -141,18 +141,18 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   private func connect() {
     guard !hasEnded else { return }
-    line = HubLine(to: hub, on: loop) { line in self.news(line) }
+    hubLink = HubLink(to: hub, on: loop) { hubLink in self.news(hubLink) }
     gateway.opened(now: GatewayLoop.now, into: &output)
     settle()
   }
 
-  private func news(_ line: HubLine) {
-    guard line === self.line else { return }
-    let (frames, hasEnded) = line.take()
+  private func news(_ hubLink: HubLink) {
+    guard hubLink === self.hubLink else { return }
+    let (frames, hasEnded) = hubLink.take()
     let now = GatewayLoop.now
     for frame in frames { frame.withUnsafeBytes { gateway.receive($0, now: now, into: &output) } }
     if hasEnded {
-      self.line = nil
+      self.hubLink = nil
       gateway.lost(now: now, into: &output)
     }
     settle()
@@ -190,9 +190,9 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
         pages[page]?.tell(text)
         told.insert(page)
       case .end(let page, let code, let reason): pages.removeValue(forKey: page)?.end(code: code, reason: reason)
-      case .send(let frame): line?.send(frame)
-      case .subscribe(let topic): line?.subscribe(topic)
-      case .unsubscribe(let topic): line?.unsubscribe(topic)
+      case .send(let frame): hubLink?.send(frame)
+      case .subscribe(let topic): hubLink?.subscribe(topic)
+      case .unsubscribe(let topic): hubLink?.unsubscribe(topic)
       case .open(let pause): open(after: pause)
       case .log(let text): log.debug("\(text)")
       case .close: leaveHub()
@@ -208,8 +208,8 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   private func leaveHub() {
     opening?.cancel()
-    line?.close()
-    line = nil
+    hubLink?.close()
+    hubLink = nil
   }
 
   /// Sees to it that the machine's next deadline is kept.

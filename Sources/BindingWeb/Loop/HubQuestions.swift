@@ -8,7 +8,7 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that chan
   private let loop: any EventLoop
   private let limit: TimeAmount
   private var waiting: [(JSON?) -> Void] = []
-  private var line: HubLine?
+  private var link: HubLink?
   private var deadline: Scheduled<Void>?
 
   init(hub: any HubDoor, on loop: any EventLoop, limitMilliseconds: Int64) {
@@ -20,18 +20,18 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that chan
   /// The hub's report, or nil if none comes in time. Who asks while a question is under way gets the same answer.
   func ask(_ answer: @escaping (JSON?) -> Void) {
     waiting.append(answer)
-    guard line == nil else { return }
+    guard link == nil else { return }
     deadline = loop.scheduleTask(in: limit) { self.finish(nil) }
-    let line = HubLine(to: hub, on: loop) { line in self.news(line) }
-    self.line = line
-    line.send(PeerMessage.status.encode(session: 0, start: 0))
+    let link = HubLink(to: hub, on: loop) { link in self.news(link) }
+    self.link = link
+    link.send(PeerMessage.status.encode(session: 0, start: 0))
   }
 
   func end() { finish(nil) }
 
-  private func news(_ line: HubLine) {
-    guard line === self.line else { return }
-    let (frames, hasEnded) = line.take()
+  private func news(_ link: HubLink) {
+    guard link === self.link else { return }
+    let (frames, hasEnded) = link.take()
     for frame in frames {
       guard case .statusReport(let report)? = (try? HubMessage.decode(frame))?.message else { continue }
       return finish(try? report.json.json)
@@ -41,8 +41,8 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that chan
 
   private func finish(_ report: JSON?) {
     deadline?.cancel()
-    line?.close()
-    line = nil
+    link?.close()
+    link = nil
     let asked = waiting
     waiting = []
     for answer in asked { answer(report) }

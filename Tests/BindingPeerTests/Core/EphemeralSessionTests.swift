@@ -2,9 +2,9 @@ import BindingPeer
 import BindingProtocol
 import Testing
 
-@Suite("A session's ephemeral lines")
+@Suite("A session's ephemeral models")
 struct EphemeralSessionTests {
-  private static let line = "@ephemeral/lamp"
+  private static let ephemeralLamp = "@ephemeral/lamp"
 
   /// Joined, current, in the life of this start, with what the snapshot holds.
   private func present(keepsOutbox: Bool = false, _ fields: [Entry] = []) -> PeerBench {
@@ -19,7 +19,7 @@ struct EphemeralSessionTests {
     options.maxOutboxWrites = maxOutboxWrites
     var bench = PeerBench(options: options, keepsOutbox: keepsOutbox)
     bench.capabilities = [Capability.ephemeral]
-    bench.join(Self.line)
+    bench.join(Self.ephemeralLamp)
     bench.open()
     return bench
   }
@@ -32,13 +32,13 @@ struct EphemeralSessionTests {
     bench.epoch = Epoch(bench.start)
     defer { bench.epoch = epoch }
     return bench.hub(
-      bench.assigned(request, model: Self.line),
-      bench.joined(request, version: version, mark: mark, follows: .snapshot, model: Self.line),
+      bench.assigned(request, model: Self.ephemeralLamp),
+      bench.joined(request, version: version, mark: mark, follows: .snapshot, model: Self.ephemeralLamp),
       bench.chunk(request, version: version, fields, mark: mark))
   }
 
   private func say(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
-    try bench.write(.set([field: value]), to: Self.line).drain
+    try bench.write(.set([field: value]), to: Self.ephemeralLamp).drain
   }
 
   /// The hub starts again: one write is under way then, which makes the field show this.
@@ -47,25 +47,25 @@ struct EphemeralSessionTests {
     bench.open()
     bench.start += 1
     bench.welcome()
-    #expect(bench.session.shown(Self.line, "cursor") == json(cursor))
+    #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json(cursor))
     #expect(bench.session.unconfirmed == 1)
   }
 
-  @Test("a hub that does not know ephemeral lines is not asked for one")
+  @Test("a hub that does not know ephemeral models is not asked for one")
   func oldHub() {
     var bench = PeerBench()
-    bench.join(Self.line)
+    bench.join(Self.ephemeralLamp)
     bench.join()
     bench.open()
     #expect(bench.welcome().joins.map(\.name) == ["lamp"])
   }
 
-  @Test("the epoch of an ephemeral line is not that of the log")
+  @Test("the epoch of an ephemeral model is not that of the log")
   func ownEpoch() {
     let bench = present()
-    #expect(bench.session.isCurrent(Self.line))
+    #expect(bench.session.isCurrent(Self.ephemeralLamp))
     #expect(bench.session.epoch == bench.epoch)
-    #expect(bench.session.version(of: Self.line).epoch == Epoch(bench.start))
+    #expect(bench.session.version(of: Self.ephemeralLamp).epoch == Epoch(bench.start))
   }
 
   @Test("heads that name the log's epoch do not send it back to join")
@@ -93,16 +93,16 @@ struct EphemeralSessionTests {
     bench.open()
     bench.start += 1
     let request = bench.welcome().request
-    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+    #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
     let epoch = bench.epoch
     bench.epoch = Epoch(bench.start)
     let drain = bench.hub(
-      bench.assigned(request, model: Self.line),
-      bench.joined(request, version: 0, mark: 0, follows: .snapshot, model: Self.line),
+      bench.assigned(request, model: Self.ephemeralLamp),
+      bench.joined(request, version: 0, mark: 0, follows: .snapshot, model: Self.ephemeralLamp),
       bench.chunk(request, version: 0, [], mark: 0))
     bench.epoch = epoch
     #expect(drain.proposals.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
-    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+    #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
   }
 
   /// What it wrote is committed, and here.
@@ -151,7 +151,7 @@ struct EphemeralSessionTests {
   @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
   func claimsTakenAway() throws {
     var bench = try withCursor()
-    _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
+    _ = try bench.write(.one(.delete, "cursor"), to: Self.ephemeralLamp)
     takeCursorAway(&bench)
     bench.hub(bench.outcomes((2, .expired)))
     let claimed = bench.hub(bench.heartbeat(1)).proposals
@@ -172,11 +172,11 @@ struct EphemeralSessionTests {
   private func returned(maxOutboxWrites: Int = 100) throws -> (bench: PeerBench, given: [Verb]) {
     var bench = opened(maxOutboxWrites: maxOutboxWrites)
     catchUp(&bench, bench.welcome().request)
-    try bench.write(.set(["cursor": "7", "pen": "7"]), to: Self.line)
+    try bench.write(.set(["cursor": "7", "pen": "7"]), to: Self.ephemeralLamp)
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     bench.lose()
-    _ = bench.act { session, now, output in session.leave(Self.line, now: now, into: &output) }
-    bench.join(Self.line)
+    _ = bench.act { session, now, output in session.leave(Self.ephemeralLamp, now: now, into: &output) }
+    bench.join(Self.ephemeralLamp)
     bench.open()
     let fields = [
       Entry(name: "cursor", value: "7", version: 1, origin: PeerBench.me, number: 1),
@@ -199,16 +199,16 @@ struct EphemeralSessionTests {
   func givesUpEarlier() throws {
     let (bench, given) = try returned()
     #expect(given == [.delete, .delete])
-    #expect(["cursor", "pen", "ben"].map { bench.session.shown(Self.line, $0) } == [nil, nil, json("1")])
+    #expect(["cursor", "pen", "ben"].map { bench.session.shown(Self.ephemeralLamp, $0) } == [nil, nil, json("1")])
   }
 
   @Test("what it cannot give up yet, its outbox being full, it gives up with a later heartbeat")
   func givesUpLater() throws {
     var (bench, given) = try returned(maxOutboxWrites: 1)
-    #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == json("7"))
+    #expect(given == [.delete] && bench.session.shown(Self.ephemeralLamp, "pen") == json("7"))
     change(&bench, after: 2, [0: nil], number: 2)
     given = bench.hub(bench.heartbeat(1)).proposals.flatMap(\.operations).map(\.verb)
-    #expect(given == [.delete] && bench.session.shown(Self.line, "pen") == nil)
+    #expect(given == [.delete] && bench.session.shown(Self.ephemeralLamp, "pen") == nil)
   }
 
   @Test("what it says before it could give up what was there from before it left stays")
@@ -218,14 +218,14 @@ struct EphemeralSessionTests {
     _ = try say(&bench, "pen", "8")
     change(&bench, after: 3, [1: "8"], number: 3)
     let given = bench.hub(bench.heartbeat(1)).proposals
-    #expect(given.isEmpty && bench.session.shown(Self.line, "pen") == json("8"))
+    #expect(given.isEmpty && bench.session.shown(Self.ephemeralLamp, "pen") == json("8"))
   }
 
   @Test("what it released is not claimed again")
   func released() throws {
     var bench = present()
     _ = try say(&bench, "cursor", "7")
-    _ = try bench.write(.one(.delete, "cursor"), to: Self.line)
+    _ = try bench.write(.one(.delete, "cursor"), to: Self.ephemeralLamp)
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, .committed(count: 1, version: 2))))
     bench.lose()
     bench.open()
@@ -264,7 +264,7 @@ struct EphemeralSessionTests {
     bench.start += 1
     let drain = bench.welcome()
     #expect(drain.settled.isEmpty)
-    #expect(bench.session.shown(Self.line, "cursor") == json("7"))
+    #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
   }
 
   @Test("a question to the owner is handed on, and the answer goes back")

@@ -145,13 +145,13 @@ struct ForgottenTests {
     #expect(bench.catchUp(drain.request, version: 5, lit).proposals.map(\.number) == [1])
   }
 
-  private static let line = "@ephemeral/lamp"
+  private static let ephemeralLamp = "@ephemeral/lamp"
 
   /// A peer that opens, to join an ephemeral line in the life of its hub.
-  private func benchInLine() -> PeerBench {
+  private func benchInEphemeralModel() -> PeerBench {
     var bench = PeerBench()
     bench.capabilities = [Capability.ephemeral]
-    bench.join(Self.line)
+    bench.join(Self.ephemeralLamp)
     bench.open()
     bench.epoch = Epoch(bench.start)
     return bench
@@ -159,18 +159,19 @@ struct ForgottenTests {
 
   private func follow(_ request: UInt32, _ bench: inout PeerBench, _ fields: [Entry] = []) -> Drain {
     bench.hub(
-      bench.assigned(request, model: Self.line),
-      bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: Self.line),
+      bench.assigned(request, model: Self.ephemeralLamp),
+      bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: Self.ephemeralLamp),
       bench.chunk(request, version: 4, fields))
   }
 
   @Test(
-    "in an ephemeral line that has forgotten it, a peer sends nothing again that was decided before what it sees there")
-  func ephemeralLine() throws {
-    var bench = benchInLine()
+    "in an ephemeral model that has forgotten it, a peer sends nothing again that was decided before what it sees there"
+  )
+  func ephemeralModel() throws {
+    var bench = benchInEphemeralModel()
     _ = follow(bench.welcome().request, &bench)
-    let set = try bench.write(.set(["x": "1"]), to: Self.line)
-    _ = try bench.write(.one(.delete, "x"), to: Self.line)
+    let set = try bench.write(.set(["x": "1"]), to: Self.ephemeralLamp)
+    _ = try bench.write(.one(.delete, "x"), to: Self.ephemeralLamp)
     bench.lose()
     bench.now += 30_000
     bench.open()
@@ -183,11 +184,11 @@ struct ForgottenTests {
     }
   }
 
-  @Test("in an ephemeral line that has forgotten its peer, a write that was withdrawn ends as unknown, not as expired")
-  func withdrawnInEphemeralLine() throws {
-    var bench = benchInLine()
+  @Test("in an ephemeral model that has forgotten its peer, a write that was withdrawn ends as unknown, not as expired")
+  func withdrawnInEphemeralModel() throws {
+    var bench = benchInEphemeralModel()
     _ = follow(bench.welcome().request, &bench)
-    let clear = try bench.write(.one(.delete, "x"), to: Self.line)
+    let clear = try bench.write(.one(.delete, "x"), to: Self.ephemeralLamp)
     _ = bench.act { session, now, output in _ = session.withdraw(clear.id, now: now, into: &output) }
     bench.lose()
     bench.now += 30_000
@@ -200,14 +201,14 @@ struct ForgottenTests {
   }
 
   @Test(
-    "in an ephemeral line that forgot its peer, a write that goes again is claimed, though a later one was withdrawn")
-  func sentAgainInEphemeralLine() throws {
-    var bench = benchInLine()
+    "in an ephemeral model that forgot its peer, a write that goes again is claimed, though a later one was withdrawn")
+  func sentAgainInEphemeralModel() throws {
+    var bench = benchInEphemeralModel()
     _ = follow(bench.welcome().request, &bench)
-    _ = try bench.write(.set(["x": "7"]), to: Self.line)
+    _ = try bench.write(.set(["x": "7"]), to: Self.ephemeralLamp)
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 4))))
-    _ = try bench.write(.set(["x": "8"]), to: Self.line)
-    let gone = try bench.write(.one(.delete, "x"), to: Self.line).id
+    _ = try bench.write(.set(["x": "8"]), to: Self.ephemeralLamp)
+    let gone = try bench.write(.one(.delete, "x"), to: Self.ephemeralLamp).id
     _ = bench.act { session, now, output in _ = session.withdraw(gone, now: now, into: &output) }
     bench.lose()
     bench.open()
@@ -221,7 +222,7 @@ struct ForgottenTests {
     bench.open()
     bench.start += 1
     bench.welcome()
-    #expect(bench.session.shown(Self.line, "x") == json("8") && bench.session.unconfirmed == 1)
+    #expect(bench.session.shown(Self.ephemeralLamp, "x") == json("8") && bench.session.unconfirmed == 1)
   }
 
   @Test("who has sent nothing is not told that it was forgotten, and goes on")

@@ -15,4 +15,5 @@ ORDER = [
     "wish",
     "place",
     "life",
+    "line",
 ]

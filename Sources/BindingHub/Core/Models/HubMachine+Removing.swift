@@ -37,7 +37,7 @@ extension HubMachine {
   // MARK: Making
 
   /// - Parameter beginning: where its log begins; that of a model that is restored says so itself.
-  mutating func makeModel(_ id: String, ephemeral: EphemeralLine? = nil, from beginning: LogFloor) -> Int {
+  mutating func makeModel(_ id: String, ephemeral: EphemeralState? = nil, from beginning: LogFloor) -> Int {
     let index = removals.free.popLast() ?? models.count
     let model = ModelLog(
       id: id, topic: topics.assign(index), ephemeral: ephemeral, beginning: beginning, pool: batchPool)
@@ -79,7 +79,7 @@ extension HubMachine {
       )
     }
     guard topics.hasRoom else { throw Refusal(.modelFull, "no topic is left. Start the hub again") }
-    let index = Names.isEphemeral(id) ? makeEphemeralLine(id) : makeModel(id)
+    let index = Names.isEphemeral(id) ? makeEphemeralModel(id) : makeModel(id)
     models[index].maker = maker
     sessions.identities[maker]?.made += 1
     return index
@@ -112,7 +112,7 @@ extension HubMachine {
     let model = models[index]
     guard model.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy, model.waiting.isEmpty,
       !model.lacksMark,
-      model.otherLine == nil || model.ephemeral != nil, !returning.contains(where: { $0.line == index })
+      model.counterpart == nil || model.ephemeral != nil, !returning.contains(where: { $0.model == index })
     else { return false }
     // Numbers that replicas have seen and this log has not decided are not to be carried out.
     guard model.seenNumbers.allSatisfy({ model.mark(of: $0.key) >= $0.value }) else { return false }
@@ -187,10 +187,10 @@ extension HubMachine {
     recentlyChanged.remove(index)
     for position in verifications.indices { verifications[position].models.removeAll { $0.model == index } }
     removals.freed.append(index)
-    guard model.ephemeral != nil, let stored = model.otherLine else { return }
-    ephemeralLines.removeAll { $0 == index }
+    guard model.ephemeral != nil, let stored = model.counterpart else { return }
+    ephemeralModels.removeAll { $0 == index }
     removals.ephemeralFloor = max(removals.ephemeralFloor, model.version)
-    (models[stored].otherLine, models[stored].owner) = (nil, nil)
+    (models[stored].counterpart, models[stored].owner) = (nil, nil)
     touch(stored)
   }
 }

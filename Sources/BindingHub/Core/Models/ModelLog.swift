@@ -10,9 +10,9 @@ final class ModelLog {
   let id: String
   @exclusivity(unchecked) var topic: Topic
   /// What an ephemeral line has besides; nil: this is the stored line.
-  let ephemeral: EphemeralLine?
+  let ephemeral: EphemeralState?
   /// The place of the model's other line; nil: nobody has joined it.
-  @exclusivity(unchecked) var otherLine: Int?
+  @exclusivity(unchecked) var counterpart: Int?
   /// Who is asked before a write of anybody else's is carried out.
   @exclusivity(unchecked) var owner: Tag?
   /// The proposal that its owner is asked about.
@@ -83,7 +83,7 @@ final class ModelLog {
   ///   - beginning: the version and record after which it begins.
   ///   - pool: where the batches lie that nobody needs now; models of one hub share it.
   init(
-    id: String, topic: Topic, ephemeral: EphemeralLine? = nil, beginning: LogFloor = .none,
+    id: String, topic: Topic, ephemeral: EphemeralState? = nil, beginning: LogFloor = .none,
     pool: BatchPool = BatchPool()
   ) {
     self.pool = pool

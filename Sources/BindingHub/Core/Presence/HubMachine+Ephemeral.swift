@@ -6,25 +6,25 @@ extension HubMachine {
   static let slotKeptMilliseconds: UInt64 = 3_000
 
   /// Makes the ephemeral line of a model, and the model where nobody has named it.
-  mutating func makeEphemeralLine(_ name: String) -> Int {
+  mutating func makeEphemeralModel(_ name: String) -> Int {
     let model = Names.model(ofEphemeral: name)
     let stored = modelIndex[model] ?? makeModel(model)
     let index = makeModel(
-      name, ephemeral: EphemeralLine(of: models[stored], epoch: Epoch(start)),
+      name, ephemeral: EphemeralState(of: models[stored], epoch: Epoch(start)),
       from: LogFloor(version: removals.ephemeralFloor))
-    ephemeralLines.append(index)
-    models[index].otherLine = stored
-    models[stored].otherLine = index
+    ephemeralModels.append(index)
+    models[index].counterpart = stored
+    models[stored].counterpart = index
     return index
   }
 
   /// What was decided in an ephemeral line leaves without a store: nothing is more stored than this.
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
-    let line = models[index]
-    guard line.ephemeral != nil, line.hasPendingBatch else { return }
-    stored(line.takeBatch(epoch: line.epoch(ifStored: epoch)), index, time, &output)
-    guard let storedIndex = line.otherLine else { return }
-    let field = line.fields.id(of: Names.owner).map { line.fields[$0] }
+    let model = models[index]
+    guard model.ephemeral != nil, model.hasPendingBatch else { return }
+    stored(model.takeBatch(epoch: model.epoch(ifStored: epoch)), index, time, &output)
+    guard let storedIndex = model.counterpart else { return }
+    let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
     guard models[storedIndex].owner != owner else { return }
     models[storedIndex].owner = owner
@@ -35,15 +35,15 @@ extension HubMachine {
 
   /// Deletes what a peer wrote in one ephemeral line.
   mutating func release(_ tag: Tag, in index: Int, _ time: HubTime) {
-    let line = models[index]
-    guard line.ephemeral != nil, line.knownWriter(tag) != nil else { return }
-    let fields = line.fields.slots.indices.lazy.map(FieldID.init).filter { id in
-      line.holder(of: id)?.tag == tag
+    let model = models[index]
+    guard model.ephemeral != nil, model.knownWriter(tag) != nil else { return }
+    let fields = model.fields.slots.indices.lazy.map(FieldID.init).filter { id in
+      model.holder(of: id)?.tag == tag
     }
     // A place is the hub's: of who is still in the model only what it says goes.
-    let slot = line.ephemeral?.slot(of: tag)
+    let slot = model.ephemeral?.slot(of: tag)
     let changes: [(name: String, value: FieldValue?)] = fields.map { id in
-      let name = line.fields[id].name
+      let name = model.fields[id].name
       return (name, name.hasPrefix(Names.presencePrefix) ? slot?.value(saying: nil) : nil)
     }
     change(index, changes, time)
@@ -58,7 +58,7 @@ extension HubMachine {
   mutating func awaitReturn(of tag: Tag, after session: SessionID) {
     for topic in sessions[session]?.joins.keys.sorted() ?? [] {
       guard let index = index(of: topic), models[index].ephemeral != nil else { continue }
-      returning.insert(Returning(tag: tag, line: index))
+      returning.insert(Returning(tag: tag, model: index))
     }
   }
 
@@ -66,9 +66,9 @@ extension HubMachine {
   mutating func endReturns(_ time: HubTime) {
     for entry in returning.sorted() {
       let session = sessions.identities[entry.tag]?.session.flatMap { sessions[$0] }
-      if let session, session.joins[models[entry.line].topic] == nil {
+      if let session, session.joins[models[entry.model].topic] == nil {
         guard time.monotonic >= session.welcomedAt + HubMachine.slotKeptMilliseconds else { continue }
-        release(entry.tag, in: entry.line, time)
+        release(entry.tag, in: entry.model, time)
       }
       returning.remove(entry)
     }
@@ -78,24 +78,24 @@ extension HubMachine {
 
   /// Tells in the ephemeral line of a model, if anybody looks at it, who has come and who has gone.
   mutating func tellPresence(ofModelAt stored: Int, _ time: HubTime) {
-    guard let index = models[stored].otherLine, let line = models[index].ephemeral else { return }
+    guard let index = models[stored].counterpart, let ephemeral = models[index].ephemeral else { return }
     // Nobody looks: who comes to look is told then.
     let isWatched = !models[index].sessions.isEmpty
-    var present: [Tag: EphemeralLine.Slot] = [:]
+    var present: [Tag: EphemeralState.Slot] = [:]
     for id in isWatched ? models[stored].sessions.sorted() : [] {
       guard let session = sessions[id] else { continue }
       let identity = session.identity
       let since = sessions.identities[identity.tag]?.presentSince[models[stored].topic] ?? time.wall
       present[identity.tag] =
-        line.slot(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
+        ephemeral.slot(of: identity.tag) ?? .init(tag: identity.tag, name: identity.name, since: since)
     }
     var changes: [(String, FieldValue?)] = []
-    for tag in line.tags.sorted() where present[tag] == nil {
+    for tag in ephemeral.tags.sorted() where present[tag] == nil {
       if isWatched, isComingBack(tag, to: stored, time) { continue }
-      if let field = line.free(tag) { changes.append((field, nil)) }
+      if let field = ephemeral.free(tag) { changes.append((field, nil)) }
     }
-    for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where line.slot(of: tag) == nil {
-      let field = line.take(slot)
+    for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where ephemeral.slot(of: tag) == nil {
+      let field = ephemeral.take(slot)
       changes.removeAll { $0.0 == field }
       changes.append((field, slot.value(saying: nil)))
     }
@@ -113,29 +113,29 @@ extension HubMachine {
 
   /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.
   mutating func tellPresences(_ time: HubTime) {
-    for index in ephemeralLines where !models[index].sessions.isEmpty {
-      if let stored = models[index].otherLine { tellPresence(ofModelAt: stored, time) }
+    for index in ephemeralModels where !models[index].sessions.isEmpty {
+      if let stored = models[index].counterpart { tellPresence(ofModelAt: stored, time) }
     }
   }
 
   /// A commit of the hub's own in an ephemeral line.
   mutating func change(_ index: Int, _ changes: [(name: String, value: FieldValue?)], _ time: HubTime) {
-    let line = models[index]
+    let model = models[index]
     var rest = changes[...]
     while !rest.isEmpty {
       let part = rest.prefix(10_000)
       rest = rest.dropFirst(part.count)
-      line.openBatch(epoch: line.epoch(ifStored: epoch), time: time.wall)
+      model.openBatch(epoch: model.epoch(ifStored: epoch), time: time.wall)
       let origin = Origin(tag: .none, name: configuration.name)
-      let (version, writer) = (line.nextVersion, line.writer(for: origin))
-      line.pendingBatch.commits.beginCommit(origin: line.pendingBatch.commits.origin(origin), number: 0, hops: 0)
+      let (version, writer) = (model.nextVersion, model.writer(for: origin))
+      model.pendingBatch.commits.beginCommit(origin: model.pendingBatch.commits.origin(origin), number: 0, hops: 0)
       for (name, value) in part {
-        let id = line.fields.id(of: name) ?? line.introduce(name)
-        line.pendingBatch.commits.change(id, value)
-        line.note(
-          id, version, value: value.map { line.pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
+        let id = model.fields.id(of: name) ?? model.introduce(name)
+        model.pendingBatch.commits.change(id, value)
+        model.note(
+          id, version, value: value.map { model.pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
       }
-      line.pendingBatch.commits.endCommit()
+      model.pendingBatch.commits.endCommit()
     }
     if !changes.isEmpty { touch(index) }
   }
@@ -144,9 +144,9 @@ extension HubMachine {
 /// A peer that has said hello again, and a line that it was in before.
 struct Returning: Hashable, Comparable {
   let tag: Tag
-  let line: Int
+  let model: Int
 
-  static func < (left: Returning, right: Returning) -> Bool { (left.tag, left.line) < (right.tag, right.line) }
+  static func < (left: Returning, right: Returning) -> Bool { (left.tag, left.model) < (right.tag, right.model) }
 }
 
 extension ModelLog {

@@ -33,7 +33,7 @@ extension Sequencer {
       let id = model.fields.id(of: name)
     else {
       let joined = Names.model(ofEphemeral: model.id)
-      throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and this line too")
+      throw .refused(.notPermitted, "\(origin) is not present in \(joined); join it, and its ephemeral model too")
     }
     guard model.fields.decidedVersion(id) != version else {
       throw .refused(.duplicateField, "\(Names.me) stands twice in one proposal")

@@ -180,7 +180,7 @@ extension HubMachine {
   /// Somebody is in a model no longer, or looks no longer at who is.
   private mutating func tellGone(from topic: Topic, _ time: HubTime) {
     guard let index = index(of: topic) else { return }
-    let stored = models[index].ephemeral == nil ? index : models[index].otherLine
+    let stored = models[index].ephemeral == nil ? index : models[index].counterpart
     if let stored { tellPresence(ofModelAt: stored, time) }
   }
 

@@ -61,7 +61,7 @@ extension HubMachine {
     }
     raiseMark(join, identity, index, time)
     touch(index)
-    if let stored = model.ephemeral == nil ? index : model.otherLine { tellPresence(ofModelAt: stored, time) }
+    if let stored = model.ephemeral == nil ? index : model.counterpart { tellPresence(ofModelAt: stored, time) }
   }
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is

@@ -94,7 +94,7 @@ extension HubMachine {
   /// Deletes what names a model's owner, unless it is another's by now.
   private mutating func disown(_ index: Int, _ owner: Tag, _ time: HubTime) {
     models[index].owner = nil
-    guard let ephemeralIndex = models[index].otherLine, let field = models[ephemeralIndex].fields.id(of: Names.owner),
+    guard let ephemeralIndex = models[index].counterpart, let field = models[ephemeralIndex].fields.id(of: Names.owner),
       models[ephemeralIndex].holder(of: field)?.tag == owner
     else { return }
     change(ephemeralIndex, [(Names.owner, nil)], time)

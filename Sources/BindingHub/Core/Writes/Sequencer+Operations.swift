@@ -229,7 +229,7 @@ extension Sequencer {
     let ours = model.ephemeral == nil ? Names.description : Names.owner
     if name.first == UInt8(ascii: "@"), !name.elementsEqual(ours.utf8) {
       let text = String(decoding: name, as: UTF8.self)
-      throw .refused(.badName, "\(text) is no field of this line; of the protocol's own names it has \(ours)")
+      throw .refused(.badName, "\(text) is no field of this model; of the protocol's own names it has \(ours)")
     }
     guard model.fields.count < limits.maxModelFields else {
       throw .refused(.modelFull, full(model))

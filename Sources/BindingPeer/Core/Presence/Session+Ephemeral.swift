@@ -7,8 +7,8 @@ extension Session {
 
   /// The life that a line is in, where a message about several lines names that of the log: ephemeral ones live as
   /// long as the hub's process.
-  func modelEpoch(of line: String, ifStored epoch: Epoch) -> Epoch {
-    models.index(of: line).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
+  func modelEpoch(of id: String, ifStored epoch: Epoch) -> Epoch {
+    models.index(of: id).map { models[at: $0].isEphemeral } == true ? Epoch(start) : epoch
   }
 
   /// Writes again what this peer has in ephemeral lines, for the hub may have taken it for gone, or be another process.

@@ -13,8 +13,8 @@ export class ModelView {
   #model
   #histories
   #rows
-  #line                                  // the model's ephemeral line: who is there
-  #endLine
+  #ephemeral                             // the model's ephemeral line: who is there
+  #endPresence
   #state
 
   constructor(link, aloud) {
@@ -41,11 +41,11 @@ export class ModelView {
     at('form-link').href = `/form/${id}`
     at('actions').hidden = false
     at('copied').hidden = true
-    this.#endLine?.()
-    this.#line?.leave()
-    this.#line = this.#link.model(`@ephemeral/${id}`)
+    this.#endPresence?.()
+    this.#ephemeral?.leave()
+    this.#ephemeral = this.#link.model(`@ephemeral/${id}`)
     this.#drawPresent({})
-    this.#endLine = this.#line.on(null, values => this.#drawPresent(values))
+    this.#endPresence = this.#ephemeral.on(null, values => this.#drawPresent(values))
     this.#drawState()
   }
 

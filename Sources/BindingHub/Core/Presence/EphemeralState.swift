@@ -4,7 +4,7 @@ import BindingProtocol
 ///
 /// Each who is present has a place; its number is part of the name of the field that tells of it. Places are used
 /// again, so that coming and going leaves no names behind.
-final class EphemeralLine {
+final class EphemeralState {
   /// The life of every ephemeral line of a hub: as long as its process.
   let epoch: Epoch
   /// The stored line of the same model.
@@ -25,7 +25,7 @@ final class EphemeralLine {
   }
 
   /// The field that tells of a peer; nil: it is not present.
-  func field(of tag: Tag) -> String? { byTag[tag].map(EphemeralLine.field) }
+  func field(of tag: Tag) -> String? { byTag[tag].map(EphemeralState.field) }
 
   func slot(of tag: Tag) -> Slot? { byTag[tag].flatMap { slots[$0] } }
 
@@ -38,7 +38,7 @@ final class EphemeralLine {
     let number = slots.firstIndex { $0 == nil } ?? slots.count
     if number == slots.count { slots.append(slot) } else { slots[number] = slot }
     byTag[slot.tag] = number
-    return EphemeralLine.field(number)
+    return EphemeralState.field(number)
   }
 
   /// Takes the place back of who has gone.
@@ -46,13 +46,13 @@ final class EphemeralLine {
   func free(_ tag: Tag) -> String? {
     guard let number = byTag.removeValue(forKey: tag) else { return nil }
     slots[number] = nil
-    return EphemeralLine.field(number)
+    return EphemeralState.field(number)
   }
 
   private static func field(_ number: Int) -> String { "\(Names.presencePrefix)\(number)" }
 }
 
-extension EphemeralLine.Slot {
+extension EphemeralState.Slot {
   /// What the field tells; `says` is what the peer wants the others to know of it.
   func value(saying says: UnsafeRawBufferPointer?) -> FieldValue {
     var members: [JSON.Member] = [

@@ -4,7 +4,7 @@ import NIOCore
 
 /// One connection to the hub. The hub's thread leaves frames here and goes on; the event loop is called once, and takes
 /// all that has gathered by then.
-final class HubLine: Sendable {
+final class HubLink: Sendable {
   private struct State: Sendable {
     var frames: [[UInt8]] = []
     var hasEnded = false
@@ -14,12 +14,12 @@ final class HubLine: Sendable {
   }
 
   private let loop: any EventLoop
-  private let news: @Sendable (HubLine) -> Void
+  private let news: @Sendable (HubLink) -> Void
   private let state = NIOLockedValueBox(State())
   private let connection = NIOLockedValueBox<(any HubDoorConnection)?>(nil)
 
   /// - Parameter news: called on the event loop when there is something to `take`.
-  init(to hub: any HubDoor, on loop: any EventLoop, news: @escaping @Sendable (HubLine) -> Void) {
+  init(to hub: any HubDoor, on loop: any EventLoop, news: @escaping @Sendable (HubLink) -> Void) {
     self.loop = loop
     self.news = news
     let connection = hub.connect(

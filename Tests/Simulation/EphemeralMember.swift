@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 
 /// What the application of a peer in an ephemeral line remembers, to hold the line to what it said there.
-final class LineMember {
+final class EphemeralMember {
   /// Unacknowledged writes, and which fields each is about; empty: all of them.
   @exclusivity(unchecked) var unacknowledged: [WriteID: [String]] = [:]
   @exclusivity(unchecked) var withdrawn: Swift.Set<WriteID> = []

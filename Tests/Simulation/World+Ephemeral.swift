@@ -8,20 +8,22 @@ extension World {
   private static let contested = ["x", "y", "n"]
 
   /// Not those that only send what an earlier life left.
-  func isInLine(_ peer: Int) -> Bool {
-    peer < min(profile.lineWriters, profile.peers) || profile.hasOwner && peer == profile.peers - 1
+  func isInEphemeralModel(_ peer: Int) -> Bool {
+    peer < min(profile.ephemeralWriters, profile.peers) || profile.hasOwner && peer == profile.peers - 1
   }
 
-  func joinLine(_ peer: Int, _ session: inout Session, _ output: inout PeerOutput, now: UInt64) -> LineMember? {
-    guard isInLine(peer) else { return nil }
+  func joinEphemeralModel(_ peer: Int, _ session: inout Session, _ output: inout PeerOutput, now: UInt64)
+    -> EphemeralMember?
+  {
+    guard isInEphemeralModel(peer) else { return nil }
     session.join(Names.ephemeral(modelNames[0]), now: now, into: &output)
-    return LineMember()
+    return EphemeralMember()
   }
 
   /// One step of an application in the line: a write most of the time.
-  func actInLine(_ index: Int) throws(Broken) {
-    guard isChaos, let line else { return }
-    agenda.add(.besides(.actInLine(peer: index)), at: now + company.within(50...900))
+  func actInEphemeralModel(_ index: Int) throws(Broken) {
+    guard isChaos, let ephemeral else { return }
+    agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + company.within(50...900))
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
     if profile.hasOwner, index == profile.peers - 1, company.perMille(400) { return try own(peer, member) }
@@ -30,9 +32,9 @@ extension World {
     switch company.below(16) {
     case 0:
       member.isAway = true
-      note("p\(index) leaves \(line.name)")
-      counts[.leftLine] += 1
-      peer.session.leave(line.name, now: peerNow(index), into: &peer.output)
+      note("p\(index) leaves \(ephemeral.name)")
+      counts[.leftEphemeralModel] += 1
+      peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
       agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + company.within(0...3_000))
       try settle(index)
     case 1: try say([FieldOperation(.clear, "")], peer, member)
@@ -41,40 +43,40 @@ extension World {
     case 5: try say([FieldOperation(.delete, Names.me)], peer, member)
     case 6:
       let fields = Swift.Set([own, field, "x"]).sorted()
-      try say(fields.map { FieldOperation(.set, $0, uniqueInLine($0, index)) }, peer, member)
+      try say(fields.map { FieldOperation(.set, $0, uniqueInEphemeralModel($0, index)) }, peer, member)
     case 7 where profile.hasOwner && company.perMille(200):
       try say([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
-    default: try say([FieldOperation(.set, field, uniqueInLine(field, index))], peer, member)
+    default: try say([FieldOperation(.set, field, uniqueInEphemeralModel(field, index))], peer, member)
     }
   }
 
   /// The description may bound "n"; all else is unlike any other.
-  private func uniqueInLine(_ field: String, _ peer: Int) -> FieldValue {
+  private func uniqueInEphemeralModel(_ field: String, _ peer: Int) -> FieldValue {
     field == "n" ? FieldValue(bytes: Array("\(company.below(40))".utf8)) : uniqueValue(of: peer)
   }
 
-  func say(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: LineMember) throws(Broken) {
-    guard let line else { return }
+  func say(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
+    guard let ephemeral else { return }
     let id: WriteID
     do {
       id = try peer.session.write(
-        Proposal(operations: operations), to: line.name, now: peerNow(peer.index), into: &peer.output)
+        Proposal(operations: operations), to: ephemeral.name, now: peerNow(peer.index), into: &peer.output)
     } catch {
       if case .outboxFull = error, profile.maxOutboxWrites < 100 { return }
-      throw broken(.oneOutcome, "p\(peer.index) cannot write to \(line.name): \(error)")
+      throw broken(.oneOutcome, "p\(peer.index) cannot write to \(ephemeral.name): \(error)")
     }
     writeCount += 1
-    counts[.saidInLine] += 1
-    note("p\(peer.index) writes \(id.rawValue) to \(line.name): \(operations.map { "\($0.verb) \($0.field)" })")
+    counts[.saidInEphemeralModel] += 1
+    note("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
     member.note(id, operations)
     try settle(peer.index)
     if company.perMille(80) {
       agenda.add(
-        .besides(.withdrawInLine(peer: peer.index, run: peer.run, id)), at: now + company.within(0...200))
+        .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.run, id)), at: now + company.within(0...200))
     }
   }
 
-  func withdrawInLine(_ id: WriteID, of index: Int) throws(Broken) {
+  func withdrawInEphemeralModel(_ id: WriteID, of index: Int) throws(Broken) {
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
     note("p\(index) withdraws \(id.rawValue)")
@@ -84,16 +86,16 @@ extension World {
   }
 
   func comeBack(_ index: Int) throws(Broken) {
-    guard let line, let member = peers[index].member, member.isAway else { return }
+    guard let ephemeral, let member = peers[index].member, member.isAway else { return }
     let peer = peers[index]
     guard !peer.isPaused else {
       return agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + 100)
     }
-    note("p\(index) joins \(line.name) again")
+    note("p\(index) joins \(ephemeral.name) again")
     // It had left wholly: nothing of what it said there is its own any more.
-    if !peer.read({ $0.knows(line.name) }) { peer.member = LineMember() }
+    if !peer.read({ $0.knows(ephemeral.name) }) { peer.member = EphemeralMember() }
     peer.member?.isAway = false
-    peer.session.join(line.name, now: peerNow(index), into: &peer.output)
+    peer.session.join(ephemeral.name, now: peerNow(index), into: &peer.output)
     try settle(index)
   }
 
@@ -101,8 +103,8 @@ extension World {
 
   /// Enters commits of the line, and sees that what goes goes with who is gone.
   func take(_ group: CommitGroup) throws(Broken) {
-    let ownerBefore = line?.owner
-    for change in try line?.enter(group) ?? [] {
+    let ownerBefore = ephemeral?.owner
+    for change in try ephemeral?.enter(group) ?? [] {
       guard change.tag == .none, let old = change.old else { continue }
       if change.field.hasPrefix(Names.presencePrefix) {
         guard let owner = EphemeralOracle.slotOwner(old), owner != EphemeralOracle.slotOwner(change.new),
@@ -118,10 +120,10 @@ extension World {
           .living,
           "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(heard.last[old.tag] ?? 0) ms")
       }
-      if heard.leaving != old.tag { counts[.goneFromLine] += 1 }
+      if heard.leaving != old.tag { counts[.goneFromEphemeralModel] += 1 }
       peers.first { $0.session.identity.tag == old.tag }?.member?.mayHaveLost = true
     }
-    if line?.owner != ownerBefore { ownerChanged() }
+    if ephemeral?.owner != ownerBefore { ownerChanged() }
   }
 
   /// §9.3: an owner that does not answer in time is none any more.
@@ -129,12 +131,12 @@ extension World {
 
   /// Whether a peer has come back and not joined the line within the time that it has for it.
   private func hasStayedAway(_ tag: Tag) -> Bool {
-    !heard.inLine.contains(tag) && heard.hello[tag].map { now >= $0 + 3_000 } ?? false
+    !heard.inEphemeralModel.contains(tag) && heard.hello[tag].map { now >= $0 + 3_000 } ?? false
   }
 
   /// Whether somebody looks at who is present, and this one is, or has only lost its connection.
   private func mustBeThere(_ tag: Tag) -> Bool {
-    guard isLiving(tag), heard.leaving != tag, heard.inLine.contains(where: isLiving) else { return false }
+    guard isLiving(tag), heard.leaving != tag, heard.inEphemeralModel.contains(where: isLiving) else { return false }
     // Whom it had taken for gone it may tell of only when somebody comes.
     if let since = heard.inModel[tag] { return since < now }
     return heard.comingBack[tag].map { now < $0 + 3_000 } == true
@@ -142,41 +144,41 @@ extension World {
 
   // MARK: What peers show and are told
 
-  func checkLine(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
-    guard let line, update.model == line.name, let member = peer.member else { return }
+  func checkEphemeralModel(_ update: ModelUpdate, of peer: SimulatedPeer) throws(Broken) {
+    guard let ephemeral, update.model == ephemeral.name, let member = peer.member else { return }
     let before = member.seen
     if update.epoch < before.epoch || update.epoch == before.epoch && update.version < before.version {
       throw broken(
         .neverBack,
-        "p\(peer.index) went from \(before.epoch):\(before.version) of \(line.name) back to "
+        "p\(peer.index) went from \(before.epoch):\(before.version) of \(ephemeral.name) back to "
           + "\(update.epoch):\(update.version)")
     }
     member.seen = (update.epoch, update.version)
     // It may have left in the same breath.
-    guard peer.read({ $0.knows(line.name) }) else { return }
-    peer.read { $0.look(at: line.name, [], meant: [], into: &peer.snapshot) }
+    guard peer.read({ $0.knows(ephemeral.name) }) else { return }
+    peer.read { $0.look(at: ephemeral.name, [], meant: [], into: &peer.snapshot) }
     for field in member.fields where field != Names.me && !peer.snapshot.laidOver.isEmpty {
       guard let pending = member.pending(field), peer.snapshot.laidOver.contains(pending.id), let value = pending.value,
-        case let shown = peer.read({ $0.shown(line.name, field) }), shown != value
+        case let shown = peer.read({ $0.shown(ephemeral.name, field) }), shown != value
       else { continue }
       throw broken(
         .readYourWrites,
-        "p\(peer.index) shows \(field) = \(describe(shown)) of \(line.name) over its own pending \(value)")
+        "p\(peer.index) shows \(field) = \(describe(shown)) of \(ephemeral.name) over its own pending \(value)")
     }
     guard update.version > 0, update.cause != .local, update.cause != .detached else { return }
-    guard let truth = line.state(update.epoch, update.version) else {
+    guard let truth = ephemeral.state(update.epoch, update.version) else {
       throw broken(
         .trueReplica,
-        "p\(peer.index) has version \(update.version) of \(line.name) in epoch \(update.epoch), which never was")
+        "p\(peer.index) has version \(update.version) of \(ephemeral.name) in epoch \(update.epoch), which never was")
     }
     var mine: EphemeralOracle.State = [:]
-    for field in peer.read({ $0.committed(line.name, after: 0) }) {
+    for field in peer.read({ $0.committed(ephemeral.name, after: 0) }) {
       if let value = field.value { mine[field.name] = .init(value: value, tag: field.origin.tag) }
     }
     guard mine != truth else { return }
     throw broken(
       .trueReplica,
-      "p\(peer.index) at version \(update.version) of \(line.name) has \(World.words(mine)), the hub had "
+      "p\(peer.index) at version \(update.version) of \(ephemeral.name) has \(World.words(mine)), the hub had "
         + World.words(truth))
   }
 
@@ -184,22 +186,22 @@ extension World {
     "\(state.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.value) of \($0.value.tag.short)" })"
   }
 
-  func checkLine(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
-    note("p\(peer.index) write \(id.rawValue) to its line: \(outcome)")
-    guard let line, let member = peer.member else { return }
+  func checkEphemeralModel(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
+    note("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
+    guard let ephemeral, let member = peer.member else { return }
     let what = "write \(id.rawValue) of p\(peer.index)"
     guard let fields = member.unacknowledged.removeValue(forKey: id) else {
       // Its session claimed again what it had.
       if case .refused = outcome { member.refusedClaims += 1 }
-      counts[outcome.isRefusal ? .lostInLine : .claimedAgain] += 1
+      counts[outcome.isRefusal ? .lostInEphemeralModel : .claimedAgain] += 1
       return
     }
     switch outcome {
     case .unchanged: return
     case .committed(let epoch, let version):
-      guard line.author(epoch, version) == peer.session.identity.tag else {
+      guard ephemeral.author(epoch, version) == peer.session.identity.tag else {
         throw broken(
-          .oneOutcome, "\(what) was acknowledged at version \(version) of \(line.name), which is not its own")
+          .oneOutcome, "\(what) was acknowledged at version \(version) of \(ephemeral.name), which is not its own")
       }
       return
     case .superseded: break
@@ -213,7 +215,7 @@ extension World {
         case .notPermitted: fields.contains(Names.me)
         default: false
         }
-      if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(line.name) was refused: \(refusal)") }
+      if !isUnderstood { throw broken(.oneOutcome, "\(what) to \(ephemeral.name) was refused: \(refusal)") }
       // A description that came between does not take what it took once.
       if refusal.code == .doesNotFit { member.refused.insert("n") }
       if refusal.code == .notOwner {
@@ -226,7 +228,7 @@ extension World {
     case .unknown where hubRun > 1 || profile.forgetsSoon:
       member.mayHaveLost = true
       if !member.withdrawn.contains(id) { return }
-    case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(line.name) ended as \(outcome)")
+    case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(ephemeral.name) ended as \(outcome)")
     }
     member.takeBack(id)
   }

@@ -3,16 +3,16 @@ import ZeroMQ
 
 /// Many sessions over one request connection, each with models of its own, or all with the same few: what a writer
 /// writes over. To a forwarder there are no sessions, and a model is the topic that a message begins with.
-final class ScaleLines {
+final class ScaleConnection {
   /// A session in one model, whose proposals have numbers of their own.
-  struct Line {
+  struct JoinedModel {
     let topic: Topic
     var sent: ProposalNumber = 0
     var acknowledged: ProposalNumber = 0
   }
   final class Session {
     let id = SessionID.random(in: 1 ... .max)
-    var lines: [Line] = []
+    var models: [JoinedModel] = []
     var indexByTopic: [Topic: Int] = [:]
     var next = 0
     var underWay = 0
@@ -32,7 +32,7 @@ final class ScaleLines {
   /// Says hello and joins; of a forwarder only its address is wanted.
   init(
     _ kind: Contender, request: String, publish: String, models: Int, named name: String = "scale/m",
-    sessions count: Int = ScaleLines.sessionCount
+    sessions count: Int = ScaleConnection.sessionCount
   ) throws {
     self.kind = kind
     self.publish = publish
@@ -56,7 +56,7 @@ final class ScaleLines {
   }
 
   /// Every topic that is written to.
-  var topics: [Topic] { Set(sessions.flatMap { $0.lines.map(\.topic) }).sorted() }
+  var topics: [Topic] { Set(sessions.flatMap { $0.models.map(\.topic) }).sorted() }
 
   /// The numbers of each session's models: shared evenly, or the same for several where there are fewer than sessions.
   private static func shares(of models: Int, among sessionCount: Int) -> [[Int]] {
@@ -66,8 +66,8 @@ final class ScaleLines {
   }
 
   private func add(_ topic: Topic, to session: Session) {
-    session.indexByTopic[topic] = session.lines.count
-    session.lines.append(Line(topic: topic))
+    session.indexByTopic[topic] = session.models.count
+    session.models.append(JoinedModel(topic: topic))
   }
 
   private func join(_ models: [String], in session: Session, at address: HubAddress) throws {
@@ -95,7 +95,7 @@ final class ScaleLines {
       }
     }
     // Who writes need not hear the commits; a forwarder's writer does not either.
-    for line in session.lines { try box.socket.unsubscribe(Topics.bytes(line.topic)) }
+    for model in session.models { try box.socket.unsubscribe(Topics.bytes(model.topic)) }
     while try box.socket.wait(for: .readable, timeoutMilliseconds: 1) { _ = try box.socket.receive(into: &message) }
   }
 
@@ -125,7 +125,7 @@ final class ScaleLines {
         guard case .committed(let count, _) = outcome.rest, let index = session.indexByTopic[outcome.topic] else {
           throw ScaleTrouble("the hub did not commit: \(outcome)")
         }
-        session.lines[index].acknowledged = outcome.number + UInt32(count) - 1
+        session.models[index].acknowledged = outcome.number + UInt32(count) - 1
         session.underWay -= Int(count)
       }
     }

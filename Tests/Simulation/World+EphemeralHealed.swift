@@ -1,0 +1,73 @@
+import BindingHub
+import BindingPeer
+import BindingProtocol
+
+/// An ephemeral line after everything has healed.
+extension World {
+  /// What all see is what the living have said, no more and no less.
+  func checkEphemeralModelHealed() throws(Broken) {
+    guard let ephemeral, let head = hub?.head(of: ephemeral.name) else { return }
+    var living: [Tag: EphemeralMember] = [:]
+    for peer in peers {
+      guard let member = peer.member, !peer.isOver, peer.read({ $0.knows(ephemeral.name) }) else { continue }
+      let mine = peer.session.version(of: ephemeral.name)
+      guard mine == (ephemeral.epoch, head.version), peer.session.digest(of: ephemeral.name) == head.digest else {
+        throw broken(
+          .convergence,
+          "p\(peer.index) has version \(mine.version) of \(ephemeral.name) in epoch \(mine.epoch), "
+            + "the hub \(head.version) in \(ephemeral.epoch)")
+      }
+      if let (id, _) = member.unacknowledged.min(by: { $0.key < $1.key }) {
+        throw broken(.convergence, "write \(id.rawValue) of p\(peer.index) to \(ephemeral.name) has no outcome")
+      }
+      living[peer.session.identity.tag] = member
+      try checkHas(peer, member, ephemeral)
+    }
+    for (field, held) in ephemeral.present.sorted(by: { $0.key < $1.key }) where !field.hasPrefix(Names.presencePrefix)
+    {
+      guard living[held.tag]?.has(field) != held.value else { continue }
+      let words = living[held.tag].map { "has said \(describe($0.has(field)))" } ?? "is not there"
+      throw broken(.living, "\(field) of \(ephemeral.name) is \(held.value) of \(held.tag.short), which \(words)")
+    }
+    if !living.isEmpty { try checkPresent(ephemeral, living) }
+  }
+
+  private func checkHas(_ peer: SimulatedPeer, _ member: EphemeralMember, _ ephemeral: EphemeralOracle) throws(Broken) {
+    for field in member.fields where field != Names.me {
+      guard let value = member.has(field), ephemeral.present[field]?.value != value else { continue }
+      let other = ephemeral.present[field]?.tag
+      // Another may have been quicker while the hub took it for gone, and be gone itself by now.
+      let isLost =
+        other.map { $0 != peer.session.identity.tag } ?? (member.refusedClaims > 0 || member.refused.contains(field))
+      if member.mayHaveLost, isLost { continue }
+      throw broken(
+        .living,
+        "p\(peer.index) has said \(field) = \(value) in \(ephemeral.name), where it is "
+          + describe(ephemeral.present[field]?.value))
+    }
+  }
+
+  /// Everybody who is in the model has a place, nobody else has, and it tells what they say.
+  private func checkPresent(_ ephemeral: EphemeralOracle, _ living: [Tag: EphemeralMember]) throws(Broken) {
+    var slots: [Tag: FieldValue] = [:]
+    for (field, held) in ephemeral.present where field.hasPrefix(Names.presencePrefix) {
+      guard let tag = EphemeralOracle.slotOwner(held), slots.updateValue(held.value, forKey: tag) == nil else {
+        throw broken(.living, "\(field) of \(ephemeral.name) is \(held.value)")
+      }
+    }
+    for peer in peers where !peer.isOver && peer.session.joinedModels.contains(modelNames[0]) {
+      let tag = peer.session.identity.tag
+      guard let slot = slots.removeValue(forKey: tag) else {
+        throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(ephemeral.name) does not tell of it")
+      }
+      // Who leaves the model leaves its place, and with it what it says.
+      guard profile.leaves == 0, let member = living[tag], case let says = (try? slot.json)?["says"],
+        says != (try? member.has(Names.me)?.json)
+      else { continue }
+      throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(slot)")
+    }
+    if let (tag, _) = slots.min(by: { $0.key < $1.key }) {
+      throw broken(.living, "\(ephemeral.name) tells of \(tag.short), which is not there")
+    }
+  }
+}
