@@ -53,7 +53,7 @@ struct PeerWrites: ParsableCommand {
     let model = try shared.model
     let all = model.all
     // To find it takes a look at the model's fields.
-    guard let standing = model.shared else { throw NothingShared() }
+    guard let sharedModel = model.shared else { throw NothingShared() }
     tell("ready")
     guard readLine() != nil else { return }
     let start = now()
@@ -68,11 +68,11 @@ struct PeerWrites: ParsableCommand {
     }
     while now() < end {
       for field in all { assign(to: field) }
-      try wait { standing.status.isSent(below: Self.most) }
+      try wait { sharedModel.status.isSent(below: Self.most) }
     }
-    try wait { standing.status.unconfirmed == 0 }
+    try wait { sharedModel.status.unconfirmed == 0 }
     assign(to: all[0], isLast: true)
-    try wait { standing.status.unconfirmed == 0 }
+    try wait { sharedModel.status.unconfirmed == 0 }
     tell("{\"sent\":\(sent),\"seconds\":\(Double(now() - start) / 1e9)}")
   }
 

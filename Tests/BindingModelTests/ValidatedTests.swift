@@ -157,10 +157,10 @@ struct ValidatedTests {
     func remove(observer owner: AnyObject) {}
 
     /// Refuses one of the writes, the first is 0, before or after what stands is shown again.
-    func refuse(_ write: Int, standing: Int, isShownFirst: Bool) {
-      if isShownFirst { shown.value = standing }
+    func refuse(_ write: Int, current: Int, isShownFirst: Bool) {
+      if isShownFirst { shown.value = current }
       hearers.withLock { $0[write] }("not \(write)")
-      if !isShownFirst { shown.value = standing }
+      if !isShownFirst { shown.value = current }
     }
   }
 
@@ -172,21 +172,21 @@ struct ValidatedTests {
     let level = Validated(Binding(location)) { $0 == 0 ? "not 0" : nil }
     level.value = 7
     #expect(level.isValid && location.shown.value == 7)
-    location.refuse(0, standing: 1, isShownFirst: isShownFirst)
+    location.refuse(0, current: 1, isShownFirst: isShownFirst)
     #expect(level.problem == "not 0" && level.value == 7 && location.shown.value == 1)
     level.value = 8
     #expect(level.isValid && location.shown.value == 8)
-    location.refuse(1, standing: 1, isShownFirst: isShownFirst)
+    location.refuse(1, current: 1, isShownFirst: isShownFirst)
     #expect(level.problem == "not 1" && level.value == 8)
     location.shown.value = 5
     #expect(level.isValid && level.value == 5)
     level.value = 9
-    location.refuse(2, standing: 5, isShownFirst: isShownFirst)
+    location.refuse(2, current: 5, isShownFirst: isShownFirst)
     level.discard()
     #expect(level.isValid && level.value == 5)
     // Others may write what was refused of this one.
     level.value = 7
-    location.refuse(3, standing: 5, isShownFirst: isShownFirst)
+    location.refuse(3, current: 5, isShownFirst: isShownFirst)
     #expect(level.problem == "not 3")
     location.shown.value = 7
     #expect(level.isValid && level.value == 7)
@@ -198,10 +198,10 @@ struct ValidatedTests {
     let level = Validated(Binding(location)) { $0 == 0 ? "zero" : nil }
     level.value = 7
     level.value = 8
-    location.refuse(0, standing: 8, isShownFirst: true)
+    location.refuse(0, current: 8, isShownFirst: true)
     #expect(level.isValid && level.value == 8)
     level.value = 0
-    location.refuse(1, standing: 1, isShownFirst: false)
+    location.refuse(1, current: 1, isShownFirst: false)
     #expect(level.isValid && level.value == 1)
     level.value = 9
     #expect(location.shown.value == 9)

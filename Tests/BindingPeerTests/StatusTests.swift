@@ -147,7 +147,7 @@ struct StatusTests {
     let token = wide.$level.statuses.observe { status in told.withLock { $0.append(status) } }
     wide.level = 7
     let refusal = FieldStatus.problem(
-      .rejected("refused: lamp.level: 7 is not in 0...1", standing: try FieldValue(text: "0.3")))
+      .rejected("refused: lamp.level: 7 is not in 0...1", current: try FieldValue(text: "0.3")))
     #expect(await eventually { told.withLock { $0.last } == refusal })
     #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
     wide.level = 0.5
@@ -166,11 +166,11 @@ struct StatusTests {
     let told = Protected<[FieldStatus]>([])
     let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
     lamp.level = 7
-    guard case .problem(.rejected(let reason, let standing))? = told.withLock({ $0.last }) else {
+    guard case .problem(.rejected(let reason, let current))? = told.withLock({ $0.last }) else {
       Issue.record("\(told.withLock { $0 })")
       return
     }
-    #expect(reason.contains("0...1") && standing?.description == "0.3")
+    #expect(reason.contains("0...1") && current?.description == "0.3")
     lamp.level = 0.5
     #expect(await eventually { told.withLock { kinds($0).last } == "current" })
     token.cancel()
@@ -185,8 +185,8 @@ struct StatusTests {
     _ = try await theirs.$owner.write("them").committed
     door.open()
     #expect(await eventually { if case .problem = mine.$owner.status { true } else { false } })
-    guard case .problem(.rejected(_, let standing)) = mine.$owner.status else { return }
-    #expect(standing?.description == "\"them\"")
+    guard case .problem(.rejected(_, let current)) = mine.$owner.status else { return }
+    #expect(current?.description == "\"them\"")
   }
 
   @Test("a write that expires says so")
@@ -200,8 +200,8 @@ struct StatusTests {
     _ = try await theirs.$mood.write("bright").committed
     door.open()
     #expect(await eventually { if case .problem? = told.withLock({ $0.last }) { true } else { false } })
-    guard case .problem(.rejected(let reason, let standing))? = told.withLock({ $0.last }) else { return }
-    #expect(reason.contains("given up") && standing?.description == "\"bright\"")
+    guard case .problem(.rejected(let reason, let current))? = told.withLock({ $0.last }) else { return }
+    #expect(reason.contains("given up") && current?.description == "\"bright\"")
     token.cancel()
   }
 

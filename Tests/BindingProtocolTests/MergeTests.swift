@@ -79,10 +79,10 @@ struct MergeTests {
       (.union, "[1]", "{}", "union finds a field where {} is no list; set it first"),
       (.union, "[NaN]", "[]", "not JSON at byte 1: NaN; write {\"$float\":\"NaN\"}"),
     ])
-  func objections(_ verb: Verb, _ operand: String, _ current: String, _ words: String) {
+  func violations(_ verb: Verb, _ operand: String, _ current: String, _ words: String) {
     #expect(merge(verb, operand, current) == nil)
     let (operand, current) = (FieldValue(bytes: Array(operand.utf8)), FieldValue(bytes: Array(current.utf8)))
-    #expect(Merge.objection(verb, operand: operand, to: current) == words)
+    #expect(Merge.violation(verb, operand: operand, to: current) == words)
   }
 
   @Test("adds to a list what it does not have yet, in order, and refuses what is no list")

@@ -54,23 +54,23 @@ where
 
   func modify(by writer: Writer, _ body: (inout List.Element?) -> Bool) throws(BindingError) {
     guard let id = selection.read() else { throw BindingError(.refused, "nothing is selected") }
-    var objection: String?
+    var refusal: String?
     try list.modify(by: writer) { list in
-      objection = nil
+      refusal = nil
       guard let index = list.firstIndex(where: { $0.id == id }) else {
-        objection = "there is no element \(id) to write to"
+        refusal = "there is no element \(id) to write to"
         return false
       }
       var element: List.Element? = list[index]
       guard body(&element) else { return false }
       guard let element else {
-        objection = "the element \(id) is in the list: remove it there"
+        refusal = "the element \(id) is in the list: remove it there"
         return false
       }
       list[index] = element
       return true
     }
-    if let objection { throw BindingError(.refused, objection) }
+    if let refusal { throw BindingError(.refused, refusal) }
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (List.Element?, Writer) -> Void) -> ObserverToken {

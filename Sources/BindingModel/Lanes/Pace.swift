@@ -40,8 +40,8 @@ public struct Pace<Value: Sendable>: Sendable {
 
   /// The same pace for what stands for values: `form` makes it of one, `value` gives that back. Folded, the newest one
   /// stands for all.
-  package func standing<Other>(
-    for form: @escaping @Sendable (Value) -> Other, value: @escaping @Sendable (Other) -> Value?
+  package func mapped<Other>(
+    by form: @escaping @Sendable (Value) -> Other, value: @escaping @Sendable (Other) -> Value?
   ) -> Pace<Other> {
     guard let remainder else { return Pace<Other>(interval: interval, limit: limit) }
     return Pace<Other>(interval: interval, limit: limit) { told, new in

@@ -38,7 +38,7 @@ public enum FieldStatus: Sendable, Equatable, CustomStringConvertible {
 public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
   /// The last write did not get through, here or at the hub: why, in words, and the committed value that stands (nil:
   /// none). The next value that shows clears it.
-  case rejected(String, standing: FieldValue?)
+  case rejected(String, current: FieldValue?)
   /// The committed value is of another type than this program declared; the last good value shows, nothing is
   /// overwritten.
   case mismatch(declared: FieldType, found: String)

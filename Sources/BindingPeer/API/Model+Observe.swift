@@ -36,14 +36,14 @@ extension SharedModel {
   public func observe(
     _ pace: Pace<ModelChange>, on owner: AnyObject, _ body: @escaping @Sendable (ModelChange) -> Void
   ) -> ObserverToken {
-    observe(pace, owner: owner) { change, commits in body(change.standing(for: commits)) }
+    observe(pace, owner: owner) { change, commits in body(change.counting(commits)) }
   }
 
   /// As above, until the token is cancelled or released.
   public func observe(
     _ pace: Pace<ModelChange>, _ body: @escaping @Sendable (ModelChange) -> Void
   ) -> ObserverToken {
-    observe(pace, owner: nil) { change, commits in body(change.standing(for: commits)) }
+    observe(pace, owner: nil) { change, commits in body(change.counting(commits)) }
   }
 
   /// The changes of the model, for `for await`. The sequence does not keep the model; it finishes when that goes, or
@@ -80,7 +80,7 @@ public struct ModelChanges: AsyncSequence, Sendable {
 
     public mutating func next() async -> ModelChange? {
       guard let next = await values.next() else { return nil }
-      return next.value.standing(for: next.folded + 1)
+      return next.value.counting(next.folded + 1)
     }
   }
 }

@@ -39,7 +39,7 @@ extension ModelChange {
   }
 
   /// The change with a word on what it stands for.
-  func standing(for commits: Int) -> ModelChange {
+  func counting(_ commits: Int) -> ModelChange {
     var change = self
     change.folded = max(commits - 1, 0)
     return change

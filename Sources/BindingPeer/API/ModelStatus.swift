@@ -49,12 +49,12 @@ extension SharedModel {
       problems[name] = fields[at: index].cells.lazy.compactMap { $0.cell.flatMap { self.problem(of: $0, name) } }.first
     }
     return runtime.state.withLock { state in
-      let standing = state.session.standing(of: id)
+      let syncState = state.session.syncState(of: id)
       return ModelStatus(
-        version: standing.version, staleSince: standing.staleSince.map(PeerClock.instant),
-        unconfirmed: standing.unconfirmed, inFlight: standing.inFlight,
-        pendingSince: standing.pendingSince.map(PeerClock.instant), waiting: state.retryReason(of: standing.waiting),
-        refusal: standing.refusal, problems: problems)
+        version: syncState.version, staleSince: syncState.staleSince.map(PeerClock.instant),
+        unconfirmed: syncState.unconfirmed, inFlight: syncState.inFlight,
+        pendingSince: syncState.pendingSince.map(PeerClock.instant), waiting: state.retryReason(of: syncState.waiting),
+        refusal: syncState.refusal, problems: problems)
     }
   }
 

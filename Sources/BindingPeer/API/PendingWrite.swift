@@ -17,7 +17,7 @@ public final class PendingWrite: Sendable {
   }
   private enum Progress: Sendable {
     case unacknowledged(Waiting?)
-    case decided(Outcome, current: [String: FieldValue], standing: Version?)
+    case decided(Outcome, current: [String: FieldValue], modelVersion: Version?)
   }
   private let progress: Protected<Progress> = Protected(.unacknowledged(nil))
   /// The fields that this write concerns, by their names on the wire.
@@ -113,8 +113,8 @@ public final class PendingWrite: Sendable {
   func whenRefused(on lane: Lane, writing value: FieldValue?, _ hear: @escaping @Sendable (String) -> Void) {
     _ = whenSettled { [weak self] outcome in
       guard let reason = outcome.complaint else { return }
-      let standing = self.flatMap { write in write.field.flatMap { write.current[$0] } }
-      if standing == nil || standing != value { lane.run { hear(reason) } }
+      let current = self.flatMap { write in write.field.flatMap { write.current[$0] } }
+      if current == nil || current != value { lane.run { hear(reason) } }
     }
   }
 
@@ -141,24 +141,24 @@ public final class PendingWrite: Sendable {
     get async throws(WriteRejection) {
       switch await outcome {
       case .committed(_, let version): return version
-      case .unchanged where !isDeletion && standing != nil: return standing ?? 0
+      case .unchanged where !isDeletion && modelVersion != nil: return modelVersion ?? 0
       case let other: throw WriteRejection(outcome: other, fields: fields, current: current)
       }
     }
   }
 
   /// The model's version when the outcome came.
-  private var standing: Version? {
+  private var modelVersion: Version? {
     progress.withLock {
-      if case .decided(_, _, let standing) = $0 { standing } else { nil }
+      if case .decided(_, _, let modelVersion) = $0 { modelVersion } else { nil }
     }
   }
 
   /// Tells the outcome; the first counts.
-  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], standing: Version? = nil) {
+  func settle(_ outcome: Outcome, current: [String: FieldValue] = [:], modelVersion: Version? = nil) {
     let waiting: Waiting? = progress.withLock {
       guard case .unacknowledged(let waiting) = $0 else { return nil }
-      $0 = .decided(outcome, current: current, standing: standing)
+      $0 = .decided(outcome, current: current, modelVersion: modelVersion)
       return waiting
     }
     guard let waiting else { return }

@@ -64,7 +64,7 @@ public final class Presence: Sendable {
   public func whenCurrent(within limit: Duration) async -> Bool {
     let (id, isMember) = (ephemeral.id, ephemeral.stored != nil)
     _ = await ephemeral.runtime.wait(atMost: limit) { state in
-      state.session.standing(of: id).refusal != nil || Presence.isCurrent(in: state.session, id, isMember: isMember)
+      state.session.syncState(of: id).refusal != nil || Presence.isCurrent(in: state.session, id, isMember: isMember)
     }
     return ephemeral.runtime.state.withLock { Presence.isCurrent(in: $0.session, id, isMember: isMember) }
   }

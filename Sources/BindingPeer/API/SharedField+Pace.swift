@@ -54,7 +54,7 @@ extension SharedField {
       FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
     }
     let delivery = PacedDelivery<FieldNews, FieldTelling>(
-      pace.standing(for: telling) { $0.value as? Value }, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
+      pace.mapped(by: telling) { $0.value as? Value }, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
       // A value that does not decode leaves the last good one shown.
       form: { news in
         guard let value = news.value else { return telling(declared) }

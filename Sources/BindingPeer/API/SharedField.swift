@@ -163,17 +163,17 @@ extension FieldCell {
   var status: FieldStatus {
     guard let (model, name) = attachment else { return problem.map(FieldStatus.problem) ?? .local }
     if let problem { return .problem(problem) }
-    let (standing, reason) = model.runtime.state.withLock { state in
-      let standing = state.session.standing(of: name, in: model.id)
-      return (standing, state.retryReason(of: standing.waiting))
+    let (syncState, reason) = model.runtime.state.withLock { state in
+      let syncState = state.session.syncState(of: name, in: model.id)
+      return (syncState, state.retryReason(of: syncState.waiting))
     }
-    if let since = standing.pendingSince.map(PeerClock.instant) {
-      return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: standing.isInFlight, since: since)
+    if let since = syncState.pendingSince.map(PeerClock.instant) {
+      return reason.map { .waiting($0, since: since) } ?? .pending(isInFlight: syncState.isInFlight, since: since)
     }
-    if let since = standing.staleSince { return .stale(version: standing.version, since: PeerClock.instant(since)) }
+    if let since = syncState.staleSince { return .stale(version: syncState.version, since: PeerClock.instant(since)) }
     if let described = model.description(of: name, otherwiseThan: rule) {
       return .mismatch(declared: description, described: described)
     }
-    return .current(version: standing.version)
+    return .current(version: syncState.version)
   }
 }

@@ -136,7 +136,7 @@ public final class SharedModel: Sendable {
   /// does not let this peer join it: then `status.refusal` says why.
   public func whenCurrent(within limit: Duration) async -> Bool {
     let id = id
-    _ = await runtime.wait(atMost: limit) { $0.session.isCurrent(id) || $0.session.standing(of: id).refusal != nil }
+    _ = await runtime.wait(atMost: limit) { $0.session.isCurrent(id) || $0.session.syncState(of: id).refusal != nil }
     return isCurrent
   }
 
@@ -226,10 +226,10 @@ extension SharedModel {
     }
   }
 
-  func noteRejection(of fields: [String], _ reason: String, standing: [String: FieldValue], stamp: UInt64) {
+  func noteRejection(of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64) {
     for field in fields {
       for weak in staged.withLock({ $0.fields[field]?.cells ?? [] }) {
-        weak.cell?.reject(reason, standing: standing[field], stamp: stamp)
+        weak.cell?.reject(reason, current: current[field], stamp: stamp)
       }
     }
   }

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// How a field stands, as numbers. Times are milliseconds on the session's clock.
-struct FieldStanding: Sendable {
+struct FieldSyncState: Sendable {
   /// At which the committed value was set; of a field without one, up to which that is known.
   var version: Version = 0
   /// Since when the committed values may be old; nil while they are complete and the link is up.
@@ -14,7 +14,7 @@ struct FieldStanding: Sendable {
 }
 
 /// How a model stands.
-struct ModelStanding: Sendable {
+struct ModelSyncState: Sendable {
   var version: Version = 0
   var staleSince: UInt64?
   var pendingSince: UInt64?
@@ -26,27 +26,27 @@ struct ModelStanding: Sendable {
 }
 
 extension Session {
-  func standing(of field: String, in id: String) -> FieldStanding {
-    var standing = FieldStanding(version: fieldRecord(id, field)?.version ?? 0, staleSince: staleSince(id))
+  func syncState(of field: String, in id: String) -> FieldSyncState {
+    var syncState = FieldSyncState(version: fieldRecord(id, field)?.version ?? 0, staleSince: staleSince(id))
     for write in models[id]?.outbox.writes(over: field) ?? [] where !write.isHidden {
-      standing.pendingSince = min(standing.pendingSince ?? .max, write.writtenAt)
-      if write.number != nil { standing.isInFlight = true }
-      if write.needsSending, write.isUnacknowledged { standing.waiting.append(write.id) }
+      syncState.pendingSince = min(syncState.pendingSince ?? .max, write.writtenAt)
+      if write.number != nil { syncState.isInFlight = true }
+      if write.needsSending, write.isUnacknowledged { syncState.waiting.append(write.id) }
     }
-    return standing
+    return syncState
   }
 
-  func standing(of id: String) -> ModelStanding {
-    guard let model = models[id] else { return ModelStanding(staleSince: staleSince(id)) }
-    var standing = ModelStanding(version: model.replica.version, staleSince: staleSince(id))
-    standing.unconfirmed = model.outbox.unacknowledged
-    standing.inFlight = model.outbox.inFlight
-    standing.refusal = model.refusal
-    guard let oldest = model.outbox.oldestUnacknowledged else { return standing }
-    standing.pendingSince = oldest.writtenAt
+  func syncState(of id: String) -> ModelSyncState {
+    guard let model = models[id] else { return ModelSyncState(staleSince: staleSince(id)) }
+    var syncState = ModelSyncState(version: model.replica.version, staleSince: staleSince(id))
+    syncState.unconfirmed = model.outbox.unacknowledged
+    syncState.inFlight = model.outbox.inFlight
+    syncState.refusal = model.refusal
+    guard let oldest = model.outbox.oldestUnacknowledged else { return syncState }
+    syncState.pendingSince = oldest.writtenAt
     // Writes leave in their order: if the oldest is not put off, none is.
-    if oldest.needsSending { standing.waiting = [oldest.id] }
-    return standing
+    if oldest.needsSending { syncState.waiting = [oldest.id] }
+    return syncState
   }
 
   private func staleSince(_ id: String) -> UInt64? {

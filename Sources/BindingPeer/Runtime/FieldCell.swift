@@ -15,7 +15,7 @@ protocol AnyFieldCell: AnyObject, Sendable {
   var problem: FieldProblem? { get }
   /// Notes that a write of this field was refused, and what stands; the next value that is later than `stamp` clears
   /// it. What the field fell back to is not.
-  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64)
+  func reject(_ reason: String, current: FieldValue?, stamp: UInt64)
   /// Ties the cell to a field of a shared model; false if it is tied already.
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
@@ -28,7 +28,7 @@ protocol AnyFieldCell: AnyObject, Sendable {
 
 /// What goes with a cell's shown value. It is no part of the cell: what lies in a generic type is generic too, and is
 /// looked up at each use where the types are not known.
-private struct CellStanding {
+private struct CellState {
   var stamp: UInt64 = 0
   var attachment: (model: SharedModel, name: String)?
   var problem: FieldProblem?
@@ -50,8 +50,8 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// What observers were told last. It follows `shown` at each delivery on the model's lane.
   let news: Observable<Value>
 
-  private let standing = Protected(CellStanding())
-  // SAFETY: read and written only while the lock of `standing` is held.
+  private let state = Protected(CellState())
+  // SAFETY: read and written only while the lock of `state` is held.
   nonisolated(unsafe) private var shown: Value
   /// The last value that came from the hub, or the default: it shows where what was written here was refused and what
   /// stands cannot be decoded.
@@ -80,12 +80,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   var encodedDefault: FieldValue? { try? codec.encode(declared) }
 
   /// The model that this field belongs to, and its name there; nil until it is shared.
-  var attachment: (model: SharedModel, name: String)? { standing.withLock { $0.attachment } }
+  var attachment: (model: SharedModel, name: String)? { state.withLock { $0.attachment } }
 
   var sharedModel: SharedModel? { attachment?.model }
 
   /// Why the last thing that was assigned or received is not what shows; nil when all is well.
-  var problem: FieldProblem? { standing.withLock { $0.problem } }
+  var problem: FieldProblem? { state.withLock { $0.problem } }
 
   /// The shown value, or in a draft what was assigned there. It is tracked.
   var value: Value {
@@ -98,7 +98,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// What shows outside of any draft.
-  var shownValue: Value { standing.withLock { _ in shown } }
+  var shownValue: Value { state.withLock { _ in shown } }
 
   /// A plain assignment: laid over at once, sent when it can be.
   /// - Parameter refused: hears, on the model's lane, why it was not carried out in the end.
@@ -107,11 +107,11 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       draft.record(value, for: self)
       return
     }
-    let (attachment, isNews) = standing.withLock { ($0.attachment, shown != value || $0.problem != nil) }
+    let (attachment, isNews) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
     guard isNews else { return }
     guard let attachment else {
-      if let objection = objection(to: value) {
-        note(objection)
+      if let violation = violation(by: value) {
+        note(violation)
       } else {
         show(value)
         note(nil)
@@ -127,13 +127,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       }
       if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
     } catch {
-      note(.rejected("\(error)", standing: attachment.model.record(attachment.name)?.committed))
+      note(.rejected("\(error)", current: attachment.model.record(attachment.name)?.committed))
     }
   }
 
   /// Notes what became of an assignment that nobody else hears of, and has it told.
   private func note(_ problem: FieldProblem?) {
-    let (board, model) = standing.withLock {
+    let (board, model) = state.withLock {
       $0.problem = problem
       return ($0.board, $0.attachment?.model)
     }
@@ -145,12 +145,12 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// Where the status is told.
   var statusBoard: StatusBoard<FieldStatus> {
-    if let present = standing.withLock({ $0.board }) { return present }
+    if let present = state.withLock({ $0.board }) { return present }
     let fresh = StatusBoard<FieldStatus>(
       present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.watch($0) })
-    return standing.withLock { standing in
-      let board = standing.board ?? fresh
-      standing.board = board
+    return state.withLock { state in
+      let board = state.board ?? fresh
+      state.board = board
       return board
     }
   }
@@ -158,15 +158,15 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   /// The operation that writes `value`, checked against the declaration.
   func operation(_ verb: Verb, _ value: Value, name: String) throws(FieldError) -> FieldOperation {
     let encoded = try codec.encode(value)
-    if let objection = objection(to: encoded, name: name) { throw objection }
+    if let violation = violation(by: encoded, name: name) { throw violation }
     return FieldOperation(verb, name, encoded)
   }
 
   func attach(to model: SharedModel, as name: String) -> Bool {
-    let (isFirst, board) = standing.withLock { standing -> (Bool, StatusBoard<FieldStatus>?) in
-      guard standing.attachment == nil else { return (false, nil) }
-      standing.attachment = (model, name)
-      return (true, standing.board)
+    let (isFirst, board) = state.withLock { state -> (Bool, StatusBoard<FieldStatus>?) in
+      guard state.attachment == nil else { return (false, nil) }
+      state.attachment = (model, name)
+      return (true, state.board)
     }
     if let board, board.isWatched {
       model.watch(board)
@@ -187,7 +187,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var old: Value?
-    let mark: ReadMark? = standing.withLock {
+    let mark: ReadMark? = state.withLock {
       guard news.stamp > $0.stamp else { return nil }
       $0.stamp = news.stamp
       if news.keepsShown {
@@ -221,7 +221,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var value = value
     var old: Value?
-    let mark: ReadMark? = standing.withLock {
+    let mark: ReadMark? = state.withLock {
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
@@ -238,7 +238,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   private func show(_ value: Value) {
     var value = value
-    let mark = standing.withLock {
+    let mark = state.withLock {
       swap(&shown, &value)
       return $0.mark
     }
@@ -246,7 +246,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func publish(after overwritten: SharedModel.Overwritten?) {
-    let (value, mark) = standing.withLock { (shown, $0.mark) }
+    let (value, mark) = state.withLock { (shown, $0.mark) }
     if let overwritten { forgetTelling(value, after: overwritten) }
     news.value = value
     // Made for this field by `trackedReads`.
@@ -254,42 +254,42 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Whether the value was ever read by somebody who tracks it.
-  var isTracked: Bool { standing.withLock { $0.mark != nil } }
+  var isTracked: Bool { state.withLock { $0.mark != nil } }
 
   private var trackedReads: TrackedReads<Value> {
-    if let present = standing.withLock({ $0.mark }) as? TrackedReads<Value> { return present }
+    if let present = state.withLock({ $0.mark }) as? TrackedReads<Value> { return present }
     let fresh = TrackedReads<Value>()
-    let mark = standing.withLock { standing in
-      let mark = standing.mark ?? fresh
-      standing.mark = mark
+    let mark = state.withLock { state in
+      let mark = state.mark ?? fresh
+      state.mark = mark
       return mark
     }
     return mark as? TrackedReads<Value> ?? fresh
   }
 
-  func reject(_ reason: String, standing: FieldValue?, stamp: UInt64) {
-    self.standing.withLock {
+  func reject(_ reason: String, current: FieldValue?, stamp: UInt64) {
+    state.withLock {
       // What was assigned since shows for itself.
       guard stamp > $0.stamp else { return }
-      $0.problem = .rejected(reason, standing: standing)
+      $0.problem = .rejected(reason, current: current)
       $0.refusedAt = stamp
     }
   }
 
-  private func objection(to value: Value) -> FieldProblem? {
+  private func violation(by value: Value) -> FieldProblem? {
     do {
       let name = declaredName ?? "this field"
-      return objection(to: try codec.encode(value), name: name).map { rejected($0.description) }
+      return violation(by: try codec.encode(value), name: name).map { rejected($0.description) }
     } catch {
       return rejected(error.description)
     }
   }
 
   private func rejected(_ reason: String) -> FieldProblem {
-    .rejected(reason, standing: try? codec.encode(shownValue))
+    .rejected(reason, current: try? codec.encode(shownValue))
   }
 
-  private func objection(to value: FieldValue, name: String) -> FieldError? {
+  private func violation(by value: FieldValue, name: String) -> FieldError? {
     guard value.isValid else { return .notEncodable(field: name, problem: "it is \(value.fault ?? "no JSON")") }
     // Words are made only for what does not fit.
     guard let problem = value.bytes.withUnsafeBytes({ rule.words(against: $0) }) else { return nil }

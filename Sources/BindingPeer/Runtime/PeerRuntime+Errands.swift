@@ -7,15 +7,15 @@ struct Errands {
     let unacknowledged: PeerRuntime.UnacknowledgedWrite
     let outcome: Outcome
     /// The committed values, where it was not carried out.
-    let standing: [String: FieldValue]
+    let current: [String: FieldValue]
     let version: Version
     let stamp: UInt64
 
     func carryOut() {
       if let reason = outcome.complaint {
-        unacknowledged.model.noteRejection(of: unacknowledged.write.fields, reason, standing: standing, stamp: stamp)
+        unacknowledged.model.noteRejection(of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
       }
-      unacknowledged.write.settle(outcome, current: outcome.saysWhatStands ? standing : [:], standing: version)
+      unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }
   }
   var settled: [Settled] = []
@@ -59,12 +59,12 @@ extension PeerRuntime.State {
         if model.stage(update, stamp: stamp) { errands.shown.append(model) }
       case .settled(let id, let model, let outcome):
         guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
-        let standing = standing(unacknowledged.write.fields, of: model, after: outcome)
+        let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
         // Later than the value that the field falls back to, which is shown before.
         stamp += 1
         let version = session.version(of: model).version
         errands.settled.append(
-          .init(unacknowledged: unacknowledged, outcome: outcome, standing: standing, version: version, stamp: stamp))
+          .init(unacknowledged: unacknowledged, outcome: outcome, current: current, version: version, stamp: stamp))
       case .retryLater(let id, _, let code): writes[id]?.retryReason = code
       case .merge(let id, _, let question):
         if let unacknowledged = writes[id] { errands.questions.append((id, unacknowledged, question)) }
@@ -92,13 +92,13 @@ extension PeerRuntime.State {
   }
 
   /// What stands instead of a write that was not carried out.
-  private func standing(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
+  private func currentValues(_ fields: [String], of model: String, after outcome: Outcome) -> [String: FieldValue] {
     guard outcome.complaint != nil else { return [:] }
-    var standing: [String: FieldValue] = [:]
-    for field in fields { standing[field] = session.fieldRecord(model, field)?.committed }
+    var current: [String: FieldValue] = [:]
+    for field in fields { current[field] = session.fieldRecord(model, field)?.committed }
     // The replica may not have what the hub compared with.
-    if case .conflict(let conflict) = outcome { standing[conflict.field] = conflict.value }
-    return standing
+    if case .conflict(let conflict) = outcome { current[conflict.field] = conflict.value }
+    return current
   }
 }
 
@@ -114,7 +114,7 @@ extension PeerAction {
 
 extension Outcome {
   /// Whether the hub compared the write with what was there.
-  fileprivate var saysWhatStands: Bool {
+  fileprivate var reportsCurrent: Bool {
     switch self {
     case .refused, .conflict: true
     default: false

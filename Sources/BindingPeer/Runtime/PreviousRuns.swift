@@ -111,7 +111,7 @@ extension PeerRuntime {
         model: restored.model, write: restored.write, shared: state.models[restored.model]?.model)
     }
     guard let ended else { return }
-    let standing = state.withLock { state in
+    let current = state.withLock { state in
       Dictionary(
         uniqueKeysWithValues: Swift.Set(ended.write.fields).compactMap { field in
           state.session.fieldRecord(ended.model, field)?.committed.map { (field, $0) }
@@ -123,7 +123,7 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.noteRejection(of: ended.write.fields, reason, standing: standing, stamp: stamp)
+      ended.shared?.noteRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
       ended.shared?.noteStatusDue()
       ended.shared?.scheduleDelivery()
       log.warning(

@@ -22,7 +22,7 @@ public enum Merge {
   }
 
   /// Why `apply` has no result, in words that stand after the field's name: which of the two is wrong, and how.
-  public static func objection(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
+  public static func violation(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
     if let fault = operand.fault { return fault }
     func isMerged(_ value: FieldValue) -> Bool {
       verb == .union ? value.bytes.withUnsafeBytes { ListText($0) } != nil : number(value) != nil

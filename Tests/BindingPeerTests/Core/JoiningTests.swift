@@ -17,13 +17,13 @@ struct JoiningTests {
     let heard = bench.hub(.error(refusal))
     #expect(heard.notices == [.hubError(code: .overLimit, fatal: false, text: "lamp: there are 3 models")])
     #expect(
-      bench.session.standing(of: "lamp").refusal == JoinRefusal(code: .overLimit, reason: "lamp: there are 3 models"))
-    #expect(bench.session.standing(of: "fan").refusal == nil && bench.session.phase == .live)
+      bench.session.syncState(of: "lamp").refusal == JoinRefusal(code: .overLimit, reason: "lamp: there are 3 models"))
+    #expect(bench.session.syncState(of: "fan").refusal == nil && bench.session.phase == .live)
     bench.hub(bench.heartbeat(1))
     let again = bench.wait(3_000)
     #expect(bench.hub(.error(refusal)).notices.isEmpty)
     bench.catchUp(try #require(again.joins.first { $0.name == "lamp" }?.request), version: 1, [])
-    #expect(bench.session.standing(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
+    #expect(bench.session.syncState(of: "lamp").refusal == nil && bench.session.isCurrent("lamp"))
   }
 
   @Test("why a hub lets nobody in is the session's state until it does, or does not answer any more")

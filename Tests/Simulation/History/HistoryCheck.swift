@@ -81,7 +81,7 @@ public struct HistoryCheck {
     checkAcknowledged()
     checkOrder()
     for tag in runs.keys.sorted() { checkShown(tag) }
-    checkStanding()
+    checkFinalValues()
     checkConverged()
     countWrites()
     findings.sort { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }

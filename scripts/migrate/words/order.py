@@ -16,4 +16,5 @@ ORDER = [
     "place",
     "life",
     "line",
+    "standing",
 ]

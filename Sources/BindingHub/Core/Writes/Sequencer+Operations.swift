@@ -146,7 +146,7 @@ extension Sequencer {
     let present = model.fields.isDecided(id) ? model.decidedValue(id) : slot.fieldValue
     let value = FieldValue(operand)
     guard let merged = Merge.apply(verb, operand: value, to: present) else {
-      let words = Merge.objection(verb, operand: value, to: present)
+      let words = Merge.violation(verb, operand: value, to: present)
       throw .refused(verb == .union ? .malformedValue : .notANumber, "\(slot.name): \(words)")
     }
     if merged == present { return false }

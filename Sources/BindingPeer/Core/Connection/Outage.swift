@@ -3,31 +3,31 @@ struct Outage: Sendable {
   /// A hub that starts anew is back by then.
   static let noticeableMilliseconds: UInt64 = 500
 
-  private enum Standing: Sendable {
+  private enum State: Sendable {
     case over
     case unnoticed(since: UInt64)
     case said
   }
-  private var standing: Standing
+  private var state: State
 
-  init(since now: UInt64) { standing = .unnoticed(since: now) }
+  init(since now: UInt64) { state = .unnoticed(since: now) }
 
   /// When it has to be said.
   var deadline: UInt64 {
-    if case .unnoticed(let since) = standing { since + Outage.noticeableMilliseconds } else { .max }
+    if case .unnoticed(let since) = state { since + Outage.noticeableMilliseconds } else { .max }
   }
 
   /// Whether it is to be said now; true once.
   mutating func isNews(at now: UInt64) -> Bool {
     guard now >= deadline else { return false }
-    standing = .said
+    state = .said
     return true
   }
 
   /// A hub has spoken. Whether it was said that none does.
   mutating func end() -> Bool {
-    defer { standing = .over }
-    if case .said = standing { return true }
+    defer { state = .over }
+    if case .said = state { return true }
     return false
   }
 }

@@ -71,7 +71,7 @@ extension Pending {
     _ field: String, on ruled: RuledWrite, inPlaceOf earlier: [Pending], over below: FieldValue?, isOwn: Bool
   ) {
     guard let now = seen[field] else { return }
-    guard let former = earlier.last(where: { $0.rules[field] != nil }), let standing = former.seen[field] else {
+    guard let former = earlier.last(where: { $0.rules[field] != nil }), let formerSeen = former.seen[field] else {
       // Where there was no value its writer saw the declared default, which is none of what others wrote.
       let isUnset = !isOwn && now.value.isSame(as: nil)
       seen[field] = Seen(
@@ -79,9 +79,9 @@ extension Pending {
         ground: isUnset ? ruled.base : nil)
       return
     }
-    seen[field] = standing
+    seen[field] = formerSeen
     guard ruled.rule == .text, let edited = former.value(of: field) else { return }
-    let isSame = standing.isUntouched(below, at: now.version) || standing.value.isSame(as: below)
+    let isSame = formerSeen.isUntouched(below, at: now.version) || formerSeen.value.isSame(as: below)
     let shown = isSame ? edited : former.laidOver(below, field, edited, at: now.version)
     if !FieldValue.isSame(ruled.base, shown),
       let text = FieldValue.mergedText(base: ruled.base, first: shown, second: value(of: field))

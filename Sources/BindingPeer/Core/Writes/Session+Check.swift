@@ -43,7 +43,7 @@ extension Session {
       switch operation.verb {
       case .add, .max, .min, .union:
         guard Merge.apply(operation.verb, operand: value, to: nil) == nil else { break }
-        let problem = Merge.objection(operation.verb, operand: value, to: nil)
+        let problem = Merge.violation(operation.verb, operand: value, to: nil)
         throw operation.verb == .union
           ? .notAList(field: operation.field, problem: problem) : .notANumber(field: operation.field, problem: problem)
       case .set, .delete, .whenUnset, .clear: break

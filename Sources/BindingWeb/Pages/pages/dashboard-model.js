@@ -94,7 +94,7 @@ export class ModelView {
     const now = `${state} ${blocked?.text}`
     if (now === this.#state) return
     this.#state = now
-    this.#rows.standingChanged()
+    this.#rows.stateChanged()
   }
 
   #names() { return this.#model ? namesOf(this.#model) : [] }

@@ -126,7 +126,7 @@ export class Rows {
   }
 
   /** The model may be followed now, or not any more. */
-  standingChanged() {
+  stateChanged() {
     this.#isStale = true
     this.later()
   }

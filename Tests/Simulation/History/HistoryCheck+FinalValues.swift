@@ -2,7 +2,7 @@ import BindingProtocol
 
 /// What stands in the end: what was acknowledged, or something later; and the same at every peer.
 extension HistoryCheck {
-  mutating func checkStanding() {
+  mutating func checkFinalValues() {
     guard let last = log.last else { return }
     for model in log.models {
       var byField: [String: [(write: Int, operation: HistoryWrite.Operation)]] = [:]
