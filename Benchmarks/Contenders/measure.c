@@ -26,7 +26,7 @@ enum { CLOCKED = 16 };  // of so many changes the time of one is taken where onl
 static const uint64_t offset = 1000000000000000;
 // Nothing came for so long after something did: whoever still waits has missed the last change.
 static const uint64_t silence = 3000000000;
-static const uint64_t patience = 60000000000;
+static const uint64_t timeout = 60000000000;
 
 _Noreturn void give_up(const char *format, ...) {
   va_list arguments;
@@ -117,7 +117,7 @@ static void write_in_haste(const struct writer *writer, uint64_t start) {
 static void wait_for_all(const struct writer *writer) {
   uint64_t begun = now();
   while (writer->hear(100) < sent) {
-    if (now() > begun + patience) give_up("not all changes were acknowledged");
+    if (now() > begun + timeout) give_up("not all changes were acknowledged");
   }
 }
 
@@ -225,7 +225,7 @@ static int subscribe(const struct listener *listener) {
     listener->listen(100);
     uint64_t latest = 0;
     for (int index = 0; index < options.count; index++) latest = seen[index].last > latest ? seen[index].last : latest;
-    if (latest ? now() > latest + silence : now() > begun + patience) break;
+    if (latest ? now() > latest + silence : now() > begun + timeout) break;
   }
   uint64_t least = UINT64_MAX, expected = 0;
   double rate = 0;

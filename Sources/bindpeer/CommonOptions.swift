@@ -42,15 +42,15 @@ struct CommonOptions: ParsableArguments {
   /// Waits for the hub. Where no time is named, nothing listens and nothing appears within a second, that is enough.
   func isLive(_ peer: Peer, patiently: Bool = false) async -> Bool {
     guard limit == nil, !patiently, let addresses = try? addresses() else {
-      return await peer.whenLive(within: timeout.duration)
+      return await peer.whenLive(timeout: timeout.duration)
     }
     // A hub that is being started anew is not there for a moment.
     let grace = Duration.milliseconds(350)
-    if await peer.whenLive(within: grace) { return true }
+    if await peer.whenLive(timeout: grace) { return true }
     let isAbsent = addresses.allSatisfy(\.isCertainlyAbsent)
-    if await peer.whenLive(within: grace) { return true }
+    if await peer.whenLive(timeout: grace) { return true }
     if isAbsent, addresses.allSatisfy(\.isCertainlyAbsent) { return false }
-    return await peer.whenLive(within: timeout.duration - grace - grace)
+    return await peer.whenLive(timeout: timeout.duration - grace - grace)
   }
 
   /// Waits for the hub, and for the outcomes of what earlier runs left in the outbox; false without a hub.
@@ -59,7 +59,7 @@ struct CommonOptions: ParsableArguments {
     guard await isLive(peer, patiently: patiently) else { return false }
     var sent = 0
     for restored in earlier {
-      switch await restored.write.outcome(within: timeout.duration) {
+      switch await restored.write.outcome(timeout: timeout.duration) {
       case .committed, .unchanged, .superseded: sent += 1
       case let outcome?: Terminal.complain("from the outbox: \(outcome.explanation(of: restored.model))")
       case nil: Terminal.complain("from the outbox: \(restored.model): no outcome yet; it stays there")

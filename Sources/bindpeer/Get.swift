@@ -109,8 +109,8 @@ struct ModelReader {
     var found: [(Address, SharedModel)] = []
     for address in addresses {
       if address.isPrefix {
-        guard let ids = await peer.list(address.model, within: timeout.duration) else {
-          throw Failure.late("the list of models", within: timeout)
+        guard let ids = await peer.list(address.model, timeout: timeout.duration) else {
+          throw Failure.late("the list of models", timeout: timeout)
         }
         for id in ids.filter({ $0.fields > 0 }).map(\.id).sorted() { found.append((address, try peer.model(id))) }
       } else {
@@ -118,7 +118,7 @@ struct ModelReader {
       }
     }
     for (_, model) in found {
-      guard await model.whenCurrent(within: timeout.duration) else { throw late(model, model.id) }
+      guard await model.whenCurrent(timeout: timeout.duration) else { throw late(model, model.id) }
     }
     return found
   }
@@ -127,7 +127,7 @@ struct ModelReader {
   func ephemeral(of models: [(Address, SharedModel)]) async throws -> [(Address, SharedModel)] {
     let ephemeralModels = models.map { ($0.0, $0.1.ephemeral) }
     for (_, ephemeral) in ephemeralModels {
-      guard await ephemeral.whenCurrent(within: timeout.duration) else {
+      guard await ephemeral.whenCurrent(timeout: timeout.duration) else {
         throw late(ephemeral, "what is ephemeral in \(ephemeral.modelID)")
       }
     }
@@ -136,7 +136,7 @@ struct ModelReader {
 
   /// The model there is whose name is nearest, for a name under which there is nothing.
   func nearestModel(to id: String) async -> String? {
-    guard let models = await peer.list("", within: timeout.duration) else { return nil }
+    guard let models = await peer.list("", timeout: timeout.duration) else { return nil }
     return nearest(to: id, among: models.lazy.filter { $0.fields > 0 }.map(\.id))
   }
 
@@ -144,7 +144,7 @@ struct ModelReader {
   /// something, or it is not known.
   func emptiness(of address: Address) async -> String? {
     if address.isPrefix {
-      guard let models = await peer.list(address.model, within: timeout.duration) else { return nil }
+      guard let models = await peer.list(address.model, timeout: timeout.duration) else { return nil }
       return models.contains { $0.fields > 0 } || address.model.isEmpty ? nil : await nothing(below: address.model)
     }
     if let refusal = await refusal(of: address.model) { return refusal }
@@ -158,14 +158,14 @@ struct ModelReader {
 
   /// Why the hub does not let this peer join a model; nil if it does, or has not answered in time.
   func refusal(of id: String) async -> String? {
-    guard let model = try? peer.model(id), await !model.whenCurrent(within: timeout.duration) else { return nil }
+    guard let model = try? peer.model(id), await !model.whenCurrent(timeout: timeout.duration) else { return nil }
     return model.status.refusal.map { "\($0)." }
   }
 
   /// What is to be said where no model is below a prefix.
   func nothing(below prefix: String) async -> String {
     let words = "No model is below \(prefix)."
-    let models = (await peer.list("", within: timeout.duration) ?? []).filter { $0.fields > 0 }.map(\.id)
+    let models = (await peer.list("", timeout: timeout.duration) ?? []).filter { $0.fields > 0 }.map(\.id)
     let bare = String(prefix.dropLast())
     if models.contains(bare) { return "\(words) There is the model \(bare):  bindpeer get \(bare)" }
     let prefixes = Swift.Set(
@@ -175,7 +175,7 @@ struct ModelReader {
 
   /// Why a model is not current: the hub does not let this peer join it, or has not answered.
   private func late(_ model: SharedModel, _ what: String) -> Failure {
-    model.status.refusal.map(Failure.init) ?? .late(what, within: timeout)
+    model.status.refusal.map(Failure.init) ?? .late(what, timeout: timeout)
   }
 }
 
@@ -183,7 +183,7 @@ extension Failure {
   /// The hub does not let this peer join a model.
   init(_ refusal: JoinRefusal) { self.init(.conflict, "refused: \(refusal)") }
 
-  static func late(_ what: String, within limit: TimeSpan) -> Failure {
-    Failure(.timedOut, "\(what) did not come within \(limit.milliseconds) ms. Try a longer --timeout.")
+  static func late(_ what: String, timeout: TimeSpan) -> Failure {
+    Failure(.timedOut, "\(what) did not come within \(timeout.milliseconds) ms. Try a longer --timeout.")
   }
 }

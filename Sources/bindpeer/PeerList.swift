@@ -10,15 +10,15 @@ struct PeerList {
     let peer = try await common.connect()
     var ids = [address.model]
     if address.isPrefix {
-      guard let models = await peer.list(address.model, within: common.timeout.duration) else {
+      guard let models = await peer.list(address.model, timeout: common.timeout.duration) else {
         throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
       }
       ids = models.filter { $0.fields > 0 }.map(\.id).sorted()
     }
     var count = 0
     for id in ids {
-      let presence = try await peer.presence(in: id, patience: common.timeout.duration)
-      guard await presence.whenCurrent(within: .zero) else {
+      let presence = try await peer.presence(in: id, timeout: common.timeout.duration)
+      guard await presence.whenCurrent(timeout: .zero) else {
         throw presence.refusal.map(Failure.init)
           ?? Failure(
             .timedOut,

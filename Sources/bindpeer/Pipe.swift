@@ -54,7 +54,7 @@ struct Pipe: AsyncParsableCommand {
       if !isGood, !keepsGoing { break }
     }
     let limit = ContinuousClock.now + common.timeout.duration
-    for write in lines.withLock({ $0.open }) { _ = await write.outcome(within: max(.zero, limit - .now)) }
+    for write in lines.withLock({ $0.open }) { _ = await write.outcome(timeout: max(.zero, limit - .now)) }
     let phase = peer.status.phase
     guard
       let failure = lines.withLock({ lines in

@@ -71,7 +71,7 @@ struct List: AsyncParsableCommand {
     if peers { return try await PeerList(common: common).show(Address(prefix)) }
     let address = try Address(prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/")
     let peer = try await common.connect()
-    guard let models = await peer.list(address.model, within: common.timeout.duration) else {
+    guard let models = await peer.list(address.model, timeout: common.timeout.duration) else {
       throw Failure(.timedOut, "The list did not come within \(common.timeout.milliseconds) ms.")
     }
     let present = models.filter { $0.fields > 0 }.sorted { $0.id < $1.id }
@@ -145,7 +145,7 @@ struct Ping: AsyncParsableCommand {
   mutating func run() async throws {
     let peer = try await common.connect()
     for number in 1...max(count, 1) {
-      guard let time = await peer.ping(within: common.timeout.duration) else {
+      guard let time = await peer.ping(timeout: common.timeout.duration) else {
         throw Failure(.timedOut, "The hub did not answer within \(common.timeout.milliseconds) ms.")
       }
       let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1_000

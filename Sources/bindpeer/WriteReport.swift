@@ -25,12 +25,12 @@ struct WriteReport {
     if noWait {
       let id = model.id
       let fields = proposal.operations.map(\.field)
-      guard await model.whenSent(fields, within: common.timeout.duration) else {
+      guard await model.whenSent(fields, timeout: common.timeout.duration) else {
         throw Failure(.timedOut, "The write to \(id) has not left within \(common.timeout.milliseconds) ms.")
       }
       return
     }
-    guard let outcome = await write.outcome(within: common.timeout.duration) else {
+    guard let outcome = await write.outcome(timeout: common.timeout.duration) else {
       throw Failure(
         .timedOut,
         "No answer within \(common.timeout.milliseconds) ms\(model.status.delay). The write may still be committed. "

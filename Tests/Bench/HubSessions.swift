@@ -52,7 +52,7 @@ struct HubSessions: ~Copyable {
     try send(.join([Join(request: 1, model: model)]), of: id, start: start, over: dealer)
     var chunks: [CatchupChunk] = []
     while true {
-      switch try next(dealer, within: 60_000).message {
+      switch try next(dealer, timeoutMilliseconds: 60_000).message {
       case .topic(let assigned): try sub.subscribe(Topics.bytes(assigned.topic))
       case .catchup(let chunk):
         chunks.append(chunk)
@@ -107,9 +107,9 @@ struct HubSessions: ~Copyable {
   }
 
   private mutating func next(
-    _ dealer: borrowing Socket, within milliseconds: Int = 5_000
+    _ dealer: borrowing Socket, timeoutMilliseconds: Int = 5_000
   ) throws -> (header: HubHeader, message: HubMessage) {
-    _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds)
+    _ = try dealer.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds)
     guard try dealer.receive(into: &message) else { throw Unexpected() }
     return try message.withBytes { try HubMessage.decode($0) }
   }

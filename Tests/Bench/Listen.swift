@@ -16,7 +16,7 @@ struct Listen: ParsableCommand {
 
   /// Nothing came for so long after something did: whoever still waits has missed the last change.
   private static let silence: UInt64 = 3_000_000_000
-  private static let patience: UInt64 = 60_000_000_000
+  private static let timeout: UInt64 = 60_000_000_000
 
   func run() throws {
     let context = try Context()
@@ -44,7 +44,7 @@ struct Listen: ParsableCommand {
   static func wait(for arrivals: () -> Arrivals, listen: () throws -> Void) rethrows {
     let begun = now()
     while case let so = arrivals(), !so.areAll {
-      if so.latest > 0 ? now() > so.latest + silence : now() > begun + patience { break }
+      if so.latest > 0 ? now() > so.latest + silence : now() > begun + timeout { break }
       try listen()
     }
   }

@@ -43,7 +43,7 @@ final class Shared<Kind: Model>: @unchecked Sendable {  // SAFETY: set once, bef
     let ready = DispatchSemaphore(value: 0)
     Task.detached { [self] in
       found = try? await peer.share(Kind.self, id: "bench", on: .direct)
-      _ = await peer.whenLive(within: .seconds(5))
+      _ = await peer.whenLive(timeout: .seconds(5))
       ready.signal()
     }
     ready.wait()

@@ -40,7 +40,7 @@ struct PeerWrites: ParsableCommand {
 
   /// Without an outcome; a hub allows 256.
   private static let most = 224
-  private static let patience: UInt64 = 60_000_000_000
+  private static let timeout: UInt64 = 60_000_000_000
 
   func validate() throws {
     guard fields == 16, batch == 1, rate == 0, bytes >= Stamp.leastBytes, seconds > 0 else {
@@ -77,7 +77,7 @@ struct PeerWrites: ParsableCommand {
   }
 
   private func wait(until isSo: () -> Bool) throws {
-    let end = now() + Self.patience
+    let end = now() + Self.timeout
     while !isSo() {
       guard now() < end else { throw Publish.NotAcknowledged() }
       usleep(20)

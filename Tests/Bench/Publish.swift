@@ -39,9 +39,9 @@ struct Publish: ParsableCommand {
   }
 
   private func waitForAll(of writer: Writer) throws {
-    let patience = now() + 60_000_000_000
+    let deadline = now() + 60_000_000_000
     while !writer.isAllAcknowledged {
-      guard now() < patience else { throw NotAcknowledged() }
+      guard now() < deadline else { throw NotAcknowledged() }
       try writer.hear(for: 100)
     }
   }

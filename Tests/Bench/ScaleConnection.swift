@@ -144,9 +144,9 @@ final class ScaleConnection {
   var underWay: Int { sessions.reduce(0) { $0 + $1.underWay } }
 
   func waitForAll() throws {
-    let patience = now() + 60_000_000_000
+    let deadline = now() + 60_000_000_000
     while underWay > 0 {
-      guard now() < patience else { throw ScaleTrouble("\(underWay) changes were not acknowledged in 60 s") }
+      guard now() < deadline else { throw ScaleTrouble("\(underWay) changes were not acknowledged in 60 s") }
       try hear(for: 100)
     }
   }

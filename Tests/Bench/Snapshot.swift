@@ -57,7 +57,7 @@ struct Snapshot: ParsableCommand {
     let model = try peer.model(Self.model)
     let (ready, end) = (DispatchSemaphore(value: 0), Reached())
     Task.detached {
-      _ = await model.whenCurrent(within: .seconds(60))
+      _ = await model.whenCurrent(timeout: .seconds(60))
       end.time = now()
       ready.signal()
     }

@@ -13,13 +13,13 @@ struct BarrierTests {
   }
 
   private func wait(
-    _ version: Version = 1, count: UInt32 = 0, within: UInt32 = 2_000, request: UInt32 = 9,
+    _ version: Version = 1, count: UInt32 = 0, timeoutMilliseconds: UInt32 = 2_000, request: UInt32 = 9,
     epoch: Epoch = HubBench.epoch
   ) -> PeerMessage {
     .awaitApplied(
       AwaitApplied(
         request: request, topic: HubBench.lamp, epoch: epoch, version: version, count: count,
-        withinMilliseconds: within))
+        timeoutMilliseconds: timeoutMilliseconds))
   }
 
   @Test("ask all who joined at once, and end when the last of them has said that it has the version")
@@ -85,7 +85,7 @@ struct BarrierTests {
       #expect(bench.say(.ben, message).awaited(.ann).map(\.of) == [1])
     }
     var bench = bench()
-    bench.say(.ann, wait(within: 120_000))
+    bench.say(.ann, wait(timeoutMilliseconds: 120_000))
     bench.say(.ann, .has(1))
     var ends: [Awaited] = []
     for _ in 0..<61 where ends.isEmpty {
@@ -109,7 +109,7 @@ struct BarrierTests {
   func again() {
     var bench = bench()
     #expect(bench.wait(1_000).asks().isEmpty)
-    bench.say(.ann, wait(within: 60_000))
+    bench.say(.ann, wait(timeoutMilliseconds: 60_000))
     #expect(bench.wait(1_000).asks().count == 1)
     #expect(bench.wait(1_000).asks().count == 1)
     bench.say(.ann, .has(1))
@@ -183,7 +183,7 @@ struct BarrierTests {
   @Test("end as over when the hub finds that its log has lost its end")
   func newEpoch() {
     var bench = bench()
-    bench.say(.ann, wait(within: 60_000))
+    bench.say(.ann, wait(timeoutMilliseconds: 60_000))
     let heard = bench.say(
       .ben,
       .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, unacknowledged: 1)]))

@@ -14,10 +14,10 @@ struct VerificationTests {
   }
 
   private func verify(
-    _ bench: inout HubBench, names: [String] = [], after: Topic = Topics.none, within: UInt32 = 2_000,
+    _ bench: inout HubBench, names: [String] = [], after: Topic = Topics.none, timeoutMilliseconds: UInt32 = 2_000,
     on connection: ConnectionID? = nil
   ) -> Heard {
-    let question = PeerMessage.verify(Verify(withinMilliseconds: within, after: after, names: names))
+    let question = PeerMessage.verify(Verify(timeoutMilliseconds: timeoutMilliseconds, after: after, names: names))
     return bench.deliver([question.encode(session: 0, start: 0)], on: connection ?? asker)
   }
 
@@ -99,7 +99,7 @@ struct VerificationTests {
   @Test("remembers no more versions than its limit, and still gives a verdict")
   func bounded() throws {
     var bench = bench { $0.verifiedVersions = 4 }
-    _ = verify(&bench, within: 60_000)
+    _ = verify(&bench, timeoutMilliseconds: 60_000)
     let first = try digest(bench)
     for number in 2...20 { bench.write(.ann, ProposalNumber(number), .set("level", "\(number)")) }
     let last = try digest(bench)

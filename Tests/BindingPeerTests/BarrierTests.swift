@@ -23,7 +23,7 @@ struct BarrierTests {
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { lamp.shared?["level"] != nil })
     return lamp
   }
@@ -32,10 +32,10 @@ struct BarrierTests {
   func all() async throws {
     let mine = try await share(desk)
     let theirs = try (0..<3).map { try Peer(name: "peer\($0)", hub: hub).model("lamp") }
-    for model in theirs { #expect(await model.whenCurrent(within: .seconds(20))) }
+    for model in theirs { #expect(await model.whenCurrent(timeout: .seconds(20))) }
     for number in 1...20 {
       let version = try await mine.$level.write(Double(number) / 32).committed
-      #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 4)
+      #expect(try await mine.applied(version, by: .all, timeout: .seconds(20)) == 4)
       for model in theirs { #expect(model["level"]?.description == "\(Double(number) / 32)") }
     }
   }
@@ -51,14 +51,14 @@ struct BarrierTests {
     }
     let version = try await mine.$level.write(0.8).committed
     let error = await #expect(throws: BarrierError.self) {
-      try await mine.applied(version, by: .all, within: .milliseconds(300))
+      try await mine.applied(version, by: .all, timeout: .milliseconds(300))
     }
     #expect(error == .notApplied(by: ["kitchen"], applied: 1, of: 2))
     #expect(error?.description == "1 of 2 have applied it; not yet: kitchen")
     #expect(theirs.level == 0.3)
-    #expect(try await mine.applied(version, by: .count(1), within: .seconds(20)) == 1)
+    #expect(try await mine.applied(version, by: .count(1), timeout: .seconds(20)) == 1)
     door.change { $0 }
-    #expect(try await mine.applied(version, within: .seconds(20)) == 2)
+    #expect(try await mine.applied(version, timeout: .seconds(20)) == 2)
   }
 
   @Test("a lost question or answer is made good with the next heartbeat")
@@ -75,7 +75,7 @@ struct BarrierTests {
       }
     }
     let version = try await mine.$level.write(0.8).committed
-    #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 2)
+    #expect(try await mine.applied(version, by: .all, timeout: .seconds(20)) == 2)
     #expect(left.withLock { $0 } < 0)
     withExtendedLifetime(theirs) {}
   }
@@ -86,7 +86,7 @@ struct BarrierTests {
     door.change { message in if case .commits = message { nil } else { message } }
     door.keep { message in if case .report = message { true } else { false } }
     let version = try await mine.$level.write(0.8).committed
-    async let count = mine.applied(version, within: .seconds(20))
+    async let count = mine.applied(version, timeout: .seconds(20))
     await kitchen.close()
     #expect(try await count == 1)
     withExtendedLifetime(theirs) {}
@@ -109,7 +109,7 @@ struct BarrierTests {
       }
       return isFirst
     }
-    #expect(try await theirs.applied(version, by: .all, within: .seconds(20)) == 2)
+    #expect(try await theirs.applied(version, by: .all, timeout: .seconds(20)) == 2)
     #expect(asked.withLock { $0 } == 2)
     withExtendedLifetime(mine) {}
   }
@@ -130,12 +130,12 @@ struct BarrierTests {
     let (mine, theirs) = (try await share(near), try await share(far))
     for number in 1...10 {
       let version = try await mine.$level.write(Double(number) / 32).committed
-      #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 2)
+      #expect(try await mine.applied(version, by: .all, timeout: .seconds(20)) == 2)
       #expect(theirs.shared?["level"]?.description == "\(Double(number) / 32)")
     }
     let version = try await theirs.$level.write(0.5).committed
     await far.close()
-    #expect(try await mine.applied(version, by: .all, within: .seconds(20)) == 1)
+    #expect(try await mine.applied(version, by: .all, timeout: .seconds(20)) == 1)
     await near.close()
     hub.stop()
   }
@@ -154,22 +154,22 @@ struct BarrierTests {
     }
     // The kitchen may have been welcomed before.
     let lamp = try await share(Peer(name: "late", hub: door))
-    await #expect(throws: BarrierError.hubTooOld) { try await lamp.applied(0, within: .seconds(20)) }
+    await #expect(throws: BarrierError.hubTooOld) { try await lamp.applied(0, timeout: .seconds(20)) }
     #expect(!isAsked.withLock { $0 })
   }
 
   @Test("without a hub it ends with its time, with the peer, and with the task that waits")
   func ends() async throws {
     door.shut()
-    let lamp = try await kitchen.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
-    await #expect(throws: BarrierError.noAnswer) { try await lamp.applied(1, within: .milliseconds(20)) }
-    let cancelled = Task { try await lamp.applied(1, within: .seconds(600)) }
+    let lamp = try await kitchen.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
+    await #expect(throws: BarrierError.noAnswer) { try await lamp.applied(1, timeout: .milliseconds(20)) }
+    let cancelled = Task { try await lamp.applied(1, timeout: .seconds(600)) }
     cancelled.cancel()
     await #expect(throws: BarrierError.cancelled) { try await cancelled.value }
-    let stopped = Task { try await lamp.applied(1, within: .seconds(600)) }
+    let stopped = Task { try await lamp.applied(1, timeout: .seconds(600)) }
     await kitchen.close(flush: .zero)
     await #expect(throws: BarrierError.stopped(.closed)) { try await stopped.value }
-    await #expect(throws: BarrierError.notShared) { try await Lamp().applied(1, within: .seconds(1)) }
+    await #expect(throws: BarrierError.notShared) { try await Lamp().applied(1, timeout: .seconds(1)) }
   }
 
   @Test("a peer that holds something else at the same version finds out, heals, and the hub hears of it")

@@ -33,7 +33,7 @@ struct CancellationTests {
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
     return lamp
   }
@@ -46,7 +46,7 @@ struct CancellationTests {
     door.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
     #expect(try await cancelled({ await write.outcome }, once: { write.waits == 1 }) == .waitCancelled)
-    #expect(try await cancelled({ await write.outcome(within: .seconds(3_600)) }, once: { write.waits == 1 }) == nil)
+    #expect(try await cancelled({ await write.outcome(timeout: .seconds(3_600)) }, once: { write.waits == 1 }) == nil)
     do {
       _ = try await cancelled({ try await write.committed }, once: { write.waits == 1 })
       Issue.record("a version was given")
@@ -67,9 +67,9 @@ struct CancellationTests {
     let lamp = try await share(peer)
     door.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
-    #expect(await write.outcome(within: .milliseconds(5)) == nil)
+    #expect(await write.outcome(timeout: .milliseconds(5)) == nil)
     #expect(write.waits == 0)
-    #expect(await peer.runtime.wait(atMost: .milliseconds(5)) { _ in false } == false)
+    #expect(await peer.runtime.wait(timeout: .milliseconds(5)) { _ in false } == false)
     #expect(waits == 0)
     door.keep { _ in false }
   }
@@ -112,16 +112,16 @@ struct CancellationTests {
     let model = try peer.model("lamp")
     let before = waits
     let one = { waits == before + 1 }
-    #expect(try await cancelled({ await peer.whenLive(within: long) }, once: one) == false)
-    #expect(try await cancelled({ await model.whenCurrent(within: long) }, once: one) == false)
-    #expect(try await cancelled({ await peer.list("", within: long) }, once: one) == nil)
-    #expect(try await cancelled({ await peer.ping(within: long) }, once: one) == nil)
-    _ = try await cancelled({ try await peer.presence(in: "lamp", patience: long) }, once: one)
+    #expect(try await cancelled({ await peer.whenLive(timeout: long) }, once: one) == false)
+    #expect(try await cancelled({ await model.whenCurrent(timeout: long) }, once: one) == false)
+    #expect(try await cancelled({ await peer.list("", timeout: long) }, once: one) == nil)
+    #expect(try await cancelled({ await peer.ping(timeout: long) }, once: one) == nil)
+    _ = try await cancelled({ try await peer.presence(in: "lamp", timeout: long) }, once: one)
     let write = try model.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: .number(0.5)))]))
-    #expect(try await cancelled({ await model.whenSent(["level"], within: long) }, once: one) == false)
+    #expect(try await cancelled({ await model.whenSent(["level"], timeout: long) }, once: one) == false)
     #expect(waits == before)
     let lamp = try await cancelled(
-      { try await peer.share(Lamp.self, id: "desk", patience: long) }, once: { waits == before + 2 })
+      { try await peer.share(Lamp.self, id: "desk", timeout: long) }, once: { waits == before + 2 })
     #expect(lamp.level == 0.3)
     withExtendedLifetime(write) {}
   }
@@ -132,7 +132,7 @@ struct CancellationTests {
     let runtime = peer.runtime
     await #expect(throws: BarrierError.cancelled) {
       try await cancelled(
-        { try await lamp.applied(1_000_000, by: .all, within: .seconds(3_600)) },
+        { try await lamp.applied(1_000_000, by: .all, timeout: .seconds(3_600)) },
         once: { runtime.state.withLock { $0.barriers.count == 1 } })
     }
     #expect(runtime.state.withLock { $0.barriers.isEmpty })
@@ -168,7 +168,7 @@ struct CancellationTests {
   @Test("async sequences end")
   func sequences() async throws {
     let lamp = try await share(peer)
-    let presence = try await lamp.presence(patience: .seconds(20))
+    let presence = try await lamp.presence(timeout: .seconds(20))
     let collection = try peer.models(Lamp.self, under: "lamps/", on: .direct)
     let begun = Protected(0)
     func drain<Elements: AsyncSequence & Sendable>(_ elements: Elements) async throws where Elements.Element: Sendable {
@@ -206,7 +206,7 @@ struct CancellationTests {
             if number.isMultiple(of: 2) {
               _ = await write.outcome
             } else {
-              _ = await runtime.wait(atMost: .seconds(3_600)) { _ in withExtendedLifetime(token) { false } }
+              _ = await runtime.wait(timeout: .seconds(3_600)) { _ in withExtendedLifetime(token) { false } }
             }
           }
         }
@@ -229,13 +229,13 @@ struct CancellationTests {
     do {
       let door = GuardedDoor(hub)
       if !hasHub { door.shut() }
-      let (peer, patience) = (Peer(name: "short", hub: door), Duration.milliseconds(hasHub ? 20_000 : 5))
-      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, patience: patience)
+      let (peer, timeout) = (Peer(name: "short", hub: door), Duration.milliseconds(hasHub ? 20_000 : 5))
+      let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, timeout: timeout)
       #expect(lamp.level == 0.3)
       runtime = peer.runtime
       if isClosed {
         lamp.level = 0.8
-        await peer.close(flush: patience)
+        await peer.close(flush: timeout)
       }
     }
     #expect(await eventually { runtime == nil })

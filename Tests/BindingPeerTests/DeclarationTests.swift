@@ -56,7 +56,7 @@ struct DeclarationTests {
 
   @Test("a value that does not fit is refused here in the words in which the hub refuses it")
   func sameWords() async throws {
-    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await isDescribed(lamp))
     for (value, shown) in [(7, "7"), (-0.5, "-0.5"), (.nan, "NaN"), (.infinity, "Infinity")] {
       let words = "lamp.level: \(shown) is not in 0...1"
@@ -72,7 +72,7 @@ struct DeclarationTests {
 
   @Test("an optional field with a range takes nil and what lies in it")
   func optionalRange() async throws {
-    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let lamp = try await peer.share(Dimmer.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await isDescribed(lamp))
     #expect(lamp.step == nil)
     #expect(try await lamp.$step.write(10).committed > 0)

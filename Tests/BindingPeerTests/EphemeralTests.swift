@@ -28,8 +28,8 @@ struct EphemeralFieldTests {
 
   private func desks() async throws -> (Desk, Desk) {
     (
-      try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20)),
-      try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+      try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20)),
+      try await right.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
     )
   }
 
@@ -106,8 +106,8 @@ struct EphemeralFieldTests {
 
   @Test("a model may have ephemeral fields only")
   func onlyEphemeral() async throws {
-    let mine = try await left.share(Sensor.self, id: "sensor", on: .direct, patience: .seconds(20))
-    let theirs = try await right.share(Sensor.self, id: "sensor", on: .direct, patience: .seconds(20))
+    let mine = try await left.share(Sensor.self, id: "sensor", on: .direct, timeout: .seconds(20))
+    let theirs = try await right.share(Sensor.self, id: "sensor", on: .direct, timeout: .seconds(20))
     #expect(mine.shared?.id == "sensor")
     mine.temperature = 21.5
     #expect(await eventually { theirs.temperature == 21.5 })
@@ -117,7 +117,7 @@ struct EphemeralFieldTests {
   func presence() async throws {
     // Who does not hold the model any more has left it.
     let (mine, theirs) = try await desks()
-    let here = try await mine.presence(patience: .seconds(20))
+    let here = try await mine.presence(timeout: .seconds(20))
     #expect(await eventually { here.peers.map(\.name) == ["left", "right"] })
     #expect(here.peers.map(\.tag) == [left.tag, right.tag])
     #expect(here.peers.allSatisfy { $0.says == nil })
@@ -130,11 +130,11 @@ struct EphemeralFieldTests {
 
   @Test("who looks is told who comes and who goes")
   func comesAndGoes() async throws {
-    let mine = try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
-    let here = try await mine.presence(patience: .seconds(20))
+    let mine = try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
+    let here = try await mine.presence(timeout: .seconds(20))
     let seen = Protected<[[String]]>([])
     let token = here.observe { peers in seen.withLock { $0.append(peers.map(\.name)) } }
-    let theirs = try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+    let theirs = try await right.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
     #expect(await eventually { seen.withLock { $0.last == ["left", "right"] } })
     #expect(theirs.shared != nil)
     await right.close()
@@ -146,9 +146,9 @@ struct EphemeralFieldTests {
   @Test("who only reads without types is present too")
   func plainReaders() async throws {
     let model = try right.model("desk")
-    let mine = try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
-    #expect(await model.whenCurrent(within: .seconds(20)))
-    let here = try await mine.presence(patience: .seconds(20))
+    let mine = try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
+    #expect(await model.whenCurrent(timeout: .seconds(20)))
+    let here = try await mine.presence(timeout: .seconds(20))
     #expect(await eventually { Set(here.peers.map(\.name)) == ["left", "right"] })
     withExtendedLifetime(model) {}
   }
@@ -168,8 +168,8 @@ struct OwnershipTests {
 
   private func desks() async throws -> (Desk, Desk) {
     (
-      try await left.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20)),
-      try await right.share(Desk.self, id: "desk", on: .direct, patience: .seconds(20))
+      try await left.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20)),
+      try await right.share(Desk.self, id: "desk", on: .direct, timeout: .seconds(20))
     )
   }
 

@@ -13,8 +13,8 @@ struct LoopTests {
   @Test("two observers that clamp differently end in a refusal that names both, and do not go on for ever")
   func clamps() async throws {
     let hub = try Hub.embedded()
-    let low = try await Peer(name: "low", hub: hub).share(Dial.self, id: "dial", on: .direct, patience: .seconds(20))
-    let high = try await Peer(name: "high", hub: hub).share(Dial.self, id: "dial", on: .direct, patience: .seconds(20))
+    let low = try await Peer(name: "low", hub: hub).share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
+    let high = try await Peer(name: "high", hub: hub).share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
     let tokens = [
       low.$level.observe { if $0 > 10 { low.level = 10 } },
       high.$level.observe { if $0 < 20 { high.level = 20 } },
@@ -40,8 +40,8 @@ struct LoopTests {
     let hub = try Hub.embedded()
     let (mine, theirs) = (Peer(name: "mine", hub: hub), Peer(name: "theirs", hub: hub))
     let queue = DispatchQueue(label: "loop-test")
-    let dial = try await mine.share(Dial.self, id: "dial", on: .queue(queue), patience: .seconds(20))
-    let other = try await theirs.share(Dial.self, id: "dial", on: .direct, patience: .seconds(20))
+    let dial = try await mine.share(Dial.self, id: "dial", on: .queue(queue), timeout: .seconds(20))
+    let other = try await theirs.share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
     #expect(await eventually { dial.shared?.record("level")?.committed != nil && mine.unconfirmed == 0 })
     let heard = Protected<[Int]>([])
     let token = queue.sync { dial.$level.observe { level in heard.withLock { $0.append(level) } } }

@@ -34,7 +34,7 @@ struct ObservingTests {
     hub = try Hub.embedded()
     writer = try Peer(name: "writer", hub: hub).model("lamp")
     reader = try Peer(name: "reader", hub: hub).model("lamp")
-    for model in [writer, reader] { #expect(await model.whenCurrent(within: .seconds(20))) }
+    for model in [writer, reader] { #expect(await model.whenCurrent(timeout: .seconds(20))) }
   }
 
   private func set(_ level: String) async throws -> Version {

@@ -41,12 +41,12 @@ struct PaceTests {
 
   init() async throws {
     hub = try Hub.embedded()
-    writer = try await Peer(name: "writer", hub: hub).share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    writer = try await Peer(name: "writer", hub: hub).share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     readers = Peer(name: "reader", hub: hub)
   }
 
   private func reader(on lane: Lane = .direct) async throws -> Lamp {
-    let lamp = try await readers.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    let lamp = try await readers.share(Lamp.self, id: "lamp", on: lane, timeout: .seconds(20))
     // The defaults are commits too: those that were proposed here come first.
     #expect(await eventually { lamp.shared?.record("count")?.committed != nil })
     return lamp

@@ -36,8 +36,8 @@ struct PolicyTests {
 
   private func notes() async throws -> (Note, Note) {
     (
-      try await left.share(Note.self, id: "note", patience: .seconds(20)),
-      try await right.share(Note.self, id: "note", patience: .seconds(20))
+      try await left.share(Note.self, id: "note", timeout: .seconds(20)),
+      try await right.share(Note.self, id: "note", timeout: .seconds(20))
     )
   }
 
@@ -160,8 +160,8 @@ struct PolicyTests {
       @Field(policy: .merge { _, _, _ in throw GivingUp() }) var log = ""
       @Field var other = 0
     }
-    let mine = try await left.share(Strict.self, id: "strict", patience: .seconds(20))
-    let theirs = try await right.share(Strict.self, id: "strict", patience: .seconds(20))
+    let mine = try await left.share(Strict.self, id: "strict", timeout: .seconds(20))
+    let theirs = try await right.share(Strict.self, id: "strict", timeout: .seconds(20))
     let outcomes = [await (try mine.$log.write("a")).outcome, await (try theirs.$log.write("b")).outcome]
     #expect(outcomes.contains { if case .committed = $0 { true } else { false } })
     #expect(await eventually { mine.log == theirs.log && left.status.unconfirmed + right.status.unconfirmed == 0 })
@@ -175,8 +175,8 @@ struct PolicyTests {
     struct Wild: Model {
       @Field(policy: .merge { _, mine, theirs in theirs + mine }) var number = 0
     }
-    let mine = try await left.share(Wild.self, id: "wild", patience: .seconds(20))
-    let theirs = try await right.share(Wild.self, id: "wild", patience: .seconds(20))
+    let mine = try await left.share(Wild.self, id: "wild", timeout: .seconds(20))
+    let theirs = try await right.share(Wild.self, id: "wild", timeout: .seconds(20))
     var writes: [PendingWrite] = []
     for number in 1...50 {
       writes.append(try mine.$number.write(number * 1_000))
@@ -203,8 +203,8 @@ struct PolicyTests {
       @Field var number = 0
     }
     let queue = DispatchQueue(label: "slow")
-    let mine = try await left.share(Slow.self, id: "slow", on: .queue(queue), patience: .seconds(20))
-    let theirs = try await right.share(Quick.self, id: "slow", on: .direct, patience: .seconds(20))
+    let mine = try await left.share(Slow.self, id: "slow", on: .queue(queue), timeout: .seconds(20))
+    let theirs = try await right.share(Quick.self, id: "slow", on: .direct, timeout: .seconds(20))
     let writer = Task.detached {
       var number = 0
       while !Task.isCancelled {
@@ -215,7 +215,7 @@ struct PolicyTests {
     }
     #expect(await eventually { mine.number > 3 })
     let write = try mine.$number.write(-1)
-    let outcome = await write.outcome(within: .seconds(30))
+    let outcome = await write.outcome(timeout: .seconds(30))
     writer.cancel()
     #expect(Slow.askings.withLock { $0 } <= 64)
     switch outcome {
@@ -232,13 +232,13 @@ struct PolicyTests {
       for number in 0..<50 {
         group.addTask {
           let note = try await Peer(name: "p\(number)", hub: hub).share(
-            Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+            Storm.self, id: "storm", on: .direct, timeout: .seconds(20))
           for _ in 0..<4 { try await note.$level.update { $0 + 1 } }
         }
       }
       try await group.waitForAll()
     }
-    let seen = try await left.share(Storm.self, id: "storm", on: .direct, patience: .seconds(20))
+    let seen = try await left.share(Storm.self, id: "storm", on: .direct, timeout: .seconds(20))
     #expect(await eventually { seen.level == 200 })
   }
 

@@ -67,7 +67,7 @@ struct SharedControlsTests {
     // The default is there for others too.
     let seen = try right.model("lamp")
     #expect(await eventually { seen["level"] != nil })
-    let second = try await right.share(Dimmer.self, id: "lamp", patience: .seconds(20))
+    let second = try await right.share(Dimmer.self, id: "lamp", timeout: .seconds(20))
     #expect(second.level == 0.3)
     second.level = 0.6
     #expect(await eventually { first.level == 0.6 })

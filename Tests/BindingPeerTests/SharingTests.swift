@@ -28,8 +28,8 @@ struct SharingTests {
 
   private func lamps() async throws -> (Lamp, Lamp) {
     (
-      try await left.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20)),
-      try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+      try await left.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20)),
+      try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     )
   }
 
@@ -61,8 +61,8 @@ struct SharingTests {
   @Test("a thousand increments by two peers lose nothing")
   func addsLoseNothing() async throws {
     let (a, b) = (try left.model("counter"), try right.model("counter"))
-    #expect(await a.whenCurrent(within: .seconds(20)))
-    #expect(await b.whenCurrent(within: .seconds(20)))
+    #expect(await a.whenCurrent(timeout: .seconds(20)))
+    #expect(await b.whenCurrent(timeout: .seconds(20)))
     let one = Proposal(operations: [FieldOperation(.add, "n", try FieldValue(text: "1"))])
     for _ in 0..<500 {
       try a.write(one)
@@ -161,7 +161,7 @@ struct SharingTests {
     mine.level = 0.7
     #expect(await eventually { theirs.level == 0.7 })
     let third = Peer(name: "third", hub: hub)
-    let late = try await third.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let late = try await third.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { late.level == 0.7 })
     #expect(await eventually { late.shared?.modelDescription.fields["label"]?.type == .string })
   }
@@ -169,7 +169,7 @@ struct SharingTests {
   @Test("models below a prefix come and go in a collection")
   func collection() async throws {
     let lamps = try left.models(Lamp.self, under: "lamps/", on: .direct)
-    let kitchen = try await right.share(Lamp.self, id: "lamps/kitchen", on: .direct, patience: .seconds(20))
+    let kitchen = try await right.share(Lamp.self, id: "lamps/kitchen", on: .direct, timeout: .seconds(20))
     #expect(await eventually { lamps.ids == ["lamps/kitchen"] })
     kitchen.level = 0.9
     #expect(await eventually { lamps["lamps/kitchen"]?.level == 0.9 })
@@ -181,13 +181,13 @@ struct SharingTests {
   func worksBeforeTheHub() async throws {
     let door = LateDoor()
     let early = Peer(name: "early", hub: door)
-    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
+    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     lamp.level = 0.4
     #expect(lamp.level == 0.4)
     #expect(early.unconfirmed == 1)
     door.open(to: hub)
     #expect(await eventually { early.unconfirmed == 0 })
-    let other = try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let other = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(other.level == 0.4)
   }
 
@@ -196,7 +196,7 @@ struct SharingTests {
   func fittingName() async {
     let peer = Peer(name: "a\u{1B}[2J\n\u{202E}b", hub: hub)
     #expect(peer.name == "a_[2J__b")
-    #expect(await peer.whenLive(within: .seconds(20)))
+    #expect(await peer.whenLive(timeout: .seconds(20)))
     #expect(Peer(name: "", hub: hub).name == "peer")
     #expect(Peer(name: "e" + String(repeating: "\u{301}", count: 60), hub: hub).name.utf8.count == 63)
   }
@@ -204,7 +204,7 @@ struct SharingTests {
   @Test("closing waits for outcomes and names what is left without one")
   func closeNamesWhatIsLeft() async throws {
     let early = Peer(name: "early", hub: LateDoor())
-    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, patience: .zero)
+    let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     let write = try lamp.$level.write(0.4)
     #expect(await early.close(flush: .zero) == ["lamp.level"])
     guard case .unknown = await write.outcome else {
@@ -241,8 +241,8 @@ struct SharingTests {
   func closingWaitsForMore() async throws {
     let door = GuardedDoor(hub)
     let left = Peer(name: "left", hub: door)
-    let mine = try await left.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
-    let theirs = try await right.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let mine = try await left.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
+    let theirs = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { mine.shared?.record("level")?.committed != nil && left.unconfirmed == 0 })
     let (isUnderWay, isOver) = (Protected(false), Protected(false))
     let token = left.statuses.derived(\.unconfirmed).observe { count in
@@ -265,7 +265,7 @@ struct SharingTests {
   @Test("a model nobody holds any more is left")
   func leavesWhatNobodyHolds() async throws {
     var model: SharedModel? = try left.model("passing")
-    #expect(await model?.whenCurrent(within: .seconds(20)) == true)
+    #expect(await model?.whenCurrent(timeout: .seconds(20)) == true)
     weak let remembered = model
     model = nil
     #expect(await eventually { remembered == nil })

@@ -23,7 +23,7 @@ struct StatusObservingTests {
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, timeout: .seconds(20))
     #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
     return lamp
   }

@@ -31,7 +31,7 @@ struct StatusTests {
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, timeout: .seconds(20))
     #expect(await eventually { lamp.shared?["mood"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
     return lamp
   }
@@ -141,7 +141,7 @@ struct StatusTests {
   func refusal() async throws {
     _ = try await share(other)
     let lamp = try await share(peer)
-    let wide = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let wide = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { lamp.level == 0.3 && wide.level == 0.3 })
     let told = Protected<[FieldStatus]>([])
     let token = wide.$level.statuses.observe { status in told.withLock { $0.append(status) } }
@@ -245,7 +245,7 @@ struct StatusTests {
   @Test("a field that others describe otherwise says so, with both")
   func mismatch() async throws {
     let lamp = try await share(other)
-    let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, patience: .seconds(20))
+    let theirs = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { if case .mismatch = theirs.$level.status { true } else { false } })
     guard case .mismatch(let declared, let described) = theirs.$level.status else { return }
     #expect(declared.maximum?.double == 10 && described.maximum?.double == 1)

@@ -101,14 +101,14 @@ struct StoringTests {
   }
 
   private func share(_ peer: Peer, _ id: String = "lamp") async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: id, on: .direct, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: id, on: .direct, timeout: .seconds(20))
     // Its description and defaults are writes too.
     #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 })
     return lamp
   }
 
   /// Returns when the hub has read and answered all that this peer has said.
-  private func settle(_ peer: Peer) async { #expect(await peer.ping(within: .seconds(20)) != nil) }
+  private func settle(_ peer: Peer) async { #expect(await peer.ping(timeout: .seconds(20)) != nil) }
 
   @Test("nothing is shown elsewhere or acknowledged before the store has it, and the hub answers meanwhile")
   func storedFirst() async throws {

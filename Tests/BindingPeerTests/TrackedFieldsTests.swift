@@ -26,7 +26,7 @@ struct TrackedFieldsTests {
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
-    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, patience: .seconds(20))
+    let lamp = try await peer.share(Lamp.self, id: "lamp", on: lane, timeout: .seconds(20))
     #expect(await eventually { lamp.shared?["level"] != nil && peer.unconfirmed == 0 && lamp.status.isCurrent })
     return lamp
   }
@@ -257,11 +257,11 @@ struct TrackedFieldsTests {
   @Test("who is there is tracked")
   func presence() async throws {
     let lamp = try await share(peer)
-    let here = try await lamp.presence(patience: .seconds(20))
+    let here = try await lamp.presence(timeout: .seconds(20))
     let names = Derived { here.peers.map(\.name) }
     #expect(names.value == ["peer"])
     let told = track { here.peers }
-    let token = try await share(other).presence(patience: .seconds(20))
+    let token = try await share(other).presence(timeout: .seconds(20))
     #expect(await eventually { told.withLock { $0 } == 1 })
     #expect(here.peers.map(\.name) == ["peer", "other"])
     #expect(names.value == ["peer", "other"])

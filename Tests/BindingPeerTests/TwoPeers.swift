@@ -14,6 +14,6 @@ struct TwoPeers {
 
   /// The model `lamp`, as one of them shares it.
   func share<Shared: Model>(_ type: Shared.Type, by peer: Peer) async throws -> Shared {
-    try await peer.share(type, id: "lamp", on: .direct, patience: .seconds(20))
+    try await peer.share(type, id: "lamp", on: .direct, timeout: .seconds(20))
   }
 }

@@ -8,14 +8,14 @@ extension GoodVectors {
         "await",
         up(
           .awaitApplied(
-            AwaitApplied(request: 7, topic: lamp, epoch: epoch, version: 42, withinMilliseconds: 2_000)))
+            AwaitApplied(request: 7, topic: lamp, epoch: epoch, version: 42, timeoutMilliseconds: 2_000)))
       ),
       (
         "await-count",
         up(
           .awaitApplied(
             AwaitApplied(
-              request: 8, topic: kiosk, epoch: 1, version: UInt64.max, count: 3, withinMilliseconds: UInt32.max)))
+              request: 8, topic: kiosk, epoch: 1, version: UInt64.max, count: 3, timeoutMilliseconds: UInt32.max)))
       ),
       ("awaited", down(.awaited(Awaited(session: session, request: 7, applied: 5, of: 5, end: .complete)))),
       (
@@ -36,10 +36,10 @@ extension GoodVectors {
             AppliedEntry(topic: kiosk, epoch: epoch, version: 0, digest: 0, healed: 0),
           ]))
       ),
-      ("verify", .toHub(.verify(Verify(withinMilliseconds: 2_000)), session: 0, start: 0)),
+      ("verify", .toHub(.verify(Verify(timeoutMilliseconds: 2_000)), session: 0, start: 0)),
       (
         "verify-some",
-        up(.verify(Verify(withinMilliseconds: 500, after: kiosk, names: ["lamp", "shop/"])))
+        up(.verify(Verify(timeoutMilliseconds: 500, after: kiosk, names: ["lamp", "shop/"])))
       ),
     ]
   }

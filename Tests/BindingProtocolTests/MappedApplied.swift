@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension AwaitApplied: Mapped {
-  static var blank: AwaitApplied { AwaitApplied(request: 0, topic: 0, epoch: 0, version: 0, withinMilliseconds: 0) }
+  static var blank: AwaitApplied { AwaitApplied(request: 0, topic: 0, epoch: 0, version: 0, timeoutMilliseconds: 0) }
 
   mutating func map(_ content: inout ContentMap) {
     content.number("request", &request)
@@ -9,7 +9,7 @@ extension AwaitApplied: Mapped {
     content.number("epoch", &epoch)
     content.number("version", &version)
     content.number("count", &count)
-    content.number("withinMs", &withinMilliseconds)
+    content.number("withinMs", &timeoutMilliseconds)
   }
 }
 
@@ -50,10 +50,10 @@ extension AppliedEntry: Mapped {
 }
 
 extension Verify: Mapped {
-  static var blank: Verify { Verify(withinMilliseconds: 0) }
+  static var blank: Verify { Verify(timeoutMilliseconds: 0) }
 
   mutating func map(_ content: inout ContentMap) {
-    content.number("withinMs", &withinMilliseconds)
+    content.number("withinMs", &timeoutMilliseconds)
     content.number("after", &after)
     content.texts("names", &names)
   }

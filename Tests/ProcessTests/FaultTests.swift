@@ -33,7 +33,7 @@ struct FaultTests {
     writer.write("{\"level\":0}")
     try #require(watcher.line { $0.contains("\"level\":0") } != nil)
     watcher.send(SIGSTOP)
-    // The stop is the fault itself: longer than a heartbeat's patience and as long as a lease.
+    // The stop is the fault itself: longer than a heartbeat's timeout and as long as a lease.
     let end = Date(timeIntervalSinceNow: 10)
     var number = 0
     while Date() < end {

@@ -60,10 +60,10 @@ struct Ownership {
   }
 
   /// Whether the model was taken from this owner for its silence: once for each question.
-  mutating func spendSilence(of owner: Tag, at time: UInt64, patience: UInt64) -> Bool {
+  mutating func spendSilence(of owner: Tag, at time: UInt64, timeout: UInt64) -> Bool {
     let index = questions.lastIndex {
-      $0.owner == owner && !$0.isSpent && !$0.isVoid && time >= $0.askedAt + patience
-        && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + patience)
+      $0.owner == owner && !$0.isSpent && !$0.isVoid && time >= $0.askedAt + timeout
+        && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + timeout)
     }
     guard let index else { return false }
     questions[index].isSpent = true

@@ -22,7 +22,7 @@ extension World {
     let version: Version
     let count: UInt32
     let heardAt: UInt64
-    let within: UInt64
+    let timeout: UInt64
     /// Who had been told before that it has joined the model, and in which session.
     let served: [Tag: Heard.Membership]
   }
@@ -38,16 +38,17 @@ extension World {
     guard company.perMille(profile.barriers), peers[index].successor == nil else { return }
     let version = max(peers[index].session.version(of: modelNames[0]).version + Version(company.below(3)), 1)
     let count = company.perMille(300) ? UInt32(1 + company.below(profile.peers)) : 0
-    try awaitApplied(version, count, within: company.within(50...4_000), by: index)
+    try awaitApplied(version, count, timeout: company.within(50...4_000), by: index)
   }
 
-  func awaitApplied(_ version: Version, _ count: UInt32, within: UInt64, by index: Int) throws(Broken) {
+  func awaitApplied(_ version: Version, _ count: UInt32, timeout: UInt64, by index: Int) throws(Broken) {
     let peer = peers[index]
     guard peer.session.joinedModels.contains(modelNames[0]) else { return }
     let id = peer.session.awaitApplied(
-      version, of: modelNames[0], count: count, within: within, now: peerNow(index))
+      version, of: modelNames[0], count: count, timeoutMilliseconds: timeout, now: peerNow(index))
     note("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
-    peer.barriers[id] = Barrier(version: version, count: count, askedAt: now, deadline: now + within, slept: peer.slept)
+    peer.barriers[id] = Barrier(
+      version: version, count: count, askedAt: now, deadline: now + timeout, slept: peer.slept)
     try settle(index)
   }
 
@@ -79,7 +80,7 @@ extension World {
     asked.append(
       AskedBarrier(
         session: session, request: wanted.request, epoch: wanted.epoch, version: wanted.version, count: wanted.count,
-        heardAt: now, within: UInt64(wanted.withinMilliseconds), served: heard.served))
+        heardAt: now, timeout: UInt64(wanted.timeoutMilliseconds), served: heard.served))
   }
 
   /// §5.3: the hub says that a version is applied only when it is.
@@ -87,7 +88,7 @@ extension World {
     guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }
     let barrier = asked.remove(at: index)
-    if awaited.end == .incomplete, now < barrier.heardAt + barrier.within {
+    if awaited.end == .incomplete, now < barrier.heardAt + barrier.timeout {
       throw broken(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
     }
     guard awaited.end == .complete else { return }

@@ -127,7 +127,9 @@ extension World {
   }
 
   /// §9.3: an owner that does not answer in time is none any more.
-  private func wasSilent(_ owner: Tag) -> Bool { ownership.spendSilence(of: owner, at: now, patience: World.patience) }
+  private func wasSilent(_ owner: Tag) -> Bool {
+    ownership.spendSilence(of: owner, at: now, timeout: World.approvalTimeout)
+  }
 
   /// Whether a peer has come back and not joined the line within the time that it has for it.
   private func hasStayedAway(_ tag: Tag) -> Bool {

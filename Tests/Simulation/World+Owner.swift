@@ -5,7 +5,7 @@ import BindingProtocol
 /// A peer that owns the first model and is asked before anybody else's write to it is carried out.
 extension World {
   /// How long the hub waits for the owner, milliseconds.
-  static let patience: UInt64 = 2_000
+  static let approvalTimeout: UInt64 = 2_000
 
   /// Takes the model, or gives it up.
   func own(_ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
@@ -72,7 +72,7 @@ extension World {
     guard let owner = ephemeral?.owner, heard.session[owner] == request.session, request.origin.tag != owner else {
       throw broken(.leave, "somebody was asked about what \(request.origin.name) writes who does not own the model")
     }
-    if let open = ownership.open, open.session == request.session, now < open.askedAt + World.patience {
+    if let open = ownership.open, open.session == request.session, now < open.askedAt + World.approvalTimeout {
       throw broken(.leave, "\(owner.short) was asked \(request.token) before it answered \(open.token)")
     }
     ownership.ask(.init(request, to: owner, at: now))
@@ -139,15 +139,15 @@ extension World {
       counts[.ownerSilent] += 1
       // What is answered later may be too late.
       let silent = ownership.use {
-        $0.writer == writer && now >= $0.askedAt + World.patience
-          && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + World.patience)
+        $0.writer == writer && now >= $0.askedAt + World.approvalTimeout
+          && ($0.verdict == nil || $0.answeredAt >= $0.askedAt + World.approvalTimeout)
       }
       guard let silent else {
         throw broken(
           .leave, "proposal \(decision.number) of \(writer.short) was refused for an owner's silence before its time")
       }
       // The hub looks at least four times a second; what is being stored is waited for.
-      if profile.hubPauses == 0, now > silent.askedAt + World.patience + 500 {
+      if profile.hubPauses == 0, now > silent.askedAt + World.approvalTimeout + 500 {
         throw broken(.leave, "an owner that was asked at \(silent.askedAt) ms was waited for until now")
       }
     default: break

@@ -47,7 +47,7 @@ extension World {
     if profile.barriers > 0, model == 0 {
       // Until all have that change, which takes as long as the one that hears nothing of it.
       let version = (hub?.head(of: modelNames[model])?.version ?? 0) + 1
-      try awaitApplied(version, 0, within: 10_000, by: writer)
+      try awaitApplied(version, 0, timeout: 10_000, by: writer)
     }
     // Its owner may have to be asked first.
     try run(until: now + (profile.hasOwner ? 6_000 : 5_000))

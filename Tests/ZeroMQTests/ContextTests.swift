@@ -98,7 +98,7 @@ struct ContextTests {
     try eventually("the thread waits") { isReady.current }
     context.shutdown()
     context.shutdown()
-    #expect(thread.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
     #expect(sawShutdown.current)
     #expect(throws: ZeroMQError.self) { _ = try Socket(.pair, in: context) }
   }
@@ -113,7 +113,7 @@ struct ContextTests {
         #expect(try dealer.send([1]) == .sent)
       } catch { Issue.record(error) }
     }
-    #expect(thread.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 
   @Test("the library is one that has the behaviour this is written for")

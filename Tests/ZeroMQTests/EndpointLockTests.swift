@@ -149,7 +149,7 @@ struct EndpointLockTests {
         }
       }
     }
-    for thread in threads { #expect(thread.join(timeoutMilliseconds: 3 * patienceMilliseconds)) }
+    for thread in threads { #expect(thread.join(timeoutMilliseconds: 3 * timeoutMilliseconds)) }
     #expect(turns.current > 0)
   }
 }

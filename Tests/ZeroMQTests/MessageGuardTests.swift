@@ -65,7 +65,7 @@ import Testing
     private func nextParts(at router: borrowing Socket) throws -> [Int] {
       var message = Message()
       var sizes: [Int] = []
-      #expect(try router.wait(for: .readable, timeoutMilliseconds: patienceMilliseconds))
+      #expect(try router.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds))
       try #require(try router.receive(into: &message))
       while message.hasMore {
         try #require(try router.receive(into: &message))
@@ -172,7 +172,7 @@ import Testing
       #expect(sender.sendAll(Frame.part([5], more: false)))
       var message = Message()
       var count = 0
-      #expect(try open.wait(for: .readable, timeoutMilliseconds: patienceMilliseconds))
+      #expect(try open.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds))
       while try open.receive(into: &message) {
         count += 1
         guard message.hasMore else { break }

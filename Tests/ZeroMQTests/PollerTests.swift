@@ -31,7 +31,7 @@ struct PollerTests {
     #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
     try right.send([1])
     wakeup.signal()
-    try eventually("both are ready") { try poller.wait(timeoutMilliseconds: patienceMilliseconds) == 2 }
+    try eventually("both are ready") { try poller.wait(timeoutMilliseconds: timeoutMilliseconds) == 2 }
     #expect(poller.isReadable(leftSlot) == true)
     #expect(poller.isReadable(rightSlot) == false)
     #expect(poller.isWritable(rightSlot) == false)
@@ -105,7 +105,7 @@ struct PollerTests {
       bell.signal()
       try eventually("round \(round)") { rounds.current > round }
     }
-    #expect(thread.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 
   @Test("signals before the wait are not lost, and many are one")
@@ -132,7 +132,7 @@ struct PollerTests {
       try right.send([2])
       // Reading the first takes the signal of both.
       try eventually("the first came") { try left.receiveBytes() == [1] }
-      #expect(try poller.wait(timeoutMilliseconds: patienceMilliseconds) == 1, "round \(round)")
+      #expect(try poller.wait(timeoutMilliseconds: timeoutMilliseconds) == 1, "round \(round)")
       #expect(poller.isReadable(slot) == true)
       #expect(try left.receiveBytes() == [2])
       #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
@@ -195,7 +195,7 @@ struct SignalTests {
       return isDone.current
     }
     mayEnd.signal()
-    #expect(thread.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
     return hits.current
   }
 
@@ -239,6 +239,6 @@ struct SignalTests {
       #expect(try sender.send([2], []) == .sent)
     }
     #expect(hits > 0)
-    #expect(drain.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(drain.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 }

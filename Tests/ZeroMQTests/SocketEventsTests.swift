@@ -47,7 +47,7 @@ struct SocketEventsTests {
     let slot = poller.add(events)
     while try events.next() != nil {}
     let stranger = try RawConnection.connected(to: try router.lastEndpoint())
-    #expect(try poller.wait(timeoutMilliseconds: patienceMilliseconds) == 1)
+    #expect(try poller.wait(timeoutMilliseconds: timeoutMilliseconds) == 1)
     #expect(poller.isReadable(slot) == true)
     let event = try events.next()
     #expect(event?.change.isAccepted == true)
@@ -103,7 +103,7 @@ struct SocketEventsTests {
         withExtendedLifetime(events.reader.kind) {}
       } catch { Issue.record(error) }
     }
-    #expect(thread.join(timeoutMilliseconds: 3 * patienceMilliseconds))
+    #expect(thread.join(timeoutMilliseconds: 3 * timeoutMilliseconds))
   }
 
   @Test("at the limit of open files the failed accept is told, and unbinding for a while heals it")

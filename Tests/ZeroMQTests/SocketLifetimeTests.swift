@@ -45,7 +45,7 @@ struct SocketLifetimeTests {
     let router = try Socket.listening(.router, in: context)
     let dealer = try Socket.connected(.dealer, in: context, to: router.lastEndpoint())
     for number: UInt8 in 0..<100 { try dealer.send([number]) }
-    try dealer.close(lingerMilliseconds: patienceMilliseconds)
+    try dealer.close(lingerMilliseconds: timeoutMilliseconds)
     for number: UInt8 in 0..<100 { #expect(try router.receiveRouted().bytes == [number]) }
   }
 
@@ -175,7 +175,7 @@ extension RawConnection {
     var buffer = [UInt8](repeating: 0, count: 1_024)
     while true {
       var item = pollfd(fd: fileDescriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&item, 1, Int32(patienceMilliseconds)) == 1 else { return false }
+      guard poll(&item, 1, Int32(timeoutMilliseconds)) == 1 else { return false }
       if read(fileDescriptor, &buffer, buffer.count) <= 0 { return true }
     }
   }

@@ -70,7 +70,7 @@ struct SubscriptionTests {
     let second = try Socket.connected(.sub, in: context, to: xpub.lastEndpoint())
     try second.subscribe([1])
     for _ in 0..<2 {
-      #expect(try xpub.wait(for: .readable, timeoutMilliseconds: patienceMilliseconds) == true)
+      #expect(try xpub.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds) == true)
       #expect(try xpub.receive(into: &message) == true)
       #expect(message.withBytes { Array($0) } == [1, 1])
       let source = message.sourceFileDescriptor
@@ -131,6 +131,6 @@ struct SubscriptionTests {
     #expect(try #require(counts.values.first) < asked / 4)
     #expect(try xpub.send([0xFF, 1]) == .sent)
     #expect(try good.receiveBytes() == [0xFF, 1])
-    #expect(flooder.join(timeoutMilliseconds: patienceMilliseconds))
+    #expect(flooder.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 }

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Long enough for a busy machine; only a failing test waits for it.
-let patienceMilliseconds = 20_000
+let timeoutMilliseconds = 20_000
 
 struct TookTooLong: Error, CustomStringConvertible {
   let description: String
@@ -20,7 +20,7 @@ struct TookTooLong: Error, CustomStringConvertible {
 
 /// Looks again and again until the condition holds.
 func eventually(_ what: String, _ condition: () throws -> Bool) throws {
-  let deadline = ContinuousClock.now + .milliseconds(patienceMilliseconds)
+  let deadline = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while try !condition() {
     if ContinuousClock.now > deadline { throw TookTooLong(description: "never happened: \(what)") }
     poll(nil, 0, 1)
@@ -82,7 +82,7 @@ extension Socket {
 
   /// Waits for a place in a context that is full: the library finishes closing in the background.
   static func eventual(_ kind: Kind, in context: Context) throws -> Socket {
-    let deadline = ContinuousClock.now + .milliseconds(patienceMilliseconds)
+    let deadline = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
     while true {
       do throws(ZeroMQError) { return try Socket(kind, in: context) } catch {
         if error.name != "EMFILE" || ContinuousClock.now > deadline { throw error }
@@ -94,7 +94,7 @@ extension Socket {
   /// Waits for one frame.
   borrowing func receiveBytes() throws -> [UInt8] {
     var message = Message()
-    guard try wait(for: .readable, timeoutMilliseconds: patienceMilliseconds), try receive(into: &message) else {
+    guard try wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds), try receive(into: &message) else {
       throw TookTooLong(description: "nothing to receive on \(kind)")
     }
     return message.withBytes { Array($0) }
@@ -105,7 +105,7 @@ extension Socket {
     into message: inout Message
   ) throws -> (reception: RoutedReception, id: RoutingID, bytes: [UInt8]) {
     var id = RoutingID.random()
-    guard try wait(for: .readable, timeoutMilliseconds: patienceMilliseconds) else {
+    guard try wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds) else {
       throw TookTooLong(description: "nothing to receive on \(kind)")
     }
     let reception = try receive(from: &id, into: &message)

@@ -20,7 +20,7 @@ struct ThreadTests {
         seen.current = Self.nameOfThisThread()
       }
       #expect(thread.name == name)
-      #expect(thread.join(timeoutMilliseconds: patienceMilliseconds))
+      #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
       #expect(Array(seen.current.utf8.prefix(13)) == Array(name.utf8.prefix(13)))
     }
   }
@@ -70,7 +70,7 @@ struct ThreadTests {
           #expect(try right.receiveBytes() == [1])
         } catch { Issue.record(error) }
       }
-      #expect(thread.join(timeoutMilliseconds: 2 * patienceMilliseconds))
+      #expect(thread.join(timeoutMilliseconds: 2 * timeoutMilliseconds))
     }
   }
 

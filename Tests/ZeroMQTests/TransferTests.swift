@@ -168,7 +168,7 @@ struct TransferTests {
     for part: UInt8 in 1...3 { try left.send([part], part < 3 ? [.dontWait, .sendMore] : .dontWait) }
     try left.send([4])
     var message = Message()
-    #expect(try right.wait(for: .readable, timeoutMilliseconds: patienceMilliseconds) == true)
+    #expect(try right.wait(for: .readable, timeoutMilliseconds: timeoutMilliseconds) == true)
     #expect(try right.receive(into: &message) == true)
     #expect(message.hasMore == true)
     try right.discardRemainingFrames(after: &message)

@@ -14,7 +14,7 @@ struct ExampleHub {
   static func atHand() async throws -> ExampleHub {
     // That there may be none is no news.
     let scout = try Peer(name: "scout", log: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
-    let isLive = await scout.whenLive(within: .milliseconds(500))
+    let isLive = await scout.whenLive(timeout: .milliseconds(500))
     let found = scout.status.hub
     await scout.close(flush: .zero)
     if isLive, let found { return ExampleHub(address: try HubAddress(found), own: nil) }

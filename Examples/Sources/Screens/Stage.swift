@@ -85,7 +85,7 @@ public struct Stage: ParsableArguments {
 extension Peer {
   /// Takes back what an example shared, for a hub that goes on.
   fileprivate func removeAll(below prefix: String) async throws {
-    for listing in await list(prefix, within: .seconds(1)) ?? [] {
+    for listing in await list(prefix, timeout: .seconds(1)) ?? [] {
       try model(listing.id).write(Proposal(operations: [FieldOperation(.clear, "")]))
     }
   }

@@ -29,7 +29,7 @@ public final class Hub: Sendable {
   /// let app = Peer(name: "app", hub: hub), other = Peer(name: "other", hub: hub)
   /// let mine = try await app.share(Lamp.self, id: "lamp", on: .direct)
   /// let theirs = try await other.share(Lamp.self, id: "lamp", on: .direct)
-  /// try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, within: .seconds(2))
+  /// try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, timeout: .seconds(2))
   /// assert(theirs.level == 0.8)
   /// ```
   public static func embedded(name: String = "embedded") throws(HubFailure) -> Hub {

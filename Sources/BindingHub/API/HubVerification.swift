@@ -40,7 +40,7 @@ public enum HubVerification {
     var (after, start): (Topic, String?) = (Topics.none, nil)
     repeat {
       let question = Verify(
-        withinMilliseconds: UInt32(clamping: timeoutMilliseconds), after: after, names: Array(names.prefix(255)))
+        timeoutMilliseconds: UInt32(clamping: timeoutMilliseconds), after: after, names: Array(names.prefix(255)))
       // A second more than the hub takes: then there is none.
       switch inquiry.ask(.verify(question), timeoutMilliseconds: timeoutMilliseconds + 1_000) {
       case nil: throw .noHub

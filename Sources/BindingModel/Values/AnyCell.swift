@@ -113,12 +113,12 @@ extension AnyCell {
   @usableFromInline
   final func goOn(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     let cancelled = traffic.pointee.takeCancelledElsewhere()
-    var patience: Duration?
+    var timeout: Duration?
     if traffic.pointee.undelivered.isEmpty {
       traffic.pointee.deliverer = 0
     } else {
-      patience = traffic.pointee.service?.isDue(in: turn.pointee.drain)
-      if patience == nil {
+      timeout = traffic.pointee.service?.isDue(in: turn.pointee.drain)
+      if timeout == nil {
         ThreadTurn.schedule(self, in: turn)
       } else {
         traffic.pointee.deliverer = Traffic.offered | turn.pointee.id
@@ -127,14 +127,14 @@ extension AnyCell {
     unlock()
     // What they captured is released here, with no lock held.
     withExtendedLifetime(cancelled) {}
-    if let patience { waitForSuccessor(patience, in: turn) }
+    if let timeout { waitForSuccessor(timeout, in: turn) }
   }
 
   /// Lets another thread that writes deliver from here on. If none does, there was not much to deliver, and this one
   /// goes on.
-  private func waitForSuccessor(_ patience: Duration, in turn: UnsafeMutablePointer<ThreadTurn>) {
+  private func waitForSuccessor(_ timeout: Duration, in turn: UnsafeMutablePointer<ThreadTurn>) {
     let offer = Traffic.offered | turn.pointee.id
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + timeout
     var isOpen = true
     while isOpen {
       Platform.pause(microseconds: 20)

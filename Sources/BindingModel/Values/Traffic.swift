@@ -233,8 +233,8 @@ final class Service {
     }
     rounds += 1
     guard rounds >= Self.limit, isAsked else { return nil }
-    let patience = (ContinuousClock.now - begin) / rounds * 2
+    let timeout = (ContinuousClock.now - begin) / rounds * 2
     (rounds, begin, isAsked) = (0, .now, false)
-    return min(max(patience, .microseconds(50)), .milliseconds(5))
+    return min(max(timeout, .microseconds(50)), .milliseconds(5))
   }
 }

@@ -50,17 +50,17 @@ extension SharedModel {
   /// Their observers run on their lanes and may still be about to.
   /// ```swift
   /// let version = try await lamp.$level.write(0.8).committed
-  /// try await lamp.applied(version, by: .all, within: .seconds(2))
+  /// try await lamp.applied(version, by: .all, timeout: .seconds(2))
   /// ```
   /// A barrier outlives a lost connection: the hub is asked again, for the time that is left.
   /// - Parameters:
   ///   - version: of this model, in the present life of the hub's log.
-  ///   - limit: how long at most; up to an hour. Should the hub answer late, it takes up to a second more.
+  ///   - timeout: how long at most; up to an hour. Should the hub answer late, it takes up to a second more.
   /// - Returns: how many sessions have applied it.
   /// - Throws: `BarrierError`, which names who has not.
   @discardableResult
   public func applied(
-    _ version: Version, by appliers: Appliers = .all, within limit: Duration
+    _ version: Version, by appliers: Appliers = .all, timeout: Duration
   ) async throws(BarrierError) -> Int {
     var count: UInt32 = 0
     if case .count(let wanted) = appliers {
@@ -68,9 +68,10 @@ extension SharedModel {
       count = UInt32(clamping: wanted)
     }
     let wait = Wait<BarrierEnd?>()
-    let (model, milliseconds) = (id, limit.wholeMilliseconds)
+    let (model, milliseconds) = (id, timeout.wholeMilliseconds)
     let barrier = runtime.perform { [count] state, now in
-      let barrier = state.session.awaitApplied(version, of: model, count: count, within: milliseconds, now: now)
+      let barrier = state.session.awaitApplied(
+        version, of: model, count: count, timeoutMilliseconds: milliseconds, now: now)
       state.barriers[barrier] = wait
       return barrier
     }
@@ -104,10 +105,10 @@ extension Model {
   /// Waits until others have applied a version; see `SharedModel.applied`.
   @discardableResult
   public func applied(
-    _ version: Version, by appliers: Appliers = .all, within limit: Duration
+    _ version: Version, by appliers: Appliers = .all, timeout: Duration
   ) async throws(BarrierError) -> Int {
     guard let shared else { throw .notShared }
-    return try await shared.applied(version, by: appliers, within: limit)
+    return try await shared.applied(version, by: appliers, timeout: timeout)
   }
 }
 

@@ -54,7 +54,7 @@ private struct Declaration: Sendable {
       }
       // What was decided may be on its way.
       let id = model.id
-      _ = await model.runtime.wait(atMost: .seconds(5)) {
+      _ = await model.runtime.wait(timeout: .seconds(5)) {
         $0.session.fieldRecord(id, Names.description)?.committed != nil || $0.session.phase.isStopped
       }
     }

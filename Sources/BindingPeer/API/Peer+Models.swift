@@ -11,14 +11,14 @@ public struct ModelListing: Sendable, Hashable {
 }
 
 extension Peer {
-  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `limit`, or the task is
+  /// The models below a prefix (`""`: all) that exist now; nil if the hub does not say within `timeout`, or the task is
   /// cancelled.
-  public func list(_ prefix: String, within limit: Duration) async -> [ModelListing]? {
+  public func list(_ prefix: String, timeout: Duration) async -> [ModelListing]? {
     let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
     let token = try? models(
       under: prefix, heard: { listing in found.withLock { $0.models.append(listing) } },
       listed: { found.withLock { $0.isComplete = true } })
-    let isComplete = await runtime.wait(atMost: limit) { _ in found.withLock { $0.isComplete } }
+    let isComplete = await runtime.wait(timeout: timeout) { _ in found.withLock { $0.isComplete } }
     token?.cancel()
     return isComplete ? found.withLock { $0.models } : nil
   }
@@ -57,8 +57,8 @@ extension Peer {
     }
   }
 
-  /// The time to the hub and back; nil if it does not answer within `limit`, or the task is cancelled.
-  public func ping(within limit: Duration) async -> Duration? {
+  /// The time to the hub and back; nil if it does not answer within `timeout`, or the task is cancelled.
+  public func ping(timeout: Duration) async -> Duration? {
     let token = UInt64.random(in: 1 ... .max)
     let hasCome = Protected(false)
     let listener = PrefixListener { news in
@@ -69,7 +69,7 @@ extension Peer {
       state.listeners[PrefixListener.pongs, default: []].append(listener)
       state.session.ping(token, now: now, into: &state.output)
     }
-    let answered = await runtime.wait(atMost: limit) { _ in hasCome.withLock { $0 } }
+    let answered = await runtime.wait(timeout: timeout) { _ in hasCome.withLock { $0 } }
     let end = DispatchTime.now().uptimeNanoseconds
     runtime.perform { state, _ in state.listeners[PrefixListener.pongs]?.removeAll { $0 === listener } }
     return answered ? .nanoseconds(Int64(clamping: end - begin)) : nil
@@ -77,11 +77,11 @@ extension Peer {
 }
 
 extension SharedModel {
-  /// Waits until what was written to these fields has left, or is decided; false when `limit` passes first, or the task
-  /// is cancelled.
-  public func whenSent(_ fields: [String], within limit: Duration) async -> Bool {
+  /// Waits until what was written to these fields has left, or is decided; false when `timeout` passes first, or the
+  /// task is cancelled.
+  public func whenSent(_ fields: [String], timeout: Duration) async -> Bool {
     let id = id
-    return await runtime.wait(atMost: limit) { state in
+    return await runtime.wait(timeout: timeout) { state in
       fields.allSatisfy { field in
         state.session.isInFlight(id, field) || state.session.fieldRecord(id, field)?.isPending != true
       }

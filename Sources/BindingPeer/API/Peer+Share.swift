@@ -24,25 +24,25 @@ extension Peer {
   ///
   /// ```swift
   /// let lamp = try await peer.share(Lamp.self, id: "lamp")                                  // for a user interface
-  /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, patience: .seconds(3))   // for a tool
+  /// let same = try await peer.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(3))   // for a tool
   /// ```
   /// Works with and without a hub. With one, it returns when the model shows what the hub has; without, after
-  /// `patience`, and catches up later. The first to share a model writes its description and defaults; both yield to
+  /// `timeout`, and catches up later. The first to share a model writes its description and defaults; both yield to
   /// what is there. A task that is cancelled waits no longer and gets the model as it is.
   /// - Parameters:
   ///   - lane: where observers run: the main queue, a queue of yours, or whichever thread brings the news (`.direct`,
   ///     for tools).
-  ///   - patience: how long to wait for a hub's values.
+  ///   - timeout: how long to wait for a hub's values.
   /// - Throws: `ShareError`: a stored property is no `@Field` (it is named), the id is none, or this peer has stopped.
   public func share<Shared: Model>(
-    _ type: Shared.Type, id: String, on lane: Lane = .main, patience: Duration = .seconds(1)
+    _ type: Shared.Type, id: String, on lane: Lane = .main, timeout: Duration = .seconds(1)
   ) async throws(ShareError) -> Shared {
     let instance = try attach(type, id: id, on: lane)
     guard let model = instance.shared else { return instance }
-    _ = await model.whenCurrent(within: patience)
+    _ = await model.whenCurrent(timeout: timeout)
     let fields = Dictionary(grouping: instance.fieldCells) { $0.cell.sharedModel?.id }
     if let ephemeral = fields[Names.ephemeral(id)]?.first?.cell.sharedModel {
-      _ = await ephemeral.whenCurrent(within: patience)
+      _ = await ephemeral.whenCurrent(timeout: timeout)
     }
     // The lane may not have got to what the hub sent; whoever has waited for it finds it here.
     for cells in fields.values { cells.first?.cell.sharedModel?.showPresent(cells) }

@@ -110,7 +110,7 @@ public final class Peer: Sendable {
         metadata: ["outbox": "\(file.path)", "bytes": "\(file.tornBytes)"])
     }
     link.start(runtime)
-    ExitFlush.enter(runtime, within: options.exitMilliseconds)
+    ExitFlush.enter(runtime, timeoutMilliseconds: options.exitMilliseconds)
     if !runs.isEmpty { previousRuns.goOn() }
   }
 
@@ -121,7 +121,7 @@ public final class Peer: Sendable {
     let session = Session(identity: identity, seed: random.next(), options: options, now: PeerRuntime.now)
     runtime = PeerRuntime(session: session, link: link, log: log)
     link.start(runtime)
-    ExitFlush.enter(runtime, within: options.exitMilliseconds)
+    ExitFlush.enter(runtime, timeoutMilliseconds: options.exitMilliseconds)
   }
 
   deinit { runtime.abandonPeer() }
@@ -137,9 +137,9 @@ public final class Peer: Sendable {
   /// What was received, dropped, repaired and sent again since the start.
   public var counters: SessionCounters { runtime.state.withLock { $0.session.counters } }
 
-  /// Waits until a hub has welcomed this peer; false when `limit` passes first, or the task is cancelled.
-  public func whenLive(within limit: Duration) async -> Bool {
-    await runtime.wait(atMost: limit) { $0.session.phase == .live }
+  /// Waits until a hub has welcomed this peer; false when `timeout` passes first, or the task is cancelled.
+  public func whenLive(timeout: Duration) async -> Bool {
+    await runtime.wait(timeout: timeout) { $0.session.phase == .live }
   }
 
   /// The model of that id without types, joined from now on. The same object for the same id as long as somebody holds
@@ -190,12 +190,12 @@ public final class Peer: Sendable {
     while left == nil {
       let passed = PeerRuntime.now - begin
       let rest = Duration.milliseconds(Int64(clamping: limit - min(passed, limit)))
-      let isSettled = await runtime.wait(atMost: rest) { $0.isSettled }
+      let isSettled = await runtime.wait(timeout: rest) { $0.isSettled }
       // Between the last outcome and this somebody may have written again: an observer, or the task that describes the
       // model. That is waited for as well, as long as there is time.
       left = isSettled && passed < limit ? runtime.endIfSettled() : runtime.end()
     }
-    await runtime.link.whenEnded(within: .milliseconds(500))
+    await runtime.link.whenEnded(timeout: .milliseconds(500))
     return left ?? []
   }
 }

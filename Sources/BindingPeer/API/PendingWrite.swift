@@ -75,16 +75,16 @@ public final class PendingWrite: Sendable {
   ///
   /// A task that is cancelled gets `Outcome.waitCancelled`, unless the outcome is known. That ends the wait alone: the
   /// write shows, is sent and decided as ever, and can be waited for again.
-  public var outcome: Outcome { get async { await settled(within: nil) ?? .waitCancelled } }
+  public var outcome: Outcome { get async { await settled(timeout: nil) ?? .waitCancelled } }
 
-  /// Waits for the outcome; nil when `limit` passes first, or the task is cancelled. The write goes on.
-  public func outcome(within limit: Duration) async -> Outcome? { await settled(within: limit) }
+  /// Waits for the outcome; nil when `timeout` passes first, or the task is cancelled. The write goes on.
+  public func outcome(timeout: Duration) async -> Outcome? { await settled(timeout: timeout) }
 
-  private func settled(within limit: Duration?) async -> Outcome? {
+  private func settled(timeout: Duration?) async -> Outcome? {
     if let known { return known }
     let wait = Wait<Outcome?>()
     let number = whenSettled { wait.end($0) }
-    let outcome = await wait.value(within: limit, otherwise: nil)
+    let outcome = await wait.value(timeout: timeout, otherwise: nil)
     if outcome == nil, let number { stopHearing(number) }
     return outcome
   }

@@ -59,11 +59,11 @@ public final class Presence: Sendable {
     try say(json: value.fieldJSON)
   }
 
-  /// Waits until it can tell who is there; false when `limit` passes first, the task is cancelled, or the hub does not
-  /// let this peer look: then `refusal` says why.
-  public func whenCurrent(within limit: Duration) async -> Bool {
+  /// Waits until it can tell who is there; false when `timeout` passes first, the task is cancelled, or the hub does
+  /// not let this peer look: then `refusal` says why.
+  public func whenCurrent(timeout: Duration) async -> Bool {
     let (id, isMember) = (ephemeral.id, ephemeral.stored != nil)
-    _ = await ephemeral.runtime.wait(atMost: limit) { state in
+    _ = await ephemeral.runtime.wait(timeout: timeout) { state in
       state.session.syncState(of: id).refusal != nil || Presence.isCurrent(in: state.session, id, isMember: isMember)
     }
     return ephemeral.runtime.state.withLock { Presence.isCurrent(in: $0.session, id, isMember: isMember) }
@@ -119,11 +119,11 @@ public struct PresentPeer: Sendable, Hashable {
 }
 
 extension SharedModel {
-  /// Who is in this model. It returns when that is known; without a hub after `patience`, in a task that is cancelled
+  /// Who is in this model. It returns when that is known; without a hub after `timeout`, in a task that is cancelled
   /// at once, and looks on.
-  public func presence(patience: Duration = .seconds(1)) async -> Presence {
+  public func presence(timeout: Duration = .seconds(1)) async -> Presence {
     let presence = Presence(of: ephemeral)
-    _ = await presence.whenCurrent(within: patience)
+    _ = await presence.whenCurrent(timeout: timeout)
     return presence
   }
 }
@@ -131,11 +131,11 @@ extension SharedModel {
 extension Peer {
   /// Who is in a model, for a peer that only looks: it is not told of itself, and cannot say anything there.
   /// - Throws: `ShareError` if the id is not a model's, or this peer has stopped.
-  public func presence(in id: String, patience: Duration = .seconds(1)) async throws(ShareError) -> Presence {
+  public func presence(in id: String, timeout: Duration = .seconds(1)) async throws(ShareError) -> Presence {
     do throws(WireError) { try Names.checkModel(id) } catch { throw .badID(error) }
     if case .stopped(let reason) = status.phase { throw .stopped(reason) }
     let presence = Presence(of: join(SharedModel(id: Names.ephemeral(id), lane: .direct, peer: self)))
-    _ = await presence.whenCurrent(within: patience)
+    _ = await presence.whenCurrent(timeout: timeout)
     return presence
   }
 }
@@ -143,8 +143,8 @@ extension Peer {
 extension Model {
   /// Who is in this model, as `SharedModel.presence`.
   /// - Throws: `FieldError` if it is not shared.
-  public func presence(patience: Duration = .seconds(1)) async throws(FieldError) -> Presence {
+  public func presence(timeout: Duration = .seconds(1)) async throws(FieldError) -> Presence {
     guard let shared else { throw .notShared(field: "\(Self.self)") }
-    return await shared.presence(patience: patience)
+    return await shared.presence(timeout: timeout)
   }
 }

@@ -120,7 +120,7 @@ extension SharedModel {
   /// otherwise.
   func record(_ field: String, noOlderThan conflict: Conflict) async -> FieldRecord? {
     let id = id
-    _ = await runtime.wait(atMost: .seconds(1)) { state in
+    _ = await runtime.wait(timeout: .seconds(1)) { state in
       state.session.fieldRecord(id, field).map { $0.version >= conflict.version } ?? false
     }
     return record(field)

@@ -132,11 +132,11 @@ public final class SharedModel: Sendable {
     return fresh
   }
 
-  /// Waits until the model is current; false when `limit` passes first, when the task is cancelled, or when the hub
+  /// Waits until the model is current; false when `timeout` passes first, when the task is cancelled, or when the hub
   /// does not let this peer join it: then `status.refusal` says why.
-  public func whenCurrent(within limit: Duration) async -> Bool {
+  public func whenCurrent(timeout: Duration) async -> Bool {
     let id = id
-    _ = await runtime.wait(atMost: limit) { $0.session.isCurrent(id) || $0.session.syncState(of: id).refusal != nil }
+    _ = await runtime.wait(timeout: timeout) { $0.session.isCurrent(id) || $0.session.syncState(of: id).refusal != nil }
     return isCurrent
   }
 

@@ -22,7 +22,7 @@ enum ExitFlush {
   private struct Entry: Sendable {
     weak var runtime: PeerRuntime?
     let madeAt: UInt64
-    let milliseconds: UInt64
+    let timeoutMilliseconds: UInt64
   }
   private struct Registry: Sendable {
     var entries: [Entry] = []
@@ -34,9 +34,9 @@ enum ExitFlush {
   private static let farewellMilliseconds: UInt64 = 1_000
 
   /// From now on an ending process sees to this peer, unless it is not to wait at all.
-  static func enter(_ runtime: PeerRuntime, within milliseconds: UInt64) {
-    guard milliseconds > 0 else { return }
-    let entry = Entry(runtime: runtime, madeAt: PeerRuntime.now, milliseconds: milliseconds)
+  static func enter(_ runtime: PeerRuntime, timeoutMilliseconds: UInt64) {
+    guard timeoutMilliseconds > 0 else { return }
+    let entry = Entry(runtime: runtime, madeAt: PeerRuntime.now, timeoutMilliseconds: timeoutMilliseconds)
     let isFirst = registry.withLock { registry in
       registry.entries.removeAll { $0.runtime == nil }
       registry.entries.append(entry)
@@ -50,7 +50,7 @@ enum ExitFlush {
     let entries = registry.withLock { registry in
       registry.process == getpid() ? registry.entries.filter { $0.runtime != nil } : []
     }
-    guard let longest = entries.map(\.milliseconds).max() else { return }
+    guard let longest = entries.map(\.timeoutMilliseconds).max() else { return }
     // On a link's own thread nobody would carry out what is waited for.
     let own = PeerRuntime.onLink.occupant
     let thread = try? SocketThread(name: "bindpeer exit") { finish(entries, except: own) }
@@ -62,7 +62,7 @@ enum ExitFlush {
     for entry in entries {
       guard let runtime = entry.runtime, runtime !== own else { continue }
       let hadHub = runtime.state.withLock { $0.session.logID != nil }
-      runtime.block(until: min(end, hadHub ? end : entry.madeAt) + entry.milliseconds) { $0.isSettledForGood }
+      runtime.block(until: min(end, hadHub ? end : entry.madeAt) + entry.timeoutMilliseconds) { $0.isSettledForGood }
     }
     for entry in entries { entry.runtime?.sayWhatIsLost() }
     for entry in entries where entry.runtime !== own { entry.runtime?.end() }

@@ -140,14 +140,14 @@ final class PeerRuntime: Sendable {
     return result
   }
 
-  /// Waits until `condition` holds, looked at after everything that happens; false when `limit` passes first (nil: it
+  /// Waits until `condition` holds, looked at after everything that happens; false when `timeout` passes first (nil: it
   /// never does), or the task is cancelled.
   func wait(
-    atMost limit: Duration? = nil, until condition: @escaping @Sendable (borrowing State) -> Bool
+    timeout: Duration? = nil, until condition: @escaping @Sendable (borrowing State) -> Bool
   ) async -> Bool {
     let wait = Wait<Bool>()
     guard let id = enter(condition, resume: { wait.end($0) }) else { return true }
-    let holds = await wait.value(within: limit, otherwise: false)
+    let holds = await wait.value(timeout: timeout, otherwise: false)
     // What the condition holds goes without the lock.
     if !holds { _ = state.withLock { $0.waiters.removeValue(forKey: id) } }
     return holds

@@ -30,10 +30,10 @@ final class Wait<End: Sendable>: Sendable {
 
   /// Waits, once.
   /// - Parameters:
-  ///   - limit: how long at most; nil for as long as it takes.
+  ///   - timeout: how long at most; nil for as long as it takes.
   ///   - given: the end if nothing came until then, or the task was cancelled.
-  func value(within limit: Duration? = nil, otherwise given: End) async -> End {
-    let timer = limit.map { makeTimer(after: $0, given) }
+  func value(timeout: Duration? = nil, otherwise given: End) async -> End {
+    let timer = timeout.map { makeTimer(after: $0, given) }
     defer { timer?.cancel() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -50,11 +50,11 @@ final class Wait<End: Sendable>: Sendable {
   }
 
   /// Not a sleeping task: of one that is cancelled something stays until its time has come.
-  private func makeTimer(after limit: Duration, _ given: End) -> any DispatchSourceTimer {
+  private func makeTimer(after timeout: Duration, _ given: End) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: .global())
     timer.setEventHandler { [weak self] in self?.end(given) }
     // A hundred days are as good as no limit, and fit the clock.
-    timer.schedule(deadline: .now() + .milliseconds(Int(min(limit.wholeMilliseconds, 8_640_000_000))))
+    timer.schedule(deadline: .now() + .milliseconds(Int(min(timeout.wholeMilliseconds, 8_640_000_000))))
     timer.activate()
     return timer
   }

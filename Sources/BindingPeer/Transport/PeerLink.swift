@@ -16,10 +16,10 @@ protocol PeerLink: AnyObject, Sendable {
 
 extension PeerLink {
   /// `join` for who must not block.
-  func whenEnded(within limit: Duration) async {
+  func whenEnded(timeout: Duration) async {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async { [self] in
-        join(milliseconds: UInt64(limit.wholeMilliseconds))
+        join(milliseconds: UInt64(timeout.wholeMilliseconds))
         continuation.resume()
       }
     }

@@ -7,17 +7,17 @@ public struct AwaitApplied: WireContent, Hashable {
   /// How many sessions have to have it; 0: all that have joined the model when this arrives, and live on.
   public var count: UInt32
   /// The hub answers at the latest after so long.
-  public var withinMilliseconds: UInt32
+  public var timeoutMilliseconds: UInt32
 
   public init(
-    request: UInt32, topic: Topic, epoch: Epoch, version: Version, count: UInt32 = 0, withinMilliseconds: UInt32
+    request: UInt32, topic: Topic, epoch: Epoch, version: Version, count: UInt32 = 0, timeoutMilliseconds: UInt32
   ) {
     self.request = request
     self.topic = topic
     self.epoch = epoch
     self.version = version
     self.count = count
-    self.withinMilliseconds = withinMilliseconds
+    self.timeoutMilliseconds = timeoutMilliseconds
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
@@ -26,7 +26,7 @@ public struct AwaitApplied: WireContent, Hashable {
     epoch = try reader.u64("epoch")
     version = try reader.u64("version")
     count = try reader.u32("count")
-    withinMilliseconds = try reader.u32("withinMs")
+    timeoutMilliseconds = try reader.u32("withinMs")
   }
 
   public func write(to writer: inout WireWriter) {
@@ -35,7 +35,7 @@ public struct AwaitApplied: WireContent, Hashable {
     writer.u64(epoch)
     writer.u64(version)
     writer.u32(count)
-    writer.u32(withinMilliseconds)
+    writer.u32(timeoutMilliseconds)
   }
 }
 
@@ -162,26 +162,26 @@ public struct AppliedEntry: WireContent, Hashable {
 /// Asks, without a session, whether the replicas of all peers equal the hub's (§4.4): the message `verify`.
 public struct Verify: WireContent, Hashable {
   /// The hub answers at the latest after so long.
-  public var withinMilliseconds: UInt32
+  public var timeoutMilliseconds: UInt32
   /// Models up to this topic have been answered for; 0: none.
   public var after: Topic
   /// Model ids and prefixes; none: all models.
   public var names: [String]
 
-  public init(withinMilliseconds: UInt32, after: Topic = Topics.none, names: [String] = []) {
-    self.withinMilliseconds = withinMilliseconds
+  public init(timeoutMilliseconds: UInt32, after: Topic = Topics.none, names: [String] = []) {
+    self.timeoutMilliseconds = timeoutMilliseconds
     self.after = after
     self.names = names
   }
 
   public init(from reader: inout WireReader) throws(WireError) {
-    withinMilliseconds = try reader.u32("withinMs")
+    timeoutMilliseconds = try reader.u32("withinMs")
     after = try reader.u32("after")
     names = try reader.texts("names")
   }
 
   public func write(to writer: inout WireWriter) {
-    writer.u32(withinMilliseconds)
+    writer.u32(timeoutMilliseconds)
     writer.u32(after)
     writer.texts(names)
   }

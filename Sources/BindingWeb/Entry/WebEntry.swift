@@ -59,10 +59,10 @@ public struct WebEntry: Sendable {
   }
 
   /// Whether something listens there. Waits on the calling thread.
-  public func isServed(withinMilliseconds limit: Int64 = 2_000) -> Bool {
+  public func isServed(timeoutMilliseconds: Int64 = 2_000) -> Bool {
     guard let address = try? WebAddress(address) else { return false }
     let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connectTimeout(.milliseconds(limit)).connect(host: address.bareHost, port: address.port)
+      .connectTimeout(.milliseconds(timeoutMilliseconds)).connect(host: address.bareHost, port: address.port)
     guard let channel = try? connecting.wait() else { return false }
     channel.close(promise: nil)
     return true

@@ -80,7 +80,7 @@ final class BenchRun: Sendable {
     }
     for watcher in watchers {
       let model = watcher.model
-      guard await model.whenCurrent(within: common.timeout.duration) else { throw notJoined(model, "watches") }
+      guard await model.whenCurrent(timeout: common.timeout.duration) else { throw notJoined(model, "watches") }
     }
     return watchers
   }
@@ -107,7 +107,7 @@ final class BenchRun: Sendable {
   private func tidyUp(_ watchers: [Watcher]) async -> Bool {
     let deletion = try? watchers[0].model.write(Proposal(operations: [FieldOperation(.clear, "")]))
     var isDeleted = false
-    switch await deletion?.outcome(within: isInterrupted.withLock { $0 } ? .seconds(2) : common.timeout.duration) {
+    switch await deletion?.outcome(timeout: isInterrupted.withLock { $0 } ? .seconds(2) : common.timeout.duration) {
     case .committed, .unchanged: isDeleted = true
     default:
       progress.end()
@@ -148,7 +148,7 @@ final class BenchRun: Sendable {
     if plan.profile == .offline { return try await writeOffline() }
     let writer = try common.makePeer(common.name, addresses)
     let shared = try writer.model(model)
-    guard await shared.whenCurrent(within: common.timeout.duration) else { throw notJoined(shared, "writes") }
+    guard await shared.whenCurrent(timeout: common.timeout.duration) else { throw notJoined(shared, "writes") }
     let nanoseconds = await offer(shared, isAway: false)
     await settle()
     withExtendedLifetime(shared) {}

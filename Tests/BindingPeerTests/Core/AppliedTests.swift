@@ -9,11 +9,11 @@ struct AppliedTests {
   init() throws { bench.capabilities = [Capability.applied] }
 
   private mutating func wait(
-    _ version: Version = 5, count: UInt32 = 0, within: UInt64 = 2_000
+    _ version: Version = 5, count: UInt32 = 0, timeoutMilliseconds: UInt64 = 2_000
   ) -> (id: BarrierID?, drain: Drain) {
     var id: BarrierID?
     let drain = bench.act { session, now, _ in
-      id = session.awaitApplied(version, of: "lamp", count: count, within: within, now: now)
+      id = session.awaitApplied(version, of: "lamp", count: count, timeoutMilliseconds: timeoutMilliseconds, now: now)
     }
     return (id, drain)
   }
@@ -33,7 +33,7 @@ struct AppliedTests {
     let (id, drain) = wait(count: 3)
     let asked = try #require(drain.awaits.first)
     #expect(asked.topic == PeerBench.lamp && asked.version == 5 && asked.epoch == bench.epoch)
-    #expect(asked.count == 3 && asked.withinMilliseconds == 2_000)
+    #expect(asked.count == 3 && asked.timeoutMilliseconds == 2_000)
     let end = bench.hub(awaited(asked.request, .complete, applied: 3, of: 3))
     #expect(end.barriers.map(\.id) == [id] && end.barriers.map(\.end) == [.applied(3)])
     #expect(bench.hub(awaited(asked.request, .complete, applied: 3, of: 3)).barriers.isEmpty)
@@ -58,7 +58,7 @@ struct AppliedTests {
     #expect(wait().drain.awaits.isEmpty)
     bench.wait(500)
     let drain = bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)])
-    #expect(drain.awaits.map(\.withinMilliseconds) == [1_500])
+    #expect(drain.awaits.map(\.timeoutMilliseconds) == [1_500])
   }
 
   @Test("asks again after a reconnect, under another number")
@@ -69,7 +69,7 @@ struct AppliedTests {
     bench.wait(700)
     let second = try #require(
       bench.live(version: 5, [Entry(name: "on", value: "true", version: 5)], knew: true).awaits.first)
-    #expect(second.request != first.request && second.withinMilliseconds == 1_300)
+    #expect(second.request != first.request && second.timeoutMilliseconds == 1_300)
     #expect(bench.hub(awaited(first.request, .complete)).barriers.isEmpty)
     #expect(bench.hub(awaited(second.request, .complete, applied: 1)).barriers.count == 1)
   }
@@ -77,11 +77,11 @@ struct AppliedTests {
   @Test("gives up when its time is over without a hub, and a second later when a hub was asked")
   mutating func noAnswer() {
     bench.join()
-    _ = wait(within: 300)
+    _ = wait(timeoutMilliseconds: 300)
     #expect(bench.wait(299).barriers.isEmpty)
     #expect(bench.wait(1).barriers.map(\.end) == [.noAnswer])
     bench.live()
-    _ = wait(0, within: 300)
+    _ = wait(0, timeoutMilliseconds: 300)
     #expect(bench.wait(1_299).barriers.isEmpty)
     #expect(bench.session.nextDeadline <= bench.now + 1)
     #expect(bench.wait(1).barriers.map(\.end) == [.noAnswer])

@@ -34,7 +34,7 @@ struct OutboxRestartTests {
   private func atTheHub(_ field: String) async throws -> String? {
     let reader = Peer(name: "reader", hub: hub)
     let model = try reader.model("lamp")
-    #expect(await model.whenCurrent(within: .seconds(20)))
+    #expect(await model.whenCurrent(timeout: .seconds(20)))
     return model[field]?.description
   }
 
@@ -109,7 +109,7 @@ struct OutboxRestartTests {
       let path = folder.path("round\(round)")
       let writer = try peer("writer", hub, path)
       let model = try writer.model("lamp")
-      if round % 2 == 0 { #expect(await model.whenCurrent(within: .seconds(20))) }
+      if round % 2 == 0 { #expect(await model.whenCurrent(timeout: .seconds(20))) }
       for _ in 0..<50 { try model.write(addOne) }
       total += 50
       let seen = Int.random(in: 0...50)
@@ -132,7 +132,7 @@ struct OutboxRestartTests {
   func fenced() async throws {
     let first = try peer("first", hub)
     let model = try first.model("lamp")
-    #expect(await model.whenCurrent(within: .seconds(20)))
+    #expect(await model.whenCurrent(timeout: .seconds(20)))
     // The copy holds the write, whatever has become of it at the hub meanwhile.
     try model.write(addOne)
     let copy = try folder.copy(to: "copy")
@@ -158,7 +158,7 @@ struct OutboxRestartTests {
     let peer = try Peer(
       name: "full", file: file, options: SessionOptions(), log: log, makeLink: { InProcessPeerLink(door: hub) })
     let model = try peer.model("lamp")
-    #expect(await model.whenCurrent(within: .seconds(20)))
+    #expect(await model.whenCurrent(timeout: .seconds(20)))
     isFull.withLock { $0 = true }
     let pending = try model.write(set("0.4"))
     guard case .memoryOnly(let reason) = peer.status.outbox else {

@@ -138,7 +138,7 @@ struct UnprovenOutboxTests {
     let hub = try Hub(options: options, log: Logger(label: "hub", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
     let scout = Peer(name: "scout", hub: hub)
-    #expect(await scout.whenLive(within: .seconds(20)))
+    #expect(await scout.whenLive(timeout: .seconds(20)))
     let (log, epoch) = scout.runtime.state.withLock { ($0.session.logID ?? 0, $0.session.epoch ?? 0) }
     let old = Identity(tag: Tag(rawValue: 0xF617), secret: .random(), name: "kiosk")
     try write(old, log: log, epoch: epoch)

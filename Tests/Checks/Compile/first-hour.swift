@@ -31,7 +31,7 @@ func testing() async throws {
   let other = Peer(name: "other", hub: hub)
   let mine = try await app.share(Lamp.self, id: "lamp", on: .direct)
   let theirs = try await other.share(Lamp.self, id: "lamp", on: .direct)
-  try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, within: .seconds(2))
+  try await mine.applied(try await mine.$level.write(0.8).committed, by: .all, timeout: .seconds(2))
   assert(theirs.level == 0.8)
 }
 
@@ -69,7 +69,7 @@ func readme(_ peer: Peer) async throws {
 }
 
 func placed(_ peer: Peer) async throws {
-  let lamp = try await peer.share(Lamp.self, id: "lamp", on: .main, patience: .seconds(3))
+  let lamp = try await peer.share(Lamp.self, id: "lamp", on: .main, timeout: .seconds(3))
   lamp.place.shelf = 2
   lamp.mood = .wild
   print(peer.status, lamp.status, lamp.$level.status)

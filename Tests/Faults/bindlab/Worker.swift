@@ -38,7 +38,7 @@ final class Worker: Sendable {
     queue = DispatchQueue(label: "page")
     let direct = try ["lab/a", "lab/b"].map { try peer.model($0, on: .direct) }
     pen.note("share", [.init("m", "lab/text")])
-    page = try await peer.share(Page.self, id: "lab/text", on: .queue(queue), patience: .zero)
+    page = try await peer.share(Page.self, id: "lab/text", on: .queue(queue), timeout: .zero)
     models = direct + (page.shared.map { [$0] } ?? [])
     tokens = models.map { model in model.observe { [pen] update, missed in pen.update(update, missed: missed) } }
   }

@@ -17,4 +17,5 @@ ORDER = [
     "life",
     "line",
     "standing",
+    "patience",
 ]

@@ -21,11 +21,11 @@ extension HubMachine {
     }
     sequencer.counters.barriers += 1
     let topic = models[index].topic
-    let within = min(UInt64(wanted.withinMilliseconds), configuration.maxBarrierMilliseconds)
+    let timeout = min(UInt64(wanted.timeoutMilliseconds), configuration.maxBarrierMilliseconds)
     barriers.add(
       Barrier(
         session: session, request: wanted.request, version: wanted.version,
-        count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + within,
+        count: wanted.count == 0 ? nil : Int(wanted.count), deadline: time.monotonic + timeout,
         waiting: models[index].sessions), to: index)
     for id in models[index].sessions {
       guard let session = sessions[id], !session.reports, let applied = session.joins[topic]?.applied else { continue }

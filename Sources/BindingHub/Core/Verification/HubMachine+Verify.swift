@@ -35,10 +35,10 @@ extension HubMachine {
           unable: Set(joined.lazy.filter { !$0.reports }.map(\.id))))
       if joined.contains(where: \.reports) { ask(index, version: 0, &output) }
     }
-    let within = min(UInt64(wanted.withinMilliseconds), configuration.maxVerifyMilliseconds)
+    let timeout = min(UInt64(wanted.timeoutMilliseconds), configuration.maxVerifyMilliseconds)
     verifications.append(
       Verification(
-        connection: connection, session: session, deadline: time.monotonic + within, models: examined, next: next))
+        connection: connection, session: session, deadline: time.monotonic + timeout, models: examined, next: next))
   }
 
   /// Holds what a peer says of a model against what the hub had at that version.

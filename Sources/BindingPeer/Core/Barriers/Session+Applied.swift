@@ -52,15 +52,15 @@ extension Session {
   /// when there is one, and again after a reconnect, for the time that is left.
   /// - Parameters:
   ///   - count: how many sessions, this one included; 0: all that have joined when the hub is asked, and live on.
-  ///   - milliseconds: how long at most.
+  ///   - timeoutMilliseconds: how long at most.
   public mutating func awaitApplied(
-    _ version: Version, of model: String, count: UInt32, within milliseconds: UInt64, now: UInt64
+    _ version: Version, of model: String, count: UInt32, timeoutMilliseconds: UInt64, now: UInt64
   ) -> BarrierID {
     lastBarrier += 1
     let id = BarrierID(rawValue: lastBarrier)
     barriers[id] = PeerBarrier(
       model: model, epoch: models[model]?.replica.epoch ?? 0, version: version, count: count,
-      deadline: now + min(milliseconds, UInt64(UInt32.max)))
+      deadline: now + min(timeoutMilliseconds, UInt64(UInt32.max)))
     return id
   }
 
@@ -95,7 +95,7 @@ extension Session {
       let left = UInt32(clamping: barrier.deadline - min(now, barrier.deadline))
       let wanted = AwaitApplied(
         request: lastRequest, topic: topic, epoch: model.replica.epoch, version: barrier.version, count: barrier.count,
-        withinMilliseconds: left)
+        timeoutMilliseconds: left)
       say(.awaitApplied(wanted), now: now, &output)
     }
   }
