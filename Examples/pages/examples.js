@@ -15,7 +15,7 @@ export function follow(name, fields, start = () => {}) {
   use(main.dataset.model)
   const own = bind.model(main.dataset.model)
   // With each welcome, for a hub that was started anew may have forgotten it.
-  const describe = () => { if (bind.link().isLive) own.propose([['default', '@description', { fields }]]) }
+  const describe = () => { if (bind.link().isLive) own.propose([['setIfAbsent', '@description', { fields }]]) }
   describe()
   bind.link().on(what => { if (what === 'state') describe() })
   bind.link().list('examples/', ({ model, fields: count }) => {

@@ -85,7 +85,7 @@ struct Set: AsyncParsableCommand {
       var proposal = Proposal(operations: [])
       for assignment in all where assignment.model == id {
         var operation = try assignment.operation(declared: nil, shown: nil, as: reading)
-        if asDefault, operation.verb == .set { operation.verb = .whenUnset }
+        if asDefault, operation.verb == .set { operation.verb = .setIfAbsent }
         proposal.operations.append(operation)
       }
       do { try model.write(proposal) } catch { throw Failure(.doesNotFit, "\(error)") }
@@ -106,7 +106,7 @@ struct Set: AsyncParsableCommand {
     for assignment in assignments {
       var operation = try assignment.operation(
         declared: declared[assignment.field], shown: model[assignment.field], as: reading)
-      if asDefault, operation.verb == .set { operation.verb = .whenUnset }
+      if asDefault, operation.verb == .set { operation.verb = .setIfAbsent }
       proposal.operations.append(operation)
       if let ifVersion {
         proposal.conditions.append(Condition(field: assignment.field, epoch: model.version.epoch, version: ifVersion))

@@ -47,15 +47,15 @@ import Testing
   @Test("a default description that yields to the present one changes nothing")
   mutating func defaultYields() {
     bench.write(.ann, 1, Self.narrow)
-    let weak = WireOperation(verb: .whenUnset, field: .name("@description"), value: Self.wide.value)
+    let weak = WireOperation(verb: .setIfAbsent, field: .name("@description"), value: Self.wide.value)
     #expect(bench.write(.ann, 2, weak) == .unchanged)
     #expect(bench.write(.ann, 3, .set("level", "7"))?.refusal == .doesNotFit)
   }
 
   @Test("description and defaults may come in one proposal")
   mutating func firstToShare() {
-    let weak = WireOperation(verb: .whenUnset, field: .name("@description"), value: Self.narrow.value)
-    #expect(bench.write(.ann, 1, weak, .of(.whenUnset, "level", "0.5")) == .committed(1))
+    let weak = WireOperation(verb: .setIfAbsent, field: .name("@description"), value: Self.narrow.value)
+    #expect(bench.write(.ann, 1, weak, .of(.setIfAbsent, "level", "0.5")) == .committed(1))
     #expect(bench.write(.ann, 2, .set("level", "7"))?.refusal == .doesNotFit)
   }
 

@@ -38,7 +38,7 @@ import Testing
   private mutating func declare(_ description: String, by peer: Speaker) -> Heard {
     let number = (numbers[peer.identity.name] ?? 0) + 1
     numbers[peer.identity.name] = number
-    return bench.say(peer, .propose([.of(number, [.of(.whenUnset, "@description", description)])]))
+    return bench.say(peer, .propose([.of(number, [.of(.setIfAbsent, "@description", description)])]))
   }
 
   @Test("who proposes another description as a default is told of once, and stands in the status while it is here")
@@ -149,9 +149,9 @@ import Testing
 
   @Test("a default is refused like a set where it would be written, and is kept where a value stands")
   mutating func defaults() {
-    #expect(words(write(.of(.whenUnset, "level", "2"))) == "lamp.level: 2 is not in 0...1")
+    #expect(words(write(.of(.setIfAbsent, "level", "2"))) == "lamp.level: 2 is not in 0...1")
     write(.set("level", "0.5"))
-    #expect(write(.of(.whenUnset, "level", "2")) == .unchanged)
+    #expect(write(.of(.setIfAbsent, "level", "2")) == .unchanged)
   }
 
   // MARK: Merges

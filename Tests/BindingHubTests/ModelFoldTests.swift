@@ -14,7 +14,7 @@ import Testing
     bench.write(.ben, 1, .set("c", "[3]"))
     bench.write(.ann, 2, .delete("b"))
     bench.write(.ann, 3, .set("a", "{"))
-    bench.write(.ben, 2, .of(.whenUnset, "a", "9"))
+    bench.write(.ben, 2, .of(.setIfAbsent, "a", "9"))
     bench.write(.ann, 4, .set("a", "4"))
     bench.write(.ann, 5, .set("a", "5"))
     return bench
@@ -48,7 +48,7 @@ import Testing
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 4, .set("a", "4")) == .committed(4))
     #expect(later.write(.ben, 2, .set("a", "9")) == .unchanged)
-    #expect(later.write(.ben, 3, .of(.whenUnset, "b", "1")) == .unchanged)
+    #expect(later.write(.ben, 3, .of(.setIfAbsent, "b", "1")) == .unchanged)
     #expect(later.write(.ann, 6, .set("a", "6")) == .committed(6))
   }
 

@@ -29,7 +29,7 @@ import Testing
 
   @Test(
     "a field that stands twice refuses the proposal also when its first operation changes nothing",
-    arguments: [WireOperation.delete("gone"), .of(.whenUnset, "here", "2")])
+    arguments: [WireOperation.delete("gone"), .of(.setIfAbsent, "here", "2")])
   mutating func twiceQuietly(_ first: WireOperation) {
     bench.write(.ann, 1, .set("here", "1"), .set("gone", "1"))
     bench.write(.ann, 2, .delete("gone"))
@@ -55,14 +55,14 @@ import Testing
 
   @Test("a default sets a field that has never had a value")
   mutating func defaults() {
-    #expect(bench.write(.ann, 1, .of(.whenUnset, "a", "1")) == .committed(1))
+    #expect(bench.write(.ann, 1, .of(.setIfAbsent, "a", "1")) == .committed(1))
     #expect(bench.read().values == ["a": "1"])
   }
 
   @Test("a default is kept where a value stands")
   mutating func defaultYields() {
     bench.write(.ann, 1, .set("a", "1"))
-    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .unchanged)
+    #expect(bench.write(.ben, 1, .of(.setIfAbsent, "a", "2")) == .unchanged)
     #expect(bench.read().values == ["a": "1"])
   }
 
@@ -70,14 +70,14 @@ import Testing
   mutating func defaultAfterDelete() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.write(.ann, 2, .delete("a"))
-    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2")) == .unchanged)
+    #expect(bench.write(.ben, 1, .of(.setIfAbsent, "a", "2")) == .unchanged)
     #expect(bench.read().values.isEmpty)
   }
 
   @Test("of several defaults those of unset fields are committed")
   mutating func someDefaults() {
     bench.write(.ann, 1, .set("a", "1"))
-    #expect(bench.write(.ben, 1, .of(.whenUnset, "a", "2"), .of(.whenUnset, "b", "3")) == .committed(2))
+    #expect(bench.write(.ben, 1, .of(.setIfAbsent, "a", "2"), .of(.setIfAbsent, "b", "3")) == .committed(2))
     #expect(bench.read().values == ["a": "1", "b": "3"])
   }
 
@@ -200,7 +200,7 @@ import Testing
 
   @Test(
     "an operation without the value that it needs is refused",
-    arguments: [Verb.set, .whenUnset, .add, .max, .min], ["new", "here"])
+    arguments: [Verb.set, .setIfAbsent, .add, .max, .min], ["new", "here"])
   mutating func missingValue(_ verb: Verb, _ field: String) {
     bench.write(.ann, 1, .set("here", "1"))
     #expect(bench.write(.ann, 2, .of(verb, field))?.refusal == .malformedValue)

@@ -177,7 +177,7 @@ import Testing
   mutating func replacesDefault() {
     bench.wait(400)
     bench.live(.cat)
-    bench.write(.cat, 1, .of(.whenUnset, "a", "0"))
+    bench.write(.cat, 1, .of(.setIfAbsent, "a", "0"))
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
     bench.wait(400)
@@ -188,7 +188,7 @@ import Testing
   mutating func defaultAndSet() {
     bench.wait(400)
     bench.live(.cat)
-    bench.propose(.cat, .of(1, [.of(.whenUnset, "a", "0")]), .of(2, [.set("a", "5")]))
+    bench.propose(.cat, .of(1, [.of(.setIfAbsent, "a", "0")]), .of(2, [.set("a", "5")]))
     _ = bench.joinAhead(.ann, 7)
     _ = bench.offer(.ann, 7, .of("a", "1", version: 7))
     bench.wait(400)

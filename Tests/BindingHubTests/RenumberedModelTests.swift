@@ -134,7 +134,7 @@ import Testing
       .ben,
       .propose([
         .of(
-          1, [WireOperation(verb: .whenUnset, field: .name("level"), value: FieldValue(bytes: Array("5".utf8)))],
+          1, [WireOperation(verb: .setIfAbsent, field: .name("level"), value: FieldValue(bytes: Array("5".utf8)))],
           topic: topic())
       ])
     ).outcomes(.ben, topic: topic())

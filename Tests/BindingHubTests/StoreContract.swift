@@ -148,7 +148,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     #expect(later.live(.ann).joined(.ann).map(\.mark) == [3])
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 2, .delete("b")) == .committed(2))
-    #expect(later.write(.ann, 4, .of(.whenUnset, "b", "1")) == .unchanged)
+    #expect(later.write(.ann, 4, .of(.setIfAbsent, "b", "1")) == .unchanged)
   }
 
   @Test("one model is given back alone; of one that nobody wrote nothing", arguments: StoreCase.keeping)

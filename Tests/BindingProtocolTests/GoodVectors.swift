@@ -256,7 +256,7 @@ enum GoodVectors {
     let everyVerb = [
       WireOperation(verb: .set, field: .name("label"), value: json("\"desk\"")),
       WireOperation(verb: .delete, field: .id(2), value: nil),
-      WireOperation(verb: .whenUnset, field: .name("@description"), value: json("{\"fields\":{}}")),
+      WireOperation(verb: .setIfAbsent, field: .name("@description"), value: json("{\"fields\":{}}")),
       WireOperation(verb: .add, field: .id(4), value: json("-2.5")),
       WireOperation(verb: .max, field: .id(5), value: json("{\"$int\":\"9223372036854775807\"}")),
       WireOperation(verb: .min, field: .id(6), value: json("1e3")),

@@ -64,7 +64,7 @@ struct MergeTests {
       #expect(merge(verb, "1", text) == nil)
       #expect(merge(verb, text, nil) == nil)
     }
-    for verb in [Verb.set, .delete, .whenUnset, .clear] { #expect(merge(verb, "1", "1") == nil) }
+    for verb in [Verb.set, .delete, .setIfAbsent, .clear] { #expect(merge(verb, "1", "1") == nil) }
   }
 
   @Test(

@@ -111,7 +111,7 @@ def test_a_field_that_a_program_declares_otherwise_than_it_is_described_is_marke
     stand.set("lamp.level=0.5", "lamp.on=true")
     stand.describe("lamp", level={"type": "number", "min": 0, "max": 1}, on={"type": "boolean"})
     other = stand.tab().live()
-    other.eval("""() => bind.model("lamp").propose([["default", "@description",
+    other.eval("""() => bind.model("lamp").propose([["setIfAbsent", "@description",
         { fields: { level: { type: "number", min: 0, max: 10 } } }]]).then(() => true)""")
     marks = """() => [...document.querySelectorAll(".otherwise")].filter((mark) => !mark.hidden)
         .map((mark) => mark.title)"""

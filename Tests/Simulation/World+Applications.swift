@@ -171,7 +171,7 @@ extension World {
       let description = "{\"fields\":{\"n\":{\"type\":\"integer\",\"max\":\(chance.below(30)),\"unit\":\(unique)}}}"
       proposal.operations = [FieldOperation(.set, Names.description, FieldValue(bytes: Array(description.utf8)))]
     case 4: proposal.operations = [FieldOperation(.delete, field)]
-    case 5: proposal.operations = [FieldOperation(.whenUnset, field, unique)]
+    case 5: proposal.operations = [FieldOperation(.setIfAbsent, field, unique)]
     default:
       guard chance.perMille(profile.wrongAdditions) else { break }
       proposal.operations = [FieldOperation(.add, field, World.one)]

@@ -30,7 +30,7 @@ private struct Declaration: Sendable {
     for (name, cell) in cells {
       described.fields[name] = cell.description
       if let value = cell.encodedDefault, !cell.description.isEphemeral {
-        defaults.append(FieldOperation(.whenUnset, name, value))
+        defaults.append(FieldOperation(.setIfAbsent, name, value))
       }
     }
     fields = described
@@ -43,7 +43,7 @@ private struct Declaration: Sendable {
       let version = model.version
       if version.version == 0 {
         // As one weak write, which yields to what others are quicker with.
-        let weak = [FieldOperation(.whenUnset, Names.description, description)] + missing(in: model)
+        let weak = [FieldOperation(.setIfAbsent, Names.description, description)] + missing(in: model)
         _ = await (try? model.write(Proposal(operations: weak)))?.outcome
       } else {
         // It may have been described before and deleted since: a weak write would yield to that. So it is set, unless
@@ -86,7 +86,7 @@ private struct Declaration: Sendable {
       \(model.id): \(differences.words). What one of the two allows, the other may refuse; the description stays until \
       somebody replaces it
       """, metadata: ["model": "\(model.id)"])
-    _ = try? model.write(Proposal(operations: [FieldOperation(.whenUnset, Names.description, description)]))
+    _ = try? model.write(Proposal(operations: [FieldOperation(.setIfAbsent, Names.description, description)]))
   }
 
   private func differences(from other: FieldValue) -> [RuleDifference]? {

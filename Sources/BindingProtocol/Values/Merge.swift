@@ -7,7 +7,7 @@ public enum Merge {
   /// nothing, the result is `current`, byte for byte.
   public static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
-    case .set, .delete, .whenUnset, .clear: return nil
+    case .set, .delete, .setIfAbsent, .clear: return nil
     case .union: return union(operand, into: current)
     case .add, .max, .min: break
     }

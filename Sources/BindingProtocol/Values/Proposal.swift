@@ -2,8 +2,8 @@
 public enum Verb: UInt8, Sendable, CaseIterable {
   case set = 0
   case delete
-  /// `default` on the wire: sets the field only if it has never had a value.
-  case whenUnset
+  /// Sets the field only if it has never had a value.
+  case setIfAbsent
   /// Deletes all fields of the model.
   case clear
   case add

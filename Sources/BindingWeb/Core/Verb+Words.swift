@@ -6,7 +6,7 @@ extension Verb {
     switch word {
     case "set": self = .set
     case "delete": self = .delete
-    case "default": self = .whenUnset
+    case "setIfAbsent": self = .setIfAbsent
     case "clear": self = .clear
     case "add": self = .add
     case "max": self = .max

@@ -32,7 +32,7 @@ struct FoldingTests {
 
   @Test("a plain set does not reach across an add, a default or a delete of its field")
   func notAcross() throws {
-    for between in [Proposal.one(.add, "level", "1"), .one(.whenUnset, "level", "1"), .one(.delete, "level")] {
+    for between in [Proposal.one(.add, "level", "1"), .one(.setIfAbsent, "level", "1"), .one(.delete, "level")] {
       var bench = alone()
       try bench.set(["level": "1"])
       try bench.write(between)
@@ -83,7 +83,7 @@ struct FoldingTests {
   @Test("a plain set does not reach across any merge of its field, and comes after it", arguments: Verb.allCases)
   func notAcrossMerges(_ verb: Verb) throws {
     let operands: [Verb: String?] = [
-      .add: "1", .max: "1", .min: "1", .union: "[1]", .delete: nil, .whenUnset: "1", .clear: nil,
+      .add: "1", .max: "1", .min: "1", .union: "[1]", .delete: nil, .setIfAbsent: "1", .clear: nil,
     ]
     guard let operand = operands[verb] else { return }
     var bench = alone()

@@ -164,9 +164,9 @@ struct OfflineTests {
 
   @Test("row 13: a default yields to whatever is there")
   func defaults() throws {
-    var (bench, _) = try offline(.one(.whenUnset, "level", "0.5"))
+    var (bench, _) = try offline(.one(.setIfAbsent, "level", "0.5"))
     let drain = back(&bench, after: Self.late, [theirs])
-    #expect(drain.proposals.first?.operations.map(\.verb) == [.whenUnset])
+    #expect(drain.proposals.first?.operations.map(\.verb) == [.setIfAbsent])
     #expect(bench.shown("level") == "0.7")
   }
 

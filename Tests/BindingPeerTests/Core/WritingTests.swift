@@ -169,8 +169,8 @@ struct WritingTests {
   @Test("a default shows where there is nothing, and not over a value")
   func defaults() throws {
     var bench = followed()
-    try bench.write(.one(.whenUnset, "level", "1"))
-    try bench.write(.one(.whenUnset, "name", "\"desk\""))
+    try bench.write(.one(.setIfAbsent, "level", "1"))
+    try bench.write(.one(.setIfAbsent, "name", "\"desk\""))
     #expect(bench.shown("level") == "0.3" && bench.shown("name") == "\"desk\"")
   }
 

@@ -18,4 +18,5 @@ ORDER = [
     "line",
     "standing",
     "patience",
+    "unset",
 ]

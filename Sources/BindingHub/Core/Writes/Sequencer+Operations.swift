@@ -40,7 +40,7 @@ extension Sequencer {
         changed += 1
         continue
       }
-      if verb == .whenUnset, let known, model.fields.decidedVersion(known) > 0 {
+      if verb == .setIfAbsent, let known, model.fields.decidedVersion(known) > 0 {
         if known == model.fields.descriptionID { note(operations.value, declaredBy: writer, of: model) }
         continue
       }
@@ -49,13 +49,13 @@ extension Sequencer {
       if operand.count > limits.maxValueBytes {
         throw .refused(.valueTooLarge, "\(model.fields[id].name) has \(operand.count) bytes; \(mostBytes)")
       }
-      if verb == .set || verb == .whenUnset {
+      if verb == .set || verb == .setIfAbsent {
         guard JSON.isValid(operand) else { throw malformed(operand, model.fields[id].name) }
         if model.ephemeral != nil, verb == .set, model.isDecided(id, as: operand) { continue }
         if model.isRuled(id) { try check(operand, for: id, version, &violation, in: model) }
         if let stored = model.ephemeral?.stored { try check(operand, for: model.fields[id].name, by: stored) }
         try decide(operand, for: id, version, writer, in: model)
-        if verb == .whenUnset { model.pendingBatch.weakFields.append((id, version)) }
+        if verb == .setIfAbsent { model.pendingBatch.weakFields.append((id, version)) }
       } else if try !merge(verb, operand, into: id, version, writer, &violation, in: model) {
         continue
       }

@@ -35,7 +35,7 @@ struct Claims: Sendable {
       case .clear:
         clearedBy = max(clearedBy, number)
         fields = fields.filter { $0.value.number > number }
-      case .whenUnset, .add, .max, .min, .union: if !isKept { note(nil, in: operation.field, by: number) }
+      case .setIfAbsent, .add, .max, .min, .union: if !isKept { note(nil, in: operation.field, by: number) }
       }
     }
   }

@@ -26,7 +26,7 @@ extension Outbox {
         switch operation.verb {
         case .set: value = pending[at: index].laidOver(value, field, operation.value, at: version)
         case .delete, .clear: value = nil
-        case .whenUnset: value = value ?? operation.value
+        case .setIfAbsent: value = value ?? operation.value
         case .add, .max, .min, .union:
           if let operand = operation.value { value = Merge.apply(operation.verb, operand: operand, to: value) ?? value }
         }

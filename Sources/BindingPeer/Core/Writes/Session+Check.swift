@@ -46,7 +46,7 @@ extension Session {
         let problem = Merge.violation(operation.verb, operand: value, to: nil)
         throw operation.verb == .union
           ? .notAList(field: operation.field, problem: problem) : .notANumber(field: operation.field, problem: problem)
-      case .set, .delete, .whenUnset, .clear: break
+      case .set, .delete, .setIfAbsent, .clear: break
       }
       bytes += 16 + operation.field.utf8.count + value.bytes.count
     }

@@ -38,7 +38,7 @@ var bind = globalThis.bind ??= (() => {
 
   /** What an operation makes of a value, as the hub would (protocol.md, section 6.3). */
   const laidOver = (value, [verb, , operand]) => verb === 'set' || verb === 'delete' || value === undefined || !prose
-    ? operand : verb === 'default' ? value : prose.merged(verb, value, operand)
+    ? operand : verb === 'setIfAbsent' ? value : prose.merged(verb, value, operand)
 
   const fieldsOf = write => write.operations.map(([, name]) => name)
   const touches = (write, field) => fieldsOf(write).includes(field)

@@ -24,7 +24,7 @@ const fields = {
 }
 // With each welcome, for a hub that was started anew may have forgotten it.
 const describe = () => {
-  if (bind.link('left').isLive) bind.model('demo', 'left').propose([['default', '@description', { fields }]])
+  if (bind.link('left').isLive) bind.model('demo', 'left').propose([['setIfAbsent', '@description', { fields }]])
 }
 describe()
 bind.link('left').on(what => { if (what === 'state') describe() })

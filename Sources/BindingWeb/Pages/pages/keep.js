@@ -162,7 +162,7 @@ async function sendAgain(write) {
   if (!returning.delete(write)) return
   const isSet = operations.every(([verb]) => verb === 'set')
   // A description's default is proposed again by who wants it; what adds up must not be added twice.
-  if (operations.every(([verb]) => verb === 'default')) return
+  if (operations.every(([verb]) => verb === 'setIfAbsent')) return
   if (wasSent && !isSet) return tellUnknown(model, write)
   const [[, field, value]] = operations
   if (operations.length === 1 && rules[field] === 'text') return model.set(field, value, seen[0].value ?? '')

@@ -98,7 +98,7 @@ const MOST_DEPTH = 120, MOST_BYTES = 98_304
 
 const isName = name => /^@?[\w-]{1,64}$/.test(name)
 /** Whether an operation takes a value. */
-const VERBS = new Map([...['set', 'default', 'add', 'max', 'min', 'union'].map(verb => [verb, true]),
+const VERBS = new Map([...['set', 'setIfAbsent', 'add', 'max', 'min', 'union'].map(verb => [verb, true]),
   ['delete', false], ['clear', false]])
 
 /** What becomes of a proposal that no hub could read: the page would lose its link, and all other writes on it. */
@@ -177,7 +177,7 @@ export function forgetNumbers(model) {
  *  @param wasAsked - the hub has said so of this very write; else it has forgotten all */
 export function again(write, { fields, epoch, version, writes }, wasAsked) {
   const { operations, rules, seen, isHidden } = write, isAll = wanted => operations.every(([verb]) => verb === wanted)
-  const isDefault = isAll('default')
+  const isDefault = isAll('setIfAbsent')
   if (wasAsked ? !isAll('set') || Object.keys(rules).length : isHidden || !isDefault && !isAll('set')) return false
   if (operations.length > 255 && !isDefault) return false
   const names = other => other.operations.flatMap(([, field]) => field ?? [...fields.keys()])
