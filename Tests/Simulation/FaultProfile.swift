@@ -51,9 +51,9 @@ public struct FaultProfile: Sendable {
   /// In a thousand steps: the hub starts again and does not notice that its log lacks its last batches.
   public var unnoticedLosses = 0
   /// In a thousand steps: who is none of the peers talks to the hub in the name of one.
-  public var strangers = 0
-  /// In a thousand starts of a hub that has lost commits: who is none of the peers offers a replica that never was.
   public var impostors = 0
+  /// In a thousand starts of a hub that has lost commits: who is none of the peers offers a replica that never was.
+  public var forgedOffers = 0
   /// In a thousand commits of others: the application answers with a write.
   public var answers = 0
   /// In a thousand writes: it is taken back soon after; it adds to what may be text.
@@ -113,7 +113,7 @@ public struct FaultProfile: Sendable {
       unnoticedLosses = 60
       if chance.perMille(500) { (models, storeDelay, pace) = (2, 60, min(pace, 40)) }
     }
-    if chance.perMille(250) { strangers = 30 }
+    if chance.perMille(250) { impostors = 30 }
     if chance.perMille(300) { answers = [30, 300][chance.below(2)] }
     if chance.perMille(300) { withdrawals = 60 }
     if chance.perMille(300) { wrongAdditions = 30 }

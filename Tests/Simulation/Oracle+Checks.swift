@@ -35,14 +35,14 @@ extension Oracle {
     case SimulatedField.text, SimulatedField.union, SimulatedField.list:
       try checkGathered(value, in: field, after: former, at: point)
     default:
-      if value == Oracle.ofStranger {
-        throw Broken(.noPhantom, "version \(point.version) of \(title(point)) was written by a stranger")
+      if value == Oracle.ofImpostor {
+        throw Broken(.noPhantom, "version \(point.version) of \(title(point)) was written by an impostor")
       }
     }
   }
 
-  /// What a stranger writes.
-  static let ofStranger = FieldValue(bytes: Array("\"stranger\"".utf8))
+  /// What an impostor writes.
+  static let ofImpostor = FieldValue(bytes: Array("\"impostor\"".utf8))
 
   /// Nothing but 1 is ever added, and the sum fits the description that the model has then.
   private func checkSum(_ value: FieldValue?, after former: FieldValue?, at point: Point) throws(Broken) {

@@ -51,7 +51,7 @@ extension World {
     if hub != nil, chance.perMille(profile.hubCrashes) { try crashHub() }
     if chance.perMille(profile.unnoticedLosses), isAllQuiet { return try loseAndGoOn() }
     if hub != nil, !isHubPaused, chance.perMille(profile.hubPauses) { pauseHub() }
-    if chance.perMille(profile.strangers), hub != nil, !isHubPaused { try approach(peer) }
+    if chance.perMille(profile.impostors), hub != nil, !isHubPaused { try impersonate(peer) }
     if chance.perMille(profile.cuts) {
       note("cut p\(peer)")
       breakConnection(peer)

@@ -35,10 +35,10 @@ extension World {
 
   /// A step of an application: now and then it waits for a version that is there, or will be.
   func awaitSometimes(_ index: Int) throws(Broken) {
-    guard company.perMille(profile.barriers), peers[index].successor == nil else { return }
-    let version = max(peers[index].session.version(of: modelNames[0]).version + Version(company.below(3)), 1)
-    let count = company.perMille(300) ? UInt32(1 + company.below(profile.peers)) : 0
-    try awaitApplied(version, count, timeout: company.within(50...4_000), by: index)
+    guard featureChance.perMille(profile.barriers), peers[index].successor == nil else { return }
+    let version = max(peers[index].session.version(of: modelNames[0]).version + Version(featureChance.below(3)), 1)
+    let count = featureChance.perMille(300) ? UInt32(1 + featureChance.below(profile.peers)) : 0
+    try awaitApplied(version, count, timeout: featureChance.within(50...4_000), by: index)
   }
 
   func awaitApplied(_ version: Version, _ count: UInt32, timeout: UInt64, by index: Int) throws(Broken) {

@@ -23,19 +23,19 @@ extension World {
   /// One step of an application in the line: a write most of the time.
   func actInEphemeralModel(_ index: Int) throws(Broken) {
     guard isChaos, let ephemeral else { return }
-    agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + company.within(50...900))
+    agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + featureChance.within(50...900))
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, !member.isAway else { return }
-    if profile.hasOwner, index == profile.peers - 1, company.perMille(400) { return try own(peer, member) }
+    if profile.hasOwner, index == profile.peers - 1, featureChance.perMille(400) { return try own(peer, member) }
     let own = "c\(index)"
-    let field = company.perMille(500) ? own : World.contested[company.below(World.contested.count)]
-    switch company.below(16) {
+    let field = featureChance.perMille(500) ? own : World.contested[featureChance.below(World.contested.count)]
+    switch featureChance.below(16) {
     case 0:
       member.isAway = true
       note("p\(index) leaves \(ephemeral.name)")
       counts[.leftEphemeralModel] += 1
       peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
-      agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + company.within(0...3_000))
+      agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + featureChance.within(0...3_000))
       try settle(index)
     case 1: try say([FieldOperation(.clear, "")], peer, member)
     case 2, 3: try say([FieldOperation(.delete, field)], peer, member)
@@ -44,7 +44,7 @@ extension World {
     case 6:
       let fields = Swift.Set([own, field, "x"]).sorted()
       try say(fields.map { FieldOperation(.set, $0, uniqueInEphemeralModel($0, index)) }, peer, member)
-    case 7 where profile.hasOwner && company.perMille(200):
+    case 7 where profile.hasOwner && featureChance.perMille(200):
       try say([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
     default: try say([FieldOperation(.set, field, uniqueInEphemeralModel(field, index))], peer, member)
     }
@@ -52,7 +52,7 @@ extension World {
 
   /// The description may bound "n"; all else is unlike any other.
   private func uniqueInEphemeralModel(_ field: String, _ peer: Int) -> FieldValue {
-    field == "n" ? FieldValue(bytes: Array("\(company.below(40))".utf8)) : uniqueValue(of: peer)
+    field == "n" ? FieldValue(bytes: Array("\(featureChance.below(40))".utf8)) : uniqueValue(of: peer)
   }
 
   func say(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
@@ -70,9 +70,10 @@ extension World {
     note("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
     member.note(id, operations)
     try settle(peer.index)
-    if company.perMille(80) {
+    if featureChance.perMille(80) {
       agenda.add(
-        .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.run, id)), at: now + company.within(0...200))
+        .besides(.withdrawInEphemeralModel(peer: peer.index, run: peer.run, id)),
+        at: now + featureChance.within(0...200))
     }
   }
 

@@ -39,7 +39,7 @@ extension World {
       }
     }
     for (peer, id, write) in notCarriedOut { try checkNotCarriedOut(peer, id, write) }
-    if profile.isInCompany { try checkCompanyHealed() }
+    if profile.hasEphemeralOrBarriers { try checkEphemeralAndBarriers() }
     if divergences > 0 { throw broken(.trueReplica, "a replica diverged from the hub at the same version") }
   }
 }

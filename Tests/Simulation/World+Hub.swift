@@ -56,7 +56,7 @@ extension World {
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
-    if profile.isInCompany { hear(frame, of: peers[peer]) }
+    if profile.hasEphemeralOrBarriers { hear(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
@@ -122,13 +122,13 @@ extension World {
       }
     }
     self.hub = hub
-    beginCompanyAtHub()
+    resetHubObservations()
     hubOutput.removeAll()
     checkedFrames = 0
     agenda.add(.tickHub(hubRun), at: now + 1)
-    if !isProven { awaitImpostor() }
+    if !isProven { awaitForgedOffer() }
     note("hub starts, run \(hubRun), epoch \(epoch >> 32)")
-    if hubRun > 1, profile.strangers > 0 { try approachFirst() }
+    if hubRun > 1, profile.impostors > 0 { try impersonateFirst() }
   }
 
   func crashHub(losingUnnoticed: Bool = false) throws(Broken) {

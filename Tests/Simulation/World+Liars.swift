@@ -35,19 +35,19 @@ extension World {
 
   func awaitLie() {
     guard !lies.isEmpty, isChaos else { return }
-    agenda.add(.besides(.lie), at: now + impostures.within(20...1_500))
+    agenda.add(.besides(.lie), at: now + lieChance.within(20...1_500))
   }
 
   func lie() throws(Broken) {
     defer { awaitLie() }
     // In a quiet time nobody writes.
-    guard hub != nil, !isHubPaused, !isQuiet, let lie = lies.isEmpty ? nil : lies[impostures.below(lies.count)] else {
+    guard hub != nil, !isHubPaused, !isQuiet, let lie = lies.isEmpty ? nil : lies[lieChance.below(lies.count)] else {
       return
     }
     counts[.lied] += 1
     switch lie {
     case .stolenTag: try stealTag()
-    case .forgedOffer: try impose()
+    case .forgedOffer: try forgeOffer()
     case .presentEpoch: try claimPresent()
     case .farNumbers: try numberFar()
     case .reservedNames: try writeReserved()
@@ -59,10 +59,10 @@ extension World {
   // MARK: What it is said with
 
   private func makeLiar() -> Liar {
-    let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "liar")
+    let identity = Identity(secret: Secret(high: 3, low: lieChance.next()), name: "liar")
     oracle.claims.liars.insert(identity.tag)
     return Liar(
-      identity: identity, session: impostures.next() | 1, connection: 1 << 41 + impostures.next() % (1 << 30))
+      identity: identity, session: lieChance.next() | 1, connection: 1 << 41 + lieChance.next() % (1 << 30))
   }
 
   private func say(_ bytes: [UInt8], _ liar: Liar) throws(Broken) {
@@ -80,19 +80,19 @@ extension World {
   /// Says hello and joins a model; nil if the hub has none of that name then.
   private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
     try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
-    let model = impostures.below(modelNames.count)
+    let model = lieChance.below(modelNames.count)
     try say(.join([Join(request: 1, model: modelNames[model], unacknowledged: unacknowledged)]), liar)
     return topic(of: model).map { (model, $0) }
   }
 
   private func goAway(_ liar: Liar) throws(Broken) {
-    if impostures.perMille(500) { try say(.leave(Leave()), liar) }
+    if lieChance.perMille(500) { try say(.leave(Leave()), liar) }
     hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
     try settleHub()
   }
 
   private func forged(_ field: String? = nil) -> WireOperation {
-    let field = field ?? SimulatedField.names[impostures.below(SimulatedField.plain)]
+    let field = field ?? SimulatedField.names[lieChance.below(SimulatedField.plain)]
     return WireOperation(verb: .set, field: .name(field), value: Oracle.forged)
   }
 
@@ -100,16 +100,16 @@ extension World {
 
   /// R9: nobody speaks for another: its session goes on as if nothing had been said.
   private func stealTag() throws(Broken) {
-    let victim = peers[impostures.below(peers.count)]
+    let victim = peers[lieChance.below(peers.count)]
     let liar = makeLiar()
     let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
     note("a liar says hello as p\(victim.index), and speaks in its session")
     try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
-    let index = impostures.below(modelNames.count)
+    let index = lieChance.below(modelNames.count)
     try say(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: index) else { return }
     let next = oracle.mark(of: stolen.tag, in: index) + 1
-    let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofStranger)
+    let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofImpostor)
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
     try say(.propose([proposal]), liar)
     let wasThere = hasSession(victim)
@@ -130,11 +130,11 @@ extension World {
     let liar = makeLiar()
     note("a liar is ahead in the present epoch")
     guard let (model, topic) = try enter(liar) else { return }
-    let version: Version = [4, 400, 1 << 52][impostures.below(3)]
+    let version: Version = [4, 400, 1 << 52][lieChance.below(3)]
     let old = epoch
     try say(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
     let field = OfferedField(
-      name: SimulatedField.names[impostures.below(SimulatedField.plain)], version: version,
+      name: SimulatedField.names[lieChance.below(SimulatedField.plain)], version: version,
       origin: liar.identity.origin, number: .max, time: .max, value: Oracle.forged)
     try say(
       .offer(
@@ -144,13 +144,13 @@ extension World {
 
   private func numberFar() throws(Broken) {
     let liar = makeLiar()
-    let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][impostures.below(5)]
+    let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][lieChance.below(5)]
     note("a liar counts from \(far)")
     guard let (_, topic) = try enter(liar, unacknowledged: far) else { return }
     for number in [far, .max, 1, far] as [ProposalNumber] {
       let proposal = NumberedProposal(
-        topic: topic, number: number, confirmed: .max, isVoid: impostures.perMille(200),
-        isEarlier: impostures.perMille(500), operations: [forged()])
+        topic: topic, number: number, confirmed: .max, isVoid: lieChance.perMille(200),
+        isEarlier: lieChance.perMille(500), operations: [forged()])
       try say(.propose([proposal]), liar)
     }
     try say(.alive(Alive(heartbeat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
@@ -189,10 +189,10 @@ extension World {
     for _ in 0..<3 {
       var frame = PeerMessage.propose(Array(proposals.suffix(1))).encode(
         session: liar.session, start: StartNumber(hubRun))
-      if impostures.perMille(500) {
-        frame.removeLast(1 + impostures.below(frame.count - 1))
+      if lieChance.perMille(500) {
+        frame.removeLast(1 + lieChance.below(frame.count - 1))
       } else {
-        frame.append(UInt8(truncatingIfNeeded: impostures.next()))
+        frame.append(UInt8(truncatingIfNeeded: lieChance.next()))
       }
       try say(frame, liar)
       try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)

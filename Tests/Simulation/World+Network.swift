@@ -129,7 +129,7 @@ extension World {
         ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
       if profile.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
       if frame[0] == PeerMessageKind.offer.rawValue { try checkOffer(frame, of: peer) }
-      if profile.impostors > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
+      if profile.forgedOffers > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
       if now < peer.muteUntil { return }
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):

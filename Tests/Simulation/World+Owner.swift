@@ -11,14 +11,14 @@ extension World {
   func own(_ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
     if member.has(Names.owner) == nil {
       try say([FieldOperation(.set, Names.owner, uniqueValue(of: peer.index))], peer, member)
-    } else if company.perMille(300) {
+    } else if featureChance.perMille(300) {
       try say([FieldOperation(.delete, Names.owner)], peer, member)
     }
   }
 
   /// On a long way one question after the other would take for ever.
   func endOwnership() throws(Broken) {
-    guard profile.hasOwner, profile.requestDelay > 5 || company.perMille(500) else { return }
+    guard profile.hasOwner, profile.requestDelay > 5 || featureChance.perMille(500) else { return }
     for peer in peers {
       guard let member = peer.member, !member.isAway, member.has(Names.owner) != nil else { continue }
       try say([FieldOperation(.delete, Names.owner)], peer, member)
@@ -29,18 +29,18 @@ extension World {
   func ask(_ request: ApprovalRequest, _ peer: SimulatedPeer) {
     let temper = profile.temper
     var refuses = false
-    var delay = company.within(0...20)
+    var delay = featureChance.within(0...20)
     if isChaos {
-      if company.perMille(temper.silences) { return }
-      refuses = company.perMille(temper.refusals)
-      if company.perMille(temper.delays) { delay = company.within(1_500...2_500) }
-      if company.perMille(temper.cuts) {
+      if featureChance.perMille(temper.silences) { return }
+      refuses = featureChance.perMille(temper.refusals)
+      if featureChance.perMille(temper.delays) { delay = featureChance.within(1_500...2_500) }
+      if featureChance.perMille(temper.cuts) {
         agenda.add(
-          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: false)), at: now + company.within(0...20))
+          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: false)), at: now + featureChance.within(0...20))
       }
-      if company.perMille(temper.crashes) {
+      if featureChance.perMille(temper.crashes) {
         agenda.add(
-          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: true)), at: now + company.within(0...20))
+          .besides(.breakOff(peer: peer.index, run: peer.run, crashes: true)), at: now + featureChance.within(0...20))
       }
     }
     agenda.add(.besides(.approve(peer: peer.index, run: peer.run, request, refuses: refuses)), at: now + delay)

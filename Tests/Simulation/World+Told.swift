@@ -20,7 +20,7 @@ extension World {
 
   private func check(_ frame: UnsafeRawBufferPointer, to destination: HubOutput.Destination) throws(Broken) {
     guard let kind = HubMessageKind(rawValue: frame[4]) else { return }
-    if profile.isInCompany { try look(frame, kind, to: destination) }
+    if profile.hasEphemeralOrBarriers { try look(frame, kind, to: destination) }
     switch kind {
     case .commits:
       var reader = WireReader(frame)

@@ -82,9 +82,9 @@ public final class World {
   /// The kind of message that a peer is reading.
   @exclusivity(unchecked) var delivering: HubMessageKind?
   /// Chance for all that is between peers.
-  @exclusivity(unchecked) var company: Chance
+  @exclusivity(unchecked) var featureChance: Chance
   /// Chance for all that liars do.
-  @exclusivity(unchecked) var impostures: Chance
+  @exclusivity(unchecked) var lieChance: Chance
   @exclusivity(unchecked) var forgetting: Chance
   let lies: [Lie]
   @exclusivity(unchecked) var heard = Heard()
@@ -99,17 +99,17 @@ public final class World {
     self.seed = seed
     self.keepsTrace = keepsTrace
     var chance = Chance(seed: seed)
-    var company = Chance(seed: seed ^ 0x5EED_C0DE)
+    var featureChance = Chance(seed: seed ^ 0x5EED_C0DE)
     var drawn = profile ?? FaultProfile(drawnFrom: &chance)
-    var impostures = Chance(seed: seed ^ 0x11A2_5EED)
+    var lieChance = Chance(seed: seed ^ 0x11A2_5EED)
     if profile == nil {
-      drawn.drawCompany(from: &company)
-      drawn.drawImpostors(from: &impostures)
+      drawn.drawFeatures(from: &featureChance)
+      drawn.drawForgedOffers(from: &lieChance)
     }
     self.profile = drawn
-    self.company = company
-    lies = drawn.impostors > 0 ? World.drawLies(from: &impostures) : []
-    self.impostures = impostures
+    self.featureChance = featureChance
+    lies = drawn.forgedOffers > 0 ? World.drawLies(from: &lieChance) : []
+    self.lieChance = lieChance
     forgetting = Chance(seed: seed ^ 0x0F06_5EED)
     modelNames = (0..<drawn.models).map { "m\($0)" } + (drawn.visits > 0 ? ["visited"] : [])
     oracle = Oracle(modelNames: modelNames)
@@ -130,7 +130,7 @@ public final class World {
       agenda.add(.tickPeer(peer: index, run: 0), at: now + chance.within(0...50))
       agenda.add(.act(peer: index), at: now + chance.within(20...400))
     }
-    beginCompany()
+    beginEphemeralWriters()
     awaitLie()
     let chaosEnds = now + profile.chaosMilliseconds
     try run(until: chaosEnds)
@@ -146,9 +146,9 @@ public final class World {
     for _ in 0..<6 where losses > 0 && peers.contains(where: { !$0.unacknowledged.isEmpty }) {
       try run(until: now + 10_000)
     }
-    for _ in 0..<12 where isCompanyBusy { try run(until: now + 5_000) }
+    for _ in 0..<12 where needsMoreTime { try run(until: now + 5_000) }
     // What the hub took back last is on its way.
-    if profile.isInCompany { try run(until: now + 1_000) }
+    if profile.hasEphemeralOrBarriers { try run(until: now + 1_000) }
     try awaitRenumbered()
     try checkHealed()
     try probeTail()

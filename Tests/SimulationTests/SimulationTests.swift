@@ -57,20 +57,20 @@ struct SimulationTests {
   @Test("who speaks in another's name, answers too deep or comes back to a shorter log breaks nothing")
   func unusualClimates() {
     var profile = FaultProfile()
-    profile.strangers = 100
+    profile.impostors = 100
     profile.answers = 500
     profile.writesTooDeep = true
     profile.isDurable = true
     profile.unnoticedLosses = 100
     var all = Counts()
     for seed in 0..<20 as Range<UInt64> { all.add(run(seed, profile)) }
-    for situation in [Situation.stranger, .answered, .refusedAsLoop, .provenLoss] {
+    for situation in [Situation.impostor, .answered, .refusedAsLoop, .provenLoss] {
       #expect(all[situation] > 0, "\(situation.rawValue)")
     }
   }
 
   @Test("peers that hold fields, own a model and wait for each other do so through all faults")
-  func company() {
+  func features() {
     var profile = FaultProfile()
     profile.peers = 6
     profile.ephemeralWriters = 3

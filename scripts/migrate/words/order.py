@@ -19,4 +19,5 @@ ORDER = [
     "standing",
     "patience",
     "unset",
+    "company",
 ]

@@ -4,14 +4,14 @@ import BindingProtocol
 
 /// Who is none of the peers, and those who answer each other.
 extension World {
-  /// R9: a stranger who knows a peer's tag and session, but not its secret, is told no and changes nothing.
-  func approach(_ peer: Int) throws(Broken) {
+  /// R9: an impostor who knows a peer's tag and session, but not its secret, is told no and changes nothing.
+  func impersonate(_ peer: Int) throws(Broken) {
     guard hasSession(peers[peer]), peers[peer].session.phase == .live else {
       return
     }
     let connection: ConnectionID = 1 << 40
     let tag = peers[peer].session.identity.tag
-    let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "stranger")
+    let identity = Identity(tag: tag, secret: Secret(high: 1, low: chance.next()), name: "impostor")
     var frames = [PeerMessage.hello(Hello(identity: identity)).encode(session: chance.next() | 1, start: 0)]
     if let model = peers[peer].session.joinedModels.first(where: { !Names.isEphemeral($0) }),
       let index = modelNames.firstIndex(of: model), let topic = topic(of: index)
@@ -19,44 +19,44 @@ extension World {
       let proposal = NumberedProposal(
         topic: topic, number: oracle.mark(of: tag, in: index) + 1,
         operations: [
-          WireOperation(verb: .set, field: .name("a"), value: Oracle.ofStranger)
+          WireOperation(verb: .set, field: .name("a"), value: Oracle.ofImpostor)
         ])
       frames.append(
         PeerMessage.propose([proposal]).encode(
           session: peers[peer].sessionOnTheWire, start: StartNumber(hubRun)))
     }
-    note("a stranger speaks for p\(peer)")
+    note("an impostor speaks for p\(peer)")
     for frame in frames {
       frame.withUnsafeBytes { hub?.receive($0, on: connection, time: hubTime, into: &hubOutput) }
     }
-    counts[.stranger] += 1
+    counts[.impostor] += 1
     try settleHub()
   }
 
-  /// R9: a hub that starts again has to remember nobody. A stranger that is there before all others, with a tag that it
-  /// has read from commits, is told no as at any other time.
-  func approachFirst() throws(Broken) {
+  /// R9: a hub that starts again has to remember nobody. An impostor that is there before all others, with a tag that
+  /// it has read from commits, is told no as at any other time.
+  func impersonateFirst() throws(Broken) {
     let connection: ConnectionID = 1 << 40 + 1
     let tag = peers[chance.below(peers.count)].session.identity.tag
     let model = chance.below(modelNames.count)
     let secret = Secret(high: 2, low: chance.next())
     let session = chance.next() | 1
     let start = StartNumber(hubRun)
-    note("a stranger speaks for \(tag.short) before it is back")
+    note("an impostor speaks for \(tag.short) before it is back")
     func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
       }
       try settleHub()
     }
-    try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "stranger"))), start: 0)
+    try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "impostor"))), start: 0)
     try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
     if let topic = topic(of: model) {
-      let set = WireOperation(verb: .set, field: .name("a"), value: Oracle.ofStranger)
+      let set = WireOperation(verb: .set, field: .name("a"), value: Oracle.ofImpostor)
       let number = oracle.mark(of: tag, in: model) + 1
       try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
     }
-    counts[.strangerFirst] += 1
+    counts[.impostorFirst] += 1
   }
 
   /// The hub's topic of a model.

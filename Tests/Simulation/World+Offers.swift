@@ -45,24 +45,24 @@ extension World {
   }
 
   /// A hub that has lost commits has begun: somebody who never was a peer may be there first.
-  func awaitImpostor() {
-    guard profile.impostors > 0, isChaos, impostures.perMille(profile.impostors) else { return }
-    agenda.add(.besides(.impose(hubRun: hubRun)), at: now + impostures.within(1...1_500))
+  func awaitForgedOffer() {
+    guard profile.forgedOffers > 0, isChaos, lieChance.perMille(profile.forgedOffers) else { return }
+    agenda.add(.besides(.forgeOffer(hubRun: hubRun)), at: now + lieChance.within(1...1_500))
   }
 
   /// Offers a replica that never was: in others' names and numbers, with names that nobody may write.
-  func impose() throws(Broken) {
+  func forgeOffer() throws(Broken) {
     guard hub != nil, !isHubPaused else { return }
-    let connection: ConnectionID = 1 << 41 + impostures.next() % 1_000
-    let identity = Identity(secret: Secret(high: 3, low: impostures.next()), name: "impostor")
+    let connection: ConnectionID = 1 << 41 + lieChance.next() % 1_000
+    let identity = Identity(secret: Secret(high: 3, low: lieChance.next()), name: "impostor")
     oracle.claims.liars.insert(identity.tag)
-    let session = impostures.next() | 1
-    let model = impostures.below(modelNames.count)
+    let session = lieChance.next() | 1
+    let model = lieChance.below(modelNames.count)
     // Of the present life a hub believes it once; that is a lie of its own.
     let offeredEpochs: [Epoch] = [epoch - 1 << 32, losses > 0 ? epoch : 1, epoch + 1 << 32, .max]
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
-    let offeredEpoch = offeredEpochs[impostures.perMille(600) ? 0 : impostures.below(offeredEpochs.count)]
-    let version = versions[impostures.below(versions.count)]
+    let offeredEpoch = offeredEpochs[lieChance.perMille(600) ? 0 : lieChance.below(offeredEpochs.count)]
+    let version = versions[lieChance.below(versions.count)]
     note("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
     func say(_ message: PeerMessage, start: StartNumber) {
       message.encode(session: session, start: start).withUnsafeBytes {
@@ -73,22 +73,22 @@ extension World {
     say(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
     say(.join([Join(request: 1, model: modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
     guard let topic = topic(of: model) else { return try settleHub() }
-    let victim = peers[impostures.below(peers.count)].session.identity
-    let names = [SimulatedField.names[impostures.below(SimulatedField.plain)], "@peer-0", "@me"]
+    let victim = peers[lieChance.below(peers.count)].session.identity
+    let names = [SimulatedField.names[lieChance.below(SimulatedField.plain)], "@peer-0", "@me"]
     let fields = names.map { name in
       OfferedField(
         name: name, version: max(version, 1), origin: Origin(tag: victim.tag, name: victim.name),
-        number: ProposalNumber(1 + impostures.below(20)), time: .max, value: Oracle.forged)
+        number: ProposalNumber(1 + lieChance.below(20)), time: .max, value: Oracle.forged)
     }
     let numbers = peers.map { peer in
-      SeenNumber(tag: peer.session.identity.tag, number: ProposalNumber(impostures.below(100_000)))
+      SeenNumber(tag: peer.session.identity.tag, number: ProposalNumber(lieChance.below(100_000)))
     }
     say(
       .offer(
         Offer(
           request: 1, topic: topic, epoch: offeredEpoch, version: version, chunk: 0, isLast: true, fields: fields,
           numbers: numbers)), start: start)
-    counts[.imposed] += 1
+    counts[.forgedOffer] += 1
     try settleHub()
     say(.leave(Leave()), start: start)
     try settleHub()

@@ -1,7 +1,7 @@
 /// Which of the rules between peers a seed has besides: each in a quarter of the seeds.
 extension FaultProfile {
   /// - Parameter chance: a stream of its own, so that a seed without any of them is what it would be without this.
-  mutating func drawCompany(from chance: inout Chance) {
+  mutating func drawFeatures(from chance: inout Chance) {
     if chance.perMille(250) { ephemeralWriters = 2 + chance.below(3) }
     if chance.perMille(250) {
       hasOwner = true
@@ -11,8 +11,8 @@ extension FaultProfile {
   }
 
   /// - Parameter chance: a stream of its own, too. A liar joins as a peer does: what is told of peers would count it.
-  mutating func drawImpostors(from chance: inout Chance) {
-    if chance.perMille(500), !isInCompany { impostors = 700 }
+  mutating func drawForgedOffers(from chance: inout Chance) {
+    if chance.perMille(500), !hasEphemeralOrBarriers { forgedOffers = 700 }
   }
 
   /// What an owner is like: how often in a thousand questions it says no, nothing, or something too late, and how often
@@ -33,5 +33,5 @@ extension FaultProfile {
   var hasEphemeralModel: Bool { ephemeralWriters > 0 || hasOwner }
 
   /// Whether more has to be known of what the hub has heard than a history without any of this needs.
-  var isInCompany: Bool { hasEphemeralModel || barriers > 0 }
+  var hasEphemeralOrBarriers: Bool { hasEphemeralModel || barriers > 0 }
 }

@@ -12,7 +12,7 @@ extension World {
     case approve(peer: Int, run: Int, ApprovalRequest, refuses: Bool)
     case breakOff(peer: Int, run: Int, crashes: Bool)
     case strand(peer: Int, run: Int)
-    case impose(hubRun: Int)
+    case forgeOffer(hubRun: Int)
     case lie
   }
 
@@ -37,10 +37,10 @@ extension World {
     var leaving: Tag?
   }
 
-  func beginCompany() {
+  func beginEphemeralWriters() {
     guard profile.hasEphemeralModel else { return }
     for index in 0..<profile.peers where isInEphemeralModel(index) {
-      agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + company.within(20...400))
+      agenda.add(.besides(.actInEphemeralModel(peer: index)), at: now + featureChance.within(20...400))
     }
   }
 
@@ -55,14 +55,14 @@ extension World {
     case .breakOff(let peer, let run, let crashes):
       if peers[peer].run == run { try breakOff(peer, crashes: crashes) }
     case .strand(let peer, let run): if peers[peer].run == run { try strand(peer) }
-    case .impose(let run): if hubRun == run { try impose() }
+    case .forgeOffer(let run): if hubRun == run { try forgeOffer() }
     case .lie: try lie()
     }
   }
 
   /// Another process of the hub has heard nothing of anybody.
-  func beginCompanyAtHub() {
-    guard profile.isInCompany else { return }
+  func resetHubObservations() {
+    guard profile.hasEphemeralOrBarriers else { return }
     heard = Heard()
     ephemeral?.begin(Epoch(hubRun))
     ownership = Ownership()
@@ -156,13 +156,13 @@ extension World {
     }
   }
 
-  func checkCompanyHealed() throws(Broken) {
+  func checkEphemeralAndBarriers() throws(Broken) {
     try checkEphemeralModelHealed()
     try checkBarriersOver()
   }
 
   /// Whether something needs longer to end than a history without it.
-  var isCompanyBusy: Bool {
+  var needsMoreTime: Bool {
     if profile.hasOwner, peers.contains(where: { !$0.unacknowledged.isEmpty }) { return true }
     guard let ephemeral, hub != nil else { return false }
     // A hub that was stopped at the end of the chaos gave every session a new term.
