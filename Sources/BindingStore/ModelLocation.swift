@@ -11,7 +11,7 @@ final class ModelLocation {
   /// The fields that it had then; 0: it was not folded in this life of the process.
   var fieldCount = 0
   /// Its batches that no snapshot holds, by rising record.
-  var unfolded: [BatchLocation] = []
+  var uncompacted: [BatchLocation] = []
 
   init(_ name: String) { self.name = name }
 }

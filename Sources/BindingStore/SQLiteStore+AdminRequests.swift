@@ -136,11 +136,11 @@ extension SQLiteStore {
       try cutLog()
       let (before, after) = (upkeepWork.bytesBefore, StoreFiles.size(path))
       AdminRequest.end(
-        "folded \(upkeepWork.foldedModels) models, gave back \(before - min(before, after)) bytes: "
+        "folded \(upkeepWork.compactedModels) models, gave back \(before - min(before, after)) bytes: "
           + "\(before) → \(after)", at: path)
     case .compact:
       try cutLog()
-      (upkeepWork.bytesBefore, upkeepWork.foldedModels) = (StoreFiles.size(path), 0)
+      (upkeepWork.bytesBefore, upkeepWork.compactedModels) = (StoreFiles.size(path), 0)
       requestCompaction()
     case .restore(let backup):
       try close()

@@ -32,9 +32,9 @@ extension SQLiteStore {
   }
 
   /// The batches of a model that are in no snapshot, after a record.
-  func unfolded(_ db: Database, of location: ModelLocation, after record: UInt64) throws -> [Batch] {
+  func uncompacted(_ db: Database, of location: ModelLocation, after record: UInt64) throws -> [Batch] {
     var batches: [Batch] = []
-    try eachUnfolded(db, of: location, after: record) { batch in
+    try eachUncompacted(db, of: location, after: record) { batch in
       batches.append(batch)
       return true
     }
@@ -52,14 +52,14 @@ extension SQLiteStore {
         return goesOn
       }
     }
-    if goesOn { try eachUnfolded(db, of: location, after: record, body) }
+    if goesOn { try eachUncompacted(db, of: location, after: record, body) }
   }
 
-  private func eachUnfolded(
+  private func eachUncompacted(
     _ db: Database, of location: ModelLocation, after record: UInt64, _ body: (Batch) throws -> Bool
   ) throws {
     var row: (number: Int64, bytes: [UInt8]) = (0, [])
-    for entry in location.unfolded where entry.record > record {
+    for entry in location.uncompacted where entry.record > record {
       if entry.row != row.number { row = (entry.row, try LogRow.read(db, entry.row, path: path).bytes) }
       var goesOn = true
       try LogRow.batches(of: entry.row, Array(entry.slice(of: row.bytes)), path: path) { batch, _ in

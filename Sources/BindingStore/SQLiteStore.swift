@@ -113,7 +113,7 @@ public final class SQLiteStore: Store {
     }
     location.record = batch.record
     guard batch.form != .removal else { return remove(location) }
-    location.unfolded.append(
+    location.uncompacted.append(
       BatchLocation(row: row, start: UInt32(range.lowerBound), length: UInt32(range.count), record: batch.record))
   }
 
@@ -157,7 +157,7 @@ public final class SQLiteStore: Store {
       let from = writer.count
       batch.write(to: &writer)
       location.record = batch.record
-      location.unfolded.append(
+      location.uncompacted.append(
         BatchLocation(
           row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
           record: batch.record))
@@ -178,7 +178,7 @@ public final class SQLiteStore: Store {
     }
     for (location, before) in taken.reversed() {
       location.record = before
-      location.unfolded.removeLast()
+      location.uncompacted.removeLast()
     }
     return results.map { if case .stored = $0 { .full } else { $0 } }
   }
@@ -254,7 +254,7 @@ public final class SQLiteStore: Store {
     guard let location = locations[model], location.record > 0 else { return nil }
     return try access { db in
       let chunks = try location.snapshot?.allChunks(db, path: path) ?? []
-      return StoredModel(model: model, chunks: chunks, batches: try unfolded(db, of: location, after: 0))
+      return StoredModel(model: model, chunks: chunks, batches: try uncompacted(db, of: location, after: 0))
     }
   }
 

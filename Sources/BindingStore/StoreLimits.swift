@@ -1,7 +1,7 @@
 /// How much a store keeps, and how much it does at a time.
 public struct StoreLimits: Sendable, Hashable {
   /// The log is folded into snapshots when it has passed this and half of what the snapshots have; bytes.
-  public var foldBytes = 4 << 20
+  public var compactionBytes = 4 << 20
   /// What is kept of each model to tell what changed, besides the log: commits, bytes, and seconds since it was folded.
   public var historyCommits = 1_000
   public var historyBytes = 1 << 20

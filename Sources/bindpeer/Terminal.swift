@@ -54,7 +54,7 @@ enum Terminal {
   static func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
 
   /// How many commits a line stands for besides its own; nothing for none.
-  static func folded(_ count: Int) -> String { count > 0 ? dim("        (+\(count) folded)") : "" }
+  static func coalesced(_ count: Int) -> String { count > 0 ? dim("        (+\(count) folded)") : "" }
 
   /// `20:14:03.118`, the wall time of `milliseconds` since 1970 where this terminal is.
   static func clock(_ milliseconds: UInt64) -> String {

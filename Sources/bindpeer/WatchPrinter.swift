@@ -73,14 +73,14 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       reached[update.model] = (update.epoch, update.version)
     case .commits, .detached, .outcome, .local:
       for commit in update.commits {
-        show(commit, update, of: field, folded: folded(before: commit.version, update))
+        show(commit, update, of: field, coalesced: coalesced(before: commit.version, update))
         reached[update.model] = (update.epoch, commit.version)
       }
     }
   }
 
   /// Commits just before a version that never came here one by one.
-  private func folded(before version: Version, _ update: ModelUpdate) -> Int {
+  private func coalesced(before version: Version, _ update: ModelUpdate) -> Int {
     guard let last = reached[update.model], last.epoch == update.epoch, last.version > 0 else { return 0 }
     return Int(clamping: version - min(version, last.version + 1))
   }
@@ -90,7 +90,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     defer { lock.unlock() }
     guard left != 0 else { return }
     let news = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
-    let commits = change.folded + 1 + unprinted[model, default: 0]
+    let commits = change.coalesced + 1 + unprinted[model, default: 0]
     guard !news.isEmpty else {
       unprinted[model] = change.isBeginning ? 0 : commits
       return
@@ -106,12 +106,12 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
       Terminal.say(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
-          + words.joined(separator: "  ") + Terminal.folded(commits - 1))
+          + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
     }
     if !change.isBeginning { countDown() }
   }
 
-  private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, folded: Int) {
+  private func show(_ commit: CommitInfo, _ update: ModelUpdate, of field: String?, coalesced: Int) {
     let changes = commit.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
     guard !changes.isEmpty, left != 0 else { return }
     let origin = commit.origin.fullName
@@ -119,7 +119,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       var line = JSONLine(of: update.model, update.epoch, commit.version)
       line.add("origin", .string(origin))
       line.add("time", .integer(Int64(clamping: commit.time)))
-      line.add("folded", .integer(Int64(folded)))
+      line.add("folded", .integer(Int64(coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.value) })
       line.say()
     } else {
@@ -131,7 +131,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       }
       Terminal.say(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
-          + Terminal.folded(folded) + "        " + Terminal.dim(origin))
+          + Terminal.coalesced(coalesced) + "        " + Terminal.dim(origin))
     }
     countDown()
   }
@@ -144,7 +144,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     if json {
       var line = JSONLine(of: update.model, update.epoch, update.version)
       line.add("caughtUp", .string(form))
-      line.add("folded", .integer(Int64(clamping: update.folded)))
+      line.add("folded", .integer(Int64(clamping: update.coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.new) })
       line.say()
     } else if !changes.isEmpty {

@@ -116,19 +116,21 @@ struct StoreBenchmark: ParsableCommand {
     for state in ["in the log", "in snapshots"] {
       var store: SQLiteStore?
       let open = try span { store = try SQLiteStore(path: path, durability: .process) }
-      var folds: [ModelFold] = []
+      var compactors: [ModelCompactor] = []
       let read = try span { try store?.load { _ in } }
-      let whole = try span { try store?.load { stored throws(StoreError) in folds.append(try ModelFold(stored)) } }
+      let whole = try span {
+        try store?.load { stored throws(StoreError) in compactors.append(try ModelCompactor(stored)) }
+      }
       print(
         String(
           format:
             "%d fields in %d models, %@: opened in %.2f s, read in %.2f s, read and put together in %.2f s; %.0f MB",
-          folds.reduce(0) { $0 + $1.names.count }, models, state, open, read, whole,
+          compactors.reduce(0) { $0 + $1.names.count }, models, state, open, read, whole,
           Double(store?.status.bytes ?? 0) / 1e6))
-      folds = []
+      compactors = []
       store?.requestCompaction()
-      let fold = try span { while try store?.upkeep() == true {} }
-      if state == "in the log" { print(String(format: "  folded in %.2f s", fold)) }
+      let compaction = try span { while try store?.upkeep() == true {} }
+      if state == "in the log" { print(String(format: "  folded in %.2f s", compaction)) }
       try store?.close()
     }
   }

@@ -22,7 +22,7 @@ struct BenchLedgerTests {
     // Due 20 ms after the beginning.
     ledger.shown(2, at: 1_050_000_000, by: 0)
     #expect(ledger.seen.count == 3 && ledger.seen.percentile(0.1).map { $0 >= 30_000_000 } == true)
-    #expect(ledger.folded == 2)
+    #expect(ledger.coalesced == 2)
   }
 
   @Test("a write that gave way counts as committed when the later one is, in whatever order that is heard")

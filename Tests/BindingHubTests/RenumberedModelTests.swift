@@ -149,10 +149,10 @@ import Testing
     _ = comeBack(.ben)
     bench.say(.ben, .propose([.of(1, [.set("new", "2")], topic: topic())]))
     let all = try store.loadAll()
-    var fold = try ModelFold(try #require(all.first))
-    #expect(fold.names == ["kept", "new"])
+    var compactor = try ModelCompactor(try #require(all.first))
+    #expect(compactor.names == ["kept", "new"])
     var chunks: [[UInt8]] = []
-    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    while let chunk = compactor.nextChunk() { chunks.append(chunk) }
     for stored in [all, [StoredModel(model: "lamp", chunks: chunks, batches: [])]] {
       var later = Self.bench(store, stored: stored)
       #expect(later.read().values == ["kept": "1", "new": "2"])
@@ -224,9 +224,9 @@ import Testing
     let falling = Self.bytes(.renumbering(of: "lamp", record: 7, epoch: 5, version: 9, kept: [3, 3]))
     let error = #expect(throws: WireError.self) { try Self.read(falling) }
     #expect(error?.description.contains("does not rise") == true)
-    var fold = ModelFold("lamp")
+    var compactor = ModelCompactor("lamp")
     #expect(throws: StoreError.self) {
-      try fold.apply(.renumbering(of: "lamp", record: 1, epoch: 5, version: 0, kept: [4]))
+      try compactor.apply(.renumbering(of: "lamp", record: 1, epoch: 5, version: 0, kept: [4]))
     }
   }
 

@@ -87,16 +87,16 @@ import Testing
   }
 
   @Test("what was seen is stored with what was brought back", arguments: [false, true])
-  mutating func stored(_ isFolded: Bool) throws {
+  mutating func stored(_ isCompacted: Bool) throws {
     let store = LogStore()
     bench = HubBench(tailProven: false, store: store)
     bench.hello(.ben)
     recover(seen: 1)
     var model = try #require(try store.load("lamp"))
-    if isFolded {
-      var fold = try ModelFold(model)
+    if isCompacted {
+      var compactor = try ModelCompactor(model)
       model.chunks = []
-      while let chunk = fold.nextChunk() { model.chunks.append(chunk) }
+      while let chunk = compactor.nextChunk() { model.chunks.append(chunk) }
       model.batches = []
     } else {
       model.batches = try model.batches.map { batch in

@@ -131,14 +131,14 @@ import Testing
   }
 
   @Test("a model whose first commit comes back folded is announced to who has joined its prefix")
-  mutating func foldedFirst() throws {
+  mutating func compactedFirst() throws {
     bench.hello(.cat)
     bench.say(.cat, .join([Join(request: 9, prefix: "")]))
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    var fold = ModelFold("lamp")
-    for batch in bench.waiting { try fold.apply(batch) }
-    let chunks = Array(sequence(state: fold) { $0.nextChunk(ofBytes: 1_000) })
+    var compactor = ModelCompactor("lamp")
+    for batch in bench.waiting { try compactor.apply(batch) }
+    let chunks = Array(sequence(state: compactor) { $0.nextChunk(ofBytes: 1_000) })
     bench.settle(.unknown)
     let heard = bench.reload(StoredModel(model: "lamp", chunks: chunks, batches: []))
     #expect(heard.announces(.cat).flatMap(\.models).map(\.model) == ["lamp"])

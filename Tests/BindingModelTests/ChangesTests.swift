@@ -97,7 +97,7 @@ struct ChangesTests {
 
   @Test("on the main actor is told what it was told before, also where values were folded", .timeLimit(.minutes(5)))
   @MainActor
-  func foldedOnMain() async {
+  func coalescedOnMain() async {
     let count = Observable(0)
     var steps: [[Int]] = []
     let token = count.observeOnMain(initial: false) { old, new in steps.append([old, new]) }

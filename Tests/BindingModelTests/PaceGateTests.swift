@@ -60,10 +60,10 @@ struct PaceGateTests {
   }
 
   @Test("a queue holds so many; one more folds the oldest into the next, the newest stays", arguments: [1, 3])
-  func folding(_ limit: Int) {
-    var queue = FoldingQueue<[Int]>(limit: limit) { $0 += $1 }
+  func coalescing(_ limit: Int) {
+    var queue = CoalescingQueue<[Int]>(limit: limit) { $0 += $1 }
     for number in 1...10 { queue.append([number]) }
-    var letters: [FoldingQueue<[Int]>.Letter] = []
+    var letters: [CoalescingQueue<[Int]>.Letter] = []
     while let letter = queue.popFirst() { letters.append(letter) }
     #expect(letters.count == limit)
     #expect(letters.flatMap(\.element) == Array(1...10))

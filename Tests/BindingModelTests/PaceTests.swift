@@ -126,8 +126,8 @@ struct PaceTests {
   @Test("what it writes itself is told in its time, like any other")
   func writesInside() {
     let token = level.observe(.latest(every: .milliseconds(100)), owner: nil, .direct, clock: clock.clock) {
-      [level, seen] value, folded in
-      seen.note([value, folded])
+      [level, seen] value, coalesced in
+      seen.note([value, coalesced])
       if value < 3 { level.value = value + 1 }
     }
     for _ in 0..<5 { clock.pass(100) }
@@ -159,9 +159,9 @@ struct PaceTests {
   func onMain() async {
     let owner = Owner()
     let isOnMain = Recorder<Bool>()
-    level.observe(.latest(every: .milliseconds(5)), on: owner) { [seen] value, folded in
+    level.observe(.latest(every: .milliseconds(5)), on: owner) { [seen] value, coalesced in
       isOnMain.note(Lane.main.isCurrent)
-      seen.note([value, folded])
+      seen.note([value, coalesced])
     }
     #expect(seen.all == [[0, 0]])
     for value in 1...10 { level.value = value }
@@ -175,10 +175,10 @@ struct PaceTests {
     var values = level.values(.latest(every: .milliseconds(2))).makeAsyncIterator()
     for value in 1...10 { level.value = value }
     let first = await values.next()
-    #expect(first?.value == 10 && first?.folded == 10)
+    #expect(first?.value == 10 && first?.coalesced == 10)
     level.value = 11
     let second = await values.next()
-    #expect(second?.value == 11 && second?.folded == 0)
+    #expect(second?.value == 11 && second?.coalesced == 0)
   }
 
   @Test("a loop at every change finds what it has missed, up to the limit", .timeLimit(.minutes(5)))
@@ -186,7 +186,7 @@ struct PaceTests {
     var values = level.values(.everyChange(limit: 2)).makeAsyncIterator()
     for value in 1...10 { level.value = value }
     var found: [[Int]] = []
-    while found.count < 2, let next = await values.next() { found.append([next.value, next.folded]) }
+    while found.count < 2, let next = await values.next() { found.append([next.value, next.coalesced]) }
     #expect(found == [[9, 9], [10, 0]])
   }
 

@@ -36,7 +36,7 @@ struct RowsTests {
   }
 
   @Test("that were written elsewhere and folded still follow one another")
-  func foldedLists() async {
+  func coalescedLists() async {
     let model = Observable([0])
     let list = List()
     model.observeRowsOnMain(on: list) { list, rows, difference in
@@ -119,7 +119,7 @@ struct RowIdentityTests {
   }
 
   @Test("that were written elsewhere and folded still follow one another")
-  func folded() async {
+  func coalesced() async {
     let todos = Observable<[Todo]>([])
     let list = List()
     todos.observeRowsOnMain(on: list) { $0.change($1, $2) }

@@ -244,7 +244,7 @@ struct TurnTests {
       if value == 1 { for next in 2...last + 1 { level.value = next } }
     }
     level.value = 1
-    #expect(level.foldedWrites == 10)
+    #expect(level.coalescedWrites == 10)
     #expect(seen.all.count == 2 + Turn.backlogLimit)
     #expect(seen.all.last == last + 1)
     #expect(seen.all == seen.all.sorted())

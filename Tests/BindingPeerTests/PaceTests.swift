@@ -71,7 +71,7 @@ struct PaceTests {
     stopped.letGo()
     #expect(await eventually { told.all.last?.version == last })
     #expect(told.all.last?["count"]?.description == "50")
-    #expect(told.all.reduce(0) { $0 + $1.folded + 1 } == Int(last - before) + (told.all.count > 1 ? 1 : 0))
+    #expect(told.all.reduce(0) { $0 + $1.coalesced + 1 } == Int(last - before) + (told.all.count > 1 ? 1 : 0))
     withExtendedLifetime(token) {}
   }
 
@@ -82,10 +82,10 @@ struct PaceTests {
     let owner = Owner()
     lamp.observe(.latest(every: .milliseconds(30)), on: owner) { told.note($0) }
     let first = try #require(told.all.first)
-    #expect(first.isBeginning && first.folded == 0)
+    #expect(first.isBeginning && first.coalesced == 0)
     let last = try await count(to: 100)
     #expect(await eventually { told.all.last?.version == last })
-    #expect(told.all.dropFirst().reduce(0) { $0 + $1.folded + 1 } == Int(last - first.version))
+    #expect(told.all.dropFirst().reduce(0) { $0 + $1.coalesced + 1 } == Int(last - first.version))
     #expect(told.all.dropFirst().allSatisfy { !$0.isBeginning })
   }
 
@@ -97,7 +97,7 @@ struct PaceTests {
     let last = try await count(to: 100)
     #expect(await eventually { told.all.last?.version == last })
     #expect(told.all.dropFirst().map { $0["count"]?.description } == (1...100).map { "\($0)" })
-    #expect(told.all.allSatisfy { $0.folded == 0 })
+    #expect(told.all.allSatisfy { $0.coalesced == 0 })
     withExtendedLifetime(token) {}
   }
 
@@ -114,7 +114,7 @@ struct PaceTests {
     #expect(await eventually { told.all.last?.version == last })
     #expect(told.all.map { $0["count"]?.description } == ["18", "19", "20"])
     #expect(told.all.first?["on"]?.description == "true")
-    #expect(told.all.dropFirst().map(\.folded) == [0, 0])
+    #expect(told.all.dropFirst().map(\.coalesced) == [0, 0])
     withExtendedLifetime(token) {}
   }
 
@@ -154,7 +154,7 @@ struct PaceTests {
     }.committed
     #expect(await eventually { told.all.last?["on"]?.description == "true" })
     #expect(told.all.dropFirst().map { $0.fields.keys.sorted() } == [["level"], ["on"]])
-    #expect(told.all.last?.folded == 2)
+    #expect(told.all.last?.coalesced == 2)
     withExtendedLifetime(token) {}
   }
 
@@ -222,7 +222,7 @@ struct PaceTests {
     let last = try await count(to: 50)
     var commits = 0
     while let change = await changes.next() {
-      commits += change.folded + 1
+      commits += change.coalesced + 1
       if change.version == last { break }
     }
     #expect(commits == Int(last - first.version))

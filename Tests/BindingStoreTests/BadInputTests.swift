@@ -86,7 +86,7 @@ struct BadInputTests {
   @Test("a flipped bit is refused, or changes nothing that is served", arguments: [1, 2, 3] as [UInt64])
   func flipped(_ seed: UInt64) throws {
     let bench = try filled()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     do {
       // Half of it in a snapshot, half in the log.
       let store = try bench.open()
@@ -129,7 +129,7 @@ struct BadInputTests {
   @Test("a model's snapshot that is gone, and a chunk of one", arguments: ["snapshot", "chunk"])
   func snapshotGone(_ table: String) throws {
     let bench = try filled()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     do {
       let store = try bench.open()
       while try store.upkeep() {}

@@ -9,13 +9,13 @@ import Testing
 @Suite("Backup, check and going back")
 struct CopyTests {
   private static func records(_ store: SQLiteStore) throws -> [String: UInt64] {
-    try Dictionary(uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelFold($0).record) })
+    try Dictionary(uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelCompactor($0).record) })
   }
 
   @Test("a backup of a store that is open has what was there at its moment, and the store goes on")
   func live() throws {
     let bench = StoreBench()
-    bench.limits.foldBytes = 2_000
+    bench.limits.compactionBytes = 2_000
     let store = try bench.open()
     for number in 1...100 {
       try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door"))

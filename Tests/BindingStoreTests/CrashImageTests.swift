@@ -114,7 +114,7 @@ private final class RecordedRun {
     let bench = StoreBench()
     (self.bench, self.grade) = (bench, grade)
     switch load {
-    case .busy: (bench.limits.foldBytes, bench.limits.checkpointBytes) = (4_096, 65_536)
+    case .busy: (bench.limits.compactionBytes, bench.limits.checkpointBytes) = (4_096, 65_536)
     case .slow(let seconds): (bench.limits.syncSeconds, bench.limits.checkpointBytes) = (seconds, 1 << 40)
     }
     var chance = SplitMix(state: seed)
@@ -211,12 +211,12 @@ private final class RecordedRun {
         lostOld += missing(model, old[model] ?? 0)
       }
       for model in models {
-        let fold = try ModelFold(model)
-        let count = (sent[model.model] ?? []).prefix { $0.record <= fold.record }.count
+        let compactor = try ModelCompactor(model)
+        let count = (sent[model.model] ?? []).prefix { $0.record <= compactor.record }.count
         lost += max(0, (promised[model.model] ?? 0) - count)
         lostOld += max(0, (old[model.model] ?? 0) - count)
-        if try Self.chunks(fold) != whole(model.model, count) {
-          return .wrong("moment \(moment): \(model.model) at record \(fold.record)")
+        if try Self.chunks(compactor) != whole(model.model, count) {
+          return .wrong("moment \(moment): \(model.model) at record \(compactor.record)")
         }
       }
       return .kept(lost: lost, lostOld: lostOld, store.tail)
@@ -236,18 +236,20 @@ private final class RecordedRun {
   /// What a model is after so many batches, the last of which is none that removes it.
   private func whole(_ model: String, _ count: Int) throws -> [[UInt8]] {
     if let known = expected["\(model) \(count)"] { return known }
-    var fold = ModelFold(model)
+    var compactor = ModelCompactor(model)
     let batches = (sent[model] ?? []).prefix(count)
-    for batch in batches[(batches.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...] { try fold.apply(batch) }
-    let chunks = Self.chunks(fold)
+    for batch in batches[(batches.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...] {
+      try compactor.apply(batch)
+    }
+    let chunks = Self.chunks(compactor)
     expected["\(model) \(count)"] = chunks
     return chunks
   }
 
-  private static func chunks(_ fold: ModelFold) -> [[UInt8]] {
-    var fold = fold
+  private static func chunks(_ compactor: ModelCompactor) -> [[UInt8]] {
+    var compactor = compactor
     var chunks: [[UInt8]] = []
-    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    while let chunk = compactor.nextChunk() { chunks.append(chunk) }
     return chunks
   }
 }

@@ -115,6 +115,6 @@ struct EpochTests {
     let store = try bench.open(grade)
     #expect(store.epoch == before)
     #expect(store.tail == .proven)
-    #expect(try store.load("lamp").map { try ModelFold($0).record } == 50)
+    #expect(try store.load("lamp").map { try ModelCompactor($0).record } == 50)
   }
 }

@@ -26,7 +26,7 @@ struct FirstFormatTests {
 
   private static func values(_ store: SQLiteStore) throws -> [String: [String]] {
     try Dictionary(
-      uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelFold($0).names) })
+      uniqueKeysWithValues: store.loadAll().map { ($0.model, try ModelCompactor($0).names) })
   }
 
   @Test("it opens with all that it had, in the same log and epoch, and is of the present format afterwards")

@@ -17,7 +17,7 @@ struct FullDiskTests {
   @Test("a full disk takes nothing, says so, and goes on when there is room", arguments: [Durability.process, .disk])
   func full(_ grade: Durability) throws {
     let bench = StoreBench()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     let batches = [bench.batch("lamp"), bench.batch("door")]
     do {
       let store = try bench.open(grade)
@@ -35,9 +35,9 @@ struct FullDiskTests {
   }
 
   @Test("folding waits while the disk is full, and the store is whole")
-  func foldingWaits() throws {
+  func compactionWaits() throws {
     let bench = StoreBench()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     let store = try bench.open()
     while try store.upkeep() {}
     for number in 1...50 { try store.take(bench.batch("lamp", "f\(number)")) }
@@ -49,7 +49,7 @@ struct FullDiskTests {
     storedisk_limit(bench.path, -1)
     store.upkeepWork.pausedUntil = nil
     while try store.upkeep() {}
-    #expect(try ModelFold(try #require(try store.load("lamp"))).record == 50)
+    #expect(try ModelCompactor(try #require(try store.load("lamp"))).record == 50)
     #expect(store.status.logBytes == 0)
   }
 

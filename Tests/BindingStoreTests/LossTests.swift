@@ -79,7 +79,7 @@ struct LossTests {
     let store = try bench.open(.disk)
     #expect(store.epoch == before)
     #expect(store.tail == .proven)
-    #expect(try store.load("lamp").map { try ModelFold($0).record } == 11)
+    #expect(try store.load("lamp").map { try ModelCompactor($0).record } == 11)
   }
 
   @Test("a write-ahead log that is cut off is a loss that the next start knows", arguments: [0, 2] as [UInt64])
@@ -103,7 +103,7 @@ struct LossTests {
 
   @Test("folding, checkpoints, giving pages back and compaction are no loss")
   func ordinary() throws {
-    bench.limits.foldBytes = 20_000
+    bench.limits.compactionBytes = 20_000
     bench.limits.checkpointBytes = 8_192
     bench.limits.syncSeconds = 1
     do {

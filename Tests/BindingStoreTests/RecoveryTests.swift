@@ -29,7 +29,7 @@ struct RecoveryTests {
     #expect(store.logID == before.logID)
     #expect(store.epoch > before.epoch)
     #expect(store.tail == .unproven)
-    #expect(try store.load("lamp").map { try ModelFold($0).record } ?? 0 == records)
+    #expect(try store.load("lamp").map { try ModelCompactor($0).record } ?? 0 == records)
     try store.close()
   }
 
@@ -137,7 +137,7 @@ struct RecoveryTests {
       of: { _ = try SQLiteStore.restore(backup: copy, to: bench.path, step: $0) },
       { end in
         let store = try end.open(.disk)
-        let records = try #require(try store.load("lamp").map { try ModelFold($0).record })
+        let records = try #require(try store.load("lamp").map { try ModelCompactor($0).record })
         #expect(records == 5 && store.tail == .proven || records == 2 && store.tail == .restored)
         let left = try FileManager.default.contentsOfDirectory(atPath: end.folder)
         #expect(!left.contains { $0.contains(".new") }, "\(left)")

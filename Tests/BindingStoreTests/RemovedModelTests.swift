@@ -9,7 +9,7 @@ import Testing
 struct RemovedModelTests {
   private static func eager() -> StoreBench {
     let bench = StoreBench()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     return bench
   }
 
@@ -42,12 +42,12 @@ struct RemovedModelTests {
     #expect(store.floor == bench.floor)
     #expect(try store.loadAll().isEmpty)
     try store.take(bench.batch("lamp", to: "3"))
-    #expect(try ModelFold(try #require(try store.load("lamp"))).version == 3)
+    #expect(try ModelCompactor(try #require(try store.load("lamp"))).version == 3)
   }
 
   @Test("a model that is removed and made again at any moment of its folding is what was made last")
   func meanwhile() throws {
-    let names = { (store: SQLiteStore) in try ModelFold(try #require(try store.load("lamp"))).names }
+    let names = { (store: SQLiteStore) in try ModelCompactor(try #require(try store.load("lamp"))).names }
     for steps in 0..<40 {
       let bench = Self.eager()
       bench.limits.upkeepMicroseconds = 1
@@ -77,12 +77,12 @@ struct RemovedModelTests {
       #expect(try names(later) == ["new"])
       try Self.settle(later)
       #expect(try names(later) == ["new"])
-      #expect(try ModelFold(try #require(try later.load("door"))).record == 12)
+      #expect(try ModelCompactor(try #require(try later.load("door"))).record == 12)
     }
   }
 
   @Test("a model that is removed while it is folded for the first time leaves its number to the next")
-  func firstFold() throws {
+  func firstCompaction() throws {
     // One of the two is folded first.
     for removed in ["lamp", "door"] {
       for steps in 0..<12 {

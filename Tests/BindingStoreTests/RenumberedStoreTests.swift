@@ -57,7 +57,7 @@ struct RenumberedStoreTests {
       try store.close()
     }
     try bench.putBack()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     do {
       let store = try bench.open()
       try expect(after, names: ["other", "kept", "new"], in: store)
@@ -71,10 +71,10 @@ struct RenumberedStoreTests {
   }
 
   @Test("at any moment of the folding the fields are what they were, also after a sudden end")
-  func folding() throws {
+  func compacting() throws {
     for steps in 0..<40 {
       let bench = StoreBench()
-      (bench.limits.foldBytes, bench.limits.upkeepMicroseconds) = (0, 1)
+      (bench.limits.compactionBytes, bench.limits.upkeepMicroseconds) = (0, 1)
       let after = ["other": "1", "kept": "3", "new": "4"]
       var here = RenumberedStoreTests()
       here.bench = bench
@@ -102,14 +102,14 @@ struct RenumberedStoreTests {
   }
 
   @Test("a backup from before or after is put back with the ids that it had", arguments: [true, false], [true, false])
-  func restored(isAfter: Bool, isFolded: Bool) throws {
-    if isFolded { bench.limits.foldBytes = 0 }
+  func restored(isAfter: Bool, isCompacted: Bool) throws {
+    if isCompacted { bench.limits.compactionBytes = 0 }
     let atCopy = StoreBench()
     do {
       let store = try bench.open(.disk)
       try fill(store)
       if isAfter { try renumber(store) }
-      if isFolded { try settle(store) }
+      if isCompacted { try settle(store) }
       try SQLiteStore.backup(of: bench.path, to: copy)
       #expect(try SQLiteStore.check(path: copy).fields == (isAfter ? 3 : 4))
       atCopy.goOn(from: bench)
@@ -151,13 +151,13 @@ struct RenumberedStoreTests {
   }
 
   @Test("a check reads the record, and one that keeps a field that is none is damage", arguments: [true, false])
-  func checked(isFolded: Bool) throws {
-    if isFolded { bench.limits.foldBytes = 0 }
+  func checked(isCompacted: Bool) throws {
+    if isCompacted { bench.limits.compactionBytes = 0 }
     let store = try bench.open()
     try fill(store)
     try renumber(store)
     try store.take(bench.batch("lamp", "new"))
-    if isFolded { try settle(store) }
+    if isCompacted { try settle(store) }
     let check = try SQLiteStore.check(path: bench.path)
     #expect(check.models == 2 && check.fields == 4)
     let bad = Batch.renumbering(of: "lamp", record: 7, epoch: 1, version: 5, kept: [3])

@@ -59,8 +59,8 @@ struct TailTests {
   }
 
   @Test("rows that were folded are not missed, whether the hub closed or was killed", arguments: [true, false])
-  func folded(isClosed: Bool) throws {
-    bench.limits.foldBytes = 0
+  func compacted(isClosed: Bool) throws {
+    bench.limits.compactionBytes = 0
     do {
       let store = try bench.open()
       for number in 1...20 { try store.take(bench.batch("m\(number % 3)")) }
@@ -71,7 +71,7 @@ struct TailTests {
     if !isClosed { try bench.putBack() }
     for _ in 0..<2 {
       let store = try bench.open()
-      #expect(try store.load("m1").map { try ModelFold($0).record } == 8)
+      #expect(try store.load("m1").map { try ModelCompactor($0).record } == 8)
       #expect(store.tail == .proven)
       while try store.upkeep() {}
       try store.close()
@@ -97,37 +97,37 @@ struct LogClockTests {
   private static let day: UInt64 = 24 * 3_600 * 1_000
   private let bench = StoreBench()
 
-  init() { bench.limits.foldBytes = 0 }
+  init() { bench.limits.compactionBytes = 0 }
 
   /// Opens the store, has it fold what `body` adds, and tells how far the first writer's proposals are decided.
-  private func fold(_ body: (SQLiteStore) throws -> Void = { _ in }) throws -> ProposalNumber {
+  private func compact(_ body: (SQLiteStore) throws -> Void = { _ in }) throws -> ProposalNumber {
     let store = try bench.open()
     try body(store)
     store.requestCompaction()
     while try store.upkeep() {}
-    let mark = try ModelFold(try #require(try store.load("lamp"))).mark(of: Tag(rawValue: 0xA1))
+    let mark = try ModelCompactor(try #require(try store.load("lamp"))).mark(of: Tag(rawValue: 0xA1))
     try store.close()
     return mark
   }
 
   @Test("a wall clock that jumps ahead at a start makes nobody old", arguments: [8, 30, 7_300] as [UInt64])
   func ahead(days: UInt64) throws {
-    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.take(bench.batch()) } == 1)
     bench.wall += days * Self.day
-    #expect(try fold { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
+    #expect(try compact { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
   }
 
   @Test("a machine that begins in 1970 at each start forgets nobody")
   func beginning() throws {
-    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.take(bench.batch()) } == 1)
     bench.wall = 0
-    #expect(try fold { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
-    #expect(try fold { try $0.take(bench.batch()) } == 3)
+    #expect(try compact { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
+    #expect(try compact { try $0.take(bench.batch()) } == 3)
   }
 
   @Test("who was silent for longer than it may while hubs ran is forgotten")
   func silent() throws {
-    let mark = try fold { store in
+    let mark = try compact { store in
       try store.take(bench.batch())
       bench.uptime += 8 * Self.day
       try store.take(bench.batch("lamp", by: 0xB2))
@@ -137,11 +137,11 @@ struct LogClockTests {
 
   @Test("a start follows the wall clock by a day, so who comes seldom is forgotten too")
   func seldom() throws {
-    #expect(try fold { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.take(bench.batch()) } == 1)
     for _ in 0..<8 {
       bench.wall += 2 * Self.day
-      _ = try fold { try $0.take(bench.batch("lamp", by: 0xB2)) }
+      _ = try compact { try $0.take(bench.batch("lamp", by: 0xB2)) }
     }
-    #expect(try fold() == 0)
+    #expect(try compact() == 0)
   }
 }

@@ -109,11 +109,11 @@ struct GatewayReadingTests {
     #expect(next.first?["form"] == "delta")
     #expect(next.first?["previous"] == 50)
     #expect(next.first?["version"] == 60)
-    #expect(stage.gateway.counters.commitsFolded == 60)
+    #expect(stage.gateway.counters.coalescedCommits == 60)
   }
 
   @Test("own commits in a delta that folds are covered by its mark")
-  func markOfFolded() {
+  func markOfCoalesced() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
     stage.say(one, join)

@@ -37,7 +37,7 @@ def together(proposals: list[dict[str, Any]]) -> int:
     return most
 
 
-def test_rule_2_one_write_in_flight_newer_ones_fold_and_the_last_arrives(stand: Stand) -> None:
+def test_rule_2_one_write_in_flight_newer_ones_coalesce_and_the_last_arrives(stand: Stand) -> None:
     tab = stand.tab().live()
     tab.link.hold_up()
     drag(tab, list(range(1, 31)))

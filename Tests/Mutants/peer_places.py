@@ -115,7 +115,7 @@ if Mutant.isOn(.renumberResent) {
         _CORE + "Writes/Outbox.swift", "func replaced", "before",
         "if proposal.operations.count == 1 {",
         """
-if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
+if Mutant.isOn(.coalesceSent) || Mutant.isOn(.coalescePartly) {
   return replacedWrongly(by: Swift.Set(proposal.operations.map(\\.field)))
 }
 """,
@@ -127,7 +127,7 @@ if Mutant.isOn(.foldSent) || Mutant.isOn(.foldPartly) {
 private func replacedWrongly(by fields: Swift.Set<String>) -> [WriteID] {
   Swift.Set(fields.compactMap { over[$0]?.last }).filter { id in
     guard let write = pending[id], write.proposal.isPlainSet, write.isUnacknowledged else { return false }
-    if Mutant.isOn(.foldPartly) { return write.number == nil }
+    if Mutant.isOn(.coalescePartly) { return write.number == nil }
     return write.proposal.operations.allSatisfy { fields.contains($0.field) }
   }.sorted()
 }

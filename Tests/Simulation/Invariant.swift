@@ -17,7 +17,7 @@ public enum Invariant: String, Sendable, CaseIterable {
   /// What was not carried out is not there, and nothing is there that nobody wrote (G6, R9).
   case noPhantom = "no phantom"
   /// A write is replaced only by one that replaces all of it (R3).
-  case folding
+  case coalescing
   /// Pending and acknowledged writes show until the committed values hold them, and not a moment longer (G5).
   case readYourWrites = "read your writes"
   /// A compare-and-set is carried out only on what its writer saw (§5).

@@ -118,8 +118,8 @@ extension World {
       counts[.conflict] += 1
       if write.isPlain, write.original == nil { counts[.offlineConflict] += 1 }
     case .superseded:
-      counts[.folded] += 1
-      return try checkFolded(write, what, peer)
+      counts[.coalesced] += 1
+      return try checkCoalesced(write, what, peer)
     case .unchanged: counts[.unchanged] += 1
     case .unknown:
       counts[.unknown] += 1
@@ -142,13 +142,13 @@ extension World {
   }
 
   /// What took its place sets all that it set; words and numbers stand in it besides.
-  private func checkFolded(
+  private func checkCoalesced(
     _ write: SimulatedPeer.Write, _ what: @autoclosure () -> String, _ peer: SimulatedPeer
   ) throws(Broken) {
     guard let writing, write.isPlain,
       write.fields.allSatisfy({ field, _ in writing.write.fields.contains { $0.field == field } }),
       write.gathered.allSatisfy({ field, _ in writing.write.gathered.contains { $0.field == field } })
-    else { throw broken(.folding, "\(what()) was replaced by one that does not set all of its fields") }
+    else { throw broken(.coalescing, "\(what()) was replaced by one that does not set all of its fields") }
     peer.unacknowledged[writing.id]?.gathered += write.gathered
   }
 

@@ -44,13 +44,13 @@ extension World {
     let batches = Array(all[(all.lastIndex { $0.form == .removal }.map { $0 + 1 } ?? 0)...])
     // Of a model that is not there a store has no chunk either.
     guard !batches.isEmpty, chance.perMille(500) else { return StoredModel(model: model, batches: batches) }
-    counts[.loadedFolded] += 1
+    counts[.loadedCompacted] += 1
     let count = chance.below(batches.count + 1)
     var chunks: [[UInt8]] = []
     do {
-      var fold = ModelFold(model)
-      for batch in batches.prefix(count) { try fold.apply(batch) }
-      while let chunk = fold.nextChunk(ofBytes: 512) { chunks.append(chunk) }
+      var compactor = ModelCompactor(model)
+      for batch in batches.prefix(count) { try compactor.apply(batch) }
+      while let chunk = compactor.nextChunk(ofBytes: 512) { chunks.append(chunk) }
     } catch {
       throw broken(.order, "\(error)")
     }

@@ -150,7 +150,7 @@ struct Article0WeaknessTests {
   }
 
   @Test("S0.W16: writes made while the main actor is busy arrive as one, the newest")
-  func foldedWrites() async {
+  func coalescedWrites() async {
     let number = Observable(0)
     let test = Article0Tests.TestClass()
     var seen: [Int] = []

@@ -56,7 +56,7 @@ final class HistoryStore: Store {
   func load(_ each: (StoredModel) throws(StoreError) -> Void) throws(StoreError) {
     try store.load { model throws(StoreError) in
       names[model.model] = try Dictionary(
-        uniqueKeysWithValues: ModelFold(model).names.enumerated().map { (FieldID($0), $1) })
+        uniqueKeysWithValues: ModelCompactor(model).names.enumerated().map { (FieldID($0), $1) })
       // A hub that was killed between the store and the history left out what was stored last.
       for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try note(batch, again: true) }
       try each(model)

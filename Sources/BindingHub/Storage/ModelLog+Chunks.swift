@@ -22,7 +22,7 @@ extension ModelLog {
   // MARK: Writing
 
   /// The next chunk, of about `limit` bytes; nil: all are written.
-  func chunk(after written: inout ModelFold.Written, _ limit: Int) -> [UInt8]? {
+  func chunk(after written: inout ModelCompactor.Written, _ limit: Int) -> [UInt8]? {
     var writer = WireWriter(reserving: limit + 1_024)
     writer.u8(ModelLog.format)
     if !written.isHeadWritten {
@@ -54,7 +54,7 @@ extension ModelLog {
     // At least one, however small a chunk is to be.
     while index < writers.count, index == first || writer.count < limit {
       let record = writers[index]
-      let outcomes = record.outcomes(from: record.storedMark - min(record.storedMark, ModelFold.outcomesKept) + 1)
+      let outcomes = record.outcomes(from: record.storedMark - min(record.storedMark, ModelCompactor.outcomesKept) + 1)
       writer.origin(record.origin)
       writer.u32(record.storedMark)
       writer.u32(record.confirmed)

@@ -12,17 +12,17 @@ public struct Pace<Value: Sendable>: Sendable {
   /// Changes that wait to be told, at most; past it the oldest is folded into the one after it.
   package let limit: Int
   /// Makes of an older and a newer change the one that stands for both.
-  @usableFromInline package let fold: @Sendable (inout Value, Value) -> Void
+  @usableFromInline package let coalesce: @Sendable (inout Value, Value) -> Void
   /// What of a change is worth telling to who was told something before; nil: nothing.
   @usableFromInline let remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)?
 
   package init(
-    every interval: Duration, limit: Int = 1, fold: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
+    every interval: Duration, limit: Int = 1, coalesce: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
     remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil
   ) {
     self.interval = interval.nanoseconds
     self.limit = max(1, limit)
-    self.fold = fold
+    self.coalesce = coalesce
     self.remainder = remainder
   }
 
@@ -53,12 +53,12 @@ public struct Pace<Value: Sendable>: Sendable {
   private init(interval: UInt64, limit: Int, remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil) {
     self.interval = interval
     self.limit = limit
-    fold = { $0 = $1 }
+    coalesce = { $0 = $1 }
     self.remainder = remainder
   }
 
   /// The same pace, told everything that it is for: whoever reads what comes of it looks at time and deadband.
-  package var untimed: Pace { Pace(every: .zero, limit: limit, fold: fold) }
+  package var untimed: Pace { Pace(every: .zero, limit: limit, coalesce: coalesce) }
 }
 
 extension Pace where Value: BinaryFloatingPoint {

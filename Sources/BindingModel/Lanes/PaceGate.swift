@@ -31,7 +31,7 @@ package struct PaceGate<Value: Sendable>: Sendable {
     if pace.remainder != nil {
       if var all = told {
         told = nil
-        pace.fold(&all, rest)
+        pace.coalesce(&all, rest)
         told = all
       } else {
         told = rest

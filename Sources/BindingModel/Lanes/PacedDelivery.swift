@@ -12,7 +12,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
 
   @usableFromInline
   struct Contents {
-    @usableFromInline var waiting: FoldingQueue<Raw>
+    @usableFromInline var waiting: CoalescingQueue<Raw>
     @usableFromInline var gate: PaceGate<Value>
     /// Nil once it is over.
     @usableFromInline var body: Body?
@@ -23,7 +23,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
   @usableFromInline
   enum Turn {
-    case tell(FoldingQueue<Raw>.Letter, Body)
+    case tell(CoalescingQueue<Raw>.Letter, Body)
     case wait(nanoseconds: UInt64)
     case nothing
   }
@@ -38,11 +38,11 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - owner: held weakly; the delivery is over when it is gone.
-  ///   - fold: makes of an older and a newer one of what was heard the one that stands for both.
+  ///   - coalesce: makes of an older and a newer one of what was heard the one that stands for both.
   ///   - form: makes of what was heard what is told, on the lane and with no lock held; nil: it cannot be told.
   package init(
     _ pace: Pace<Value>, lane: Lane, owner: AnyObject?, clock: PaceClock = .system,
-    fold: @escaping @Sendable (inout Raw, Raw) -> Void, form: @escaping @Sendable (Raw) -> Value?,
+    coalesce: @escaping @Sendable (inout Raw, Raw) -> Void, form: @escaping @Sendable (Raw) -> Value?,
     body: @escaping Body
   ) {
     self.lane = lane
@@ -51,7 +51,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     self.form = form
     isTimed = pace.interval > 0
     contents = Protected(
-      Contents(waiting: FoldingQueue(limit: pace.limit, fold: fold), gate: PaceGate(pace), body: body))
+      Contents(waiting: CoalescingQueue(limit: pace.limit, coalesce: coalesce), gate: PaceGate(pace), body: body))
   }
 
   /// Whether nothing will be told any more.

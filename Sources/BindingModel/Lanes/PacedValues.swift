@@ -7,7 +7,7 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
   public struct Element: Sendable {
     public let value: Value
     /// How many changes between the element before and this one are not told; 0 when nothing was missed.
-    public let folded: Int
+    public let coalesced: Int
   }
 
   let pace: Pace<Value>
@@ -20,7 +20,7 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
   }
 
   public func makeAsyncIterator() -> Iterator {
-    let mailbox = Mailbox<Value>(limit: pace.limit, fold: pace.fold)
+    let mailbox = Mailbox<Value>(limit: pace.limit, coalesce: pace.coalesce)
     return Iterator(subscription: Subscription(mailbox, token: subscribe(mailbox)), gate: PaceGate(pace))
   }
 
@@ -41,7 +41,7 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
         guard let letter = await subscription.mailbox.next() else { return nil }
         let now = PaceClock.system.now()
         if let told = gate.admit(letter.element, weight: letter.weight, at: now) {
-          return Element(value: told.value, folded: Swift.max(told.weight - 1, 0))
+          return Element(value: told.value, coalesced: Swift.max(told.weight - 1, 0))
         }
       }
     }

@@ -1,17 +1,17 @@
 /// Where observers leave values for one async iterator: bounded, oldest out first.
 package final class Mailbox<Element: Sendable>: Sendable {
-  package typealias Letter = FoldingQueue<Element>.Letter
+  package typealias Letter = CoalescingQueue<Element>.Letter
 
   private struct Contents {
-    var letters: FoldingQueue<Element>
+    var letters: CoalescingQueue<Element>
     var reader: CheckedContinuation<Letter?, Never>?
     var isClosed = false
   }
 
   private let contents: Protected<Contents>
 
-  package init(limit: Int, fold: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
-    contents = Protected(Contents(letters: FoldingQueue(limit: limit, fold: fold)))
+  package init(limit: Int, coalesce: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
+    contents = Protected(Contents(letters: CoalescingQueue(limit: limit, coalesce: coalesce)))
   }
 
   /// Hands the value to a waiting reader, else keeps it.

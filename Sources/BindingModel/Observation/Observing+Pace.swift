@@ -15,7 +15,7 @@ extension ValueSource where Value: Sendable {
   @discardableResult
   public func observe(
     _ pace: Pace<Value>, on owner: AnyObject, lane: Lane = .main,
-    _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+    _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: owner, lane, body)
   }
@@ -29,7 +29,7 @@ extension ValueSource where Value: Sendable {
 
   /// As above, and says with each value how many changes since the one before were not told.
   public func observe(
-    _ pace: Pace<Value>, lane: Lane = .main, _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+    _ pace: Pace<Value>, lane: Lane = .main, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil, lane, body)
   }
@@ -47,11 +47,11 @@ extension ValueSource where Value: Sendable {
     _ pace: Pace<Value>, owner: AnyObject?, _ lane: Lane, clock: PaceClock = .system,
     _ body: @escaping @Sendable (Value, Int) -> Void
   ) -> ObserverToken {
-    let fold = pace.fold
+    let coalesce = pace.coalesce
     let delivery = PacedDelivery<Paced<Value>, Value>(
       pace, lane: lane, owner: owner, clock: clock,
-      fold: { older, newer in
-        fold(&older.value, newer.value)
+      coalesce: { older, newer in
+        coalesce(&older.value, newer.value)
         older.hops = max(older.hops, newer.hops)
       },
       form: \.value,

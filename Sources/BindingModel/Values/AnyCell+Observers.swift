@@ -52,9 +52,9 @@ extension AnyCell {
     withExtendedLifetime((released, undelivered)) {}
   }
 
-  final var foldedWrites: UInt64 {
+  final var coalescedWrites: UInt64 {
     lock()
     defer { unlock() }
-    return traffic?.pointee.foldedWrites ?? 0
+    return traffic?.pointee.coalescedWrites ?? 0
   }
 }

@@ -190,9 +190,9 @@ extension AnyCell {
   ) {
     if !traffic.pointee.starting.isEmpty { giveToStarting(by: writer, version: version, hops: hops) }
     let wasLastPresent = traffic.pointee.isLastPresent
-    let isFolded = traffic.pointee.add(
+    let isCoalesced = traffic.pointee.add(
       by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0, hops: hops)
-    let dropped = isFolded && !wasLastPresent ? takeLastOverwritten() : nil
+    let dropped = isCoalesced && !wasLastPresent ? takeLastOverwritten() : nil
     takeDelivery(traffic, turn)
     unlock()
     withExtendedLifetime(dropped) {}

@@ -268,7 +268,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
       } else {
         let former = observation.early.last?.hops ?? 0
         observation.early.last = EarlyValue(value: value, writer: writer, hops: max(hops, former))
-        traffic.pointee.foldedWrites += 1
+        traffic.pointee.coalescedWrites += 1
       }
     }
   }

@@ -79,7 +79,7 @@ public final class Observable<Value> {
   }
 
   /// Writes that were folded because more than `Turn.backlogLimit` were undelivered; 0 in a healthy program.
-  public var foldedWrites: UInt64 { cell.foldedWrites }
+  public var coalescedWrites: UInt64 { cell.coalescedWrites }
 }
 
 extension Observable: Sendable where Value: Sendable {}

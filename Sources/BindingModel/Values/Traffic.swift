@@ -55,7 +55,7 @@ struct Traffic {
   var observationCount: UInt64 = 0
   /// Observers are looked through for dead owners when there are this many.
   private var pruneAt = 8
-  var foldedWrites: UInt64 = 0
+  var coalescedWrites: UInt64 = 0
   /// The cell's filter is somebody's closure, which must not run under the lock.
   @usableFromInline var isFilterForeign = false
   @usableFromInline var isEnded = false
@@ -95,7 +95,7 @@ struct Traffic {
     }
     delivery.hops = max(hops, undelivered.last?.hops ?? 0)
     undelivered.last = delivery
-    foldedWrites += 1
+    coalescedWrites += 1
     return true
   }
 

@@ -9,7 +9,7 @@
 /// another, is delivered after the turn that is under way, to all observers in the same order.
 public enum Turn {
   /// Undelivered values that one observable keeps while an observer is slow or writes itself; beyond, the newest
-  /// takes the place of the one before it, and `Observable.foldedWrites` counts.
+  /// takes the place of the one before it, and `Observable.coalescedWrites` counts.
   public static let backlogLimit = 65_536
 
   /// Runs `body` on the calling thread. If it throws, what it wrote stays written and is delivered.

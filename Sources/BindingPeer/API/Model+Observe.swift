@@ -61,7 +61,7 @@ extension SharedModel {
     _ pace: Pace<ModelChange>, owner: AnyObject?, _ body: @escaping @Sendable (ModelChange, Int) -> Void
   ) -> ObserverToken {
     let delivery = PacedDelivery<ModelChange, ModelChange>(
-      pace, lane: lane, owner: owner, fold: pace.fold, form: { $0 },
+      pace, lane: lane, owner: owner, coalesce: pace.coalesce, form: { $0 },
       body: { raw, change, commits in Hops.answering(raw.hops) { body(change, commits) } })
     return follow(ModelFeed(delivery), owner: owner)
   }
@@ -80,7 +80,7 @@ public struct ModelChanges: AsyncSequence, Sendable {
 
     public mutating func next() async -> ModelChange? {
       guard let next = await values.next() else { return nil }
-      return next.value.counting(next.folded + 1)
+      return next.value.counting(next.coalesced + 1)
     }
   }
 }

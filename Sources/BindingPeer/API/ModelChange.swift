@@ -13,7 +13,7 @@ public struct ModelChange: Sendable, Equatable {
   /// How many commits since the change before are in this one without having been shown: 0 when every one was.
   ///
   /// Commits are counted by their versions. Those of an epoch that is over cannot be: there a new state counts as one.
-  public internal(set) var folded = 0
+  public internal(set) var coalesced = 0
   /// Whether this is what was there when the observing began, as soon as it was known here.
   public internal(set) var isBeginning: Bool
   /// The `hops` of what is written in answer (R17).
@@ -41,7 +41,7 @@ extension ModelChange {
   /// The change with a word on what it stands for.
   func counting(_ commits: Int) -> ModelChange {
     var change = self
-    change.folded = max(commits - 1, 0)
+    change.coalesced = max(commits - 1, 0)
     return change
   }
 
@@ -63,7 +63,7 @@ extension Pace<ModelChange> {
   /// ones when the time has passed. The last state always arrives.
   /// - Parameter interval: from zero (no limit: one change a turn of the lane) up; less counts as zero.
   public static func latest(every interval: Duration) -> Pace {
-    Pace(every: interval, fold: { $0.absorb($1) })
+    Pace(every: interval, coalesce: { $0.absorb($1) })
   }
 
   /// As above, without the numbers that differ by less than `deadband` from what was told of their field before; where
@@ -73,7 +73,7 @@ extension Pace<ModelChange> {
   ///   - deadband: in the unit of the fields; zero or less: every change is told.
   public static func latest(every interval: Duration, deadband: Double) -> Pace {
     Pace(
-      every: interval, fold: { $0.absorb($1) },
+      every: interval, coalesce: { $0.absorb($1) },
       remainder: { told, new in new.remainder(after: told, deadband: deadband) })
   }
 
@@ -81,6 +81,6 @@ extension Pace<ModelChange> {
   /// 1) wait while the observer is busy; past that the oldest are folded into the one after them. What the hub folds
   /// to let a peer catch up comes folded.
   public static func everyChange(limit: Int = 1_000) -> Pace {
-    Pace(every: .zero, limit: limit, fold: { $0.absorb($1) })
+    Pace(every: .zero, limit: limit, coalesce: { $0.absorb($1) })
   }
 }

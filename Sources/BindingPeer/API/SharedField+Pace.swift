@@ -16,7 +16,7 @@ extension SharedField {
   /// folded count, whichever fields they set: only the hub knows.
   @discardableResult
   public func observe(
-    _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+    _ pace: Pace<Value>, on owner: AnyObject, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: owner) { body($0, max($1 - 1, 0)) }
   }
@@ -28,7 +28,7 @@ extension SharedField {
 
   /// As above, and says with each value how many changes since the one before were not told.
   public func observe(
-    _ pace: Pace<Value>, _ body: @escaping @Sendable (_ value: Value, _ folded: Int) -> Void
+    _ pace: Pace<Value>, _ body: @escaping @Sendable (_ value: Value, _ coalesced: Int) -> Void
   ) -> ObserverToken {
     observe(pace, owner: nil) { body($0, max($1 - 1, 0)) }
   }
@@ -54,7 +54,7 @@ extension SharedField {
       FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
     }
     let delivery = PacedDelivery<FieldNews, FieldTelling>(
-      pace.mapped(by: telling) { $0.value as? Value }, lane: model.lane, owner: owner, fold: { $0.absorb($1) },
+      pace.mapped(by: telling) { $0.value as? Value }, lane: model.lane, owner: owner, coalesce: { $0.absorb($1) },
       // A value that does not decode leaves the last good one shown.
       form: { news in
         guard let value = news.value else { return telling(declared) }

@@ -119,7 +119,7 @@ public struct Session: Sendable {
     guard model.replica.version > 0 || !changes.isEmpty else { return nil }
     return ModelUpdate(
       model: id, cause: .snapshot, changes: changes, confirmed: [], epoch: model.replica.epoch,
-      version: model.replica.version, commits: [], folded: model.replica.version, proposalHops: 0)
+      version: model.replica.version, commits: [], coalesced: model.replica.version, proposalHops: 0)
   }
 
   /// All that is known of a field; nil if it has never been heard of.

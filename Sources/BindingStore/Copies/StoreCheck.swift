@@ -13,7 +13,7 @@ public struct StoreCheck: Sendable, Hashable {
   /// Records in snapshots and in the log, of all models.
   public var records: UInt64
   /// Batches that are not folded yet.
-  public var unfolded: Int
+  public var uncompacted: Int
   /// Bytes of the file, without what lies in the write-ahead log only.
   public var bytes: UInt64
   /// Whether it was made as a copy: who opens it begins a new epoch.
@@ -58,16 +58,16 @@ extension SQLiteStore {
     var found = StoreCheck(
       logID: metadata.logID, epoch: metadata.epoch, format: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
       models: 0,
-      fields: 0, records: 0, unfolded: 0,
+      fields: 0, records: 0, uncompacted: 0,
       bytes: StoreFiles.size(path), isCopy: metadata.isCopy)
     for name in Set(known.keys).union(batches.keys).sorted() {
       let chunks = try known[name]?.allChunks(db, path: path) ?? []
       // What does not follow, or cannot be read, is thrown by the fold.
-      let fold = try ModelFold(StoredModel(model: name, chunks: chunks, batches: batches[name] ?? []))
+      let compactor = try ModelCompactor(StoredModel(model: name, chunks: chunks, batches: batches[name] ?? []))
       found.models += 1
-      found.fields += fold.names.count
-      found.records += fold.record
-      found.unfolded += (batches[name] ?? []).count { $0.record > known[name]?.record ?? 0 }
+      found.fields += compactor.names.count
+      found.records += compactor.record
+      found.uncompacted += (batches[name] ?? []).count { $0.record > known[name]?.record ?? 0 }
       if let model = known[name]?.model {
         try HistoryPage.read(db, model, after: 0, path: path) { _ in true }
       }

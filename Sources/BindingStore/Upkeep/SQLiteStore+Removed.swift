@@ -35,7 +35,7 @@ extension SQLiteStore {
     guard upkeepWork.compaction == .underWay, now >= upkeepWork.tellsAt else { return }
     upkeepWork.tellsAt = now + .seconds(1)
     guard AdminRequest.find(at: path) == .compact else { return }
-    AdminRequest.tell("\(upkeepWork.foldedModels) models folded", at: path)
+    AdminRequest.tell("\(upkeepWork.compactedModels) models folded", at: path)
   }
 
   /// Notes so many more snapshots in force.

@@ -42,9 +42,9 @@ extension SQLiteStore {
 
   /// Looks whether there is something to fold.
   private func begin() {
-    let bound = upkeepWork.compaction == .underWay ? -1 : max(limits.foldBytes, snapshotBytes / 2)
+    let bound = upkeepWork.compaction == .underWay ? -1 : max(limits.compactionBytes, snapshotBytes / 2)
     guard logBytes > bound else { return }
-    upkeepWork.task = .folding(locations.values.filter { !$0.unfolded.isEmpty }, through: lastRow)
+    upkeepWork.task = .compacting(locations.values.filter { !$0.uncompacted.isEmpty }, through: lastRow)
   }
 
   /// Works until a time, in one transaction.
@@ -62,11 +62,11 @@ extension SQLiteStore {
     upkeepWork.task = task
     logBytes -= done.logBytes
     if done.written > 0 { checkpoints.wrote(bytes: done.written, at: clock.uptime()) }
-    upkeepWork.foldedModels += done.folded.count
-    for folding in done.folded {
-      snapshotBytes += folding.next.bytes - (folding.location.snapshot?.bytes ?? 0)
-      folding.enter()
-      folding.discard()
+    upkeepWork.compactedModels += done.compacted.count
+    for compaction in done.compacted {
+      snapshotBytes += compaction.next.bytes - (compaction.location.snapshot?.bytes ?? 0)
+      compaction.enter()
+      compaction.discard()
     }
     for snapshot in orphans.prefix(done.dropped) { snapshotBytes -= snapshot.bytes }
     orphans.removeFirst(done.dropped)
@@ -77,42 +77,42 @@ extension SQLiteStore {
   private func step(_ db: Database, _ task: inout UpkeepWork.Task, _ done: inout UpkeepWork.Done) throws {
     switch task {
     case .none: return
-    case .folding(var models, let row):
+    case .compacting(var models, let row):
       // So that the list is not copied for each of its models.
       task = .none
-      if try dropOrphan(db, &done, then: .folding(models, through: row), &task) { return }
+      if try dropOrphan(db, &done, then: .compacting(models, through: row), &task) { return }
       guard let location = models.popLast() else {
         try promise(db, after: row, &done)
         task = .removing(through: row)
         return
       }
       guard isThere(location) else {
-        task = .folding(models, through: row)
+        task = .compacting(models, through: row)
         return
       }
       let model = try location.snapshot?.model ?? nextModel(db)
-      task = .model(ModelFolding(location, through: row, model: model, limits: limits), rest: models, through: row)
-    case .model(var folding, let rest, let row):
+      task = .model(ModelCompaction(location, through: row, model: model, limits: limits), rest: models, through: row)
+    case .model(var compaction, let rest, let row):
       task = .none
-      guard isThere(folding.location) else {
+      guard isThere(compaction.location) else {
         // The next model that is folded for the first time has its number. Where it had a snapshot, that is an orphan,
         // and what was written goes with it.
-        let next = UpkeepWork.Task.folding(rest, through: row)
-        task = folding.location.snapshot == nil ? .clearing(folding.next, then: next) : next
+        let next = UpkeepWork.Task.compacting(rest, through: row)
+        task = compaction.location.snapshot == nil ? .clearing(compaction.next, then: next) : next
         return
       }
       let now = clock.now
       let silent = now - min(now, UInt64(limits.silentSeconds) * 1_000)
-      let isWhole = try folding.step(db, path: path, forgotten: upkeepWork.forgotten, silentSince: silent)
-      done.written += isWhole ? 0 : folding.lastWritten
+      let isWhole = try compaction.step(db, path: path, forgotten: upkeepWork.forgotten, silentSince: silent)
+      done.written += isWhole ? 0 : compaction.lastWritten
       guard isWhole else {
-        task = .model(folding, rest: rest, through: row)
+        task = .model(compaction, rest: rest, through: row)
         return
       }
-      try putInForce(db, folding, at: now, &done)
-      task = .replaced(folding.next, rest: rest, through: row)
+      try putInForce(db, compaction, at: now, &done)
+      task = .replaced(compaction.next, rest: rest, through: row)
     case .replaced(let snapshot, let rest, let row):
-      if try !snapshot.removeOlder(db) { task = .folding(rest, through: row) }
+      if try !snapshot.removeOlder(db) { task = .compacting(rest, through: row) }
     case .clearing(let snapshot, let next): if try !snapshot.removeChunks(db) { task = next }
     case .removing(let row):
       if try !dropOrphan(db, &done, then: .removing(through: row), &task) {
@@ -128,12 +128,12 @@ extension SQLiteStore {
   }
 
   private func putInForce(
-    _ db: Database, _ folding: ModelFolding, at now: UInt64, _ done: inout UpkeepWork.Done
+    _ db: Database, _ compaction: ModelCompaction, at now: UInt64, _ done: inout UpkeepWork.Done
   ) throws {
-    try folding.finish(db, time: now, limits: limits)
-    if folding.location.snapshot == nil { try count(db, 1, &done) }
+    try compaction.finish(db, time: now, limits: limits)
+    if compaction.location.snapshot == nil { try count(db, 1, &done) }
     // The index follows only when the disk has it.
-    done.folded.append(folding)
+    done.compacted.append(compaction)
   }
 
   /// Notes that rows up to this one may be gone from now on, and that all after it are there.

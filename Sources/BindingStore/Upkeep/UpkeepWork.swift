@@ -9,9 +9,9 @@ struct UpkeepWork {
     /// Nothing.
     case none
     /// These models are to be folded as far as a row of the log, then the rows up to it are removed.
-    case folding([ModelLocation], through: Int64)
+    case compacting([ModelLocation], through: Int64)
     /// One of them is.
-    case model(ModelFolding, rest: [ModelLocation], through: Int64)
+    case model(ModelCompaction, rest: [ModelLocation], through: Int64)
     /// A snapshot is in force; the chunks of the one before it are removed.
     case replaced(Snapshot, rest: [ModelLocation], through: Int64)
     /// The chunks of a model that was removed are.
@@ -25,7 +25,7 @@ struct UpkeepWork {
   }
   /// What a slice did, for the index, which follows when the disk has it.
   struct Done {
-    var folded: [ModelFolding] = []
+    var compacted: [ModelCompaction] = []
     /// Snapshots of models that were removed, which are in force no longer.
     var dropped = 0
     /// What is noted of models that were removed.
@@ -46,7 +46,7 @@ struct UpkeepWork {
   }
   /// Of the compaction that is under way: the file before it, and the models that were folded.
   var bytesBefore: UInt64 = 0
-  var foldedModels = 0
+  var compactedModels = 0
   /// When to say next how far it is.
   var tellsAt = ContinuousClock.now
   /// When to look for requests.

@@ -70,7 +70,7 @@ extension Gateway {
   mutating func takeIntoFeed(_ update: ModelUpdate, now: UInt64) {
     let model = update.model
     guard feed.followed[model] != nil, update.cause != .detached else { return }
-    guard case .commits = update.cause, update.folded == 0, let first = update.commits.first,
+    guard case .commits = update.cause, update.coalesced == 0, let first = update.commits.first,
       let told = feed.versions[model], told.version + 1 >= first.version, told.epoch == 0 || told.epoch == update.epoch
     else { return catchUpFeed(model) }
     feed.followed[model] = now

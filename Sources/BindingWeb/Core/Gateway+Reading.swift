@@ -78,7 +78,7 @@ extension Gateway {
     for commit in update.commits {
       if let page = byTag[commit.origin.tag] { raiseMark(of: page, in: model, to: commit.number) }
     }
-    if case .commits = update.cause, update.folded == 0 {
+    if case .commits = update.cause, update.coalesced == 0 {
       return pass(update.commits, of: model, update.epoch, &output)
     }
     guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
@@ -152,7 +152,7 @@ extension Gateway {
       isNothingMissing
       ? [] : model == OwnModel.id ? own.committed(after: previous) : reader.committed(model, after: previous)
     counters.catchups += 1
-    if !membership.owesAnswer { counters.commitsFolded += version - min(previous, version) }
+    if !membership.owesAnswer { counters.coalescedCommits += version - min(previous, version) }
     let texts = PageText.catchup(
       model, form: isNothingMissing ? "none" : isDelta ? "delta" : "snapshot", epoch: epoch, from: previous,
       to: version,

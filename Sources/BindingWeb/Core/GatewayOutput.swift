@@ -49,7 +49,7 @@ public struct GatewayCounters: Sendable, Hashable {
   public var proposals: UInt64 = 0
   public var catchups: UInt64 = 0
   /// Commits that pages got folded with others, because they read too slowly.
-  public var commitsFolded: UInt64 = 0
+  public var coalescedCommits: UInt64 = 0
   /// Texts that are no message of the protocol; each ended its page's connection.
   public var malformedTexts: UInt64 = 0
   /// Pages that said no hello in time.
@@ -67,7 +67,7 @@ public struct GatewayCounters: Sendable, Hashable {
   public var list: [(name: String, value: UInt64)] {
     [
       ("pagesArrived", pagesArrived), ("pagesWelcomed", pagesWelcomed), ("textsReceived", textsReceived),
-      ("textsSent", textsSent), ("proposals", proposals), ("catchups", catchups), ("commitsFolded", commitsFolded),
+      ("textsSent", textsSent), ("proposals", proposals), ("catchups", catchups), ("commitsFolded", coalescedCommits),
       ("malformedTexts", malformedTexts), ("silentPages", silentPages), ("joinsRefused", joinsRefused),
       ("notJoined", notJoined), ("hubLosses", hubLosses),
     ]

@@ -18,7 +18,7 @@ struct BenchLedger {
   /// Writes that are neither committed nor failed.
   private(set) var open = 0
   /// Values that did not show themselves at a watching peer, because a later one came in the same turn or in its place.
-  private(set) var folded = 0
+  private(set) var coalesced = 0
   private(set) var firstProblem: String?
   /// By field: the number written last, and those that gave way to a later write that is not yet committed.
   private(set) var last: [Int?]
@@ -117,7 +117,7 @@ struct BenchLedger {
     let news = numbers(after: shown[peer][field], through: number)
     guard !news.isEmpty else { return }
     for earlier in news { seen.record(latency(of: earlier, at: now)) }
-    folded += news.count - 1
+    coalesced += news.count - 1
     shown[peer][field] = number
   }
 

@@ -78,7 +78,7 @@ struct BenchResult {
       let cells = times.map { milliseconds($0)?.fixed ?? "-" }
       lines.append(row(name, cells) + (Terminal.isColoured ? "  " + Terminal.dim(bars(times)) : ""))
     }
-    lines.append("folded \(ledger.folded)  lost \(ledger.lost)  unconfirmed \(unconfirmed)")
+    lines.append("folded \(ledger.coalesced)  lost \(ledger.lost)  unconfirmed \(unconfirmed)")
     if isChecked {
       lines.append("\(verdict.0.rawValue): \(verdict.reason)")
     }
@@ -115,7 +115,7 @@ struct BenchResult {
       .init("writes", .integer(Int64(ledger.written))), .init("seconds", .number(seconds.rounded(places: 3))),
       .init("late", json(of: ledger.late)), .init("local", json(of: ledger.local)),
       .init("committed", json(of: ledger.committed)),
-      .init("seen", json(of: ledger.seen)), .init("folded", .integer(Int64(ledger.folded))),
+      .init("seen", json(of: ledger.seen)), .init("folded", .integer(Int64(ledger.coalesced))),
       .init("lost", .integer(Int64(ledger.lost))), .init("unconfirmed", .integer(Int64(unconfirmed))),
     ]
     if isChecked {

@@ -45,7 +45,7 @@ struct CornerTests {
   }
 
   @Test("a full outbox still takes a write that replaces another")
-  func fullFolds() throws {
+  func fullOutboxCoalesces() throws {
     var options = SessionOptions()
     options.maxOutboxWrites = 1
     var bench = PeerBench(options: options)

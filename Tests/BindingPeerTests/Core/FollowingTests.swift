@@ -37,7 +37,7 @@ struct FollowingTests {
     var bench = PeerBench(options: options)
     bench.live(version: 5, lit)
     let update = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]])).updates.first
-    #expect(update?.commits.count == 2 && update?.folded == 2)
+    #expect(update?.commits.count == 2 && update?.coalesced == 2)
   }
 
   @Test("a commit without a value deletes the field")

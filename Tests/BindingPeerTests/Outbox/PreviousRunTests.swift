@@ -258,7 +258,7 @@ struct PreviousRunTests {
   }
 
   @Test("a plain set of now does not fold away one of an earlier run, which is not changed any more")
-  func notFolded() throws {
+  func notCoalesced() throws {
     var (bench, ids) = try carrying()
     bench.join()
     #expect(try bench.write(.set(["level": "0.9"])).drain.settled.isEmpty)

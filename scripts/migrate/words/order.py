@@ -20,4 +20,5 @@ ORDER = [
     "patience",
     "unset",
     "company",
+    "fold",
 ]

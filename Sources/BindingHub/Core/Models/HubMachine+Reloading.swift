@@ -29,9 +29,9 @@ extension HubMachine {
     _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
   ) throws(StoreError) {
     let model = models[index]
-    let folded = try ModelFold(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
-    guard folded.record <= model.records else {
-      if !folded.names.starts(with: model.fields.slots.lazy.map(\.name)) {
+    let compacted = try ModelCompactor(StoredModel(model: stored.model, chunks: stored.chunks, batches: []))
+    guard compacted.record <= model.records else {
+      if !compacted.names.starts(with: model.fields.slots.lazy.map(\.name)) {
         model.fields = FieldSlots()
         model.renumber([])
         endSessions(in: index, &output)

@@ -16,7 +16,7 @@ public struct ModelUpdate: Sendable, Equatable {
   /// The commits that were applied, in order.
   public var commits: [CommitInfo]
   /// Commits that were applied without being listed: folded by the hub, or past `SessionOptions.maxListedCommits`.
-  public var folded: UInt64
+  public var coalesced: UInt64
   /// The `hops` of a proposal that is written while this is being delivered (R17).
   public var proposalHops: UInt8
 }

@@ -38,7 +38,7 @@ struct PeerModel: Sendable {
   /// What has to be told with the next update.
   var cause: UpdateCause?
   var commits: [CommitInfo] = []
-  var folded: UInt64 = 0
+  var coalesced: UInt64 = 0
   var hops: UInt8 = 0
   /// The most hops of what was written here since.
   var localHops: UInt8 = 0
@@ -199,11 +199,11 @@ struct PeerModel: Sendable {
     replica.forgetTouched()
     let update = ModelUpdate(
       model: id, cause: cause, changes: changes, confirmed: confirmed, covered: covered, epoch: replica.epoch,
-      version: replica.version, commits: commits, folded: folded,
+      version: replica.version, commits: commits, coalesced: coalesced,
       proposalHops: max(localHops, cause == .local || cause == .outcome ? 0 : hops &+ 1))
     self.cause = nil
     commits.removeAll()
-    folded = 0
+    coalesced = 0
     hops = 0
     localHops = 0
     return update

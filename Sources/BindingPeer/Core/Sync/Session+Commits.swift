@@ -52,7 +52,7 @@ extension Session {
             version: cursor.version, origin: origin, number: cursor.number, time: cursor.time, hops: cursor.hops,
             changes: listed, own: isOwn))
       } else {
-        models[at: index].folded += 1
+        models[at: index].coalesced += 1
       }
     }
     models[at: index].drop(reached: models[at: index].replica.version)

@@ -189,7 +189,7 @@ extension Session {
     if last.form == .snapshot { models[at: index].replica.removeAll(but: named) }
     models[at: index].reach(last.version, epoch: last.epoch, mark: last.mark)
     models[at: index].note(last.form == .delta ? .delta(from: from) : .snapshot)
-    models[at: index].folded += last.version - min(last.version, last.form == .delta ? from : 0)
+    models[at: index].coalesced += last.version - min(last.version, last.form == .delta ? from : 0)
     return true
   }
 

@@ -109,7 +109,7 @@ struct UpdateSteps: Sendable {
   /// The commits between what was known and this. A snapshot does not say what it takes the place of: the versions do,
   /// as far as both belong to one epoch; else it counts as one.
   private func commits(in update: ModelUpdate) -> Int {
-    let count = update.commits.count + Int(clamping: update.folded)
+    let count = update.commits.count + Int(clamping: update.coalesced)
     guard case .snapshot = update.cause else { return count }
     guard update.epoch == epoch, version > 0 else { return min(count, 1) }
     return Int(clamping: update.version - min(update.version, version))

@@ -4,9 +4,9 @@ import Dispatch
 import GRDB
 
 /// One model on its way from snapshot and batches to the next snapshot, in small steps.
-struct ModelFolding {
+struct ModelCompaction {
   let location: ModelLocation
-  private var fold: ModelFold
+  private var compactor: ModelCompactor
   private var chunksRead = 0
   private var batchesRead = 0
   private let batchCount: Int
@@ -19,9 +19,9 @@ struct ModelFolding {
 
   init(_ location: ModelLocation, through row: Int64, model: Int64, limits: StoreLimits) {
     self.location = location
-    fold = ModelFold(location.name)
-    if location.fieldCount > 0 { fold.reserve(fields: location.fieldCount + location.fieldCount / 8) }
-    batchCount = location.unfolded.prefix { $0.row <= row }.count
+    compactor = ModelCompactor(location.name)
+    if location.fieldCount > 0 { compactor.reserve(fields: location.fieldCount + location.fieldCount / 8) }
+    batchCount = location.uncompacted.prefix { $0.row <= row }.count
     next = Snapshot(
       model: model, generation: (location.snapshot?.generation ?? 0) + 1, chunks: 0, bytes: 0, record: 0, version: 0)
     kept = HistoryPage(limits)
@@ -34,28 +34,28 @@ struct ModelFolding {
   ) throws -> Bool {
     lastWritten = 0
     if let snapshot = location.snapshot, chunksRead < snapshot.chunks {
-      try fold.load(snapshot.chunk(db, chunksRead, path: path))
+      try compactor.load(snapshot.chunk(db, chunksRead, path: path))
       chunksRead += 1
     } else if batchesRead < batchCount {
-      let entry = location.unfolded[batchesRead]
+      let entry = location.uncompacted[batchesRead]
       if entry.row != row.number {
         let (time, bytes) = try LogRow.read(db, entry.row, path: path)
         row = (entry.row, time, bytes)
       }
       let bytes = Array(entry.slice(of: row.bytes))
       try LogRow.batches(of: entry.row, bytes, path: path) { batch, _ in
-        try fold.apply(batch, at: row.time)
+        try compactor.apply(batch, at: row.time)
         kept.add(batch, bytes)
       }
       batchesRead += 1
     } else if !hasForgotten {
-      fold.forget(forgotten, silentSince: silentSince)
+      compactor.forget(forgotten, silentSince: silentSince)
       hasForgotten = true
-    } else if let chunk = fold.nextChunk() {
+    } else if let chunk = compactor.nextChunk() {
       try next.add(db, chunk)
       lastWritten = chunk.count
     } else {
-      (next.record, next.version) = (fold.record, fold.version)
+      (next.record, next.version) = (compactor.record, compactor.version)
       return true
     }
     return false
@@ -70,13 +70,13 @@ struct ModelFolding {
   /// Tells the index, once the disk has it.
   func enter() {
     location.snapshot = next
-    location.fieldCount = fold.fieldCount
-    location.unfolded.removeFirst(batchCount)
+    location.fieldCount = compactor.fieldCount
+    location.uncompacted.removeFirst(batchCount)
   }
 
   /// Lets go of it on another thread: to free a hundred thousand fields takes longer than an append may wait.
   consuming func discard() {
-    guard fold.fieldCount > 256 else { return }
+    guard compactor.fieldCount > 256 else { return }
     // SAFETY: nothing else refers to what it holds, and nothing here does any more when the time has come.
     nonisolated(unsafe) let last = self
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(20)) {

@@ -2,7 +2,7 @@
 ///
 /// One more than there is room for folds the oldest into the one after it; the newest is never lost.
 @usableFromInline
-package struct FoldingQueue<Element: Sendable>: Sendable {
+package struct CoalescingQueue<Element: Sendable>: Sendable {
   @usableFromInline
   package struct Letter: Sendable {
     @usableFromInline package var element: Element
@@ -18,14 +18,14 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
 
   @usableFromInline var letters = Deque<Letter>()
   @usableFromInline let limit: Int
-  private let fold: @Sendable (inout Element, Element) -> Void
+  private let coalesce: @Sendable (inout Element, Element) -> Void
 
   /// - Parameters:
   ///   - limit: at least 1.
-  ///   - fold: makes of an older and a newer element the one that stands for both; without it the newer does.
-  package init(limit: Int, fold: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
+  ///   - coalesce: makes of an older and a newer element the one that stands for both; without it the newer does.
+  package init(limit: Int, coalesce: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
     self.limit = max(1, limit)
-    self.fold = fold
+    self.coalesce = coalesce
   }
 
   @inlinable
@@ -34,11 +34,11 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
   @inlinable
   package mutating func append(_ element: Element, weight: Int = 1) {
     let letter = Letter(element: element, weight: weight)
-    if letters.count < limit { letters.append(letter) } else { fold(in: letter) }
+    if letters.count < limit { letters.append(letter) } else { coalesce(in: letter) }
   }
 
   @usableFromInline
-  mutating func fold(in letter: Letter) {
+  mutating func coalesce(in letter: Letter) {
     guard var oldest = letters.popFirst() else { return letters.append(letter) }
     // The older one takes the newer in, not the other way round: what it has gathered is not copied then.
     guard let next = letters.first else {
@@ -57,7 +57,7 @@ package struct FoldingQueue<Element: Sendable>: Sendable {
   package mutating func removeAll() { letters = Deque() }
 
   private func absorb(_ newer: Letter, into older: inout Letter) {
-    fold(&older.element, newer.element)
+    coalesce(&older.element, newer.element)
     older.weight += newer.weight
   }
 }

@@ -2,7 +2,7 @@ import BindingPeer
 import Testing
 
 @Suite("What has not been sent folds")
-struct FoldingTests {
+struct CoalescingTests {
   /// A session that has never seen a hub.
   func alone(_ options: SessionOptions = SessionOptions()) -> PeerBench {
     var bench = PeerBench(options: options)
@@ -136,7 +136,7 @@ struct FoldingTests {
   }
 
   @Test("however many sets of one field are written before there is a hub, one is sent, and each has its outcome")
-  func manyFold() throws {
+  func manyCoalesce() throws {
     var bench = alone()
     var outcomes: [Outcome] = []
     for number in 1...1_000 { outcomes += try bench.write(.set(["level": "\(number)"])).drain.outcomes }

@@ -5,11 +5,11 @@ import Testing
 @testable import BindingStore
 
 @Suite("Old batches are folded into snapshots")
-struct FoldingTests {
+struct CompactionTests {
   /// A store whose log is folded as soon as it has anything.
   private static func eager() -> StoreBench {
     let bench = StoreBench()
-    bench.limits.foldBytes = 0
+    bench.limits.compactionBytes = 0
     return bench
   }
 
@@ -18,10 +18,10 @@ struct FoldingTests {
   }
 
   /// What the model is, as bytes.
-  private static func folded(_ stored: StoredModel?) throws -> [[UInt8]] {
-    var fold = try ModelFold(try #require(stored))
+  private static func compacted(_ stored: StoredModel?) throws -> [[UInt8]] {
+    var compactor = try ModelCompactor(try #require(stored))
     var chunks: [[UInt8]] = []
-    while let chunk = fold.nextChunk() { chunks.append(chunk) }
+    while let chunk = compactor.nextChunk() { chunks.append(chunk) }
     return chunks
   }
 
@@ -32,14 +32,14 @@ struct FoldingTests {
     do {
       let store = try bench.open()
       for number in 1...200 { try store.take(bench.batch("lamp", "f\(number)", to: "\(number)")) }
-      before = try Self.folded(try store.load("lamp"))
+      before = try Self.compacted(try store.load("lamp"))
       try Self.settle(store)
       let after = try #require(try store.load("lamp"))
       #expect(after.batches.isEmpty)
-      #expect(try Self.folded(after) == before)
+      #expect(try Self.compacted(after) == before)
       try store.close()
     }
-    #expect(try Self.folded(try bench.open().load("lamp")) == before)
+    #expect(try Self.compacted(try bench.open().load("lamp")) == before)
   }
 
   @Test("the log is empty afterwards, and records go on")
@@ -69,9 +69,9 @@ struct FoldingTests {
     }
     let models = try bench.open().loadAll()
     #expect(models.map(\.model) == ["door", "lamp"])
-    for (model, before) in zip(models, last) { #expect(try Self.folded(model) == Self.folded(before)) }
-    let fold = try ModelFold(try #require(models.last))
-    #expect(fold.record == 50)
+    for (model, before) in zip(models, last) { #expect(try Self.compacted(model) == Self.compacted(before)) }
+    let compactor = try ModelCompactor(try #require(models.last))
+    #expect(compactor.record == 50)
   }
 
   @Test("a fold that ended with its process begins anew")
@@ -87,7 +87,7 @@ struct FoldingTests {
     try bench.putBack()
     let store = try bench.open()
     try Self.settle(store)
-    #expect(try ModelFold(try #require(try store.load("lamp"))).record == 50)
+    #expect(try ModelCompactor(try #require(try store.load("lamp"))).record == 50)
     #expect(store.status.logBytes == 0)
   }
 

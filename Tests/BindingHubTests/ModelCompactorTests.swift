@@ -4,7 +4,7 @@ import Testing
 @testable import BindingHub
 
 /// Batches folded into chunks, and taken in again by a hub that starts.
-@Suite struct ModelFoldTests {
+@Suite struct ModelCompactorTests {
   /// Commits, deletions, refusals and a conflict of two peers, one batch each.
   private static func story() -> HubBench {
     var bench = HubBench(store: LogStore())
@@ -25,11 +25,11 @@ import Testing
   }
 
   /// The model with its first batches folded, into chunks of about so many bytes.
-  private static func folded(_ stored: StoredModel, first count: Int, chunk limit: Int) throws -> StoredModel {
-    var fold = ModelFold(stored.model)
-    for batch in stored.batches.prefix(count) { try fold.apply(batch) }
+  private static func compacted(_ stored: StoredModel, first count: Int, chunk limit: Int) throws -> StoredModel {
+    var compactor = ModelCompactor(stored.model)
+    for batch in stored.batches.prefix(count) { try compactor.apply(batch) }
     var chunks: [[UInt8]] = []
-    while let chunk = fold.nextChunk(ofBytes: limit) { chunks.append(chunk) }
+    while let chunk = compactor.nextChunk(ofBytes: limit) { chunks.append(chunk) }
     return StoredModel(model: stored.model, chunks: chunks, batches: stored.batches)
   }
 
@@ -39,8 +39,8 @@ import Testing
   func sameHub(_ count: Int, _ limit: Int) throws {
     var before = Self.story()
     let read = before.read()
-    let folded = try Self.folded(Self.stored(in: before.store), first: count, chunk: limit)
-    var later = HubBench(store: before.store, stored: [folded])
+    let compacted = try Self.compacted(Self.stored(in: before.store), first: count, chunk: limit)
+    var later = HubBench(store: before.store, stored: [compacted])
     #expect(later.read().version == read.version)
     #expect(later.read().fields == read.fields)
     #expect(later.live(.ann).joined(.ann).map(\.mark) == [5])
@@ -53,13 +53,13 @@ import Testing
   }
 
   @Test("chunks folded again with the batches since are the chunks of all batches", arguments: Array(0...7))
-  func foldedTwice(_ count: Int) throws {
+  func compactedTwice(_ count: Int) throws {
     let bench = Self.story()
     let stored = try Self.stored(in: bench.store)
-    let once = try Self.folded(stored, first: 7, chunk: 65_536).chunks
-    var fold = try ModelFold(Self.folded(stored, first: count, chunk: 40))
+    let once = try Self.compacted(stored, first: 7, chunk: 65_536).chunks
+    var compactor = try ModelCompactor(Self.compacted(stored, first: count, chunk: 40))
     var twice: [[UInt8]] = []
-    while let chunk = fold.nextChunk() { twice.append(chunk) }
+    while let chunk = compactor.nextChunk() { twice.append(chunk) }
     #expect(twice == once)
   }
 
@@ -67,21 +67,21 @@ import Testing
   func order() throws {
     let bench = Self.story()
     let batches = try Self.stored(in: bench.store).batches
-    var fold = ModelFold("lamp")
-    try fold.apply(batches[0])
-    try fold.apply(batches[0])
-    #expect(fold.record == 1)
-    #expect(throws: StoreError.self) { try fold.apply(batches[2]) }
-    #expect(fold.record == 1)
+    var compactor = ModelCompactor("lamp")
+    try compactor.apply(batches[0])
+    try compactor.apply(batches[0])
+    #expect(compactor.record == 1)
+    #expect(throws: StoreError.self) { try compactor.apply(batches[2]) }
+    #expect(compactor.record == 1)
   }
 
   @Test("a chunk that is cut short anywhere is an error that names the model")
   func cutShort() throws {
     let bench = Self.story()
-    for chunk in try Self.folded(Self.stored(in: bench.store), first: 7, chunk: 65_536).chunks {
+    for chunk in try Self.compacted(Self.stored(in: bench.store), first: 7, chunk: 65_536).chunks {
       for length in 0..<chunk.count {
-        var fold = ModelFold("lamp")
-        let error = #expect(throws: StoreError.self) { try fold.load(Array(chunk.prefix(length))) }
+        var compactor = ModelCompactor("lamp")
+        let error = #expect(throws: StoreError.self) { try compactor.load(Array(chunk.prefix(length))) }
         #expect(error?.description.contains("lamp") == true)
       }
     }
@@ -89,20 +89,20 @@ import Testing
 
   @Test("a chunk of a later format is an error")
   func laterFormat() throws {
-    var fold = ModelFold("lamp")
-    let error = #expect(throws: StoreError.self) { try fold.load([3, 0]) }
+    var compactor = ModelCompactor("lamp")
+    let error = #expect(throws: StoreError.self) { try compactor.load([3, 0]) }
     #expect(error?.description.contains("is 3; this build reads up to 2") == true)
   }
 
   @Test("writers that are forgotten are in no chunk, and their fields stay")
   func forgotten() throws {
     let bench = Self.story()
-    var fold = try ModelFold(Self.stored(in: bench.store))
-    fold.forget([Speaker.ann.origin.tag], silentSince: 0)
+    var compactor = try ModelCompactor(Self.stored(in: bench.store))
+    compactor.forget([Speaker.ann.origin.tag], silentSince: 0)
     var chunks: [[UInt8]] = []
-    while let chunk = fold.nextChunk() { chunks.append(chunk) }
-    let folded = StoredModel(model: "lamp", chunks: chunks, batches: [])
-    var later = HubBench(store: bench.store, stored: [folded])
+    while let chunk = compactor.nextChunk() { chunks.append(chunk) }
+    let compacted = StoredModel(model: "lamp", chunks: chunks, batches: [])
+    var later = HubBench(store: bench.store, stored: [compacted])
     #expect(later.read().values == ["a": "5", "c": "[3]"])
     #expect(later.live(.ann).joined(.ann).map(\.mark) == [0])
     #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
@@ -111,10 +111,10 @@ import Testing
   @Test("writers that have been silent for long go by themselves")
   func silent() throws {
     let bench = Self.story()
-    var fold = try ModelFold(Self.stored(in: bench.store))
-    fold.forget([], silentSince: .max)
-    #expect(fold.nextChunk(ofBytes: 1) != nil)
-    let second = fold.nextChunk(ofBytes: 1)
+    var compactor = try ModelCompactor(Self.stored(in: bench.store))
+    compactor.forget([], silentSince: .max)
+    #expect(compactor.nextChunk(ofBytes: 1) != nil)
+    let second = compactor.nextChunk(ofBytes: 1)
     #expect(second?[1] == 2, "fields follow the head: there are no writers")
   }
 

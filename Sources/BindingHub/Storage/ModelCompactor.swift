@@ -5,7 +5,7 @@ public import BindingProtocol
 /// A fold is given the chunks of the last one, then the batches since, then asked for chunks again, one at a time, so
 /// that a store may do a little of it between two appends. Of a writer's outcomes only those stay that it can still
 /// ask for: the hub decides nothing further for who has more of them unconfirmed than `outcomesKept`.
-public struct ModelFold {
+public struct ModelCompactor {
   private let log: ModelLog
   private var written = Written()
 
