@@ -110,7 +110,7 @@ struct LastWordsTests {
     try #require(halt.reached.wait(timeout: .now() + 20) == .success)
 
     // More than the hub reads before it answers.
-    for token in 0..<UInt64(ZeroMQGate.drainMessages) { try leaving?.say(.ping(Ping(token: token))) }
+    for token in 0..<UInt64(ZeroMQTransport.drainMessages) { try leaving?.say(.ping(Ping(token: token))) }
     try leaving?.say(.leave(Leave()))
     leaving = nil
     // What came before those connections, its end too, the hub's sockets have had.

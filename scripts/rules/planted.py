@@ -50,7 +50,7 @@ CLEAN = {
     "docs/design/articles.md": "| S0.1 S1.W2 | one | S0.27 |\n",
     "Tests/BindingHubTests/Rows.swift": '@Test("S0.1 S1.W2: two rows")\nfunc rows() {}\n',
     "Sources/BindingHub/Core/Heads.swift": "import BindingProtocol\nlet first = all.randomElement(using: &dice)\n",
-    "Sources/BindingHub/Gate.swift": "internal import Foundation\nimport Logging\npublic import struct ZeroMQ.Socket\n",
+    "Sources/BindingHub/Link.swift": "internal import Foundation\nimport Logging\npublic import struct ZeroMQ.Socket\n",
     "Sources/BindingProtocol/Bytes.swift": """\
 /* A comment! /* inside a comment: import Foundation */ try! as! */
 struct Utilization { let managed = "x! \\(a != b ? "import CZMQ!" : "") try!" }

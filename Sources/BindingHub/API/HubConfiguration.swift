@@ -95,7 +95,7 @@ public struct HubTime: Sendable, Hashable {
   }
 }
 
-/// A request connection, numbered by the gate; a number is never used twice.
+/// A request connection, numbered by the transport; a number is never used twice.
 public typealias ConnectionID = UInt64
-/// A publish connection, numbered by the gate; a number is never used twice.
+/// A publish connection, numbered by the transport; a number is never used twice.
 public typealias SubscriberID = UInt64

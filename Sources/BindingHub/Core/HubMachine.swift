@@ -62,8 +62,8 @@ public struct HubMachine {
   var disagreements = Disagreements()
   /// Identities that were forgotten since the caller last took them, for the store to forget.
   public var forgotten: Set<Tag> = []
-  /// What the gate has counted, and how the store is, for who asks for the status.
-  var gate = GateCounters()
+  /// What the transport has counted, and how the store is, for who asks for the status.
+  var transportCounters = TransportCounters()
   var store = StoreStatus()
   var countersOfMachine: HubCounters { sequencer.counters }
 

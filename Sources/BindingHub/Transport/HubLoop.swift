@@ -11,8 +11,8 @@ final class HubLoop {
   private let options: HubOptions
   private let mailbox: HubMailbox
   private let log: Logger
-  private let gate: ZeroMQGate
-  private var guests = InProcessGate()
+  private let transport: ZeroMQTransport
+  private var guests = InProcessClients()
   private let logFile: LogFile?
   private let desk: StoreDesk
   @exclusivity(unchecked) private var machine: HubMachine
@@ -29,7 +29,7 @@ final class HubLoop {
     case again
   }
 
-  var addresses: [HubAddress] { gate.addresses }
+  var addresses: [HubAddress] { transport.addresses }
 
   init(options: HubOptions, mailbox: HubMailbox, log: Logger) throws(HubFailure) {
     self.options = options
@@ -42,13 +42,13 @@ final class HubLoop {
       throw .openFiles(allowed: OpenFiles.limit, needed: OpenFiles.needed)
     }
     do throws(ZeroMQError) {
-      gate = try ZeroMQGate(limits: options.limits)
+      transport = try ZeroMQTransport(limits: options.limits)
     } catch {
       throw .system("cannot make the hub's sockets: \(error)")
     }
-    for address in options.listen { try gate.listen(address) }
-    log.report(gate)
-    let opened = try HubLoop.open(options, at: gate.addresses.first)
+    for address in options.listen { try transport.listen(address) }
+    log.report(transport)
+    let opened = try HubLoop.open(options, at: transport.addresses.first)
     let store = opened.store
     logFile = opened.logFile
     var configuration = HubConfiguration()
@@ -57,7 +57,7 @@ final class HubLoop {
     configuration.leaseMilliseconds = options.leaseMilliseconds
     configuration.name = options.name
     configuration.durability = store.durability
-    configuration.ways = gate.bound
+    configuration.ways = transport.bound
     configuration.recovery = options.isRecoveryOn
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,
@@ -79,7 +79,7 @@ final class HubLoop {
     log.info(
       "listening",
       metadata: [
-        "addresses": "\(gate.addresses.map(\.description).joined(separator: ", "))",
+        "addresses": "\(transport.addresses.map(\.description).joined(separator: ", "))",
         "durability": "\(store.durability)", "epoch": "\(birth.epoch)", "tail": "\(store.tail)",
         "store": "\(store.status.path ?? "memory")",
       ])
@@ -115,7 +115,7 @@ final class HubLoop {
 
   func run() -> Ending {
     let letters = poller.add(mailbox.wakeup)
-    gate.add(to: &poller)
+    transport.add(to: &poller)
     while !isStopping {
       wait()
       let time = HubLoop.time
@@ -125,10 +125,10 @@ final class HubLoop {
           isStopping = true
         }
       }
-      machine.gate = gate.counters
+      machine.transportCounters = transport.counters
       machine.store = desk.status
-      gate.drain(&machine, after: poller, time: time, into: &output)
-      if gate.hasBacklog { sendBacklogs(time: time) }
+      transport.drain(&machine, after: poller, time: time, into: &output)
+      if transport.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
       settle(time: time)
     }
@@ -159,8 +159,8 @@ final class HubLoop {
   private func wait() {
     let now = HubLoop.time.monotonic
     var limit = machine.nextDeadline <= now ? 0 : Int(min(machine.nextDeadline - now, 60_000))
-    if gate.mayHaveMore { limit = 0 }
-    if gate.hasBacklog { limit = min(limit, 5) }
+    if transport.mayHaveMore { limit = 0 }
+    if transport.hasBacklog { limit = min(limit, 5) }
     do throws(ZeroMQError) {
       _ = try poller.wait(timeoutMilliseconds: limit)
     } catch {
@@ -237,13 +237,13 @@ final class HubLoop {
     output.forEachFrame { destination, frame in
       switch destination {
       case .publish:
-        gate.publish(frame)
+        transport.publish(frame)
         guests.publish(frame)
       case .connection(let connection):
-        if InProcessGate.owns(connection) {
+        if InProcessClients.owns(connection) {
           guests.send(frame, to: connection)
         } else {
-          switch gate.send(frame, to: connection) {
+          switch transport.send(frame, to: connection) {
           case .taken: break
           case .kept: machine.crowd(connection)
           case .leftOut: machine.leftOut(frame, for: connection)
@@ -255,7 +255,7 @@ final class HubLoop {
     for notice in output.notices { log.report(notice) }
     let (disconnect, cut) = (output.disconnect, output.cut)
     output.removeAll()
-    for subscriber in cut { gate.cut(subscriber) }
+    for subscriber in cut { transport.cut(subscriber) }
     for connection in disconnect { drop(connection, time: time) }
     for connection in gone { close(connection, time: time) }
     if !output.isEmpty { settle(time: time) }
@@ -263,21 +263,21 @@ final class HubLoop {
 
   /// Sends what waited for room, and goes on with what those with room again have to be told.
   private func sendBacklogs(time: HubTime) {
-    let (gone, roomy) = gate.sendBacklogs()
+    let (gone, roomy) = transport.sendBacklogs()
     for connection in gone { close(connection, time: time) }
     for connection in roomy { machine.hasRoom(connection, into: &output) }
   }
 
-  /// The gate keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.
+  /// The transport keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.
   private func close(_ connection: ConnectionID, time: HubTime) {
     machine.closed(connection, time: time, into: &output)
   }
 
   private func drop(_ connection: ConnectionID, time: HubTime) {
-    if InProcessGate.owns(connection) {
+    if InProcessClients.owns(connection) {
       guests.end(connection, &machine, time: time, into: &output)
     } else {
-      gate.drop(connection)
+      transport.drop(connection)
     }
   }
 }

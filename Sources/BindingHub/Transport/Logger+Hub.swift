@@ -24,16 +24,16 @@ extension Logger {
     }
   }
 
-  /// What there is to say of a gate that has just been made.
-  func report(_ gate: ZeroMQGate) {
-    guard !gate.addresses.isEmpty else { return }
-    if !gate.isGuarded {
+  /// What there is to say of a transport that has just been made.
+  func report(_ transport: ZeroMQTransport) {
+    guard !transport.addresses.isEmpty else { return }
+    if !transport.isGuarded {
       warning("a message of endless parts is not bounded here: let only those reach this hub whom you trust")
     }
     if OpenFiles.limit < OpenFiles.plenty {
       warning(
         "few files may be open; raise the limit with: ulimit -n 1024",
-        metadata: ["files": "\(OpenFiles.limit)", "connections": "\(gate.maxConnections)"])
+        metadata: ["files": "\(OpenFiles.limit)", "connections": "\(transport.maxConnections)"])
     }
   }
 }

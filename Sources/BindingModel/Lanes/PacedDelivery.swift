@@ -13,7 +13,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   @usableFromInline
   struct Contents {
     @usableFromInline var waiting: CoalescingQueue<Raw>
-    @usableFromInline var gate: PaceGate<Value>
+    @usableFromInline var limiter: PaceLimiter<Value>
     /// Nil once it is over.
     @usableFromInline var body: Body?
     /// Somebody is calling the body: he tells what comes meanwhile, too.
@@ -51,7 +51,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     self.form = form
     isTimed = pace.interval > 0
     contents = Protected(
-      Contents(waiting: CoalescingQueue(limit: pace.limit, coalesce: coalesce), gate: PaceGate(pace), body: body))
+      Contents(waiting: CoalescingQueue(limit: pace.limit, coalesce: coalesce), limiter: PaceLimiter(pace), body: body))
   }
 
   /// Whether nothing will be told any more.
@@ -91,7 +91,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
         isFirst = false
         let value = form(letter.element)
         let now = isTimed ? clock.now() : 0
-        let told = contents.withLock { $0.gate.admit(value, weight: letter.weight, at: now) }
+        let told = contents.withLock { $0.limiter.admit(value, weight: letter.weight, at: now) }
         guard let told else { continue }
         // The owner lives for as long as its observer runs.
         let object = owner?.object
@@ -129,7 +129,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
       if isFirst, contents.isTelling { return .nothing }
       contents.isTelling = false
       guard let body = contents.body, !contents.waiting.isEmpty else { return .nothing }
-      if let wait = contents.gate.wait(at: now) {
+      if let wait = contents.limiter.wait(at: now) {
         guard !contents.isAsked else { return .nothing }
         contents.isAsked = true
         return .wait(nanoseconds: wait)

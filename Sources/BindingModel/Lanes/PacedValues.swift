@@ -21,16 +21,16 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator {
     let mailbox = Mailbox<Value>(limit: pace.limit, coalesce: pace.coalesce)
-    return Iterator(subscription: Subscription(mailbox, token: subscribe(mailbox)), gate: PaceGate(pace))
+    return Iterator(subscription: Subscription(mailbox, token: subscribe(mailbox)), limiter: PaceLimiter(pace))
   }
 
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: Subscription<Value>
-    var gate: PaceGate<Value>
+    var limiter: PaceLimiter<Value>
 
     public mutating func next() async -> Element? {
       while true {
-        if let nanoseconds = gate.wait(at: PaceClock.system.now()) {
+        if let nanoseconds = limiter.wait(at: PaceClock.system.now()) {
           do {
             try await Task.sleep(nanoseconds: nanoseconds)
           } catch {
@@ -40,7 +40,7 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
         }
         guard let letter = await subscription.mailbox.next() else { return nil }
         let now = PaceClock.system.now()
-        if let told = gate.admit(letter.element, weight: letter.weight, at: now) {
+        if let told = limiter.admit(letter.element, weight: letter.weight, at: now) {
           return Element(value: told.value, coalesced: Swift.max(told.weight - 1, 0))
         }
       }

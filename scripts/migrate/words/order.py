@@ -21,4 +21,5 @@ ORDER = [
     "unset",
     "company",
     "fold",
+    "gate",
 ]

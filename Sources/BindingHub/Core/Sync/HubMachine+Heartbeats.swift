@@ -83,7 +83,8 @@ extension HubMachine {
       .init("logID", .string(String(logID, radix: 16))), .init("epoch", .string(String(epoch, radix: 16))),
       .init("start", .string(String(start, radix: 16))), .init("durability", .string("\(configuration.durability)")),
       .init("heartbeat", .integer(Int64(clamping: heartbeatNumber))), .init("sessions", .array(sessionList)),
-      .init("models", .array(Array(modelList))), .init("counters", counters.json), .init("gate", gate.json),
+      .init("models", .array(Array(modelList))), .init("counters", counters.json),
+      .init("gate", transportCounters.json),
       .init("store", store.json), .init("disagreements", disagreementsJSON),
     ])
   }

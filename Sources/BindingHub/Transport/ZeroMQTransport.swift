@@ -7,7 +7,7 @@ import ZeroMQ
 /// It turns what ZeroMQ says into the machine's inputs and the machine's frames into messages. Used on the hub's
 /// thread only, so its properties are marked `@exclusivity(unchecked)`: checks at run time would cost a part of every
 /// message.
-final class ZeroMQGate {
+final class ZeroMQTransport {
   private struct Subscriber {
     let id: SubscriberID
     let fileDescriptor: Int32
@@ -39,7 +39,7 @@ final class ZeroMQGate {
   @exclusivity(unchecked) private var descriptors: [SubscriberID: Int32] = [:]
   @exclusivity(unchecked) private var bySessionTopic: [[UInt8]: Int32] = [:]
   let limits: Limits
-  @exclusivity(unchecked) var counters = GateCounters()
+  @exclusivity(unchecked) var counters = TransportCounters()
 
   /// Connections remembered before those without a session are forgotten.
   @exclusivity(unchecked) private var connectionQuota: Int
@@ -63,8 +63,9 @@ final class ZeroMQGate {
   init(limits: Limits) throws(ZeroMQError) {
     self.limits = limits
     connectionQuota = 2 * limits.maxSessions
-    requestGuard = MessageGuard(maximumParts: ZeroMQGate.maxParts, maximumBytes: limits.maxFrameBytes)
-    publishGuard = MessageGuard(maximumParts: ZeroMQGate.maxParts, maximumBytes: ZeroMQGate.maxSubscriptionBytes)
+    requestGuard = MessageGuard(maximumParts: ZeroMQTransport.maxParts, maximumBytes: limits.maxFrameBytes)
+    publishGuard = MessageGuard(
+      maximumParts: ZeroMQTransport.maxParts, maximumBytes: ZeroMQTransport.maxSubscriptionBytes)
     // One I/O thread: that is what the guards are made for.
     context = try Context(ioThreads: 1, maximumSockets: 16)
     router = try Socket(.router, in: context)
@@ -81,8 +82,8 @@ final class ZeroMQGate {
       ])
     try xpub.set(
       common + [
-        .maximumMessageSize(bytes: ZeroMQGate.maxSubscriptionBytes),
-        .sendHighWaterMark(messages: ZeroMQGate.publishHighWaterMark),
+        .maximumMessageSize(bytes: ZeroMQTransport.maxSubscriptionBytes),
+        .sendHighWaterMark(messages: ZeroMQTransport.publishHighWaterMark),
         .receiveHighWaterMark(messages: 0),
       ])
     // A session has two connections; some more come and go, or ask for the status.
@@ -110,8 +111,9 @@ final class ZeroMQGate {
     counters.cutMessages = requestGuard.cutConnections + publishGuard.cutConnections
     drainSubscriptions(&machine, time: time, into: &output)
     var bytes = 0
-    let lastModels = machine.touched.count + ZeroMQGate.drainModels
-    for _ in 0..<ZeroMQGate.drainMessages where bytes < ZeroMQGate.drainBytes && machine.touched.count < lastModels {
+    let lastModels = machine.touched.count + ZeroMQTransport.drainModels
+    for _ in 0..<ZeroMQTransport.drainMessages
+    where bytes < ZeroMQTransport.drainBytes && machine.touched.count < lastModels {
       switch try? router.receive(from: &routing, into: &message) {
       case .received:
         bytes += message.byteCount
@@ -151,7 +153,7 @@ final class ZeroMQGate {
   // MARK: Subscribers
 
   private func drainSubscriptions(_ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
-    for _ in 0..<ZeroMQGate.drainSubscriptions {
+    for _ in 0..<ZeroMQTransport.drainSubscriptions {
       guard (try? xpub.receive(into: &message)) == true else { return }
       let bytes = message.unsafeBytes
       guard let verb = bytes.first, verb <= 1, !message.hasMore else {

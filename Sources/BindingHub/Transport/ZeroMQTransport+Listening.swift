@@ -1,7 +1,7 @@
 import BindingProtocol
 import ZeroMQ
 
-extension ZeroMQGate {
+extension ZeroMQTransport {
   /// Binds both sockets for an address.
   func listen(_ address: HubAddress) throws(HubFailure) {
     switch address.transport {
@@ -15,11 +15,12 @@ extension ZeroMQGate {
   private static let publishSuffix = ".pub"
 
   private func listenIPC(_ address: HubAddress) throws(HubFailure) {
-    let publish = address.hostOrPath + ZeroMQGate.publishSuffix
-    guard publish.utf8.count <= ZeroMQGate.maxPathBytes else {
+    let publish = address.hostOrPath + ZeroMQTransport.publishSuffix
+    guard publish.utf8.count <= ZeroMQTransport.maxPathBytes else {
       throw .cannotListen(
         address: address.description,
-        problem: "the path of a socket has at most \(ZeroMQGate.maxPathBytes) bytes, and that of its neighbour for "
+        problem:
+          "the path of a socket has at most \(ZeroMQTransport.maxPathBytes) bytes, and that of its neighbour for "
           + "publishing, \(publish), has \(publish.utf8.count). Choose a shorter one")
     }
     let socketPath = try LockedSocketPath(address, neighbours: [publish])
@@ -45,12 +46,12 @@ extension ZeroMQGate {
         throw .cannotListen(address: address.description, problem: "\(error)")
       }
     }
-    try bind(router, at: "tcp://\(address.hostOrPath):\(ZeroMQGate.port(port))", requestGuard, for: address, port)
-    let request = try ZeroMQGate.bound(router, address)
+    try bind(router, at: "tcp://\(address.hostOrPath):\(ZeroMQTransport.port(port))", requestGuard, for: address, port)
+    let request = try ZeroMQTransport.bound(router, address)
     // Port 0 asks the system for two free ports; a port of one's own has its neighbour for publishing.
     let next = port == 0 ? 0 : port + 1
-    try bind(xpub, at: "tcp://\(address.hostOrPath):\(ZeroMQGate.port(next))", publishGuard, for: address, next)
-    let publish = try ZeroMQGate.bound(xpub, address)
+    try bind(xpub, at: "tcp://\(address.hostOrPath):\(ZeroMQTransport.port(next))", publishGuard, for: address, next)
+    let publish = try ZeroMQTransport.bound(xpub, address)
     bound.append(Way(request: request.wayName, publish: publish.wayName))
     addresses.append(request)
   }
@@ -65,7 +66,7 @@ extension ZeroMQGate {
       guard error.name == "EADDRINUSE", let port else {
         throw .cannotListen(address: address.description, problem: error.problem)
       }
-      let isHub = ZeroMQGate.isHub(at: HubAddress(tcp: address.hostOrPath, port: port))
+      let isHub = ZeroMQTransport.isHub(at: HubAddress(tcp: address.hostOrPath, port: port))
       if isHub, port == address.port { throw .addressInUse(address: address.description, process: nil) }
       throw .portInUse(address: address.description, port: port, byHub: isHub)
     }

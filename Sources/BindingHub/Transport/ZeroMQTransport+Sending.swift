@@ -2,7 +2,7 @@ import BindingProtocol
 import ZeroMQ
 
 /// What leaves: published, or to one request connection, where it waits for room if there is none.
-extension ZeroMQGate {
+extension ZeroMQTransport {
   /// What became of a frame for a request connection.
   enum Sending: Equatable {
     case taken

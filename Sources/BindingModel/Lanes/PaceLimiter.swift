@@ -1,7 +1,7 @@
 /// Decides what one observer is told and when. It has no clock: the time, in nanoseconds of any that never goes back,
 /// is an argument.
 @usableFromInline
-package struct PaceGate<Value: Sendable>: Sendable {
+package struct PaceLimiter<Value: Sendable>: Sendable {
   @usableFromInline let pace: Pace<Value>
   @usableFromInline var opensAt: UInt64 = 0
   /// What was told, as far as a deadband needs it.

@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// The gate for connections of this process. Its numbers have the top bit set, so that they never meet those of the
+/// The connections of this process. Their numbers have the top bit set, so that they never meet those of the
 /// sockets.
-struct InProcessGate {
+struct InProcessClients {
   static let firstNumber = HubMachine.firstInProcessConnection
 
   private struct Guest {
@@ -60,5 +60,5 @@ struct InProcessGate {
     guests.removeAll()
   }
 
-  private func id(_ connection: InProcessConnection) -> UInt64 { InProcessGate.firstNumber + connection.number }
+  private func id(_ connection: InProcessConnection) -> UInt64 { InProcessClients.firstNumber + connection.number }
 }

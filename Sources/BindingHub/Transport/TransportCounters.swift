@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// What the sockets refused or lost, since the start.
-struct GateCounters {
+struct TransportCounters {
   var rejectedMessages: UInt64 = 0
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0

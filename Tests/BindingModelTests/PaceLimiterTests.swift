@@ -1,0 +1,72 @@
+import BindingModel
+import Testing
+
+/// The pure decision: times are numbers, nothing waits.
+@Suite("what an observer with a pace is told")
+struct PaceLimiterTests {
+  private let second: UInt64 = 1_000_000_000
+
+  @Test("the first change at once, the next when the interval has passed")
+  func interval() {
+    var limiter = PaceLimiter<Int>(.latest(every: .seconds(1)))
+    #expect(limiter.wait(at: 5) == nil)
+    #expect(limiter.admit(1, weight: 1, at: 5)?.value == 1)
+    #expect(limiter.wait(at: 5) == second)
+    #expect(limiter.wait(at: second) == 5)
+    #expect(limiter.wait(at: second + 5) == nil)
+  }
+
+  @Test("an interval below zero is none, and the longest is no overflow")
+  func extremes() {
+    var limiter = PaceLimiter<Int>(.latest(every: .seconds(-1)))
+    _ = limiter.admit(1, weight: 1, at: 5)
+    #expect(limiter.wait(at: 5) == nil)
+    var slow = PaceLimiter<Int>(.latest(every: .seconds(Int64.max)))
+    _ = slow.admit(1, weight: 1, at: 5)
+    #expect(slow.wait(at: second).map { $0 > 100 * 365 * 86_400 * second } == true)
+  }
+
+  @Test(
+    "a change within the deadband is not told, and neither moves the band nor delays another; it counts for the next")
+  func deadband() {
+    var limiter = PaceLimiter<Double>(.latest(every: .seconds(1), deadband: 0.25))
+    #expect(limiter.admit(1, weight: 1, at: 0)?.value == 1)
+    for value in [1.125, 1.2, 0.8] { #expect(limiter.admit(value, weight: 1, at: 2 * second) == nil) }
+    #expect(limiter.wait(at: 2 * second) == nil)
+    let told = limiter.admit(1.25, weight: 1, at: 2 * second)
+    #expect(told?.value == 1.25 && told?.weight == 4)
+  }
+
+  @Test("whole numbers have a deadband, too, up to their ends")
+  func wholeNumbers() {
+    var limiter = PaceLimiter<Int8>(.latest(every: .zero, deadband: 5))
+    #expect(limiter.admit(-128, weight: 1, at: 0) != nil)
+    #expect(limiter.admit(-124, weight: 1, at: 0) == nil)
+    #expect(limiter.admit(127, weight: 1, at: 0) != nil)
+  }
+
+  @Test("no number is told", arguments: [Double.nan, .infinity])
+  func noNumber(_ value: Double) {
+    var limiter = PaceLimiter<Double>(.latest(every: .zero, deadband: 0.5))
+    _ = limiter.admit(1, weight: 1, at: 0)
+    #expect(limiter.admit(value, weight: 1, at: 0) != nil)
+  }
+
+  @Test("what cannot be told counts for what can")
+  func untellable() {
+    var limiter = PaceLimiter<Int>(.everyChange())
+    #expect(limiter.admit(nil, weight: 2, at: 0) == nil)
+    #expect(limiter.admit(1, weight: 1, at: 0)?.weight == 3)
+  }
+
+  @Test("a queue holds so many; one more folds the oldest into the next, the newest stays", arguments: [1, 3])
+  func coalescing(_ limit: Int) {
+    var queue = CoalescingQueue<[Int]>(limit: limit) { $0 += $1 }
+    for number in 1...10 { queue.append([number]) }
+    var letters: [CoalescingQueue<[Int]>.Letter] = []
+    while let letter = queue.popFirst() { letters.append(letter) }
+    #expect(letters.count == limit)
+    #expect(letters.flatMap(\.element) == Array(1...10))
+    #expect(letters.map(\.weight) == [10 - limit + 1] + Array(repeating: 1, count: limit - 1))
+  }
+}
