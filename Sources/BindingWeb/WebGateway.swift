@@ -6,10 +6,10 @@ import NIOPosix
 
 /// Serves pages to browsers, and lets them speak with a hub: over HTTP and WebSockets, on one thread of its own.
 ///
-/// It is a guest at the hub's door like a peer of the same process. All members may be called from any thread.
+/// It is a client of the hub like a peer of the same process. All members may be called from any thread.
 public final class WebGateway: Sendable {
   public let options: WebOptions
-  private let hub: any HubDoor
+  private let hub: any InProcessTransport
   private let log: Logger
 
   private struct State: Sendable {
@@ -17,12 +17,12 @@ public final class WebGateway: Sendable {
     var group: MultiThreadedEventLoopGroup?
     var listener: (any Channel)?
     var loop: GatewayLoop?
-    var door: FrontDoor?
+    var access: AccessControl?
   }
   private let state = NIOLockedValueBox(State())
 
   public init(
-    hub: any HubDoor, options: WebOptions = WebOptions(), log: Logger = Logger(label: "bindhub.web")
+    hub: any InProcessTransport, options: WebOptions = WebOptions(), log: Logger = Logger(label: "bindhub.web")
   ) {
     self.hub = hub
     self.options = options
@@ -47,19 +47,19 @@ public final class WebGateway: Sendable {
     do {
       let listener = try Listener.listen(options, loop: loop, group: group)
       let key = WebKey(token: earlier?.key.token)
-      let door = FrontDoor(
+      let access = AccessControl(
         address: options.address, port: listener.localAddress?.port ?? options.address.port,
         key: options.isTokenAsked ? key : nil)
       if let path = options.keyPath {
-        try WebEntry(path: path, address: door.address, key: key, isOpen: !options.isTokenAsked).write()
+        try WebEntry(path: path, address: access.address, key: key, isOpen: !options.isTokenAsked).write()
       }
-      let frontDesk = FrontDesk(door: door, userPages: userPages, loop: loop)
+      let frontDesk = FrontDesk(access: access, userPages: userPages, loop: loop)
       loop.loop.execute { loop.start(frontDesk: frontDesk, listener: listener) }
       state.withLockedValue { state in
         state.group = group
         state.listener = listener
         state.loop = loop
-        state.door = door
+        state.access = access
       }
     } catch {
       try? group.syncShutdownGracefully()
@@ -86,11 +86,11 @@ public final class WebGateway: Sendable {
   }
 
   /// What to open in a browser, each time with a new code, which is good once, for five minutes; empty before `start`.
-  public var url: String { state.withLockedValue { $0.door }?.url ?? "" }
+  public var url: String { state.withLockedValue { $0.access }?.url ?? "" }
 
   /// `HOST:PORT`, with the port that was picked; as in the options before `start`.
-  public var address: String { state.withLockedValue { $0.door }?.address ?? options.address.description }
+  public var address: String { state.withLockedValue { $0.access }?.address ?? options.address.description }
 
   /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked, and before `start`.
-  public var token: String? { state.withLockedValue { $0.door }?.key?.token }
+  public var token: String? { state.withLockedValue { $0.access }?.key?.token }
 }

@@ -91,13 +91,13 @@ private struct Writing {
   }
 }
 
-/// A door behind which nobody is.
-private final class NoHub: HubDoor {
+/// A transport without a hub.
+private final class NoHub: InProcessTransport {
   func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubDoorConnection { Nobody() }
+  ) -> any HubConnection { Nobody() }
 
-  private final class Nobody: HubDoorConnection {
+  private final class Nobody: HubConnection {
     func send(_ frame: [UInt8]) {}
     func subscribe(_ topic: [UInt8]) {}
     func unsubscribe(_ topic: [UInt8]) {}

@@ -66,11 +66,11 @@ import Testing
 
   @Test("another session of the same connection goes on")
   mutating func sameConnection() {
-    var guest = Speaker.cat
-    guest.connection = Speaker.ann.connection
-    bench.live(guest)
+    var other = Speaker.cat
+    other.connection = Speaker.ann.connection
+    bench.live(other)
     bench.deliver([Self.all[0].bytes], on: Speaker.ann.connection)
-    #expect(bench.write(guest, 1, .set("a", "1")) == .committed(1))
+    #expect(bench.write(other, 1, .set("a", "1")) == .committed(1))
   }
 
   @Test("a frame of no bytes is answered without a session")

@@ -46,9 +46,9 @@ import Testing
 
   @Test("two sessions of one connection get it once")
   mutating func oneConnection() {
-    var guest = Speaker.cat
-    guest.connection = Speaker.ben.connection
-    bench.live(guest)
+    var other = Speaker.cat
+    other.connection = Speaker.ben.connection
+    bench.live(other)
     #expect(commit(ofBytes: 9_000).commits(.connection(Speaker.ben.connection)).count == 1)
   }
 

@@ -63,10 +63,10 @@ struct PaceLimiterTests {
   func coalescing(_ limit: Int) {
     var queue = CoalescingQueue<[Int]>(limit: limit) { $0 += $1 }
     for number in 1...10 { queue.append([number]) }
-    var letters: [CoalescingQueue<[Int]>.Letter] = []
-    while let letter = queue.popFirst() { letters.append(letter) }
-    #expect(letters.count == limit)
-    #expect(letters.flatMap(\.element) == Array(1...10))
-    #expect(letters.map(\.weight) == [10 - limit + 1] + Array(repeating: 1, count: limit - 1))
+    var entries: [CoalescingQueue<[Int]>.Entry] = []
+    while let entry = queue.popFirst() { entries.append(entry) }
+    #expect(entries.count == limit)
+    #expect(entries.flatMap(\.element) == Array(1...10))
+    #expect(entries.map(\.weight) == [10 - limit + 1] + Array(repeating: 1, count: limit - 1))
   }
 }

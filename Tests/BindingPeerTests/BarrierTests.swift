@@ -11,15 +11,15 @@ private struct Lamp: Model {
 @Suite("A barrier: others have applied a version")
 struct BarrierTests {
   private let hub: Hub
-  private let door: GuardedDoor
+  private let transport: InterceptingTransport
   private let desk: Peer
   private let kitchen: Peer
 
   init() throws {
     hub = try Hub.embedded()
-    door = GuardedDoor(hub)
+    transport = InterceptingTransport(hub)
     desk = Peer(name: "desk", hub: hub)
-    kitchen = Peer(name: "kitchen", hub: door)
+    kitchen = Peer(name: "kitchen", hub: transport)
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
@@ -43,7 +43,7 @@ struct BarrierTests {
   @Test("without its time having passed for nothing, it names who has not applied the version")
   func names() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
-    door.change { message in
+    transport.change { message in
       switch message {
       case .commits, .head, .heads, .catchup: nil
       default: message
@@ -57,7 +57,7 @@ struct BarrierTests {
     #expect(error?.description == "1 of 2 have applied it; not yet: kitchen")
     #expect(theirs.level == 0.3)
     #expect(try await mine.applied(version, by: .count(1), timeout: .seconds(20)) == 1)
-    door.change { $0 }
+    transport.change { $0 }
     #expect(try await mine.applied(version, timeout: .seconds(20)) == 2)
   }
 
@@ -65,7 +65,7 @@ struct BarrierTests {
   func lost() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let left = Protected(1)
-    door.keep { message in
+    transport.keep { message in
       // What it says of itself with each heartbeat would do as well.
       if case .alive = message { return true }
       guard case .report = message else { return false }
@@ -83,8 +83,8 @@ struct BarrierTests {
   @Test("a peer that closes meanwhile no longer counts")
   func closes() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
-    door.change { message in if case .commits = message { nil } else { message } }
-    door.keep { message in if case .report = message { true } else { false } }
+    transport.change { message in if case .commits = message { nil } else { message } }
+    transport.keep { message in if case .report = message { true } else { false } }
     let version = try await mine.$level.write(0.8).committed
     async let count = mine.applied(version, timeout: .seconds(20))
     await kitchen.close()
@@ -97,15 +97,15 @@ struct BarrierTests {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let version = try await theirs.$level.write(0.8).committed
     let asked = Protected(0)
-    door.keep { [door] message in
+    transport.keep { [transport] message in
       guard case .awaitApplied = message else { return false }
       let isFirst = asked.withLock { asked in
         asked += 1
         return asked == 1
       }
       if isFirst {
-        door.shut()
-        door.open()
+        transport.cut()
+        transport.open()
       }
       return isFirst
     }
@@ -142,25 +142,25 @@ struct BarrierTests {
 
   @Test("a hub that does not know it is named as too old, and is not asked")
   func oldHub() async throws {
-    door.change { message in
+    transport.change { message in
       guard case .welcome(var welcome) = message else { return message }
       welcome.capabilities = []
       return .welcome(welcome)
     }
     let isAsked = Protected(false)
-    door.keep { message in
+    transport.keep { message in
       if case .awaitApplied = message { isAsked.withLock { $0 = true } }
       return false
     }
     // The kitchen may have been welcomed before.
-    let lamp = try await share(Peer(name: "late", hub: door))
+    let lamp = try await share(Peer(name: "late", hub: transport))
     await #expect(throws: BarrierError.hubTooOld) { try await lamp.applied(0, timeout: .seconds(20)) }
     #expect(!isAsked.withLock { $0 })
   }
 
   @Test("without a hub it ends with its time, with the peer, and with the task that waits")
   func ends() async throws {
-    door.shut()
+    transport.cut()
     let lamp = try await kitchen.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     await #expect(throws: BarrierError.noAnswer) { try await lamp.applied(1, timeout: .milliseconds(20)) }
     let cancelled = Task { try await lamp.applied(1, timeout: .seconds(600)) }
@@ -176,12 +176,12 @@ struct BarrierTests {
   func heals() async throws {
     let (mine, theirs) = (try await share(desk), try await share(kitchen))
     let healed = Protected<UInt32>(0)
-    door.keep { message in
+    transport.keep { message in
       if case .report(let entries) = message { healed.withLock { $0 = max($0, entries.map(\.healed).max() ?? 0) } }
       return false
     }
     // Somebody on the way makes another value of it.
-    door.change { message in
+    transport.change { message in
       guard case .commits(var group) = message else { return message }
       for index in group.commits.indices {
         for at in group.commits[index].changes.indices {

@@ -23,13 +23,13 @@ private func cancelled<Value: Sendable>(
 @Suite("Every wait ends with its task", .timeLimit(.minutes(2)))
 struct CancellationTests {
   private let hub: Hub
-  private let door: GuardedDoor
+  private let transport: InterceptingTransport
   private let peer: Peer
 
   init() throws {
     hub = try Hub.embedded()
-    door = GuardedDoor(hub)
-    peer = Peer(name: "peer", hub: door)
+    transport = InterceptingTransport(hub)
+    peer = Peer(name: "peer", hub: transport)
   }
 
   private func share(_ peer: Peer) async throws -> Lamp {
@@ -43,7 +43,7 @@ struct CancellationTests {
   @Test("the outcome of a write: the wait ends, the write goes on")
   func outcome() async throws {
     let lamp = try await share(peer)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
     #expect(try await cancelled({ await write.outcome }, once: { write.waits == 1 }) == .waitCancelled)
     #expect(try await cancelled({ await write.outcome(timeout: .seconds(3_600)) }, once: { write.waits == 1 }) == nil)
@@ -55,7 +55,7 @@ struct CancellationTests {
     }
     #expect(write.waits == 0)
     #expect(write.outcomeSoFar == nil && lamp.level == 0.8)
-    door.keep { _ in false }
+    transport.keep { _ in false }
     let version = try await write.committed
     #expect(version > 0)
     // In a task that is cancelled what is known is told.
@@ -65,20 +65,20 @@ struct CancellationTests {
   @Test("a limit of an outcome ends its wait, and leaves nothing")
   func limit() async throws {
     let lamp = try await share(peer)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
     #expect(await write.outcome(timeout: .milliseconds(5)) == nil)
     #expect(write.waits == 0)
     #expect(await peer.runtime.wait(timeout: .milliseconds(5)) { _ in false } == false)
     #expect(waits == 0)
-    door.keep { _ in false }
+    transport.keep { _ in false }
   }
 
   @Test("an update tries no more, and a try that was made stays written")
   func update() async throws {
     let lamp = try await share(peer)
     let tries = Protected(0)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     let update: @Sendable () async throws -> Double = {
       try await lamp.$level.update { level in
         tries.withLock { $0 += 1 }
@@ -91,7 +91,7 @@ struct CancellationTests {
     // Here an own write under way is waited for.
     await #expect(throws: CancellationError.self) { try await cancelled(update, once: { waits == 1 }) }
     #expect(waits == 0)
-    door.keep { _ in false }
+    transport.keep { _ in false }
     #expect(await eventually { peer.unconfirmed == 0 })
     #expect(lamp.level == 0.4)
     #expect(tries.withLock { $0 } == 1)
@@ -107,7 +107,7 @@ struct CancellationTests {
   @Test("the waits for a hub, a model, who is there, a list and a pong")
   func hubs() async throws {
     let (peer, long) = (peer, Duration.seconds(3_600))
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     let model = try peer.model("lamp")
     let before = waits
@@ -142,11 +142,11 @@ struct CancellationTests {
   func ownership() async throws {
     let lamp = try await share(peer)
     let other = try await share(Peer(name: "other", hub: hub))
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     await #expect(throws: CancellationError.self) {
       try await cancelled({ try await lamp.validate { _, _ in } }, once: { peer.unconfirmed == 1 })
     }
-    door.keep { _ in false }
+    transport.keep { _ in false }
     #expect(await eventually { peer.unconfirmed == 0 })
     let owned = try await other.validate { _, _ in throw Refused("mine") }
     let outcome = try await lamp.$level.write(0.5).outcome
@@ -157,7 +157,7 @@ struct CancellationTests {
   @Test("a close does not wait for outcomes, and says good-bye")
   func close() async throws {
     let lamp = try await share(peer)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     let (peer, before) = (peer, waits)
     let lost = try await cancelled({ await peer.close(flush: .seconds(3_600)) }, once: { waits == before + 1 })
@@ -193,7 +193,7 @@ struct CancellationTests {
   @Test("a hundred thousand cancelled waits leave nothing")
   func many() async throws {
     let lamp = try await share(peer)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
     let (runtime, before) = (peer.runtime, waits)
     weak var held: Token?
@@ -216,7 +216,7 @@ struct CancellationTests {
     }
     #expect(write.waits == 0)
     #expect(waits == before)
-    door.keep { _ in false }
+    transport.keep { _ in false }
   }
 
   private final class Token: Sendable {}
@@ -227,9 +227,9 @@ struct CancellationTests {
   func letGo(isClosed: Bool, hasHub: Bool) async throws {
     weak var runtime: PeerRuntime?
     do {
-      let door = GuardedDoor(hub)
-      if !hasHub { door.shut() }
-      let (peer, timeout) = (Peer(name: "short", hub: door), Duration.milliseconds(hasHub ? 20_000 : 5))
+      let transport = InterceptingTransport(hub)
+      if !hasHub { transport.cut() }
+      let (peer, timeout) = (Peer(name: "short", hub: transport), Duration.milliseconds(hasHub ? 20_000 : 5))
       let lamp = try await peer.share(Lamp.self, id: "short", on: .direct, timeout: timeout)
       #expect(lamp.level == 0.3)
       runtime = peer.runtime

@@ -179,13 +179,13 @@ struct SharingTests {
 
   @Test("what is written without a hub shows at once and is committed when one is there")
   func worksBeforeTheHub() async throws {
-    let door = LateDoor()
-    let early = Peer(name: "early", hub: door)
+    let transport = LateTransport()
+    let early = Peer(name: "early", hub: transport)
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     lamp.level = 0.4
     #expect(lamp.level == 0.4)
     #expect(early.unconfirmed == 1)
-    door.open(to: hub)
+    transport.open(to: hub)
     #expect(await eventually { early.unconfirmed == 0 })
     let other = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(other.level == 0.4)
@@ -203,7 +203,7 @@ struct SharingTests {
 
   @Test("closing waits for outcomes and names what is left without one")
   func closeNamesWhatIsLeft() async throws {
-    let early = Peer(name: "early", hub: LateDoor())
+    let early = Peer(name: "early", hub: LateTransport())
     let lamp = try await early.share(Lamp.self, id: "lamp", on: .direct, timeout: .zero)
     let write = try lamp.$level.write(0.4)
     #expect(await early.close(flush: .zero) == ["lamp.level"])
@@ -239,8 +239,8 @@ struct SharingTests {
 
   @Test("closing waits for what is written once all else has its outcome")
   func closingWaitsForMore() async throws {
-    let door = GuardedDoor(hub)
-    let left = Peer(name: "left", hub: door)
+    let transport = InterceptingTransport(hub)
+    let left = Peer(name: "left", hub: transport)
     let mine = try await left.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     let theirs = try await right.share(Lamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { mine.shared?.record("level")?.committed != nil && left.unconfirmed == 0 })
@@ -252,10 +252,10 @@ struct SharingTests {
       for level in 1...100 { mine.level = Double(level) / 100 }
     }
     // A status may skip what was over before it was told: the write is held until it has been seen under way.
-    door.shut()
+    transport.cut()
     mine.level = 0.8
     #expect(await eventually { isUnderWay.withLock { $0 } })
-    door.open()
+    transport.open()
     #expect(await left.close(flush: .seconds(20)) == [])
     #expect(isOver.withLock { $0 })
     #expect(await eventually { theirs.level == 1 })
@@ -272,21 +272,21 @@ struct SharingTests {
   }
 }
 
-/// A door that nobody answers at until it is opened.
-private final class LateDoor: HubDoor {
+/// A transport without a hub until it is opened.
+private final class LateTransport: InProcessTransport {
   private let hub: Protected<Hub?> = Protected(nil)
 
   func open(to hub: Hub) { self.hub.withLock { $0 = hub } }
 
   func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubDoorConnection {
+  ) -> any HubConnection {
     if let hub = hub.withLock({ $0 }) { return hub.connect(deliver: deliver, ended: ended) }
     DispatchQueue.global().async { ended() }
     return Nobody()
   }
 
-  private final class Nobody: HubDoorConnection {
+  private final class Nobody: HubConnection {
     func send(_ frame: [UInt8]) {}
     func subscribe(_ topic: [UInt8]) {}
     func unsubscribe(_ topic: [UInt8]) {}

@@ -13,13 +13,13 @@ private struct Lamp: Model {
 @Suite("Who observes a status")
 struct StatusObservingTests {
   private let hub: Hub
-  private let door: GuardedDoor
+  private let transport: InterceptingTransport
   private let peer: Peer
 
   init() throws {
     hub = try Hub.embedded()
-    door = GuardedDoor(hub)
-    peer = Peer(name: "peer", hub: door)
+    transport = InterceptingTransport(hub)
+    peer = Peer(name: "peer", hub: transport)
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
@@ -36,12 +36,12 @@ struct StatusObservingTests {
     let counts = Protected<[Int]>([])
     let derived = peer.statuses.derived(\.unconfirmed)
     let token = derived.observe { count in counts.withLock { $0.append(count) } }
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     lamp.level = 0.8
     lamp.on = true
     #expect(counts.withLock { $0 } == [0, 1, 2])
-    door.open()
+    transport.open()
     #expect(await eventually { counts.withLock { $0.last } == 0 })
     #expect(peer.unconfirmed == 0)
     token.cancel()
@@ -64,7 +64,7 @@ struct StatusObservingTests {
         },
       ]
     }
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     queue.sync {
       heard.withLock { $0.removeAll() }
@@ -92,10 +92,10 @@ struct StatusObservingTests {
     let label = Label()
     lamp.$level.statuses.show(\.description, in: label, \.text) { $0 }
     #expect(label.text?.hasPrefix("current") == true)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     #expect(label.text?.hasPrefix("pending") == true)
-    door.keep { _ in false }
+    transport.keep { _ in false }
     for await status in lamp.$level.statuses.values where isCurrent(status) { break }
     for _ in 0..<10_000 where label.text?.hasPrefix("current") != true { try await Task.sleep(for: .milliseconds(2)) }
     #expect(label.text?.hasPrefix("current") == true)

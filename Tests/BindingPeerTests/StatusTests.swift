@@ -17,17 +17,17 @@ private struct OtherLamp: Model {
 @Suite("Observable statuses")
 struct StatusTests {
   private let hub: Hub
-  private let door: GuardedDoor
+  private let transport: InterceptingTransport
   private let other: Peer
   private let peer: Peer
 
   init() throws {
     hub = try Hub.embedded()
-    door = GuardedDoor(hub)
+    transport = InterceptingTransport(hub)
     var options = SessionOptions()
     options.offlineMilliseconds = 1
     other = Peer(name: "other", hub: hub)
-    peer = Peer(name: "peer", hub: door, options: options)
+    peer = Peer(name: "peer", hub: transport, options: options)
   }
 
   private func share(_ peer: Peer, on lane: Lane = .direct) async throws -> Lamp {
@@ -55,10 +55,10 @@ struct StatusTests {
     let told = Protected<[FieldStatus]>([])
     let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
     #expect(kinds(told.withLock { $0 }) == ["current"])
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     #expect(await eventually { told.withLock { $0.last?.description } == "pending, in flight" })
-    door.keep { _ in false }
+    transport.keep { _ in false }
     #expect(await eventually { told.withLock { isCurrent($0[$0.count - 1]) } })
     let all = told.withLock { $0 }
     #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
@@ -69,7 +69,7 @@ struct StatusTests {
   @Test("without a hub a write is pending since it was made, by a clock of this process")
   func pendingSince() async throws {
     let lamp = try await share(peer)
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     let before = SuspendingClock.now - .seconds(1)
     lamp.level = 0.8
@@ -92,13 +92,13 @@ struct StatusTests {
       lamp.$level.statuses.observe { status in field.withLock { $0.append(status) } },
       lamp.statuses.observe { status in model.withLock { $0.append(status) } },
     ]
-    door.shut()
+    transport.cut()
     #expect(await eventually { field.withLock { kinds($0).last } == "stale" })
     guard case .stale(_, let since)? = field.withLock({ $0.last }) else { return }
     #expect(since <= .now)
     #expect(lamp.status.staleSince == since)
     #expect(peer.status.staleSince == since)
-    door.open()
+    transport.open()
     #expect(await eventually { field.withLock { kinds($0).last } == "current" })
     #expect(await eventually { model.withLock { $0.last?.isCurrent } == true })
     #expect(peer.status.staleSince == nil)
@@ -111,14 +111,14 @@ struct StatusTests {
     let proposed = Protected(0)
     let told = Protected<[FieldStatus]>([])
     let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
-    door.keep { [door] message in
+    transport.keep { [transport] message in
       guard case .propose(let proposals) = message, let first = proposals.first else { return false }
       let isFirst = proposed.withLock { proposed in
         proposed += 1
         return proposed == 1
       }
       if isFirst {
-        door.answer { session in
+        transport.answer { session in
           .outcomes(
             Outcomes(
               session: session, epoch: 1,
@@ -179,11 +179,11 @@ struct StatusTests {
   @Test("a lost comparison says what the other has written")
   func conflict() async throws {
     let (theirs, mine) = (try await share(other), try await share(peer))
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     mine.owner = "me"
     _ = try await theirs.$owner.write("them").committed
-    door.open()
+    transport.open()
     #expect(await eventually { if case .problem = mine.$owner.status { true } else { false } })
     guard case .problem(.rejected(_, let current)) = mine.$owner.status else { return }
     #expect(current?.description == "\"them\"")
@@ -194,11 +194,11 @@ struct StatusTests {
     let (theirs, mine) = (try await share(other), try await share(peer))
     let told = Protected<[FieldStatus]>([])
     let token = mine.$mood.statuses.observe { status in told.withLock { $0.append(status) } }
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     mine.mood = "wild"
     _ = try await theirs.$mood.write("bright").committed
-    door.open()
+    transport.open()
     #expect(await eventually { if case .problem? = told.withLock({ $0.last }) { true } else { false } })
     guard case .problem(.rejected(let reason, let current))? = told.withLock({ $0.last }) else { return }
     #expect(reason.contains("given up") && current?.description == "\"bright\"")
@@ -213,7 +213,7 @@ struct StatusTests {
       lamp.$level.statuses.observe { status in field.withLock { $0.append(status) } },
       peer.statuses.observe { status in whole.withLock { $0.append(status) } },
     ]
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     await peer.close(flush: .zero)
     #expect(await eventually { whole.withLock { $0.last.map { $0.isStopped && $0.unconfirmed == 0 } } == true })
@@ -229,12 +229,12 @@ struct StatusTests {
     #expect(await eventually { peer.status.unconfirmed == 0 })
     #expect("\(peer.status)" == "live, durability memory")
     #expect("\(lamp.status)" == "current, version \(lamp.status.version)")
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     #expect(await eventually { lamp.status.inFlight == 1 })
     #expect("\(peer.status)" == "live, durability memory; 1 write has no outcome")
     #expect("\(lamp.status)".hasSuffix("; 1 write has no outcome, 1 in flight"))
-    door.shut()
+    transport.cut()
     #expect(await eventually { !peer.status.isLive })
     #expect("\(peer.status)" == "looking for a hub; 1 write has no outcome")
     #expect("\(lamp.status)".hasPrefix("stale, version "))

@@ -14,14 +14,14 @@ private struct Lamp: Model {
 @Suite("Fields, statuses and writes inside withObservationTracking, Observations and Derived")
 struct TrackedFieldsTests {
   private let hub: Hub
-  private let door: GuardedDoor
+  private let transport: InterceptingTransport
   private let peer: Peer
   private let other: Peer
 
   init() throws {
     hub = try Hub.embedded()
-    door = GuardedDoor(hub)
-    peer = Peer(name: "peer", hub: door)
+    transport = InterceptingTransport(hub)
+    peer = Peer(name: "peer", hub: transport)
     other = Peer(name: "other", hub: hub)
   }
 
@@ -199,11 +199,11 @@ struct TrackedFieldsTests {
     let ofNumber = track { peer.unconfirmed }
     let all = [ofField, ofModel, ofStatuses, ofPeer, ofNumber]
     #expect(all.map { $0.withLock { $0 } } == [0, 0, 0, 0, 0])
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
     #expect(await eventually { all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1] })
     #expect(peer.unconfirmed == 1)
-    door.keep { _ in false }
+    transport.keep { _ in false }
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
     // Who has told is looked at once more, and then no more.
     lamp.level = 0.7
@@ -241,14 +241,14 @@ struct TrackedFieldsTests {
     let lamp = try await share(peer, on: .queue(queue))
     let pending = Derived { lamp.status.unconfirmed + peer.status.unconfirmed }
     #expect(pending.value == 0)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     queue.suspend()
     lamp.level = 0.8
     #expect(pending.value == 2)
     queue.resume()
     let told = Protected<[Int]>([])
     let token = pending.observe { count in told.withLock { $0.append(count) } }
-    door.keep { _ in false }
+    transport.keep { _ in false }
     #expect(await eventually { told.withLock { $0.last } == 0 })
     #expect(pending.value == 0)
     token.cancel()
@@ -271,14 +271,14 @@ struct TrackedFieldsTests {
   @Test("the outcome of a write is tracked while there is none")
   func writes() async throws {
     let lamp = try await share(peer)
-    door.keep { if case .propose = $0 { true } else { false } }
+    transport.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
     let told = track { write.outcomeSoFar }
     let stands = track { write.current }
     let isDecided = Derived { write.outcomeSoFar != nil }
     #expect(!isDecided.value)
     #expect(told.withLock { $0 } == 0)
-    door.keep { _ in false }
+    transport.keep { _ in false }
     _ = await write.outcome
     #expect(await eventually { told.withLock { $0 } == 1 && stands.withLock { $0 } == 1 })
     #expect(isDecided.value)

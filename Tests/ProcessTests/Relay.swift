@@ -21,9 +21,9 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     guard Relay.withAddress(path, { Glibc.bind(listener, $0, $1) }) == 0, listen(listener, 16) == 0 else {
       throw CocoaError(.fileWriteUnknown)
     }
-    let (door, relay) = (self.listener, Weak(self))
+    let (listening, relay) = (self.listener, Weak(self))
     Thread.detachNewThread {
-      while case let peer = accept(door, nil, nil), peer >= 0 { relay.value?.take(peer) }
+      while case let peer = accept(listening, nil, nil), peer >= 0 { relay.value?.take(peer) }
     }
   }
 

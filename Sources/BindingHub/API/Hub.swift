@@ -98,10 +98,10 @@ public final class Hub: Sendable {
   }
 }
 
-extension Hub: HubDoor {
+extension Hub: InProcessTransport {
   public func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubDoorConnection {
+  ) -> any HubConnection {
     mailbox.open(deliver: deliver, ended: ended)
   }
 }

@@ -12,7 +12,7 @@ final class HubLoop {
   private let mailbox: HubMailbox
   private let log: Logger
   private let transport: ZeroMQTransport
-  private var guests = InProcessClients()
+  private var clients = InProcessClients()
   private let logFile: LogFile?
   private let desk: StoreDesk
   @exclusivity(unchecked) private var machine: HubMachine
@@ -114,14 +114,14 @@ final class HubLoop {
   }
 
   func run() -> Ending {
-    let letters = poller.add(mailbox.wakeup)
+    let wakeups = poller.add(mailbox.wakeup)
     transport.add(to: &poller)
     while !isStopping {
       wait()
       let time = HubLoop.time
-      if poller.isReadable(letters) {
+      if poller.isReadable(wakeups) {
         mailbox.wakeup.clear()
-        for letter in mailbox.takeLetters() where !guests.receive(letter, &machine, time: time, into: &output) {
+        for message in mailbox.takeMessages() where !clients.receive(message, &machine, time: time, into: &output) {
           isStopping = true
         }
       }
@@ -153,7 +153,7 @@ final class HubLoop {
       fail(error)
     }
     desk.join()
-    guests.endAll()
+    clients.endAll()
   }
 
   private func wait() {
@@ -238,10 +238,10 @@ final class HubLoop {
       switch destination {
       case .publish:
         transport.publish(frame)
-        guests.publish(frame)
+        clients.publish(frame)
       case .connection(let connection):
         if InProcessClients.owns(connection) {
-          guests.send(frame, to: connection)
+          clients.send(frame, to: connection)
         } else {
           switch transport.send(frame, to: connection) {
           case .taken: break
@@ -275,7 +275,7 @@ final class HubLoop {
 
   private func drop(_ connection: ConnectionID, time: HubTime) {
     if InProcessClients.owns(connection) {
-      guests.end(connection, &machine, time: time, into: &output)
+      clients.end(connection, &machine, time: time, into: &output)
     } else {
       transport.drop(connection)
     }

@@ -18,7 +18,7 @@ final class HubLock<Value: Sendable>: @unchecked Sendable {  // SAFETY: `value` 
 
 /// What other threads hand to the hub's thread: in-process connections and the request to stop.
 final class HubMailbox: Sendable {
-  enum Letter: Sendable {
+  enum Message: Sendable {
     case opened(InProcessConnection)
     case frame(InProcessConnection, [UInt8])
     case subscribed(InProcessConnection, [UInt8])
@@ -27,7 +27,7 @@ final class HubMailbox: Sendable {
     case stop
   }
   private struct State: Sendable {
-    var letters: [Letter] = []
+    var messages: [Message] = []
     var addresses: [HubAddress] = []
     var thread: SocketThread?
     var lastConnection: UInt64 = 0
@@ -56,20 +56,20 @@ final class HubMailbox: Sendable {
     return connection
   }
 
-  func post(_ letter: Letter) {
+  func post(_ message: Message) {
     let isLate = state.withLock { state in
-      if !state.hasEnded { state.letters.append(letter) }
+      if !state.hasEnded { state.messages.append(message) }
       return state.hasEnded
     }
-    if case .opened(let connection) = letter, isLate { connection.ended() }
+    if case .opened(let connection) = message, isLate { connection.ended() }
     wakeup.signal()
   }
 
-  func takeLetters() -> [Letter] {
+  func takeMessages() -> [Message] {
     state.withLock { state in
-      let letters = state.letters
-      state.letters.removeAll(keepingCapacity: true)
-      return letters
+      let messages = state.messages
+      state.messages.removeAll(keepingCapacity: true)
+      return messages
     }
   }
 
@@ -79,7 +79,7 @@ final class HubMailbox: Sendable {
     state.withLock { state in
       state.hasEnded = true
       state.failure = failure
-      state.letters.removeAll()
+      state.messages.removeAll()
     }
   }
 
@@ -94,7 +94,7 @@ final class HubMailbox: Sendable {
 }
 
 /// A connection from this process. To the machine it is a request connection and a subscriber of the same number.
-final class InProcessConnection: HubDoorConnection {
+final class InProcessConnection: HubConnection {
   let number: UInt64
   private let mailbox: HubMailbox
   let deliver: @Sendable ([UInt8]) -> Void

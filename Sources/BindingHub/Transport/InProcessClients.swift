@@ -5,28 +5,28 @@ import BindingProtocol
 struct InProcessClients {
   static let firstNumber = HubMachine.firstInProcessConnection
 
-  private struct Guest {
+  private struct Client {
     let connection: InProcessConnection
     var topics: Set<[UInt8]> = []
   }
-  private var guests: [UInt64: Guest] = [:]
+  private var clients: [UInt64: Client] = [:]
 
   static func owns(_ number: UInt64) -> Bool { number >= firstNumber }
 
-  /// Feeds one letter to the machine; false for the request to stop.
+  /// Feeds one message to the machine; false for the request to stop.
   mutating func receive(
-    _ letter: HubMailbox.Letter, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
+    _ message: HubMailbox.Message, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput
   ) -> Bool {
-    switch letter {
-    case .opened(let connection): guests[id(connection)] = Guest(connection: connection)
+    switch message {
+    case .opened(let connection): clients[id(connection)] = Client(connection: connection)
     case .frame(let connection, let frame):
-      guard guests[id(connection)] != nil else { break }
+      guard clients[id(connection)] != nil else { break }
       frame.withUnsafeBytes { machine.receive($0, on: id(connection), time: time, into: &output) }
     case .subscribed(let connection, let topic):
-      guard guests[id(connection)]?.topics.insert(topic).inserted == true else { break }
+      guard clients[id(connection)]?.topics.insert(topic).inserted == true else { break }
       topic.withUnsafeBytes { machine.subscribed($0, by: id(connection), time: time, into: &output) }
     case .unsubscribed(let connection, let topic):
-      guard guests[id(connection)]?.topics.remove(topic) != nil else { break }
+      guard clients[id(connection)]?.topics.remove(topic) != nil else { break }
       topic.withUnsafeBytes { machine.unsubscribed($0, by: id(connection), time: time, into: &output) }
     case .closed(let connection): end(id(connection), &machine, time: time, into: &output)
     case .stop: return false
@@ -36,28 +36,28 @@ struct InProcessClients {
 
   /// Ends a connection from the hub's side or the peer's.
   mutating func end(_ number: UInt64, _ machine: inout HubMachine, time: HubTime, into output: inout HubOutput) {
-    guard let guest = guests.removeValue(forKey: number) else { return }
-    for topic in guest.topics {
+    guard let client = clients.removeValue(forKey: number) else { return }
+    for topic in client.topics {
       topic.withUnsafeBytes { machine.unsubscribed($0, by: number, time: time, into: &output) }
     }
     machine.closed(number, time: time, into: &output)
-    guest.connection.ended()
+    client.connection.ended()
   }
 
   func send(_ frame: UnsafeRawBufferPointer, to number: UInt64) {
-    guests[number]?.connection.deliver(Array(frame))
+    clients[number]?.connection.deliver(Array(frame))
   }
 
   func publish(_ frame: UnsafeRawBufferPointer) {
-    guard !guests.isEmpty else { return }
+    guard !clients.isEmpty else { return }
     let topic = Array(frame.prefix(4))
     let copy = Array(frame)
-    for guest in guests.values where guest.topics.contains(topic) { guest.connection.deliver(copy) }
+    for client in clients.values where client.topics.contains(topic) { client.connection.deliver(copy) }
   }
 
   mutating func endAll() {
-    for guest in guests.values { guest.connection.ended() }
-    guests.removeAll()
+    for client in clients.values { client.connection.ended() }
+    clients.removeAll()
   }
 
   private func id(_ connection: InProcessConnection) -> UInt64 { InProcessClients.firstNumber + connection.number }

@@ -23,7 +23,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   }
   @usableFromInline
   enum Turn {
-    case tell(CoalescingQueue<Raw>.Letter, Body)
+    case tell(CoalescingQueue<Raw>.Entry, Body)
     case wait(nanoseconds: UInt64)
     case nothing
   }
@@ -87,16 +87,16 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     var isFirst = true
     while true {
       switch takeTurn(isFirst: isFirst) {
-      case .tell(let letter, let body):
+      case .tell(let entry, let body):
         isFirst = false
-        let value = form(letter.element)
+        let value = form(entry.element)
         let now = isTimed ? clock.now() : 0
-        let told = contents.withLock { $0.limiter.admit(value, weight: letter.weight, at: now) }
+        let told = contents.withLock { $0.limiter.admit(value, weight: entry.weight, at: now) }
         guard let told else { continue }
         // The owner lives for as long as its observer runs.
         let object = owner?.object
         if owner != nil, object == nil { return end() }
-        withExtendedLifetime(object) { ThreadTurn.runObserver { body(letter.element, told.value, told.weight) } }
+        withExtendedLifetime(object) { ThreadTurn.runObserver { body(entry.element, told.value, told.weight) } }
       case .wait(let nanoseconds):
         return clock.after(nanoseconds) { [weak self] in self?.beWoken() }
       case .nothing: return
@@ -134,9 +134,9 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
         contents.isAsked = true
         return .wait(nanoseconds: wait)
       }
-      guard let letter = contents.waiting.popFirst() else { return .nothing }
+      guard let entry = contents.waiting.popFirst() else { return .nothing }
       contents.isTelling = true
-      return .tell(letter, body)
+      return .tell(entry, body)
     }
   }
 

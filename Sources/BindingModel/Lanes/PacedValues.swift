@@ -38,9 +38,9 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
             return nil
           }
         }
-        guard let letter = await subscription.mailbox.next() else { return nil }
+        guard let entry = await subscription.mailbox.next() else { return nil }
         let now = PaceClock.system.now()
-        if let told = limiter.admit(letter.element, weight: letter.weight, at: now) {
+        if let told = limiter.admit(entry.element, weight: entry.weight, at: now) {
           return Element(value: told.value, coalesced: Swift.max(told.weight - 1, 0))
         }
       }

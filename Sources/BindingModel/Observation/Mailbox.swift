@@ -1,38 +1,38 @@
 /// Where observers leave values for one async iterator: bounded, oldest out first.
 package final class Mailbox<Element: Sendable>: Sendable {
-  package typealias Letter = CoalescingQueue<Element>.Letter
+  package typealias Entry = CoalescingQueue<Element>.Entry
 
   private struct Contents {
-    var letters: CoalescingQueue<Element>
-    var reader: CheckedContinuation<Letter?, Never>?
+    var entries: CoalescingQueue<Element>
+    var reader: CheckedContinuation<Entry?, Never>?
     var isClosed = false
   }
 
   private let contents: Protected<Contents>
 
   package init(limit: Int, coalesce: @escaping @Sendable (inout Element, Element) -> Void = { $0 = $1 }) {
-    contents = Protected(Contents(letters: CoalescingQueue(limit: limit, coalesce: coalesce)))
+    contents = Protected(Contents(entries: CoalescingQueue(limit: limit, coalesce: coalesce)))
   }
 
   /// Hands the value to a waiting reader, else keeps it.
   package func post(_ element: Element, weight: Int = 1) {
-    let reader = contents.withLock { contents -> CheckedContinuation<Letter?, Never>? in
+    let reader = contents.withLock { contents -> CheckedContinuation<Entry?, Never>? in
       guard !contents.isClosed else { return nil }
       if let reader = contents.reader {
         contents.reader = nil
         return reader
       }
-      contents.letters.append(element, weight: weight)
+      contents.entries.append(element, weight: weight)
       return nil
     }
-    reader?.resume(returning: Letter(element: element, weight: weight))
+    reader?.resume(returning: Entry(element: element, weight: weight))
   }
 
   /// No more values. What was posted before can still be read, unless the reader gave up.
   package func close(discarding: Bool = false) {
     let reader = contents.withLock { contents in
       contents.isClosed = true
-      if discarding { contents.letters.removeAll() }
+      if discarding { contents.entries.removeAll() }
       let reader = contents.reader
       contents.reader = nil
       return reader
@@ -41,17 +41,17 @@ package final class Mailbox<Element: Sendable>: Sendable {
   }
 
   /// The next value, or nil when there will be none. A second reader at once ends the first one's wait with nil.
-  func next() async -> Letter? {
+  func next() async -> Entry? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { reader in
-        let ready = contents.withLock { contents -> (letter: Letter?, reader: CheckedContinuation<Letter?, Never>?) in
-          if let letter = contents.letters.popFirst() { return (letter, reader) }
+        let ready = contents.withLock { contents -> (entry: Entry?, reader: CheckedContinuation<Entry?, Never>?) in
+          if let entry = contents.entries.popFirst() { return (entry, reader) }
           if contents.isClosed { return (nil, reader) }
           let displaced = contents.reader
           contents.reader = reader
           return (nil, displaced)
         }
-        ready.reader?.resume(returning: ready.letter)
+        ready.reader?.resume(returning: ready.entry)
       }
     } onCancel: {
       close(discarding: true)

@@ -36,8 +36,8 @@ public struct EveryValue<Value: Sendable>: AsyncSequence, Sendable {
     let subscription: Subscription<Value>
 
     public mutating func next() async -> Element? {
-      guard let letter = await subscription.mailbox.next() else { return nil }
-      return Element(value: letter.element, dropped: letter.weight - 1)
+      guard let entry = await subscription.mailbox.next() else { return nil }
+      return Element(value: entry.element, dropped: entry.weight - 1)
     }
   }
 }

@@ -4,7 +4,7 @@
 @usableFromInline
 package struct CoalescingQueue<Element: Sendable>: Sendable {
   @usableFromInline
-  package struct Letter: Sendable {
+  package struct Entry: Sendable {
     @usableFromInline package var element: Element
     /// The changes that it stands for: its own and those that were folded into it.
     @usableFromInline package var weight: Int
@@ -16,7 +16,7 @@ package struct CoalescingQueue<Element: Sendable>: Sendable {
     }
   }
 
-  @usableFromInline var letters = Deque<Letter>()
+  @usableFromInline var entries = Deque<Entry>()
   @usableFromInline let limit: Int
   private let coalesce: @Sendable (inout Element, Element) -> Void
 
@@ -29,34 +29,34 @@ package struct CoalescingQueue<Element: Sendable>: Sendable {
   }
 
   @inlinable
-  package var isEmpty: Bool { letters.isEmpty }
+  package var isEmpty: Bool { entries.isEmpty }
 
   @inlinable
   package mutating func append(_ element: Element, weight: Int = 1) {
-    let letter = Letter(element: element, weight: weight)
-    if letters.count < limit { letters.append(letter) } else { coalesce(in: letter) }
+    let entry = Entry(element: element, weight: weight)
+    if entries.count < limit { entries.append(entry) } else { coalesce(in: entry) }
   }
 
   @usableFromInline
-  mutating func coalesce(in letter: Letter) {
-    guard var oldest = letters.popFirst() else { return letters.append(letter) }
+  mutating func coalesce(in entry: Entry) {
+    guard var oldest = entries.popFirst() else { return entries.append(entry) }
     // The older one takes the newer in, not the other way round: what it has gathered is not copied then.
-    guard let next = letters.first else {
-      absorb(letter, into: &oldest)
-      return letters.append(oldest)
+    guard let next = entries.first else {
+      absorb(entry, into: &oldest)
+      return entries.append(oldest)
     }
     absorb(next, into: &oldest)
-    letters.first = oldest
-    letters.append(letter)
+    entries.first = oldest
+    entries.append(entry)
   }
 
   @inlinable
-  package mutating func popFirst() -> Letter? { letters.popFirst() }
+  package mutating func popFirst() -> Entry? { entries.popFirst() }
 
   @inlinable
-  package mutating func removeAll() { letters = Deque() }
+  package mutating func removeAll() { entries = Deque() }
 
-  private func absorb(_ newer: Letter, into older: inout Letter) {
+  private func absorb(_ newer: Entry, into older: inout Entry) {
     coalesce(&older.element, newer.element)
     older.weight += newer.weight
   }

@@ -40,10 +40,10 @@ public final class Peer: Sendable {
   /// let peer = Peer(name: "kitchen", hub: try Hub.embedded())
   /// ```
   public convenience init(
-    name: String? = nil, hub: any HubDoor, options: SessionOptions = SessionOptions(),
+    name: String? = nil, hub: any InProcessTransport, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
   ) {
-    self.init(name: name, link: InProcessPeerLink(door: hub), options: options, log: log)
+    self.init(name: name, link: InProcessPeerLink(transport: hub), options: options, log: log)
   }
 
   /// A peer whose writes outlive it. What an earlier peer left in the same file is laid over its models again, and sent
@@ -60,11 +60,11 @@ public final class Peer: Sendable {
 
   /// The same with a hub in the same process.
   public convenience init(
-    name: String? = nil, hub: any HubDoor, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
+    name: String? = nil, hub: any InProcessTransport, outbox: OutboxStorage, options: SessionOptions = SessionOptions(),
     log: Logger = Logger(label: "bindpeer")
   ) throws(OutboxError) {
     try self.init(
-      name: name, outbox: outbox, options: options, log: log, makeLink: { InProcessPeerLink(door: hub) })
+      name: name, outbox: outbox, options: options, log: log, makeLink: { InProcessPeerLink(transport: hub) })
   }
 
   convenience init(

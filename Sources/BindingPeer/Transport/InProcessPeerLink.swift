@@ -5,7 +5,7 @@ import Dispatch
 /// The link to a hub in the same process: a serial queue instead of sockets, the same frames.
 final class InProcessPeerLink: PeerLink {
   private struct State: Sendable {
-    var connection: (any HubDoorConnection)?
+    var connection: (any HubConnection)?
     /// Frames that came since the last turn that took them; the first of them calls the next.
     var arrived: [[UInt8]] = []
     /// When the next turn comes by itself; `.max`: not at all.
@@ -13,12 +13,12 @@ final class InProcessPeerLink: PeerLink {
     var isEnded = false
   }
 
-  private let door: any HubDoor
+  private let transport: any InProcessTransport
   private let queue = DispatchQueue(label: "bindpeer.in-process")
   private let state = Protected(State())
   private let runtime: Protected<PeerRuntime?> = Protected(nil)
 
-  init(door: any HubDoor) { self.door = door }
+  init(transport: any InProcessTransport) { self.transport = transport }
 
   var addresses: [HubAddress] { [] }
 
@@ -98,7 +98,7 @@ final class InProcessPeerLink: PeerLink {
 
   private func connect() {
     guard !state.withLock({ $0.isEnded }) else { return }
-    let connection = door.connect(
+    let connection = transport.connect(
       deliver: { [weak self] frame in self?.arrived(frame) }, ended: { [weak self] in self?.ended() })
     state.withLock { $0.connection = connection }
     turn { state, now in state.session.opened(now: now, into: &state.output) }

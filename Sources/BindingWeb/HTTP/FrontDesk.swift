@@ -5,7 +5,7 @@ import NIOHTTP1
 
 /// Answers requests, on the gateway's event loop.
 struct FrontDesk {
-  let door: FrontDoor
+  let access: AccessControl
   let userPages: UserPages?
   let loop: GatewayLoop
 
@@ -58,9 +58,9 @@ struct FrontDesk {
       return refuse(
         .closing(.badRequest, "Ask for a path, such as GET /, and name one host in 'Host'.", .badRequest))
     }
-    guard door.isOurs(host: hosts[0], local: local) else {
+    guard access.isOurs(host: hosts[0], local: local) else {
       return refuse(
-        .closing(.misdirectedRequest, "This gateway is not '\(hosts[0])': it is \(door.address).", .foreignHost))
+        .closing(.misdirectedRequest, "This gateway is not '\(hosts[0])': it is \(access.address).", .foreignHost))
     }
     guard head.method == .GET || head.method == .HEAD else {
       var answer = Answer.closing(.methodNotAllowed, "Everything here is read, with GET or HEAD.", .otherMethod)
@@ -69,8 +69,8 @@ struct FrontDesk {
     }
     let route = Route(path: target.path)
     if let route, route.isOpen { return .success(route) }
-    if let key = door.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
-    guard door.isKnown(head.headers, now: WebEntry.now) else { return refuse(FrontDesk.unknown(head.headers)) }
+    if let key = access.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
+    guard access.isKnown(head.headers, now: WebEntry.now) else { return refuse(FrontDesk.unknown(head.headers)) }
     guard let route else { return refuse(FrontDesk.nothing(for: head)) }
     return .success(route)
   }
@@ -87,14 +87,14 @@ struct FrontDesk {
       return letIn(key, host, to: target.without("code"))
     }
     guard let shown = target["token"] else { return nil }
-    return door.isToken(shown)
+    return access.isToken(shown)
       ? letIn(key, host, to: target.without("token")) : FrontDesk.refusal("This is not the token.", isPage: true)
   }
 
   /// What was shown goes from the address, where it would be seen and kept, to a cookie.
   private func letIn(_ key: WebKey, _ host: String, to path: String) -> Answer {
     var answer = Answer.says(.seeOther, "Come in.")
-    let cookie = door.cookie(key, host: host, now: WebEntry.now)
+    let cookie = access.cookie(key, host: host, now: WebEntry.now)
     answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
   }
@@ -102,10 +102,10 @@ struct FrontDesk {
   /// A session that has less than half of its time left is told anew.
   func renewal(for head: HTTPRequestHead) -> (name: String, value: String)? {
     let now = WebEntry.now
-    guard let key = door.key, let host = head.headers["host"].first,
-      let end = door.sessionEnd(head.headers, now: now), end - now < WebKey.sessionSeconds / 2
+    guard let key = access.key, let host = head.headers["host"].first,
+      let end = access.sessionEnd(head.headers, now: now), end - now < WebKey.sessionSeconds / 2
     else { return nil }
-    return ("Set-Cookie", door.cookie(key, host: host, now: now))
+    return ("Set-Cookie", access.cookie(key, host: host, now: now))
   }
 
   private static func unknown(_ headers: HTTPHeaders) -> Answer {
@@ -150,7 +150,7 @@ struct FrontDesk {
   private func isFromHere(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Bool {
     let origins = head.headers["origin"]
     return origins.isEmpty
-      ? door.showsBearer(head.headers) : origins.count == 1 && door.isOurs(origin: origins[0], local: local)
+      ? access.showsBearer(head.headers) : origins.count == 1 && access.isOurs(origin: origins[0], local: local)
   }
 
   /// Why a request for a WebSocket did not open one.

@@ -44,7 +44,7 @@ final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
       deadline?.cancel()
       hasAsked = true
       loop.counters.requests += 1
-      if !isKnown, let door = loop.frontDesk?.door, door.isKnown(head.headers, now: WebEntry.now) {
+      if !isKnown, let access = loop.frontDesk?.access, access.isKnown(head.headers, now: WebEntry.now) {
         isKnown = true
         loop.letIn(context.channel)
       }

@@ -19,7 +19,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   private var strangers: [UInt64: any Channel] = [:]
   private var lastStranger: UInt64 = 0
 
-  private let hub: any HubDoor
+  private let hub: any InProcessTransport
   private let log: Logger
   private var gateway: Gateway
   private var output = GatewayOutput()
@@ -31,7 +31,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   private var isSettlingSoon = false
   private var hasEnded = false
 
-  init(hub: any HubDoor, options: WebOptions, log: Logger, on loop: any EventLoop) {
+  init(hub: any InProcessTransport, options: WebOptions, log: Logger, on loop: any EventLoop) {
     self.loop = loop
     self.hub = hub
     self.options = options
@@ -55,7 +55,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   // MARK: Begin and end
 
-  /// Opens the hub's door and lets connections in.
+  /// Connects to the hub and lets connections in.
   func start(frontDesk: FrontDesk, listener: any Channel) {
     self.frontDesk = frontDesk
     settle()

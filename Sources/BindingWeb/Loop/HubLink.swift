@@ -16,10 +16,10 @@ final class HubLink: Sendable {
   private let loop: any EventLoop
   private let news: @Sendable (HubLink) -> Void
   private let state = NIOLockedValueBox(State())
-  private let connection = NIOLockedValueBox<(any HubDoorConnection)?>(nil)
+  private let connection = NIOLockedValueBox<(any HubConnection)?>(nil)
 
   /// - Parameter news: called on the event loop when there is something to `take`.
-  init(to hub: any HubDoor, on loop: any EventLoop, news: @escaping @Sendable (HubLink) -> Void) {
+  init(to hub: any InProcessTransport, on loop: any EventLoop, news: @escaping @Sendable (HubLink) -> Void) {
     self.loop = loop
     self.news = news
     let connection = hub.connect(
@@ -52,7 +52,7 @@ final class HubLink: Sendable {
     connection.withLockedValue { $0.take() }?.close()
   }
 
-  private var open: (any HubDoorConnection)? { connection.withLockedValue { $0 } }
+  private var open: (any HubConnection)? { connection.withLockedValue { $0 } }
 
   /// On the hub's thread. The event loop is called under the lock, so that it still runs: it ends after `close`.
   private func call(_ change: (inout State) -> Void) {

@@ -4,14 +4,14 @@ import NIOCore
 /// Asks the hub how it is, for `/status.json` and `/metrics`: on a connection of its own for each question, so that it
 /// is answered before the hub has let the gateway in. Belongs to the event loop.
 final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
-  private let hub: any HubDoor
+  private let hub: any InProcessTransport
   private let loop: any EventLoop
   private let limit: TimeAmount
   private var waiting: [(JSON?) -> Void] = []
   private var link: HubLink?
   private var deadline: Scheduled<Void>?
 
-  init(hub: any HubDoor, on loop: any EventLoop, limitMilliseconds: Int64) {
+  init(hub: any InProcessTransport, on loop: any EventLoop, limitMilliseconds: Int64) {
     self.hub = hub
     self.loop = loop
     limit = .milliseconds(limitMilliseconds)

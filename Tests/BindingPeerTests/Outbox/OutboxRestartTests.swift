@@ -24,9 +24,9 @@ struct OutboxRestartTests {
     try hub.start()
   }
 
-  private func peer(_ name: String, _ door: any HubDoor, _ path: String? = nil) throws -> Peer {
+  private func peer(_ name: String, _ transport: any InProcessTransport, _ path: String? = nil) throws -> Peer {
     try Peer(
-      name: name, hub: door, outbox: .file(path ?? folder.path()),
+      name: name, hub: transport, outbox: .file(path ?? folder.path()),
       log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
@@ -40,18 +40,18 @@ struct OutboxRestartTests {
 
   @Test("what was written without a hub shows after the restart, and goes out before what is written then")
   func restart() async throws {
-    let first = try peer("first", ShutDoor())
+    let first = try peer("first", OfflineTransport())
     try first.model("lamp").write(set("0.4"))
     #expect(await first.close(flush: .zero) == ["lamp.level"])
-    let door = ShutDoor()
-    let second = try peer("second", door)
+    let transport = OfflineTransport()
+    let second = try peer("second", transport)
     #expect(second.unconfirmed == 1 && second.restored.map(\.model) == ["lamp"])
     let old = try #require(second.restored.first).write
     let model = try second.model("lamp")
     #expect(model["level"]?.description == "0.4")
     let new = try model.write(set("0.6"))
     #expect(model["level"]?.description == "0.6")
-    door.open(to: hub)
+    transport.open(to: hub)
     let versions = (try await old.committed, try await new.committed)
     #expect(versions == (1, 2))
     #expect(model["level"]?.description == "0.6" && second.status.outbox == .kept)
@@ -62,7 +62,7 @@ struct OutboxRestartTests {
 
   @Test("the old and the new writes go under different tags, and the old tag says good-bye")
   func identities() async throws {
-    let first = try peer("first", ShutDoor())
+    let first = try peer("first", OfflineTransport())
     let tag = first.tag
     try first.model("lamp").write(set("0.4"))
     await first.close(flush: .zero)
@@ -76,7 +76,7 @@ struct OutboxRestartTests {
 
   @Test("a model that nobody shares again gets its writes all the same")
   func nobodyShares() async throws {
-    let first = try peer("first", ShutDoor())
+    let first = try peer("first", OfflineTransport())
     for _ in 0..<3 { try first.model("lamp").write(addOne) }
     await first.close(flush: .zero)
     let second = try peer("second", hub)
@@ -87,16 +87,16 @@ struct OutboxRestartTests {
   @Test("several runs that met no hub are sent in their order")
   func severalRuns() async throws {
     for value in ["0.1", "0.2", "0.3"] {
-      let peer = try peer("offline", ShutDoor())
+      let peer = try peer("offline", OfflineTransport())
       try peer.model("lamp").write(set(value))
       try peer.model("lamp").write(addOne)
       await peer.close(flush: .zero)
     }
-    let door = ShutDoor()
-    let last = try peer("last", door)
+    let transport = OfflineTransport()
+    let last = try peer("last", transport)
     let model = try last.model("lamp")
     #expect(model["level"]?.description == "0.3" && model["n"]?.description == "3" && last.unconfirmed == 6)
-    door.open(to: hub)
+    transport.open(to: hub)
     #expect(await eventually { last.unconfirmed == 0 })
     #expect(try await atTheHub("n") == "3")
     #expect(try await atTheHub("level") == "0.3")
@@ -156,7 +156,7 @@ struct OutboxRestartTests {
     }
     let (hub, log) = (hub, Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
     let peer = try Peer(
-      name: "full", file: file, options: SessionOptions(), log: log, makeLink: { InProcessPeerLink(door: hub) })
+      name: "full", file: file, options: SessionOptions(), log: log, makeLink: { InProcessPeerLink(transport: hub) })
     let model = try peer.model("lamp")
     #expect(await model.whenCurrent(timeout: .seconds(20)))
     isFull.withLock { $0 = true }
@@ -175,21 +175,21 @@ struct OutboxRestartTests {
   }
 }
 
-/// A door that nobody answers at until it is opened.
-final class ShutDoor: HubDoor {
+/// A transport without a hub until it is opened.
+final class OfflineTransport: InProcessTransport {
   private let hub: Protected<Hub?> = Protected(nil)
 
   func open(to hub: Hub) { self.hub.withLock { $0 = hub } }
 
   func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubDoorConnection {
+  ) -> any HubConnection {
     if let hub = hub.withLock({ $0 }) { return hub.connect(deliver: deliver, ended: ended) }
     DispatchQueue.global().async { ended() }
     return Nobody()
   }
 
-  private final class Nobody: HubDoorConnection {
+  private final class Nobody: HubConnection {
     func send(_ frame: [UInt8]) {}
     func subscribe(_ topic: [UInt8]) {}
     func unsubscribe(_ topic: [UInt8]) {}

@@ -142,15 +142,15 @@ struct UnprovenOutboxTests {
     let (log, epoch) = scout.runtime.state.withLock { ($0.session.logID ?? 0, $0.session.epoch ?? 0) }
     let old = Identity(tag: Tag(rawValue: 0xF617), secret: .random(), name: "kiosk")
     try write(old, log: log, epoch: epoch)
-    let door = ShutDoor()
+    let transport = OfflineTransport()
     let peer = try Peer(
-      name: "kiosk", hub: door, outbox: .file(folder.path()),
+      name: "kiosk", hub: transport, outbox: .file(folder.path()),
       log: Logger(label: "peer", factory: { _ in SwiftLogNoOpLogHandler() }))
     let model = try peer.model("lamp")
     #expect(model["n"]?.description == "11" && model["level"]?.description == "0.8")
     let restored = peer.restored
     #expect(restored.count == 3)
-    door.open(to: hub)
+    transport.open(to: hub)
     var ends: [String: Int] = [:]
     for write in restored {
       switch await write.write.outcome {

@@ -22,4 +22,5 @@ ORDER = [
     "company",
     "fold",
     "gate",
+    "door",
 ]

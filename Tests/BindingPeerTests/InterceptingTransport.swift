@@ -2,12 +2,13 @@ import BindingHub
 import BindingModel
 import BindingPeer
 
-/// A door to a hub of this process that a test can shut, and at which it can hold frames back, or say something itself.
-final class GuardedDoor: HubDoor {
+/// A transport to a hub of this process that a test can cut, and on which it can hold frames back, or say something
+/// itself.
+final class InterceptingTransport: InProcessTransport {
   private struct State: Sendable {
     var deliver: (@Sendable ([UInt8]) -> Void)?
     var ended: (@Sendable () -> Void)?
-    var isShut = false
+    var isCut = false
     var session: SessionID = 0
     var start: StartNumber = 0
     var keepsUp: @Sendable (PeerMessage) -> Bool = { _ in false }
@@ -19,15 +20,15 @@ final class GuardedDoor: HubDoor {
   init(_ hub: Hub) { self.hub = hub }
 
   /// Cuts the connection, and lets nobody in before `open`.
-  func shut() {
+  func cut() {
     let ended = state.withLock { state in
-      state.isShut = true
+      state.isCut = true
       return state.ended
     }
     ended?()
   }
 
-  func open() { state.withLock { $0.isShut = false } }
+  func open() { state.withLock { $0.isCut = false } }
 
   /// Drops what the peer says and this is true of.
   func keep(_ keeps: @escaping @Sendable (PeerMessage) -> Bool) { state.withLock { $0.keepsUp = keeps } }
@@ -45,22 +46,22 @@ final class GuardedDoor: HubDoor {
 
   func connect(
     deliver: @escaping @Sendable ([UInt8]) -> Void, ended: @escaping @Sendable () -> Void
-  ) -> any HubDoorConnection {
+  ) -> any HubConnection {
     let changed: @Sendable ([UInt8]) -> Void = { [state] frame in
       let changes = state.withLock { $0.changesDown }
       guard let (header, message) = try? HubMessage.decode(frame) else { return deliver(frame) }
       if let message = changes(message) { deliver(message.encode(topic: header.topic, start: header.start)) }
     }
-    let isShut = state.withLock { state in
+    let isCut = state.withLock { state in
       state.deliver = deliver
       state.ended = ended
-      return state.isShut
+      return state.isCut
     }
-    if isShut {
+    if isCut {
       ended()
       return Nowhere()
     }
-    return Inside(connection: hub.connect(deliver: changed, ended: ended), door: self)
+    return Inside(connection: hub.connect(deliver: changed, ended: ended), transport: self)
   }
 
   fileprivate func lets(_ frame: [UInt8]) -> Bool {
@@ -73,22 +74,22 @@ final class GuardedDoor: HubDoor {
     return !keeps(message)
   }
 
-  private final class Inside: HubDoorConnection {
-    let connection: any HubDoorConnection
-    let door: GuardedDoor
+  private final class Inside: HubConnection {
+    let connection: any HubConnection
+    let transport: InterceptingTransport
 
-    init(connection: any HubDoorConnection, door: GuardedDoor) {
+    init(connection: any HubConnection, transport: InterceptingTransport) {
       self.connection = connection
-      self.door = door
+      self.transport = transport
     }
 
-    func send(_ frame: [UInt8]) { if door.lets(frame) { connection.send(frame) } }
+    func send(_ frame: [UInt8]) { if transport.lets(frame) { connection.send(frame) } }
     func subscribe(_ topic: [UInt8]) { connection.subscribe(topic) }
     func unsubscribe(_ topic: [UInt8]) { connection.unsubscribe(topic) }
     func close() { connection.close() }
   }
 
-  private final class Nowhere: HubDoorConnection {
+  private final class Nowhere: HubConnection {
     func send(_ frame: [UInt8]) {}
     func subscribe(_ topic: [UInt8]) {}
     func unsubscribe(_ topic: [UInt8]) {}

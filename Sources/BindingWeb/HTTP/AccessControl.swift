@@ -5,7 +5,7 @@ import NIOHTTP1
 ///
 /// A page of another site that has its name point at this machine is caught by the `Host`, one that opens a WebSocket
 /// to it by the `Origin`, and another account of this machine by the token or session.
-struct FrontDoor: Sendable {
+struct AccessControl: Sendable {
   /// `HOST:PORT`.
   let address: String
   let port: Int
@@ -38,7 +38,7 @@ struct FrontDoor: Sendable {
   ///   by numbers that nobody named. A foreign name never is such a number.
   func isOurs(host: String, local: SocketAddress?) -> Bool {
     let host = host.lowercased()
-    return hosts.contains(host) || host == FrontDoor.host(of: local)
+    return hosts.contains(host) || host == AccessControl.host(of: local)
   }
 
   func isOurs(origin: String, local: SocketAddress?) -> Bool {
