@@ -53,8 +53,8 @@ public final class WebGateway: Sendable {
       if let path = options.keyPath {
         try WebEntry(path: path, address: access.address, key: key, isOpen: !options.isTokenAsked).write()
       }
-      let frontDesk = FrontDesk(access: access, userPages: userPages, loop: loop)
-      loop.loop.execute { loop.start(frontDesk: frontDesk, listener: listener) }
+      let router = RequestRouter(access: access, userPages: userPages, loop: loop)
+      loop.loop.execute { loop.start(router: router, listener: listener) }
       state.withLockedValue { state in
         state.group = group
         state.listener = listener

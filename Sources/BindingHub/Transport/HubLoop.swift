@@ -14,7 +14,7 @@ final class HubLoop {
   private let transport: ZeroMQTransport
   private var clients = InProcessClients()
   private let logFile: LogFile?
-  private let desk: StoreDesk
+  private let storeWorker: StoreWorker
   @exclusivity(unchecked) private var machine: HubMachine
   @exclusivity(unchecked) private var output = HubOutput()
   @exclusivity(unchecked) private var poller = Poller()
@@ -72,7 +72,7 @@ final class HubLoop {
     }
     self.machine = machine
     do throws(ZeroMQError) {
-      desk = try StoreDesk(store, wakeup: mailbox.wakeup)
+      storeWorker = try StoreWorker(store, wakeup: mailbox.wakeup)
     } catch {
       throw .system("cannot start the store's thread: \(error)")
     }
@@ -126,7 +126,7 @@ final class HubLoop {
         }
       }
       machine.transportCounters = transport.counters
-      machine.store = desk.status
+      machine.store = storeWorker.status
       transport.drain(&machine, after: poller, time: time, into: &output)
       if transport.hasBacklog { sendBacklogs(time: time) }
       if machine.nextDeadline <= time.monotonic { machine.tick(time: time, into: &output) }
@@ -143,16 +143,16 @@ final class HubLoop {
     let time = HubLoop.time
     do throws(StoreError) {
       if failure == nil {
-        try desk.waitUntilDone()
+        try storeWorker.waitUntilDone()
         settle(time: time)
       }
       machine.close(into: &output)
       flush(time: time)
-      if failure == nil { try desk.close() }
+      if failure == nil { try storeWorker.close() }
     } catch {
       fail(error)
     }
-    desk.join()
+    storeWorker.join()
     clients.endAll()
   }
 
@@ -175,10 +175,10 @@ final class HubLoop {
     guard failure == nil else { return }
     machine.finishDrain(time: time, into: &output)
     do throws(StoreError) {
-      var answers: [StoreDesk.Answer] = []
+      var answers: [StoreWorker.Answer] = []
       repeat {
         try handOver()
-        answers = try desk.takeAnswers()
+        answers = try storeWorker.takeAnswers()
         for answer in answers { take(answer, time: time) }
         if let failure = output.failure { throw failure }
       } while !answers.isEmpty
@@ -205,27 +205,27 @@ final class HubLoop {
   private func handOver() throws(StoreError) {
     if let epoch = output.newEpoch {
       output.newEpoch = nil
-      try desk.start(epoch)
-      try logFile?.note(logID: desk.logID, epoch: epoch)
+      try storeWorker.start(epoch)
+      try logFile?.note(logID: storeWorker.logID, epoch: epoch)
       log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
     }
     if !output.batches.isEmpty {
       let batches = output.batches
       output.batches.removeAll(keepingCapacity: true)
-      try desk.append(batches)
+      try storeWorker.append(batches)
     }
     if !output.reload.isEmpty {
       let models = output.reload
       output.reload.removeAll()
-      try desk.load(models)
+      try storeWorker.load(models)
     }
     if !machine.forgotten.isEmpty {
-      try desk.forget(machine.forgotten)
+      try storeWorker.forget(machine.forgotten)
       machine.forgotten.removeAll()
     }
   }
 
-  private func take(_ answer: StoreDesk.Answer, time: HubTime) {
+  private func take(_ answer: StoreWorker.Answer, time: HubTime) {
     switch answer {
     case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
     case .loaded(let model): machine.reloaded(model, time: time, into: &output)

@@ -97,8 +97,8 @@ public final class Peer: Sendable {
       }
     }
     let link = makeLink()
-    let pen = OutboxPen(file: file, run: try file.begin(identity))
-    runtime = PeerRuntime(session: session, link: link, log: log, outbox: pen)
+    let journal = JournalWriter(file: file, run: try file.begin(identity))
+    runtime = PeerRuntime(session: session, link: link, log: log, outbox: journal)
     let previousRuns = PreviousRuns(runs, in: file, options: options, log: log, of: runtime, makeLink: makeLink)
     runtime.state.withLock { [restored] state in
       state.restored = restored

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// The file in which a session's notes go, and under which life.
-struct OutboxPen: Sendable {
+struct JournalWriter: Sendable {
   let file: OutboxFile
   let run: UInt32
 }

@@ -3,7 +3,7 @@ import BindingProtocol
 import Dispatch
 import Logging
 
-/// The shell around `Session`: one lock that all threads of the program and the link share, and the errands that
+/// The shell around `Session`: one lock that all threads of the program and the link share, and the effects that
 /// follow from what the session says.
 ///
 /// Under the lock only the pure machine runs. Its actions are sorted there, so that their order is the session's, and
@@ -26,7 +26,7 @@ final class PeerRuntime: Sendable {
     /// Orders the shown values across threads.
     var stamp: UInt64 = 0
     var hubInUse: String?
-    var outbox: OutboxPen?
+    var outbox: JournalWriter?
     /// It has ended with nothing unacknowledged.
     var leavesOutbox = false
     /// Why the outbox file is behind.
@@ -74,7 +74,7 @@ final class PeerRuntime: Sendable {
   let hears: (@Sendable ([PeerAction]) -> Void)?
 
   init(
-    session: Session, link: any PeerLink, log: Logger, outbox: OutboxPen? = nil,
+    session: Session, link: any PeerLink, log: Logger, outbox: JournalWriter? = nil,
     hears: (@Sendable ([PeerAction]) -> Void)? = nil
   ) {
     state = Protected(State(session: session, outbox: outbox))
@@ -95,12 +95,12 @@ final class PeerRuntime: Sendable {
     /// What was written to this model is sent by the link, which gathers what comes meanwhile: many assignments are one
     /// frame, and none of them waits for its making.
     case writer(of: String)
-    /// It does what it is to do without being woken, and finds it on its desk, if it has one.
-    case link(LinkDesk? = nil)
+    /// It does what it is to do without being woken, and finds it in its mailbox, if it has one.
+    case link(LinkMailbox? = nil)
   }
 
   /// Where a link finds what it is to do, without taking the lock once more. Belongs to the link's thread.
-  final class LinkDesk {
+  final class LinkMailbox {
     var actions: [PeerAction] = []
   }
 
@@ -109,7 +109,7 @@ final class PeerRuntime: Sendable {
   func perform<Result: Sendable, Failure: Error>(
     as speaker: Speaker = .program, _ body: (inout State, UInt64) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    var errands = Errands()
+    var effects = PeerEffects()
     let result = try state.withLock { state throws(Failure) in
       let now = PeerRuntime.now
       state.session.isKeepingBehind = state.outboxProblem != nil
@@ -117,26 +117,26 @@ final class PeerRuntime: Sendable {
       if isLink { state.isLinkCalled = false }
       let result = try body(&state, now)
       if case .writer(let model) = speaker {
-        errands.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.output)
+        effects.concernsLink = state.session.finishWriting(to: model, now: now, into: &state.output)
       } else {
         state.session.finishDrain(now: now, into: &state.output)
       }
       state.keepNotes()
-      if hears != nil { errands.heard = state.output.actions }
-      state.sort(into: &errands)
-      if errands.concernsLink, !isLink {
-        errands.wakesLink = !state.isLinkCalled && !state.isLinkAwake
+      if hears != nil { effects.heard = state.output.actions }
+      state.sort(into: &effects)
+      if effects.concernsLink, !isLink {
+        effects.wakesLink = !state.isLinkCalled && !state.isLinkAwake
         state.isLinkCalled = true
       }
-      if case .link(let desk?) = speaker {
-        desk.actions += state.forLink
+      if case .link(let mailbox?) = speaker {
+        mailbox.actions += state.forLink
         state.forLink.removeAll(keepingCapacity: true)
         state.isLinkAwake = true
       }
       return result
     }
-    if errands.wakesLink { link.wake() }
-    carryOut(errands)
+    if effects.wakesLink { link.wake() }
+    carryOut(effects)
     return result
   }
 
@@ -201,7 +201,7 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// Looks whether the link, which has a desk, may wait. If so, whoever has something for it wakes it from now on.
+  /// Looks whether the link, which has a mailbox, may wait. If so, whoever has something for it wakes it from now on.
   /// - Returns: until when, in milliseconds; nil: there is something to do.
   func restLink() -> UInt64? {
     state.withLock { state in
@@ -211,7 +211,7 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  /// What a link without a desk has to do now.
+  /// What a link without a mailbox has to do now.
   func takeLinkActions() -> [PeerAction] {
     state.withLock {
       let actions = $0.forLink
@@ -220,24 +220,24 @@ final class PeerRuntime: Sendable {
     }
   }
 
-  private func carryOut(_ errands: Errands) {
-    for settled in errands.settled { settled.carryOut() }
-    for model in errands.watched { model.noteStatusDue() }
-    for model in errands.shown { model.scheduleDelivery() }
-    for model in errands.watched { model.scheduleDelivery() }
-    for (id, unacknowledged, question) in errands.questions {
+  private func carryOut(_ effects: PeerEffects) {
+    for settled in effects.settled { settled.carryOut() }
+    for model in effects.watched { model.noteStatusDue() }
+    for model in effects.shown { model.scheduleDelivery() }
+    for model in effects.watched { model.scheduleDelivery() }
+    for (id, unacknowledged, question) in effects.questions {
       if let policy = unacknowledged.policies[question.field] {
         unacknowledged.model.answer(question, of: id, by: policy)
       }
     }
-    for (request, model) in errands.approvalRequests { answer(request, of: model) }
-    for notice in errands.notices { report(notice) }
-    if let hears, !errands.heard.isEmpty { hears(errands.heard) }
-    for (listener, news) in errands.announced { listener.tell(news) }
+    for (request, model) in effects.approvalRequests { answer(request, of: model) }
+    for notice in effects.notices { report(notice) }
+    if let hears, !effects.heard.isEmpty { hears(effects.heard) }
+    for (listener, news) in effects.announced { listener.tell(news) }
     // Whoever waits for what a listener hears was looked at before it heard.
-    if !errands.announced.isEmpty { perform { _, _ in } }
-    if errands.concernsPeer { tellStatus() }
-    for (waiter, held) in errands.released { waiter.resume(held) }
-    for (wait, end) in errands.ended { wait.end(end) }
+    if !effects.announced.isEmpty { perform { _, _ in } }
+    if effects.concernsPeer { tellStatus() }
+    for (waiter, held) in effects.released { waiter.resume(held) }
+    for (wait, end) in effects.ended { wait.end(end) }
   }
 }

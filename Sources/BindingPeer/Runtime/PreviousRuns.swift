@@ -43,7 +43,7 @@ final class PreviousRuns: Sendable {
       let session = Session(
         resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
       let runtime = PeerRuntime(
-        session: session, link: link, log: log, outbox: OutboxPen(file: file, run: run.number),
+        session: session, link: link, log: log, outbox: JournalWriter(file: file, run: run.number),
         hears: { [weak self] news in self?.hear(news, of: run) })
       progress.current = runtime
       return runtime

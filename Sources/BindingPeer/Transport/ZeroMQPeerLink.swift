@@ -98,7 +98,7 @@ private final class PeerSocketLoop {
   private var next = 0
   private var current = 0
   private var opensAt: UInt64?
-  private let desk = PeerRuntime.LinkDesk()
+  private let mailbox = PeerRuntime.LinkMailbox()
   private var isEnded = false
 
   init(runtime: PeerRuntime, addresses: [HubAddress], wakeup: Wakeup) throws(ZeroMQError) {
@@ -109,7 +109,7 @@ private final class PeerSocketLoop {
   }
 
   func run() throws(ZeroMQError) {
-    runtime.perform(as: .link(desk)) { state, now in state.session.tick(now: now, into: &state.output) }
+    runtime.perform(as: .link(mailbox)) { state, now in state.session.tick(now: now, into: &state.output) }
     while !isEnded {
       runtime.tidyUp()
       carryOutAll()
@@ -146,11 +146,11 @@ private final class PeerSocketLoop {
     if let publish { _ = poller.add(publish.socket) }
   }
 
-  /// Does what lies on the desk. To lose a connection on the way leads to more of it.
+  /// Does what lies in the mailbox. To lose a connection on the way leads to more of it.
   private func carryOutAll() {
-    while !desk.actions.isEmpty {
+    while !mailbox.actions.isEmpty {
       var actions: [PeerAction] = []
-      swap(&actions, &desk.actions)
+      swap(&actions, &mailbox.actions)
       carryOut(actions)
     }
   }
@@ -216,7 +216,7 @@ private final class PeerSocketLoop {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true
-        runtime.perform(as: .link(desk)) { state, now in state.session.opened(now: now, into: &state.output) }
+        runtime.perform(as: .link(mailbox)) { state, now in state.session.opened(now: now, into: &state.output) }
         carryOutAll()
       case .disconnected, .closed, .handshakeFailed: return lose()
       default: break
@@ -229,7 +229,7 @@ private final class PeerSocketLoop {
   private func lose() {
     closeBoth()
     next = (current + 1) % addresses.count
-    runtime.perform(as: .link(desk)) { state, now in state.session.lost(now: now, into: &state.output) }
+    runtime.perform(as: .link(mailbox)) { state, now in state.session.lost(now: now, into: &state.output) }
   }
 
   private func closeBoth() {
@@ -239,7 +239,7 @@ private final class PeerSocketLoop {
 
   /// Feeds the session everything that waits, as one drain: one update a model.
   private func drain() {
-    runtime.perform(as: .link(desk)) { state, now in
+    runtime.perform(as: .link(mailbox)) { state, now in
       if let request { receive(from: request.socket, now, &state) }
       if let publish { receive(from: publish.socket, now, &state) }
       state.session.tick(now: now, into: &state.output)

@@ -10,7 +10,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   let questions: HubQuestions
   var counters = WebCounters()
   var usedCodes = UsedCodes()
-  private(set) var frontDesk: FrontDesk?
+  private(set) var router: RequestRouter?
   /// How often what the machine wanted has been carried out.
   private(set) var turns: UInt64 = 0
   /// Connections that are open now.
@@ -56,8 +56,8 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   // MARK: Begin and end
 
   /// Connects to the hub and lets connections in.
-  func start(frontDesk: FrontDesk, listener: any Channel) {
-    self.frontDesk = frontDesk
+  func start(router: RequestRouter, listener: any Channel) {
+    self.router = router
     settle()
     listener.setOption(.autoRead, value: true).whenSuccess { listener.read() }
   }
@@ -72,7 +72,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     questions.end()
     hubLink?.close()
     hubLink = nil
-    frontDesk = nil
+    router = nil
   }
 
   // MARK: Connections

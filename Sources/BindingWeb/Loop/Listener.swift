@@ -63,11 +63,11 @@ enum Listener {
     let decoder = ByteToMessageHandler(
       HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: decoding))
     let order = HTTPServerPipelineHandler()
-    let desk = RequestDesk(loop: loop)
+    let connection = HTTPConnection(loop: loop)
     let upgrade = HTTPServerUpgradeHandler(
-      upgraders: [upgrader(loop)], httpEncoder: encoder, extraHTTPHandlers: [decoder, order, desk],
+      upgraders: [upgrader(loop)], httpEncoder: encoder, extraHTTPHandlers: [decoder, order, connection],
       upgradeCompletionHandler: { _ in })
-    try pipeline.addHandlers([encoder, decoder, order, upgrade, desk])
+    try pipeline.addHandlers([encoder, decoder, order, upgrade, connection])
   }
 
   private static func upgrader(_ loop: GatewayLoop) -> NIOWebSocketServerUpgrader {
@@ -75,11 +75,11 @@ enum Listener {
     return NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in
-        guard let desk = loop.frontDesk, desk.opensSocket(head, at: channel.localAddress) else {
+        guard let router = loop.router, router.opensSocket(head, at: channel.localAddress) else {
           return channel.eventLoop.makeSucceededFuture(nil)
         }
         loop.letIn(channel)
-        let renewal = desk.renewal(for: head).map { [($0.name, $0.value)] } ?? []
+        let renewal = router.renewal(for: head).map { [($0.name, $0.value)] } ?? []
         return channel.eventLoop.makeSucceededFuture(HTTPHeaders(renewal))
       },
       upgradePipelineHandler: { channel, _ in

@@ -52,10 +52,10 @@ struct Work: AsyncParsableCommand {
         } else {
           try Peer(name: name + suffix, hubs: addresses, log: log)
         }
-      let pen = try HistoryPen(
+      let writer = try HistoryWriter(
         path: history.hasSuffix(".jsonl") ? history.dropLast(6) + suffix + ".jsonl" : history + suffix)
       workers.append(
-        try await Worker(peer, pen, seed: seed &* 1_000 &+ UInt64(number), rate: rate, keepsOutbox: outbox != nil))
+        try await Worker(peer, writer, seed: seed &* 1_000 &+ UInt64(number), rate: rate, keepsOutbox: outbox != nil))
     }
     FileHandle.standardOutput.write(Data("working\n".utf8))
     for worker in workers { worker.start(style) }

@@ -14,7 +14,7 @@ final class Worker: Sendable {
   /// Held while something is written: who has set it knows that nothing more is.
   let isResting = Protected(false)
   private let peer: Peer
-  private let pen: HistoryPen
+  private let writer: HistoryWriter
   private let models: [SharedModel]
   private let page: Page
   /// Where the text is read and written: on its lane nothing changes in between.
@@ -25,22 +25,22 @@ final class Worker: Sendable {
   private let pause: Duration
 
   /// - Parameter rate: writes a second, at most.
-  init(_ peer: Peer, _ pen: HistoryPen, seed: UInt64, rate: Int, keepsOutbox: Bool) async throws {
+  init(_ peer: Peer, _ writer: HistoryWriter, seed: UInt64, rate: Int, keepsOutbox: Bool) async throws {
     self.peer = peer
-    self.pen = pen
+    self.writer = writer
     pause = .nanoseconds(1_000_000_000 / rate)
     chance = Protected(Chance(seed: seed))
-    pen.note(
+    writer.note(
       "peer",
       [
         .init("tag", .string("\(peer.tag)")), .init("name", .string(peer.name)), .init("outbox", .bool(keepsOutbox)),
       ])
     queue = DispatchQueue(label: "page")
     let direct = try ["lab/a", "lab/b"].map { try peer.model($0, on: .direct) }
-    pen.note("share", [.init("m", "lab/text")])
+    writer.note("share", [.init("m", "lab/text")])
     page = try await peer.share(Page.self, id: "lab/text", on: .queue(queue), timeout: .zero)
     models = direct + (page.shared.map { [$0] } ?? [])
-    tokens = models.map { model in model.observe { [pen] update, missed in pen.update(update, missed: missed) } }
+    tokens = models.map { model in model.observe { [writer] update, missed in writer.update(update, missed: missed) } }
   }
 
   func start(_ style: Work.Style) {
@@ -76,7 +76,7 @@ final class Worker: Sendable {
   func end() async {
     // The lanes tell what waits first.
     queue.sync {}
-    for model in models { pen.final(model) }
+    for model in models { writer.final(model) }
     await peer.close(flush: .seconds(1))
   }
 
@@ -103,7 +103,7 @@ final class Worker: Sendable {
   private func set(_ fields: [String], _ value: JSON, _ model: SharedModel) {
     write(fields.map { ("set", .set, $0, value) }, model)
     for field in fields {
-      pen.note(
+      writer.note(
         "read",
         [.init("m", .string(model.id)), .init("f", .string(field)), .init("value", model[field].shownJSON)])
     }
@@ -153,12 +153,12 @@ final class Worker: Sendable {
       $0 += 1
       return $0
     }
-    pen.submit(id, to: model, operations, conditions: conditions)
+    writer.submit(id, to: model, operations, conditions: conditions)
     guard let made = try? write() else {
-      pen.note("not-made", [.init("w", .unsigned(UInt64(id)))])
+      writer.note("not-made", [.init("w", .unsigned(UInt64(id)))])
       return nil
     }
-    Task.detached { [pen] in pen.outcome(of: id, await made.outcome) }
+    Task.detached { [writer] in writer.outcome(of: id, await made.outcome) }
     return made
   }
 

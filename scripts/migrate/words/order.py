@@ -23,4 +23,5 @@ ORDER = [
     "fold",
     "gate",
     "door",
+    "desk",
 ]

@@ -2,7 +2,7 @@ import BindingModel
 import BindingProtocol
 
 /// What is left to do once the lock is let go, in the order in which it came about.
-struct Errands {
+struct PeerEffects {
   struct Settled {
     let unacknowledged: PeerRuntime.UnacknowledgedWrite
     let outcome: Outcome
@@ -37,11 +37,11 @@ struct Errands {
 }
 
 extension PeerRuntime.State {
-  /// Sorts what the session said into errands, and looks whether a waiter can go on.
-  mutating func sort(into errands: inout Errands) {
-    errands.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
+  /// Sorts what the session said into effects, and looks whether a waiter can go on.
+  mutating func sort(into effects: inout PeerEffects) {
+    effects.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
     isOutboxNews = false
-    errands.watched = watchedModels(concernedBy: output.actions)
+    effects.watched = watchedModels(concernedBy: output.actions)
     // They are handed on, not copied.
     var actions: [PeerAction] = []
     swap(&actions, &output.actions)
@@ -49,45 +49,45 @@ extension PeerRuntime.State {
     while let action = actions.popLast() {
       if action.isForLink {
         forLink.append(action)
-        errands.concernsLink = true
+        effects.concernsLink = true
         continue
       }
       switch consume action {
       case .update(let update):
         guard let index = models.index(of: update.model), let model = models[at: index].model else { continue }
         stamp += 1
-        if model.stage(update, stamp: stamp) { errands.shown.append(model) }
+        if model.stage(update, stamp: stamp) { effects.shown.append(model) }
       case .settled(let id, let model, let outcome):
         guard let unacknowledged = writes.removeValue(forKey: id) else { continue }
         let current = currentValues(unacknowledged.write.fields, of: model, after: outcome)
         // Later than the value that the field falls back to, which is shown before.
         stamp += 1
         let version = session.version(of: model).version
-        errands.settled.append(
+        effects.settled.append(
           .init(unacknowledged: unacknowledged, outcome: outcome, current: current, version: version, stamp: stamp))
       case .retryLater(let id, _, let code): writes[id]?.retryReason = code
       case .merge(let id, _, let question):
-        if let unacknowledged = writes[id] { errands.questions.append((id, unacknowledged, question)) }
+        if let unacknowledged = writes[id] { effects.questions.append((id, unacknowledged, question)) }
       case .approve(let id, let request):
-        errands.approvalRequests.append((request, of: models[id]?.model))
+        effects.approvalRequests.append((request, of: models[id]?.model))
       case .announced(let prefix, let model, let version, let fields):
         let news = PrefixListener.News.model(id: model, version: version, fields: fields)
-        for listener in listeners[prefix] ?? [] { errands.announced.append((listener, news)) }
+        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, news)) }
       case .listed(let prefix):
-        for listener in listeners[prefix] ?? [] { errands.announced.append((listener, .listed)) }
-      case .notice(let notice): errands.notices.append(notice)
+        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, .listed)) }
+      case .notice(let notice): effects.notices.append(notice)
       case .awaited(let id, let end):
-        if let wait = barriers.removeValue(forKey: id) { errands.ended.append((wait, end)) }
+        if let wait = barriers.removeValue(forKey: id) { effects.ended.append((wait, end)) }
       case .keep, .phase, .open, .send, .listen, .subscribe, .unsubscribe, .close: break
       case .pong(let token):
-        for listener in listeners[PrefixListener.pongs] ?? [] { errands.announced.append((listener, .pong(token))) }
+        for listener in listeners[PrefixListener.pongs] ?? [] { effects.announced.append((listener, .pong(token))) }
       }
     }
     swap(&actions, &output.actions)
     guard !waiters.isEmpty else { return }
     for (id, waiter) in waiters where waiter.condition(self) {
       waiters.removeValue(forKey: id)
-      errands.released.append((waiter, true))
+      effects.released.append((waiter, true))
     }
   }
 

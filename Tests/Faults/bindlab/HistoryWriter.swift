@@ -5,7 +5,7 @@ import Foundation
 
 /// Writes the history of one peer. Each line is handed to the system before the call returns, so that whatever ends the
 /// process, what was written down stays.
-final class HistoryPen: Sendable {
+final class HistoryWriter: Sendable {
   private let file: Protected<FileHandle>
 
   /// - Throws: a `POSIXError` if the file cannot be made.

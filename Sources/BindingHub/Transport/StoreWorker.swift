@@ -6,13 +6,13 @@ import ZeroMQ
 ///
 /// A store that is immediate is called at once. Any other has a thread of its own: while that stores one batch, the
 /// hub goes on and the next ones gather, to be appended together.
-final class StoreDesk {
+final class StoreWorker {
   /// What became of something that was asked for.
   enum Answer: Sendable {
     case appended([Appended], of: [Batch])
     case loaded(StoredModel)
   }
-  private enum Errand: Sendable {
+  private enum Request: Sendable {
     case append([Batch])
     case load([String])
     case start(Epoch)
@@ -20,11 +20,11 @@ final class StoreDesk {
     case close
   }
   private struct Shared: Sendable {
-    var errands: [Errand] = []
+    var requests: [Request] = []
     var answers: [Answer] = []
-    /// Errands that are waiting or under way.
+    /// Requests that are waiting or under way.
     var open = 0
-    /// Whether the store's thread is to be woken for the next errand.
+    /// Whether the store's thread is to be woken for the next request.
     var isWaiting = false
     var status: StoreStatus
     var failure: StoreError?
@@ -34,7 +34,7 @@ final class StoreDesk {
   let durability: Durability
   private let store: any Store
   private let shared: HubLock<Shared>
-  private let hasErrands = DispatchSemaphore(value: 0)
+  private let hasRequests = DispatchSemaphore(value: 0)
   private let wasDone = DispatchSemaphore(value: 0)
   private let wakeup: Wakeup
   private var thread: SocketThread?
@@ -49,29 +49,29 @@ final class StoreDesk {
     guard !store.isImmediate else { return }
     // SAFETY: from here on `store` is used by its own thread only; this object calls it only where there is none.
     nonisolated(unsafe) let store = store
-    let (shared, hasErrands, wasDone) = (shared, hasErrands, wasDone)
+    let (shared, hasRequests, wasDone) = (shared, hasRequests, wasDone)
     thread = try SocketThread(name: "bindhub-store") {
-      StoreDesk.serve(store, shared, hasErrands, wasDone, wakeup)
+      StoreWorker.serve(store, shared, hasRequests, wasDone, wakeup)
     }
   }
 
   var status: StoreStatus { thread == nil ? store.status : shared.withLock { $0.status } }
 
-  func append(_ batches: [Batch]) throws(StoreError) { try leave(.append(batches)) }
+  func append(_ batches: [Batch]) throws(StoreError) { try submit(.append(batches)) }
 
-  func load(_ models: [String]) throws(StoreError) { try leave(.load(models)) }
+  func load(_ models: [String]) throws(StoreError) { try submit(.load(models)) }
 
-  func forget(_ tags: Set<Tag>) throws(StoreError) { try leave(.forget(tags)) }
+  func forget(_ tags: Set<Tag>) throws(StoreError) { try submit(.forget(tags)) }
 
   /// Returns when the new life has begun: nobody may be told of it before.
   func start(_ epoch: Epoch) throws(StoreError) {
-    try leave(.start(epoch))
+    try submit(.start(epoch))
     try waitUntilDone()
   }
 
   /// Waits for all that was left here, and closes the store.
   func close() throws(StoreError) {
-    try leave(.close)
+    try submit(.close)
     try waitUntilDone()
   }
 
@@ -90,7 +90,7 @@ final class StoreDesk {
     return answers
   }
 
-  /// Returns when every errand has its answer.
+  /// Returns when every request has its answer.
   func waitUntilDone() throws(StoreError) {
     while thread != nil, shared.withLock({ $0.open > 0 && $0.failure == nil }) {
       _ = wasDone.wait(timeout: .now() + .milliseconds(100))
@@ -98,18 +98,18 @@ final class StoreDesk {
     if let failure = shared.withLock({ $0.failure }) { throw failure }
   }
 
-  private func leave(_ errand: Errand) throws(StoreError) {
+  private func submit(_ request: Request) throws(StoreError) {
     guard thread == nil else {
       let isWaiting = shared.withLock { shared in
-        shared.errands.append(errand)
+        shared.requests.append(request)
         shared.open += 1
         defer { shared.isWaiting = false }
         return shared.isWaiting
       }
-      if isWaiting { hasErrands.signal() }
+      if isWaiting { hasRequests.signal() }
       return
     }
-    let answers = try StoreDesk.run([errand], store)
+    let answers = try StoreWorker.run([request], store)
     shared.withLock { $0.answers += answers }
   }
 
@@ -122,7 +122,7 @@ final class StoreDesk {
   /// pause its slices would run on until the system takes the processor away: whoever writes waits longer for that
   /// than for one slice.
   private static func serve(
-    _ store: any Store, _ shared: HubLock<Shared>, _ hasErrands: DispatchSemaphore, _ wasDone: DispatchSemaphore,
+    _ store: any Store, _ shared: HubLock<Shared>, _ hasRequests: DispatchSemaphore, _ wasDone: DispatchSemaphore,
     _ wakeup: Wakeup
   ) {
     var nextUpkeep = DispatchTime.now()
@@ -130,13 +130,13 @@ final class StoreDesk {
     while true {
       let now = DispatchTime.now()
       let mayWait = now < nextUpkeep
-      let errands = shared.withLock { shared in
-        let errands = shared.errands
-        shared.errands.removeAll(keepingCapacity: true)
-        shared.isWaiting = errands.isEmpty && mayWait
-        return errands
+      let requests = shared.withLock { shared in
+        let requests = shared.requests
+        shared.requests.removeAll(keepingCapacity: true)
+        shared.isWaiting = requests.isEmpty && mayWait
+        return requests
       }
-      let isWaiting = errands.isEmpty && mayWait
+      let isWaiting = requests.isEmpty && mayWait
       // It costs a look at the files, so it is not taken between appends that follow each other.
       if now >= nextLook || isWaiting && nextUpkeep > now + longestRest {
         nextLook = now + .milliseconds(500)
@@ -144,19 +144,19 @@ final class StoreDesk {
         shared.withLock { $0.status = status }
       }
       if isWaiting {
-        _ = hasErrands.wait(timeout: nextUpkeep)
+        _ = hasRequests.wait(timeout: nextUpkeep)
         continue
       }
       do throws(StoreError) {
-        if !errands.isEmpty {
-          let answers = try run(errands, store)
+        if !requests.isEmpty {
+          let answers = try run(requests, store)
           shared.withLock { shared in
             shared.answers += answers
-            shared.open -= errands.count
+            shared.open -= requests.count
           }
           wasDone.signal()
           if !answers.isEmpty { wakeup.signal() }
-          if errands.contains(where: { if case .close = $0 { true } else { false } }) { return }
+          if requests.contains(where: { if case .close = $0 { true } else { false } }) { return }
           nextUpkeep = min(nextUpkeep, .now() + longestRest)
         }
         let begun = DispatchTime.now()
@@ -175,8 +175,8 @@ final class StoreDesk {
     }
   }
 
-  /// Carries errands out in order; appends that follow each other are one.
-  private static func run(_ errands: [Errand], _ store: any Store) throws(StoreError) -> [Answer] {
+  /// Carries requests out in order; appends that follow each other are one.
+  private static func run(_ requests: [Request], _ store: any Store) throws(StoreError) -> [Answer] {
     var answers: [Answer] = []
     var batches: [Batch] = []
     func append() throws(StoreError) {
@@ -184,13 +184,13 @@ final class StoreDesk {
       answers.append(.appended(try store.append(batches), of: batches))
       batches.removeAll()
     }
-    for errand in errands {
-      if case .append(let more) = errand {
+    for request in requests {
+      if case .append(let more) = request {
         batches += more
         continue
       }
       try append()
-      switch errand {
+      switch request {
       case .append: break
       case .load(let models):
         for model in models {

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// Takes the requests of one connection, one after the other, and sends the answers; goes when the connection becomes a
 /// WebSocket.
-final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
+final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
@@ -44,20 +44,20 @@ final class RequestDesk: ChannelInboundHandler, RemovableChannelHandler {
       deadline?.cancel()
       hasAsked = true
       loop.counters.requests += 1
-      if !isKnown, let access = loop.frontDesk?.access, access.isKnown(head.headers, now: WebEntry.now) {
+      if !isKnown, let access = loop.router?.access, access.isKnown(head.headers, now: WebEntry.now) {
         isKnown = true
         loop.letIn(context.channel)
       }
-      guard !RequestDesk.hasBody(head) else {
+      guard !HTTPConnection.hasBody(head) else {
         return send(.closing(.payloadTooLarge, "A request here has no body: everything is read.", .body), head, context)
       }
       self.head = head
     case .body: break
     case .end:
-      guard let head, let frontDesk = loop.frontDesk else { return }
+      guard let head, let router = loop.router else { return }
       self.head = nil
       isAnswering = true
-      frontDesk.answer(head, at: context.localAddress) { [self] in send($0, head, context) }
+      router.answer(head, at: context.localAddress) { [self] in send($0, head, context) }
     }
   }
 

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Answers requests, on the gateway's event loop.
-struct FrontDesk {
+struct RequestRouter {
   let access: AccessControl
   let userPages: UserPages?
   let loop: GatewayLoop
@@ -19,7 +19,7 @@ struct FrontDesk {
     switch look(at: head, local) {
     case .failure(let refused): respond(refused.answer)
     case .success(.page(let name)):
-      respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? FrontDesk.nothing(for: head))
+      respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? RequestRouter.nothing(for: head))
     case .success(.userPage(let parts)): answer(userPage: parts, head, respond)
     case .success(.userPages):
       var answer = Answer.says(.movedPermanently, "It is at /pages/.")
@@ -70,8 +70,8 @@ struct FrontDesk {
     let route = Route(path: target.path)
     if let route, route.isOpen { return .success(route) }
     if let key = access.key, let answer = entry(key, hosts[0], target) { return refuse(answer) }
-    guard access.isKnown(head.headers, now: WebEntry.now) else { return refuse(FrontDesk.unknown(head.headers)) }
-    guard let route else { return refuse(FrontDesk.nothing(for: head)) }
+    guard access.isKnown(head.headers, now: WebEntry.now) else { return refuse(RequestRouter.unknown(head.headers)) }
+    guard let route else { return refuse(RequestRouter.nothing(for: head)) }
     return .success(route)
   }
 
@@ -82,13 +82,13 @@ struct FrontDesk {
       // A whole address may have been pasted where the code is asked for.
       let code = String(shown.suffix(WebKey.codeDigits))
       guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
-        return FrontDesk.refusal("This code was used before, or is older than five minutes.", isPage: true)
+        return RequestRouter.refusal("This code was used before, or is older than five minutes.", isPage: true)
       }
       return letIn(key, host, to: target.without("code"))
     }
     guard let shown = target["token"] else { return nil }
     return access.isToken(shown)
-      ? letIn(key, host, to: target.without("token")) : FrontDesk.refusal("This is not the token.", isPage: true)
+      ? letIn(key, host, to: target.without("token")) : RequestRouter.refusal("This is not the token.", isPage: true)
   }
 
   /// What was shown goes from the address, where it would be seen and kept, to a cookie.
@@ -171,13 +171,13 @@ struct FrontDesk {
   private func answer(userPage parts: [String], _ head: HTTPRequestHead, _ respond: @escaping (Answer) -> Void) {
     guard let userPages else {
       let why = "No folder of pages is served here: start with  bindhub serve --web --pages FOLDER"
-      return respond(FrontDesk.nothing(for: head, why))
+      return respond(RequestRouter.nothing(for: head, why))
     }
     let reply = NIOLoopBound(respond, eventLoop: loop.loop)
     let limit = loop.options.limits.fileBytes
     DispatchQueue.global().async { [loop = loop.loop] in
       let found = userPages.read(parts, limit: limit)
-      loop.execute { reply.value(FrontDesk.answer(found, head, limit)) }
+      loop.execute { reply.value(RequestRouter.answer(found, head, limit)) }
     }
   }
 
