@@ -66,21 +66,21 @@ extension SharedModel {
 
   /// `status`, to be observed on the model's lane.
   public var statuses: Statuses<ModelStatus> {
-    let present = board.withLock { $0 }
-    if let present { return Statuses(board: present, subject: self) }
-    let fresh = StatusBoard<ModelStatus>(
-      present: { [weak self] in self?.presentStatus ?? ModelStatus() }, begin: { [weak self] in self?.watch($0) })
-    let board = board.withLock { board in
-      board = board ?? fresh
-      return board ?? fresh
+    let present = broadcaster.withLock { $0 }
+    if let present { return Statuses(broadcaster: present, subject: self) }
+    let fresh = StatusBroadcaster<ModelStatus>(
+      present: { [weak self] in self?.presentStatus ?? ModelStatus() }, begin: { [weak self] in self?.register($0) })
+    let broadcaster = broadcaster.withLock { broadcaster in
+      broadcaster = broadcaster ?? fresh
+      return broadcaster ?? fresh
     }
-    return Statuses(board: board, subject: self)
+    return Statuses(broadcaster: broadcaster, subject: self)
   }
 
   /// From now on `teller` is asked to tell whenever its status may be another one.
-  func watch(_ teller: any StatusTeller) {
+  func register(_ teller: any StatusTeller) {
     runtime.state.withLock { state in
-      state.watchedModels.insert(id)
+      state.observedModels.insert(id)
       staged.withLock { staged in
         staged.lastTeller += 1
         staged.tellers[ObjectIdentifier(teller)] = WeakTeller(number: staged.lastTeller, teller: teller)
@@ -101,7 +101,7 @@ extension SharedModel {
   func tell(_ tellers: [ObjectIdentifier: WeakTeller]) {
     var ended: [(teller: ObjectIdentifier, number: UInt64)] = []
     for (id, weak) in tellers {
-      guard let teller = weak.teller, teller.isWatched else {
+      guard let teller = weak.teller, teller.isObserved else {
         ended.append((id, weak.number))
         continue
       }
@@ -114,7 +114,7 @@ extension SharedModel {
         for (id, number) in ended where staged.tellers[id]?.number == number { staged.tellers[id] = nil }
         return staged.tellers.isEmpty
       }
-      if isAlone { state.watchedModels.remove(id) }
+      if isAlone { state.observedModels.remove(id) }
     }
   }
 }
@@ -132,8 +132,8 @@ extension Model {
   /// model that nobody knows, and stays so.
   public var statuses: Statuses<ModelStatus> {
     if let shared { return shared.statuses }
-    let board = StatusBoard<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
-    return Statuses(board: board, subject: board)
+    let broadcaster = StatusBroadcaster<ModelStatus>(present: { ModelStatus() }, begin: { _ in })
+    return Statuses(broadcaster: broadcaster, subject: broadcaster)
   }
 }
 
@@ -142,20 +142,20 @@ extension PeerRuntime.State {
   func retryReason(of waiting: [WriteID]) -> RetryReason? { waiting.lazy.compactMap { writes[$0]?.retryReason }.first }
 
   /// The observed models of which these actions may make another status.
-  func watchedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
-    guard !watchedModels.isEmpty else { return [] }
+  func observedModels(concernedBy actions: [PeerAction]) -> [SharedModel] {
+    guard !observedModels.isEmpty else { return [] }
     var ids: Swift.Set<String> = []
     for action in actions {
       switch action {
       case .update(let update): ids.insert(update.model)
       case .settled(_, let model, _), .retryLater(_, let model, _): ids.insert(model)
-      case .phase, .notice(.hubError): ids = watchedModels
+      case .phase, .notice(.hubError): ids = observedModels
       case .send(let frame):
         let kind = frame.first.flatMap(PeerMessageKind.init)
-        if kind == .propose || kind == .join { ids = watchedModels }
+        if kind == .propose || kind == .join { ids = observedModels }
       default: break
       }
     }
-    return ids.intersection(watchedModels).sorted().compactMap { models[$0]?.model }
+    return ids.intersection(observedModels).sorted().compactMap { models[$0]?.model }
   }
 }

@@ -46,11 +46,11 @@ public struct PeerStatus: Sendable, Equatable, CustomStringConvertible {
 extension Peer {
   /// How this peer stands to its hub. It is tracked as a field's value is.
   public var status: PeerStatus {
-    ReadTracking.current == .nobody ? runtime.state.withLock { $0.peerStatus } : runtime.statusBoard.read()
+    ReadTracking.current == .nobody ? runtime.state.withLock { $0.peerStatus } : runtime.statusBroadcaster.read()
   }
 
   /// `status`, to be observed on whichever thread brings the news, or on a lane: `observe(on:lane:)`, `observeOnMain`.
-  public var statuses: Statuses<PeerStatus> { Statuses(board: runtime.statusBoard, subject: runtime) }
+  public var statuses: Statuses<PeerStatus> { Statuses(broadcaster: runtime.statusBroadcaster, subject: runtime) }
 
   /// Hears the status now and at each change, on the thread that changed it: do not wait in it.
   public func observeStatus(_ body: @escaping @Sendable (PeerStatus) -> Void) -> ObserverToken {
@@ -65,24 +65,24 @@ extension Peer {
 }
 
 extension PeerRuntime {
-  var statusBoard: StatusBoard<PeerStatus> {
-    if let present = board.withLock({ $0 }) { return present }
-    let fresh = StatusBoard<PeerStatus>(
+  var statusBroadcaster: StatusBroadcaster<PeerStatus> {
+    if let present = broadcaster.withLock({ $0 }) { return present }
+    let fresh = StatusBroadcaster<PeerStatus>(
       present: { [weak self] in self?.state.withLock { $0.peerStatus } ?? PeerStatus(phase: .offline) },
-      begin: { [weak self] _ in self?.state.withLock { $0.isPeerWatched = true } })
-    return board.withLock { board in
-      let made = board ?? fresh
-      board = made
+      begin: { [weak self] _ in self?.state.withLock { $0.isPeerObserved = true } })
+    return broadcaster.withLock { broadcaster in
+      let made = broadcaster ?? fresh
+      broadcaster = made
       return made
     }
   }
 
   /// Tells the peer's status, as long as somebody wants to know.
   func tellStatus() {
-    guard let board = board.withLock({ $0 }) else { return }
-    board.note()
-    if board.isWatched { return board.tell() }
-    state.withLock { $0.isPeerWatched = board.wasWatched }
+    guard let broadcaster = broadcaster.withLock({ $0 }) else { return }
+    broadcaster.note()
+    if broadcaster.isObserved { return broadcaster.tell() }
+    state.withLock { $0.isPeerObserved = broadcaster.wasObserved }
   }
 }
 

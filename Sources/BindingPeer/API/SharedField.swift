@@ -13,10 +13,10 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   }
 
   /// How the shown value stands to the hub's. It is tracked as the value is.
-  public var status: FieldStatus { ReadTracking.current == .nobody ? cell.status : cell.statusBoard.read() }
+  public var status: FieldStatus { ReadTracking.current == .nobody ? cell.status : cell.statusBroadcaster.read() }
 
   /// `status`, to be observed on the model's lane: `lamp.$level.statuses.observe { … }`.
-  public var statuses: Statuses<FieldStatus> { Statuses(board: cell.statusBoard, subject: cell) }
+  public var statuses: Statuses<FieldStatus> { Statuses(broadcaster: cell.statusBroadcaster, subject: cell) }
 
   /// A binding for controls and for `BindingModel`'s compositions. It keeps the field alive, nothing else.
   public var binding: Binding<Value> { Binding(FieldLocation(cell: cell)) }

@@ -84,8 +84,8 @@ public final class SharedModel: Sendable {
   let staged: Protected<Staged> = Protected(Staged())
   /// What this peer, as the model's owner, has to say about others' writes: why not, or nil.
   let approver: Protected<(@Sendable (ApprovalRequest) -> String?)?> = Protected(nil)
-  let board: Protected<StatusBoard<ModelStatus>?> = Protected(nil)
-  let shownBoards: Protected<ShownBoards> = Protected(ShownBoards())
+  let broadcaster: Protected<StatusBroadcaster<ModelStatus>?> = Protected(nil)
+  let shownBroadcasters: Protected<ShownBroadcasters> = Protected(ShownBroadcasters())
   /// The description as it was read last, with the text from which.
   private let described: Protected<Described?> = Protected(nil)
 

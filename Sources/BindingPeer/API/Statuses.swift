@@ -11,25 +11,27 @@ public import BindingModel
 /// `observe(on:lane:)`. Only the newest is told, and no two equal ones follow each other. A status that nobody observes
 /// is computed when it is read and costs nothing else.
 public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
-  let board: StatusBoard<Status>
+  let broadcaster: StatusBroadcaster<Status>
   /// What the status is about, kept alive.
   let subject: any AnyObject & Sendable
 
   /// The present status. Read inside `withObservationTracking`, `Observations` or a SwiftUI view it is tracked, inside
   /// a `Derived` it is one of its sources; so is `status` itself, of a field, model or peer.
-  public var value: Status { board.read() }
+  public var value: Status { broadcaster.read() }
 
-  public var location: any BindingLocation<Status> { StatusLocation(told: board.location, board: board) }
+  public var location: any BindingLocation<Status> {
+    StatusLocation(told: broadcaster.location, broadcaster: broadcaster)
+  }
 
   /// Hears the present status now, and each other one, until the token is cancelled or released.
   public func observe(_ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
-    board.observe(owner: nil) { status, _ in body(status) }
+    broadcaster.observe(owner: nil) { status, _ in body(status) }
   }
 
   /// The same for as long as `owner` lives, which is held weakly.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Status) -> Void) -> ObserverToken {
-    board.observe(owner: owner) { status, _ in body(status) }
+    broadcaster.observe(owner: owner) { status, _ in body(status) }
   }
 }
 
@@ -37,7 +39,7 @@ public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
 protocol StatusTeller: AnyObject, Sendable {
   /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
   /// it.
-  var isWatched: Bool { get }
+  var isObserved: Bool { get }
   /// The status may be another from now on: what was computed from it is computed anew where it is read.
   func note()
   /// Tells the status, if it is another than the one told last.
@@ -45,8 +47,8 @@ protocol StatusTeller: AnyObject, Sendable {
 }
 
 /// Where one status is told. Who makes it, keeps it.
-final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
-  private struct Watchers: Sendable {
+final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
+  private struct Observers: Sendable {
     var tokens = 0
     /// Whether each is still there.
     var owners: [UInt64: @Sendable () -> Bool] = [:]
@@ -56,7 +58,7 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
   let present: @Sendable () -> Status
   /// Has it told from now on, whenever the status may be another one.
   private let begin: @Sendable (any StatusTeller) -> Void
-  private let watchers = Protected(Watchers())
+  private let observers = Protected(Observers())
   private let tracked = TrackedReads<Status>()
 
   init(present: @escaping @Sendable () -> Status, begin: @escaping @Sendable (any StatusTeller) -> Void) {
@@ -67,16 +69,16 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
 
   var location: any BindingLocation<Status> { told.binding.location }
 
-  var isWatched: Bool {
-    let (tokens, owners) = watchers.withLock { ($0.tokens, $0.owners) }
+  var isObserved: Bool {
+    let (tokens, owners) = observers.withLock { ($0.tokens, $0.owners) }
     if tokens > 0 || tracked.isTracked { return true }
     let gone = owners.filter { !$0.value() }
-    if !gone.isEmpty { watchers.withLock { for owner in gone.keys { $0.owners[owner] = nil } } }
-    return wasWatched
+    if !gone.isEmpty { observers.withLock { for owner in gone.keys { $0.owners[owner] = nil } } }
+    return wasObserved
   }
 
   /// Whether anybody observed when that was looked at last.
-  var wasWatched: Bool { watchers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } || tracked.isTracked }
+  var wasObserved: Bool { observers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } || tracked.isTracked }
 
   func note() { if tracked.isTracked { tracked.note() } }
 
@@ -96,16 +98,16 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
-    let isFirst = !isWatched
+    let isFirst = !isObserved
     // SAFETY: the reference is only compared with nil, and never read by two threads while it changes.
     nonisolated(unsafe) weak let weakOwner = owner
-    watchers.withLock { watchers in
+    observers.withLock { observers in
       guard owner != nil else {
-        watchers.tokens += 1
+        observers.tokens += 1
         return
       }
-      watchers.lastOwner += 1
-      watchers.owners[watchers.lastOwner] = { weakOwner != nil }
+      observers.lastOwner += 1
+      observers.owners[observers.lastOwner] = { weakOwner != nil }
     }
     if isFirst {
       begin(self)
@@ -115,7 +117,7 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
     guard owner == nil else { return token }
     return ObserverToken { [weak self] in
       token.cancel()
-      self?.watchers.withLock { $0.tokens -= 1 }
+      self?.observers.withLock { $0.tokens -= 1 }
     }
   }
 }
@@ -123,16 +125,16 @@ final class StatusBoard<Status: Sendable & Equatable>: StatusTeller {
 /// The place of a status: it takes no writes. It keeps nothing alive.
 private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation {
   let told: any BindingLocation<Status>
-  weak var board: StatusBoard<Status>?
+  weak var broadcaster: StatusBroadcaster<Status>?
 
-  func read() -> Status { board?.read() ?? told.read() }
+  func read() -> Status { broadcaster?.read() ?? told.read() }
 
-  func track() { _ = board?.read() }
+  func track() { _ = broadcaster?.read() }
 
   var refusal: BindingError { BindingError(.refused, "a status is told, not written") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
-    board?.observe(owner: owner, body) ?? told.observe(owner: owner, body)
+    broadcaster?.observe(owner: owner, body) ?? told.observe(owner: owner, body)
   }
 
   func remove(observer owner: AnyObject) { told.remove(observer: owner) }

@@ -35,7 +35,7 @@ private struct CellState {
   /// When a refusal was noted as the problem; values up to here do not clear it.
   var refusedAt: UInt64 = 0
   /// Made when somebody wants to observe the status.
-  var board: StatusBoard<FieldStatus>?
+  var broadcaster: StatusBroadcaster<FieldStatus>?
   /// Made when the value is first read by somebody who tracks it: the `TrackedReads` of its type.
   var mark: ReadMark?
 }
@@ -133,25 +133,25 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// Notes what became of an assignment that nobody else hears of, and has it told.
   private func note(_ problem: FieldProblem?) {
-    let (board, model) = state.withLock {
+    let (broadcaster, model) = state.withLock {
       $0.problem = problem
-      return ($0.board, $0.attachment?.model)
+      return ($0.broadcaster, $0.attachment?.model)
     }
-    guard let board, board.isWatched else { return }
-    guard let model else { return board.tell() }
+    guard let broadcaster, broadcaster.isObserved else { return }
+    guard let model else { return broadcaster.tell() }
     model.noteStatusDue()
     model.scheduleDelivery()
   }
 
   /// Where the status is told.
-  var statusBoard: StatusBoard<FieldStatus> {
-    if let present = state.withLock({ $0.board }) { return present }
-    let fresh = StatusBoard<FieldStatus>(
-      present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.watch($0) })
+  var statusBroadcaster: StatusBroadcaster<FieldStatus> {
+    if let present = state.withLock({ $0.broadcaster }) { return present }
+    let fresh = StatusBroadcaster<FieldStatus>(
+      present: { [weak self] in self?.status ?? .local }, begin: { [weak self] in self?.sharedModel?.register($0) })
     return state.withLock { state in
-      let board = state.board ?? fresh
-      state.board = board
-      return board
+      let broadcaster = state.broadcaster ?? fresh
+      state.broadcaster = broadcaster
+      return broadcaster
     }
   }
 
@@ -163,13 +163,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   func attach(to model: SharedModel, as name: String) -> Bool {
-    let (isFirst, board) = state.withLock { state -> (Bool, StatusBoard<FieldStatus>?) in
+    let (isFirst, broadcaster) = state.withLock { state -> (Bool, StatusBroadcaster<FieldStatus>?) in
       guard state.attachment == nil else { return (false, nil) }
       state.attachment = (model, name)
-      return (true, state.board)
+      return (true, state.broadcaster)
     }
-    if let board, board.isWatched {
-      model.watch(board)
+    if let broadcaster, broadcaster.isObserved {
+      model.register(broadcaster)
       model.noteStatusDue()
       model.scheduleDelivery()
     }

@@ -27,7 +27,7 @@ struct PeerEffects {
   var released: [(PeerRuntime.Waiter, Bool)] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
   /// Models of which an observed status may be another one, and whether the peer's may.
-  var watched: [SharedModel] = []
+  var observed: [SharedModel] = []
   var concernsPeer = false
   var heard: [PeerAction] = []
   /// There is something for the link.
@@ -39,9 +39,9 @@ struct PeerEffects {
 extension PeerRuntime.State {
   /// Sorts what the session said into effects, and looks whether a waiter can go on.
   mutating func sort(into effects: inout PeerEffects) {
-    effects.concernsPeer = isPeerWatched && (isOutboxNews || !output.actions.isEmpty)
+    effects.concernsPeer = isPeerObserved && (isOutboxNews || !output.actions.isEmpty)
     isOutboxNews = false
-    effects.watched = watchedModels(concernedBy: output.actions)
+    effects.observed = observedModels(concernedBy: output.actions)
     // They are handed on, not copied.
     var actions: [PeerAction] = []
     swap(&actions, &output.actions)

@@ -37,8 +37,8 @@ final class PeerRuntime: Sendable {
     var previousRuns: PreviousRuns?
     var barriers: [BarrierID: Wait<BarrierEnd?>] = [:]
     /// Models of which somebody observes a status, and whether somebody observes the peer's.
-    var watchedModels: Swift.Set<String> = []
-    var isPeerWatched = false
+    var observedModels: Swift.Set<String> = []
+    var isPeerObserved = false
   }
 
   /// A write without an outcome keeps its model, and so its peer, alive.
@@ -68,7 +68,7 @@ final class PeerRuntime: Sendable {
   let state: Protected<State>
   private let abandoned = Protected(Abandoned())
   let link: any PeerLink
-  let board: Protected<StatusBoard<PeerStatus>?> = Protected(nil)
+  let broadcaster: Protected<StatusBroadcaster<PeerStatus>?> = Protected(nil)
   let log: Logger
   /// Hears all that the session wants, after it was noted; for who drives a session besides the peer's own.
   let hears: (@Sendable ([PeerAction]) -> Void)?
@@ -195,7 +195,7 @@ final class PeerRuntime: Sendable {
     perform { state, now in
       for id in notes.models where state.models[id] != nil && state.models[id]?.model == nil {
         state.models[id] = nil
-        state.watchedModels.remove(id)
+        state.observedModels.remove(id)
         state.session.leave(id, now: now, into: &state.output)
       }
     }
@@ -222,9 +222,9 @@ final class PeerRuntime: Sendable {
 
   private func carryOut(_ effects: PeerEffects) {
     for settled in effects.settled { settled.carryOut() }
-    for model in effects.watched { model.noteStatusDue() }
+    for model in effects.observed { model.noteStatusDue() }
     for model in effects.shown { model.scheduleDelivery() }
-    for model in effects.watched { model.scheduleDelivery() }
+    for model in effects.observed { model.scheduleDelivery() }
     for (id, unacknowledged, question) in effects.questions {
       if let policy = unacknowledged.policies[question.field] {
         unacknowledged.model.answer(question, of: id, by: policy)

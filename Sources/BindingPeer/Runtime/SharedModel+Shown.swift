@@ -2,10 +2,10 @@ import BindingModel
 public import BindingProtocol
 
 /// What of a model is read without types, where somebody wants to hear when it is another: made for the first of them.
-struct ShownBoards: Sendable {
-  fileprivate var fields: [String: StatusBoard<FieldValue?>] = [:]
-  fileprivate var values: StatusBoard<[String: FieldValue]>?
-  fileprivate var isCurrent: StatusBoard<Bool>?
+struct ShownBroadcasters: Sendable {
+  fileprivate var fields: [String: StatusBroadcaster<FieldValue?>] = [:]
+  fileprivate var values: StatusBroadcaster<[String: FieldValue]>?
+  fileprivate var isCurrent: StatusBroadcaster<Bool>?
 
   fileprivate static let many = 64
 }
@@ -15,19 +15,19 @@ extension SharedModel {
   /// view it is tracked, inside a `Derived` it is one of its sources; so are `values` and `isCurrent`. Who tracks hears
   /// on the model's lane.
   public subscript(field: String) -> FieldValue? {
-    ReadTracking.current == .nobody ? shown(field) : board(of: field).read()
+    ReadTracking.current == .nobody ? shown(field) : broadcaster(of: field).read()
   }
 
   /// The shown values of all fields, the protocol's own (`@description`) among them.
   public var values: [String: FieldValue] {
     ReadTracking.current == .nobody
-      ? shownValues : board(\.values) { model in model?.shownValues ?? [:] }.read()
+      ? shownValues : broadcaster(\.values) { model in model?.shownValues ?? [:] }.read()
   }
 
   /// Whether the committed values are complete: the link is up and no catch-up is under way.
   public var isCurrent: Bool {
     ReadTracking.current == .nobody
-      ? isCurrentNow : board(\.isCurrent) { model in model?.isCurrentNow ?? false }.read()
+      ? isCurrentNow : broadcaster(\.isCurrent) { model in model?.isCurrentNow ?? false }.read()
   }
 
   /// The field's shown value, for whoever need not hear of another.
@@ -37,32 +37,34 @@ extension SharedModel {
 
   private var isCurrentNow: Bool { runtime.state.withLock { $0.session.isCurrent(id) } }
 
-  private func board(of field: String) -> StatusBoard<FieldValue?> {
-    if let board = shownBoards.withLock({ $0.fields[field] }) { return board }
-    let fresh = StatusBoard<FieldValue?>(
-      present: { [weak self] in self?.shown(field) }, begin: { [weak self] in self?.watch($0) })
+  private func broadcaster(of field: String) -> StatusBroadcaster<FieldValue?> {
+    if let broadcaster = shownBroadcasters.withLock({ $0.fields[field] }) { return broadcaster }
+    let fresh = StatusBroadcaster<FieldValue?>(
+      present: { [weak self] in self?.shown(field) }, begin: { [weak self] in self?.register($0) })
     // Names that were asked for once are not kept for ever. Who tells no reader is made anew for the next one.
-    let former = shownBoards.withLock { $0.fields.count >= ShownBoards.many ? $0.fields : [:] }
-    let idle = former.filter { !$0.value.isWatched }
-    return shownBoards.withLock { boards in
-      for (name, board) in idle where boards.fields[name] === board && !board.wasWatched { boards.fields[name] = nil }
-      let board = boards.fields[field] ?? fresh
-      boards.fields[field] = board
-      return board
+    let former = shownBroadcasters.withLock { $0.fields.count >= ShownBroadcasters.many ? $0.fields : [:] }
+    let idle = former.filter { !$0.value.isObserved }
+    return shownBroadcasters.withLock { broadcasters in
+      for (name, broadcaster) in idle where broadcasters.fields[name] === broadcaster && !broadcaster.wasObserved {
+        broadcasters.fields[name] = nil
+      }
+      let broadcaster = broadcasters.fields[field] ?? fresh
+      broadcasters.fields[field] = broadcaster
+      return broadcaster
     }
   }
 
-  private func board<Value: Sendable & Equatable>(
-    _ path: any WritableKeyPath<ShownBoards, StatusBoard<Value>?> & Sendable,
+  private func broadcaster<Value: Sendable & Equatable>(
+    _ path: any WritableKeyPath<ShownBroadcasters, StatusBroadcaster<Value>?> & Sendable,
     _ present: @escaping @Sendable (SharedModel?) -> Value
-  ) -> StatusBoard<Value> {
-    if let board = shownBoards.withLock({ $0[keyPath: path] }) { return board }
-    let fresh = StatusBoard<Value>(
-      present: { [weak self] in present(self) }, begin: { [weak self] in self?.watch($0) })
-    return shownBoards.withLock { boards in
-      let board = boards[keyPath: path] ?? fresh
-      boards[keyPath: path] = board
-      return board
+  ) -> StatusBroadcaster<Value> {
+    if let broadcaster = shownBroadcasters.withLock({ $0[keyPath: path] }) { return broadcaster }
+    let fresh = StatusBroadcaster<Value>(
+      present: { [weak self] in present(self) }, begin: { [weak self] in self?.register($0) })
+    return shownBroadcasters.withLock { broadcasters in
+      let broadcaster = broadcasters[keyPath: path] ?? fresh
+      broadcasters[keyPath: path] = broadcaster
+      return broadcaster
     }
   }
 }

@@ -24,4 +24,5 @@ ORDER = [
     "gate",
     "door",
     "desk",
+    "board",
 ]
