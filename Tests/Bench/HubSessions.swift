@@ -16,10 +16,10 @@ struct HubSessions: ~Copyable {
     let address = try HubAddress(request)
     var (publish, start, topic) = ("", StartNumber(0), Topics.firstModel)
     for (index, id) in ids.enumerated() {
-      let ways: [Way]
-      (start, ways) = try greet(id, over: dealer)
+      let endpoints: [HubEndpoint]
+      (start, endpoints) = try greet(id, over: dealer)
       if index == 0 {
-        publish = address.publishEndpoint(among: ways) ?? ""
+        publish = address.publishEndpoint(among: endpoints) ?? ""
         try sub.connect(publish)
       }
       try send(.join([Join(request: 1, model: model)]), of: id, start: start, over: dealer)
@@ -30,7 +30,7 @@ struct HubSessions: ~Copyable {
           topic = assigned.topic
           if index == 0 { try sub.subscribe(Topics.bytes(topic)) }
         case .joined(let joined):
-          guard joined.way == .published else { throw Unexpected() }
+          guard joined.delivery == .published else { throw Unexpected() }
           isJoined = true
         default: break
         }
@@ -47,8 +47,8 @@ struct HubSessions: ~Copyable {
     of model: String, over dealer: borrowing Socket, request: String
   ) throws -> [CatchupChunk] {
     let id = SessionID.random(in: 1 ... .max)
-    let (start, ways) = try greet(id, over: dealer)
-    try sub.connect(try HubAddress(request).publishEndpoint(among: ways) ?? "")
+    let (start, endpoints) = try greet(id, over: dealer)
+    try sub.connect(try HubAddress(request).publishEndpoint(among: endpoints) ?? "")
     try send(.join([Join(request: 1, model: model)]), of: id, start: start, over: dealer)
     var chunks: [CatchupChunk] = []
     while true {
@@ -64,13 +64,13 @@ struct HubSessions: ~Copyable {
 
   private mutating func greet(
     _ id: SessionID, over dealer: borrowing Socket
-  ) throws -> (start: StartNumber, ways: [Way]) {
+  ) throws -> (start: StartNumber, endpoints: [HubEndpoint]) {
     let identity = Identity(
       secret: .random(), name: "bench")
     try send(.hello(Hello(identity: identity)), of: id, start: 0, over: dealer)
     guard case (let header, .welcome(let welcome)) = try next(dealer) else { throw Unexpected() }
     try sub.subscribe(Topics.sessionTopic(id))
-    return (header.start, welcome.ways)
+    return (header.start, welcome.endpoints)
   }
 
   /// Gives so many fields, f0 and so on, their names and a first value, as many at once as a proposal may hold.

@@ -76,7 +76,7 @@ final class ScaleConnection {
     try send(.hello(Hello(identity: identity, leaseMilliseconds: 60_000)), of: session)
     guard case (let header, .welcome(let welcome)) = try next() else { throw ScaleTrouble("no welcome") }
     start = header.start
-    publish = address.publishEndpoint(among: welcome.ways) ?? ""
+    publish = address.publishEndpoint(among: welcome.endpoints) ?? ""
     let box = SocketBox(try Socket(.sub, in: context))
     subscriptions.append(box)
     try box.socket.subscribe(Topics.sessionTopic(session.id))
@@ -89,7 +89,9 @@ final class ScaleConnection {
         try box.socket.subscribe(Topics.bytes(assigned.topic))
         add(assigned.topic, to: session)
       case .joined(let answer):
-        guard answer.way == .published else { throw ScaleTrouble("\(answer.model) is not published to its writer") }
+        guard answer.delivery == .published else {
+          throw ScaleTrouble("\(answer.model) is not published to its writer")
+        }
         joined += 1
       default: break
       }

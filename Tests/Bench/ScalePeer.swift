@@ -87,7 +87,7 @@ final class ScalePeer {
     ])
     try socket.subscribe(Topics.sessionTopic(session))
     try socket.subscribe(Topics.bytes(Topics.heartbeat))
-    try socket.connect(address.publishEndpoint(among: welcome.ways) ?? "")
+    try socket.connect(address.publishEndpoint(among: welcome.endpoints) ?? "")
     subscription = SocketBox(socket)
     try say(.join([Join(request: 1, model: model, epoch: epoch, version: version, namesKnown: names)]))
   }

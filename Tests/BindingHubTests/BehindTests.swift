@@ -11,7 +11,7 @@ import Testing
     bench.live(.ben)
     bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
     bench.say(.ann, .join([Join(request: 1, model: "lamp")]))
-    #expect(bench.wait(1_000).joined(.ann).map(\.way) == [.routed])
+    #expect(bench.wait(1_000).joined(.ann).map(\.delivery) == [.routed])
     for number in 0..<count { bench.write(.ben, 1 + number, .set("a", "\(number)")) }
   }
 

@@ -80,7 +80,7 @@ struct ExchangeTests {
     init() {
       var configuration = HubConfiguration()
       configuration.name = "hub"
-      configuration.ways = [Way(request: "ipc:/run/hub.sock", publish: "ipc:/run/hub.sock.pub")]
+      configuration.endpoints = [HubEndpoint(request: "ipc:/run/hub.sock", publish: "ipc:/run/hub.sock.pub")]
       machine = HubMachine(
         configuration: configuration,
         birth: HubBirth(logID: 0x10, epoch: 1 << 32 | 7, start: Hub.start, tailProven: true),

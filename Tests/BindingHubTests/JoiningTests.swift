@@ -56,7 +56,7 @@ import Testing
     let assigned = TopicAssigned(session: Speaker.ben.session, request: 7, topic: HubBench.lamp, model: "lamp")
     #expect(early.messages(to: .ben) == [.topic(assigned)])
     let joined = bench.subscribe(.ben, Topics.bytes(HubBench.lamp)).joined(.ben)
-    #expect(joined.map(\.way) == [.published])
+    #expect(joined.map(\.delivery) == [.published])
     #expect(joined.map(\.request) == [7])
   }
 
@@ -72,7 +72,7 @@ import Testing
     bench.hello(.ben)
     bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
     #expect(bench.wait(999).joined(.ben).isEmpty)
-    #expect(bench.wait(1).joined(.ben).map(\.way) == [.routed])
+    #expect(bench.wait(1).joined(.ben).map(\.delivery) == [.routed])
     #expect(bench.counters.routedJoins == 1)
     let heard = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
     #expect(heard.commits(.connection(Speaker.ben.connection)).map(\.version) == [3])
@@ -83,14 +83,14 @@ import Testing
   mutating func subscribedEarly() {
     bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session))
     bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity)))
-    #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).map(\.way) == [.published])
+    #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).map(\.delivery) == [.published])
   }
 
   @Test("past maxTopics a session is served on its request connection at once")
   mutating func pastTopics() {
     bench = HubBench { $0.limits.maxTopics = 1 }
     bench.live(.ben)
-    #expect(bench.say(.ben, .join([Join(request: 2, model: "fan")])).joined(.ben).map(\.way) == [.routed])
+    #expect(bench.say(.ben, .join([Join(request: 2, model: "fan")])).joined(.ben).map(\.delivery) == [.routed])
   }
 
   // MARK: With what

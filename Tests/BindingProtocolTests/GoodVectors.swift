@@ -36,9 +36,9 @@ enum GoodVectors {
     let welcome = Welcome(
       session: session, logID: 0x0102_0304_0506_0708, epoch: epoch, knewIdentity: true, mayAskOffers: true,
       durability: .process, heartbeatMilliseconds: 1_000, leaseMilliseconds: 10_000, now: now, hub: "hub",
-      ways: [
-        Way(request: "tcp:7877", publish: "tcp:7878"),
-        Way(request: "ipc:/run/user/1000/bindhub/hub.sock", publish: "ipc:/run/user/1000/bindhub/publish.sock"),
+      endpoints: [
+        HubEndpoint(request: "tcp:7877", publish: "tcp:7878"),
+        HubEndpoint(request: "ipc:/run/user/1000/bindhub/hub.sock", publish: "ipc:/run/user/1000/bindhub/publish.sock"),
       ], capabilities: ["trace"])
     return [
       ("hello", up(.hello(Hello(identity: identity)))),
@@ -56,7 +56,7 @@ enum GoodVectors {
             Welcome(
               session: session, protocolNumber: 0, logID: UInt64.max, epoch: 1, durability: .disk,
               heartbeatMilliseconds: 250,
-              leaseMilliseconds: 3_000, now: 0, hub: "", limits: limits, ways: [])))
+              leaseMilliseconds: 3_000, now: 0, hub: "", limits: limits, endpoints: [])))
       ),
       ("alive", up(.alive(Alive(heartbeat: 7)))),
       (
@@ -127,14 +127,15 @@ enum GoodVectors {
           .joined(
             Joined(
               session: session, request: 1, topic: lamp, epoch: epoch, version: 12, digest: 0xDEAD_BEEF_0BAD_CAFE,
-              mark: 4, way: .published, follows: .nothing, model: "lamp")))
+              mark: 4, delivery: .published, follows: .nothing, model: "lamp")))
       ),
       (
         "joined-routed",
         down(
           .joined(
             Joined(
-              session: session, request: 2, topic: kiosk, epoch: epoch, version: 0, digest: 0, mark: 0, way: .routed,
+              session: session, request: 2, topic: kiosk, epoch: epoch, version: 0, digest: 0, mark: 0,
+              delivery: .routed,
               follows: .snapshot, model: "shop/kiosk-3")))
       ),
       (

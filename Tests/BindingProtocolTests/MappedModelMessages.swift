@@ -28,7 +28,8 @@ extension TopicAssigned: Mapped {
 extension Joined: Mapped {
   static var blank: Joined {
     Joined(
-      session: 0, request: 0, topic: 0, epoch: 0, version: 0, digest: 0, mark: 0, way: .published, follows: .nothing,
+      session: 0, request: 0, topic: 0, epoch: 0, version: 0, digest: 0, mark: 0, delivery: .published,
+      follows: .nothing,
       model: "")
   }
 
@@ -40,7 +41,7 @@ extension Joined: Mapped {
     content.number("version", &version)
     content.number("digest", &digest)
     content.number("mark", &mark)
-    content.choice("way", &way)
+    content.choice("way", &delivery)
     content.choice("follows", &follows)
     content.text("model", &model)
   }

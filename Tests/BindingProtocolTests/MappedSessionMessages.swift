@@ -23,7 +23,7 @@ extension Welcome: Mapped {
     Welcome(
       session: 0, logID: 0, epoch: 0, durability: .memory, heartbeatMilliseconds: 0, leaseMilliseconds: 0, now: 0,
       hub: "",
-      ways: [])
+      endpoints: [])
   }
 
   mutating func map(_ content: inout ContentMap) {
@@ -40,7 +40,7 @@ extension Welcome: Mapped {
     content.number("now", &now)
     content.text("hub", &hub)
     content.list("limits", &list)
-    content.list("ways", &ways)
+    content.list("ways", &endpoints)
     content.texts("capabilities", &capabilities)
     knewIdentity = flags & 1 != 0
     mayAskOffers = flags & 2 != 0
@@ -98,8 +98,8 @@ extension Limits {
   }
 }
 
-extension Way: Mapped {
-  static var blank: Way { Way(request: "", publish: "") }
+extension HubEndpoint: Mapped {
+  static var blank: HubEndpoint { HubEndpoint(request: "", publish: "") }
 
   mutating func map(_ content: inout ContentMap) {
     content.text("request", &request)

@@ -25,8 +25,8 @@ struct EndlessMessageTests {
     // What is published over tcp has a port of its own, which the welcome names.
     let raw = try RawPeer(tcp)
     try raw.send(.hello(Hello(identity: raw.identity)), start: 0)
-    let ways = try raw.next { if case .welcome(let welcome) = $1 { welcome.ways } else { nil } }
-    return try #require(try HubAddress(tcp).publishEndpoint(among: ways))
+    let endpoints = try raw.next { if case .welcome(let welcome) = $1 { welcome.endpoints } else { nil } }
+    return try #require(try HubAddress(tcp).publishEndpoint(among: endpoints))
   }
 
   /// Kilobytes of memory that the hub has.

@@ -60,13 +60,13 @@ final class RawPeer {
   /// Says hello and hears the welcome.
   func hello(capabilities: [String] = []) throws {
     try send(.hello(Hello(identity: identity, capabilities: capabilities)), start: 0)
-    let ways = try next { header, message -> [Way]? in
+    let endpoints = try next { header, message -> [HubEndpoint]? in
       guard case .welcome(let welcome) = message else { return nil }
       start = header.start
-      return welcome.ways
+      return welcome.endpoints
     }
     try sub.subscribe(Topics.sessionTopic(session))
-    try sub.connect(try #require(hub.publishEndpoint(among: ways)))
+    try sub.connect(try #require(hub.publishEndpoint(among: endpoints)))
   }
 
   /// Joins a model and hears where it stands; who does not subscribe is served on the request connection.

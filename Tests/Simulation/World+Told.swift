@@ -83,7 +83,7 @@ extension World {
       throw broken(
         .soundJoin, "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(mark)")
     }
-    guard joined.way == .published, peers[peer].isConnected else { return }
+    guard joined.delivery == .published, peers[peer].isConnected else { return }
     if !peers[peer].topics.contains(joined.topic) {
       throw broken(.soundJoin, "p\(peer) joined \(joined.model) as published without having subscribed to it")
     }

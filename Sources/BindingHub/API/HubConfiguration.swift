@@ -16,7 +16,7 @@ public struct HubConfiguration: Sendable {
   public var reportMilliseconds: UInt64 = 100
   public var name = "hub"
   public var durability = Durability.memory
-  public var ways: [Way] = []
+  public var endpoints: [HubEndpoint] = []
   /// Whether peers are asked for what a hub without a proven tail lacks.
   public var recovery = true
   /// A join whose subscription does not arrive in this time is served on the request connection (R13).

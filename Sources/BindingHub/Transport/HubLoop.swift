@@ -57,7 +57,7 @@ final class HubLoop {
     configuration.leaseMilliseconds = options.leaseMilliseconds
     configuration.name = options.name
     configuration.durability = store.durability
-    configuration.ways = transport.bound
+    configuration.endpoints = transport.bound
     configuration.recovery = options.isRecoveryOn
     let birth = HubBirth(
       logID: store.logID, epoch: store.epoch, start: .random(in: 1 ... .max), tailProven: store.tail != .unproven,

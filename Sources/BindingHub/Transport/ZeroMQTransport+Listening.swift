@@ -27,7 +27,7 @@ extension ZeroMQTransport {
     try bind(router, at: address.description, requestGuard, for: address)
     try bind(xpub, at: "ipc://\(publish)", publishGuard, for: address)
     locks.append(socketPath)
-    bound.append(Way(request: "ipc:\(address.hostOrPath)", publish: "ipc:\(publish)"))
+    bound.append(HubEndpoint(request: "ipc:\(address.hostOrPath)", publish: "ipc:\(publish)"))
     addresses.append(address)
   }
 
@@ -52,7 +52,7 @@ extension ZeroMQTransport {
     let next = port == 0 ? 0 : port + 1
     try bind(xpub, at: "tcp://\(address.hostOrPath):\(ZeroMQTransport.port(next))", publishGuard, for: address, next)
     let publish = try ZeroMQTransport.bound(xpub, address)
-    bound.append(Way(request: request.wayName, publish: publish.wayName))
+    bound.append(HubEndpoint(request: request.endpointName, publish: publish.endpointName))
     addresses.append(request)
   }
 

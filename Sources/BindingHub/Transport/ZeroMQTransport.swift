@@ -24,7 +24,7 @@ final class ZeroMQTransport {
   /// Whether every message that comes is bounded before libzmq has collected it.
   @exclusivity(unchecked) var isGuarded = true
   @exclusivity(unchecked) var locks: [LockedSocketPath] = []
-  @exclusivity(unchecked) var bound: [Way] = []
+  @exclusivity(unchecked) var bound: [HubEndpoint] = []
   @exclusivity(unchecked) var addresses: [HubAddress] = []
 
   @exclusivity(unchecked) private var routing = RoutingID.random()

@@ -5,14 +5,14 @@ import BindingProtocol
 /// A policy chooses the operation that an assignment becomes, which the hub obeys; it is a matter of who writes, so
 /// peers with different policies for one field get along. Without one the later commit wins.
 public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
-  enum Way: Sendable {
+  enum Strategy: Sendable {
     case set(ConflictRule?)
     case merge(@Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value)
     /// The operation's operand, and what shows then, from the new value and the one that showed.
     case operation(Verb, @Sendable (_ new: Value, _ shown: Value) -> (operand: Value, shows: Value))
   }
 
-  let way: Way
+  let strategy: Strategy
   /// As it stands in the description.
   let name: String
   var offlineRule = OfflineRule.yields
@@ -26,11 +26,11 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
   }
 
   /// The later commit wins.
-  public static var lastWrite: ConflictPolicy { ConflictPolicy(way: .set(nil), name: "lastWrite") }
+  public static var lastWrite: ConflictPolicy { ConflictPolicy(strategy: .set(nil), name: "lastWrite") }
 
   /// A write counts only if nobody else changed the field since its writer saw it; else it ends as a conflict.
   public static var compareAndSet: ConflictPolicy {
-    ConflictPolicy(way: .set(.compareAndSet), name: "compareAndSet")
+    ConflictPolicy(strategy: .set(.compareAndSet), name: "compareAndSet")
   }
 
   /// A conflict is solved by a closure of yours, and sent again, at most 64 times.
@@ -41,36 +41,36 @@ public struct ConflictPolicy<Value: Sendable & Equatable>: Sendable {
   public static func merge(
     _ solve: @escaping @Sendable (_ base: Value, _ mine: Value, _ theirs: Value) throws -> Value
   ) -> ConflictPolicy {
-    ConflictPolicy(way: .merge(solve), name: "merge")
+    ConflictPolicy(strategy: .merge(solve), name: "merge")
   }
 }
 
 extension ConflictPolicy where Value == String {
   /// The words of all writers stand: concurrent edits of one text are merged word by word.
-  public static var text: ConflictPolicy { ConflictPolicy(way: .set(.text), name: "text") }
+  public static var text: ConflictPolicy { ConflictPolicy(strategy: .set(.text), name: "text") }
 }
 
 extension ConflictPolicy where Value: AdditiveArithmetic & FieldCodable {
   /// Assigning sends the difference, which the hub adds: no increment is lost.
-  public static var add: ConflictPolicy { ConflictPolicy(way: .operation(.add) { ($0 - $1, $0) }, name: "add") }
+  public static var add: ConflictPolicy { ConflictPolicy(strategy: .operation(.add) { ($0 - $1, $0) }, name: "add") }
 }
 
 extension ConflictPolicy where Value: Comparable & FieldCodable {
   /// The greatest value that anybody wrote wins.
   public static var max: ConflictPolicy {
-    ConflictPolicy(way: .operation(.max) { ($0, Swift.max($0, $1)) }, name: "max")
+    ConflictPolicy(strategy: .operation(.max) { ($0, Swift.max($0, $1)) }, name: "max")
   }
 
   /// The least value that anybody wrote wins.
   public static var min: ConflictPolicy {
-    ConflictPolicy(way: .operation(.min) { ($0, Swift.min($0, $1)) }, name: "min")
+    ConflictPolicy(strategy: .operation(.min) { ($0, Swift.min($0, $1)) }, name: "min")
   }
 }
 
 extension ConflictPolicy where Value: SetAlgebra & Codable {
   /// What anybody put in stays: assigning adds what is new, at the hub, and takes nothing out.
   public static var union: ConflictPolicy {
-    ConflictPolicy(way: .operation(.union) { ($0.subtracting($1), $0.union($1)) }, name: "union")
+    ConflictPolicy(strategy: .operation(.union) { ($0.subtracting($1), $0.union($1)) }, name: "union")
   }
 }
 
@@ -79,7 +79,7 @@ extension ConflictPolicy where Value: RangeReplaceableCollection & Codable, Valu
   /// the hub, and takes nothing out.
   public static var union: ConflictPolicy {
     ConflictPolicy(
-      way: .operation(.union) { new, shown in
+      strategy: .operation(.union) { new, shown in
         var known = Set(shown)
         let added = new.filter { known.insert($0).inserted }
         return (added, shown + added)
@@ -110,7 +110,7 @@ extension FieldCell {
     of value: Value, name: String
   ) throws(FieldError) -> (assignment: Assignment, shows: Value) {
     let set = try operation(.set, value, name: name)
-    switch policy.way {
+    switch policy.strategy {
     case .set(nil):
       let policy = self.policy.offlineRule == .yields ? nil : WritePolicy(offline: self.policy.offlineRule)
       return (Assignment(operation: set, policy: policy), value)

@@ -20,7 +20,7 @@ public enum PeerAction: Sendable {
   case send([UInt8])
   /// Open the publish connection to that of the ways whose request address was used; subscribe to the session's topic,
   /// then to the heartbeat topic.
-  case listen(sessionTopic: [UInt8], ways: [Way])
+  case listen(sessionTopic: [UInt8], endpoints: [HubEndpoint])
   /// Subscribe to a model on the publish connection.
   case subscribe(Topic)
   case unsubscribe(Topic)

@@ -69,7 +69,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     declaredName = name
     self.codec = codec
     var described = description
-    if case .set(nil) = policy.way {} else { described.policy = policy.name }
+    if case .set(nil) = policy.strategy {} else { described.policy = policy.name }
     self.description = described
     news = Observable(declared)
     shown = declared

@@ -162,7 +162,7 @@ private final class PeerSocketLoop {
         closeBoth()
         opensAt = PeerRuntime.now + pause
       case .send(let frame): send(frame)
-      case .listen(let sessionTopic, let ways): listen(sessionTopic, ways)
+      case .listen(let sessionTopic, let endpoints): listen(sessionTopic, endpoints)
       case .subscribe(let topic): try? publish?.socket.subscribe(Topics.bytes(topic))
       case .unsubscribe(let topic): try? publish?.socket.unsubscribe(Topics.bytes(topic))
       case .close:
@@ -180,9 +180,9 @@ private final class PeerSocketLoop {
     if outcome != .sent { lose() }
   }
 
-  private func listen(_ sessionTopic: [UInt8], _ ways: [Way]) {
+  private func listen(_ sessionTopic: [UInt8], _ endpoints: [HubEndpoint]) {
     let address = addresses[current]
-    guard let endpoint = address.publishEndpoint(among: ways) else {
+    guard let endpoint = address.publishEndpoint(among: endpoints) else {
       // Without a publish connection the hub serves the session on the request connection, after its time-out.
       runtime.log.warning("the hub names no way to subscribe", metadata: ["hub": "\(address)"])
       return

@@ -140,13 +140,13 @@ public struct Joined: WireContent, Hashable {
   public var digest: UInt64
   /// The highest of this identity's proposal numbers in this model that has been decided.
   public var mark: ProposalNumber
-  public var way: Delivery
+  public var delivery: Delivery
   public var follows: Follows
   public var model: String
 
   public init(
     session: SessionID, request: UInt32, topic: Topic, epoch: Epoch, version: Version, digest: UInt64,
-    mark: ProposalNumber, way: Delivery, follows: Follows, model: String
+    mark: ProposalNumber, delivery: Delivery, follows: Follows, model: String
   ) {
     self.session = session
     self.request = request
@@ -155,7 +155,7 @@ public struct Joined: WireContent, Hashable {
     self.version = version
     self.digest = digest
     self.mark = mark
-    self.way = way
+    self.delivery = delivery
     self.follows = follows
     self.model = model
   }
@@ -168,7 +168,7 @@ public struct Joined: WireContent, Hashable {
     version = try reader.u64("version")
     digest = try reader.u64("digest")
     mark = try reader.u32("mark")
-    way = try reader.choice("way", try reader.u8("way"), "0 published, 1 by the request connection")
+    delivery = try reader.choice("way", try reader.u8("way"), "0 published, 1 by the request connection")
     follows = try reader.choice("follows", try reader.u8("follows"), "0 nothing, 1 a delta, 2 a snapshot")
     model = try reader.anyModelID("model")
   }
@@ -181,7 +181,7 @@ public struct Joined: WireContent, Hashable {
     writer.u64(version)
     writer.u64(digest)
     writer.u32(mark)
-    writer.u8(way.rawValue)
+    writer.u8(delivery.rawValue)
     writer.u8(follows.rawValue)
     writer.text8(model)
   }

@@ -16,13 +16,13 @@ public struct Welcome: WireContent, Hashable {
   public var now: UInt64
   public var hub: String
   public var limits: Limits
-  public var ways: [Way]
+  public var endpoints: [HubEndpoint]
   public var capabilities: [String]
 
   public init(
     session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
     mayAskOffers: Bool = false, durability: Durability, heartbeatMilliseconds: UInt32, leaseMilliseconds: UInt32,
-    now: UInt64, hub: String, limits: Limits = Limits(), ways: [Way], capabilities: [String] = []
+    now: UInt64, hub: String, limits: Limits = Limits(), endpoints: [HubEndpoint], capabilities: [String] = []
   ) {
     self.session = session
     self.protocolNumber = protocolNumber
@@ -36,7 +36,7 @@ public struct Welcome: WireContent, Hashable {
     self.now = now
     self.hub = hub
     self.limits = limits
-    self.ways = ways
+    self.endpoints = endpoints
     self.capabilities = capabilities
   }
 
@@ -54,7 +54,7 @@ public struct Welcome: WireContent, Hashable {
     now = try reader.u64("now")
     hub = try reader.text8("hub")
     limits = try Limits(from: &reader)
-    ways = try reader.elements(try reader.count8("ways", minimum: 4))
+    endpoints = try reader.elements(try reader.count8("ways", minimum: 4))
     capabilities = try reader.texts("capabilities")
   }
 
@@ -70,8 +70,8 @@ public struct Welcome: WireContent, Hashable {
     writer.u64(now)
     writer.text8(hub)
     limits.write(to: &writer)
-    writer.count8(ways.count)
-    writer.elements(ways)
+    writer.count8(endpoints.count)
+    writer.elements(endpoints)
     writer.texts(capabilities)
   }
 }
@@ -87,7 +87,7 @@ public enum Durability: UInt8, Sendable, CaseIterable {
 }
 
 /// Where the hub publishes for those who came by one of its addresses: `tcp:PORT` or `ipc:PATH`.
-public struct Way: WireContent, Hashable {
+public struct HubEndpoint: WireContent, Hashable {
   public var request: String
   public var publish: String
 

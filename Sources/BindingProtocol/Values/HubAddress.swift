@@ -52,15 +52,16 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The form in which a welcome names this end (protocol.md §4.2), without the host.
-  public var wayName: String {
+  public var endpointName: String {
     port.map { "tcp:\($0)" } ?? "ipc:\(hostOrPath)"
   }
 
   /// Where to subscribe, given what the hub says of its ways: the entry for this address, else the first of the same
   /// transport.
-  public func publishEndpoint(among ways: [Way]) -> String? {
+  public func publishEndpoint(among endpoints: [HubEndpoint]) -> String? {
     let publish =
-      (ways.first { $0.request == wayName } ?? ways.first { $0.publish.hasPrefix(transport.rawValue + ":") })?.publish
+      (endpoints.first { $0.request == endpointName }
+      ?? endpoints.first { $0.publish.hasPrefix(transport.rawValue + ":") })?.publish
     guard let publish, let colon = publish.firstIndex(of: ":") else { return nil }
     let rest = publish[publish.index(after: colon)...]
     return transport == .tcp ? "tcp://\(hostOrPath):\(rest)" : "ipc://\(rest)"

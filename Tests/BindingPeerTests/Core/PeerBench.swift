@@ -81,7 +81,7 @@ struct PeerBench {
         Welcome(
           session: sessionID, logID: log, epoch: epoch, knewIdentity: knew, mayAskOffers: true, durability: .memory,
           heartbeatMilliseconds: 1_000, leaseMilliseconds: 9_000, now: hubClock, hub: "hub", limits: limits,
-          ways: [Way(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
+          endpoints: [HubEndpoint(request: "tcp:7877", publish: "tcp:7878")], capabilities: capabilities)))
   }
 
   /// Opens, is welcomed, and has `lamp` joined with what the snapshot holds.
@@ -130,7 +130,7 @@ extension PeerBench {
     .joined(
       Joined(
         session: sessionID, request: request, topic: topic, epoch: epoch, version: version, digest: 0, mark: mark,
-        way: .published, follows: follows, model: model))
+        delivery: .published, follows: follows, model: model))
   }
 
   func chunk(

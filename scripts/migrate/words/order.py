@@ -25,4 +25,5 @@ ORDER = [
     "door",
     "desk",
     "board",
+    "way",
 ]

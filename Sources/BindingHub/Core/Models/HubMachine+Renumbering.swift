@@ -89,7 +89,7 @@ extension HubMachine {
       let connection = sessions.with(id) { session in
         let record = session.joins.removeValue(forKey: old)
         session.joins[model.topic] = JoinRecord(
-          open: nil, subscribeBy: 0, way: nil, applied: nil, healed: record?.healed ?? 0)
+          open: nil, subscribeBy: 0, delivery: nil, applied: nil, healed: record?.healed ?? 0)
         session.isOver = true
         return session.connection
       }

@@ -65,7 +65,7 @@ extension HubMachine {
       knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.recovery && !tailProven,
       durability: configuration.durability, heartbeatMilliseconds: configuration.heartbeatMilliseconds,
       leaseMilliseconds: lease,
-      now: time.wall, hub: configuration.name, limits: limits(now: time.monotonic), ways: configuration.ways,
+      now: time.wall, hub: configuration.name, limits: limits(now: time.monotonic), endpoints: configuration.endpoints,
       capabilities: Capability.all)
     send(.welcome(welcome), to: id, &output)
   }

@@ -51,7 +51,7 @@ struct JoinRecord {
   var open: Join?
   /// From then on the session is served on the request connection.
   var subscribeBy: UInt64
-  var way: Joined.Delivery?
+  var delivery: Joined.Delivery?
   /// The version that was here when it told of a later one while a batch was being stored.
   var aheadOf: Version?
   /// The version that an `alive` told last. It does not name an epoch, so it counts only for sessions that cannot be

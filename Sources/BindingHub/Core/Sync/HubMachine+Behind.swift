@@ -21,7 +21,7 @@ extension HubMachine {
   public mutating func hasRoom(_ connection: ConnectionID, into output: inout HubOutput) {
     guard let topics = behind.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
-    for topic in topics.sorted() where joined.contains(where: { $0[topic]?.way != nil }) {
+    for topic in topics.sorted() where joined.contains(where: { $0[topic]?.delivery != nil }) {
       guard let index = index(of: topic) else { continue }
       let head = Head(epoch: epoch, version: models[index].version, digest: models[index].fields.digest())
       output.send(.head(head), to: .connection(connection), topic: topic, start: start)

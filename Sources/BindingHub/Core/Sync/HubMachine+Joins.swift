@@ -45,7 +45,7 @@ extension HubMachine {
     let wait = isPastTopics ? 0 : configuration.subscriptionMilliseconds
     sessions.with(session) {
       $0.joins[model.topic] = JoinRecord(
-        open: join, subscribeBy: time.monotonic + wait, way: present?.way, healed: present?.healed ?? 0)
+        open: join, subscribeBy: time.monotonic + wait, delivery: present?.delivery, healed: present?.healed ?? 0)
     }
     sessions.identities[identity.tag]?.presentSince[model.topic, default: time.wall] += 0
     model.sessions.insert(session)
@@ -174,27 +174,27 @@ extension HubMachine {
         still.append(id)
         continue
       }
-      guard isSubscribed || record.way == .routed || record.subscribeBy <= time.monotonic else {
+      guard isSubscribed || record.delivery == .routed || record.subscribeBy <= time.monotonic else {
         still.append(id)
         continue
       }
-      let way: Joined.Delivery = isSubscribed ? .published : .routed
-      if way == .routed {
-        if record.way != .routed { sequencer.counters.routedJoins += 1 }
+      let delivery: Joined.Delivery = isSubscribed ? .published : .routed
+      if delivery == .routed {
+        if record.delivery != .routed { sequencer.counters.routedJoins += 1 }
         model.routed.insert(id)
       } else {
         model.routed.remove(id)
       }
       sessions.with(id) {
-        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, way: way, healed: record.healed)
+        $0.joins[model.topic] = JoinRecord(open: nil, subscribeBy: 0, delivery: delivery, healed: record.healed)
       }
-      answer(join, id, tag, model, way, &output)
+      answer(join, id, tag, model, delivery, &output)
     }
     model.waitingJoins = still
   }
 
   private mutating func answer(
-    _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ way: Joined.Delivery, _ output: inout HubOutput
+    _ join: Join, _ id: SessionID, _ tag: Tag, _ model: ModelLog, _ delivery: Joined.Delivery, _ output: inout HubOutput
   ) {
     let modelEpoch = model.epoch(ifStored: epoch)
     let catchup = Catchup(of: model, for: join, epoch: modelEpoch, session: id)
@@ -207,7 +207,7 @@ extension HubMachine {
     }
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
-      digest: model.fields.digest(), mark: toldMark(of: tag, in: model), way: way, follows: catchup.follows,
+      digest: model.fields.digest(), mark: toldMark(of: tag, in: model), delivery: delivery, follows: catchup.follows,
       model: model.id)
     send(.joined(joined), to: id, &output)
     if catchup.follows != .nothing { catchups.append(Telling(catchup: catchup)) }

@@ -23,7 +23,8 @@ extension HubMachine {
     var told: Set<ConnectionID> = []
     for id in receivers.sorted() {
       // A join that is not answered yet is answered with this in it.
-      guard let session = sessions[id], session.joins[model.topic]?.way != nil, told.insert(session.connection).inserted
+      guard let session = sessions[id], session.joins[model.topic]?.delivery != nil,
+        told.insert(session.connection).inserted
       else { continue }
       sequencer.counters.routedCommits += 1
       if hasFrame {

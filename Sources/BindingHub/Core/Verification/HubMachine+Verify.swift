@@ -26,7 +26,7 @@ extension HubMachine {
         break
       }
       last = topic
-      let joined = model.sessions.compactMap { sessions[$0] }.filter { $0.joins[model.topic]?.way != nil }
+      let joined = model.sessions.compactMap { sessions[$0] }.filter { $0.joins[model.topic]?.delivery != nil }
       sessionCount += joined.count
       examined.append(
         Verification.Examined(

@@ -137,7 +137,7 @@ extension Session {
     claimAgain(now: now, &output)
     move(to: .live, &output)
     if outage.end() { output.add(.notice(.hubFound)) }
-    output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), ways: welcome.ways))
+    output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), endpoints: welcome.endpoints))
     askToJoin(Array(models.keys), now: now, &output)
     if !prefixes.isEmpty {
       say(.join(prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }), now: now, &output)
