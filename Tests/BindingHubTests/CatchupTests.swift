@@ -141,11 +141,11 @@ import Testing
   }
 
   @Test("a connection without room is told no more until there is")
-  mutating func crowded() {
+  mutating func congested() {
     join()
-    hear(bench.act { machine, _, _ in machine.crowd(Speaker.ben.connection) })
+    hear(bench.act { machine, _, _ in machine.becameCongested(Speaker.ben.connection) })
     #expect(told.count == 1 && !bench.machine.isTelling)
-    hear(bench.act { machine, _, output in machine.hasRoom(Speaker.ben.connection, into: &output) })
+    hear(bench.act { machine, _, output in machine.becameWritable(Speaker.ben.connection, into: &output) })
     goOn()
     expectWhole()
   }

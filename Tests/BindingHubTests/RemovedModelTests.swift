@@ -49,7 +49,7 @@ import Testing
 
   @Test(
     "a model stays whose mark of somebody was forgotten for want of room: the next start knows that one by the store")
-  mutating func crowdedOut() {
+  mutating func evicted() {
     bench = HubBench { $0.maxIdentities = 1 }
     bench.hello(.ann)
     churn("lamp", confirming: false)

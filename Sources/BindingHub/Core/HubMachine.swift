@@ -35,7 +35,7 @@ public struct HubMachine {
   var nextHeads = UInt64.max
   var withOutcomes: [SessionID] = []
   /// Request connections at which messages wait for room, and the models of which they were not told all.
-  var behind: [ConnectionID: Set<Topic>] = [:]
+  var congestedConnections: [ConnectionID: Set<Topic>] = [:]
   /// Catch-ups that have not been told wholly.
   var catchups: [Telling] = []
   /// Joins that wait for their turn, by session, how many they are, and how many this turn has taken.

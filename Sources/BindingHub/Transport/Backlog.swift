@@ -4,5 +4,5 @@ struct Backlog {
   var frames: [[UInt8]] = []
   var bytes = 0
   /// News was left out: a later one would only show the gap.
-  var isBehind = false
+  var isLagging = false
 }

@@ -245,7 +245,7 @@ final class HubLoop {
         } else {
           switch transport.send(frame, to: connection) {
           case .taken: break
-          case .kept: machine.crowd(connection)
+          case .kept: machine.becameCongested(connection)
           case .leftOut: machine.leftOut(frame, for: connection)
           case .gone: if gone.last != connection { gone.append(connection) }
           }
@@ -263,9 +263,9 @@ final class HubLoop {
 
   /// Sends what waited for room, and goes on with what those with room again have to be told.
   private func sendBacklogs(time: HubTime) {
-    let (gone, roomy) = transport.sendBacklogs()
+    let (gone, writable) = transport.sendBacklogs()
     for connection in gone { close(connection, time: time) }
-    for connection in roomy { machine.hasRoom(connection, into: &output) }
+    for connection in writable { machine.becameWritable(connection, into: &output) }
   }
 
   /// The transport keeps its number: what the peer said last, a good-bye mostly, may still lie there unread.

@@ -6,7 +6,7 @@ struct TransportCounters {
   var cutSubscribers: UInt64 = 0
   var slowConnections: UInt64 = 0
   /// How often a request connection fell behind: from then on it got no news until it had room.
-  var behindConnections: UInt64 = 0
+  var laggingConnections: UInt64 = 0
   var unpublished: UInt64 = 0
   var refusedConnections: UInt64 = 0
   /// Connections that were ended in the middle of a message with too many parts, or too long ones.
@@ -18,7 +18,7 @@ struct TransportCounters {
       .init("rejectedMessages", .integer(Int64(clamping: rejectedMessages))),
       .init("cutSubscribers", .integer(Int64(clamping: cutSubscribers))),
       .init("slowConnections", .integer(Int64(clamping: slowConnections))),
-      .init("behindConnections", .integer(Int64(clamping: behindConnections))),
+      .init("behindConnections", .integer(Int64(clamping: laggingConnections))),
       .init("unpublished", .integer(Int64(clamping: unpublished))),
       .init("refusedConnections", .integer(Int64(clamping: refusedConnections))),
       .init("cutMessages", .integer(Int64(clamping: cutMessages))),

@@ -29,7 +29,7 @@ extension ZeroMQTransport {
       }
     }
     let isNews = HubHeader.isNews(frame)
-    if isNews, backlogs[connection]?.isBehind == true { return .leftOut }
+    if isNews, backlogs[connection]?.isLagging == true { return .leftOut }
     let room = isNews ? limits.routedQueueBytes / 2 : limits.routedQueueBytes
     let waiting = backlogs[connection]?.bytes ?? 0
     guard waiting == 0 || waiting + frame.count <= room else {
@@ -38,8 +38,8 @@ extension ZeroMQTransport {
         drop(connection)
         return .gone
       }
-      counters.behindConnections += 1
-      backlogs[connection]?.isBehind = true
+      counters.laggingConnections += 1
+      backlogs[connection]?.isLagging = true
       return .leftOut
     }
     backlogs[connection, default: Backlog()].frames.append(Array(frame))
@@ -52,9 +52,9 @@ extension ZeroMQTransport {
 
   /// Sends what waited, as far as there is room now; returns the connections that are gone, and those that have room
   /// again.
-  func sendBacklogs() -> (gone: [ConnectionID], roomy: [ConnectionID]) {
+  func sendBacklogs() -> (gone: [ConnectionID], writable: [ConnectionID]) {
     var gone: [ConnectionID] = []
-    var roomy: [ConnectionID] = []
+    var writable: [ConnectionID] = []
     for (connection, backlog) in backlogs {
       guard let route = routes[connection] else {
         backlogs[connection] = nil
@@ -70,13 +70,13 @@ extension ZeroMQTransport {
       if isGone {
         gone.append(connection)
       } else if rest.isEmpty {
-        roomy.append(connection)
+        writable.append(connection)
       } else if rest.count < backlog.frames.count {
         backlogs[connection] = Backlog(
-          frames: Array(rest), bytes: rest.reduce(0) { $0 + $1.count }, isBehind: backlog.isBehind)
+          frames: Array(rest), bytes: rest.reduce(0) { $0 + $1.count }, isLagging: backlog.isLagging)
       }
     }
-    return (gone, roomy)
+    return (gone, writable)
   }
 
   /// Forgets a connection; what it still sends comes from a new one.

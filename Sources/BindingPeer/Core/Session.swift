@@ -40,7 +40,7 @@ public struct Session: Sendable {
   /// Whether all that concerns writes is noted in an outbox (`PeerAction.keep`).
   let keepsOutbox: Bool
   /// Set while those notes cannot be written: then nothing that they do not hold is confirmed to the hub.
-  public var isKeepingBehind = false
+  public var isJournalLagging = false
   var keptHub: (log: LogID, epoch: Epoch)?
   /// What earlier lives wrote and other sessions send, by model.
   var carried: [String: [CarriedWrite]] = [:]
@@ -217,7 +217,7 @@ public struct Session: Sendable {
       output.add(.unsubscribe(topic))
       guard phase == .live else { return }
       // The hub keeps what it decided of this peer's writes until it hears that their outcomes have been seen.
-      if model.outbox.lastNumber > 0, !isKeepingBehind {
+      if model.outbox.lastNumber > 0, !isJournalLagging {
         let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
         let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
         say(.alive(Alive(heartbeat: lastHeartbeat, entries: [entry])), now: lastSaid, &output)
@@ -243,7 +243,7 @@ public struct Session: Sendable {
           request: lastRequest, model: id, epoch: startsOver ? 0 : models[at: index].replica.epoch,
           version: startsOver ? 0 : models[at: index].replica.version,
           namesKnown: UInt32(models[at: index].replica.namesKnown),
-          unacknowledged: isKeepingBehind ? 1 : models[at: index].outbox.lowestUnacknowledged))
+          unacknowledged: isJournalLagging ? 1 : models[at: index].outbox.lowestUnacknowledged))
       if joins.count == 500 {
         say(.join(joins), now: now, &output)
         joins.removeAll()

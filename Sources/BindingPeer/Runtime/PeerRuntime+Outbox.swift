@@ -31,15 +31,15 @@ extension PeerRuntime.State {
       if case .keep(let note) = action { notes.append(note) }
     }
     guard !notes.isEmpty || outboxProblem != nil else { return }
-    let wasBehind = outboxProblem != nil
+    let wasLagging = outboxProblem != nil
     outboxProblem = outbox.file.append(notes, of: outbox.run)
-    if wasBehind != (outboxProblem != nil) { isOutboxNews = true }
+    if wasLagging != (outboxProblem != nil) { isOutboxNews = true }
     guard outboxProblem != nil else { return }
     // What a proposal says, or a confirmation, may not be in the file: those frames are lost here, as on a bad line,
     // and the session repeats them. While it knows of the problem it confirms nothing by itself.
     output.actions.removeAll { action in
       guard case .send(let frame) = action, let kind = frame.first.flatMap(PeerMessageKind.init) else { return false }
-      return kind == .propose || !wasBehind && (kind == .alive || kind == .join)
+      return kind == .propose || !wasLagging && (kind == .alive || kind == .join)
     }
   }
 

@@ -112,7 +112,7 @@ final class PeerRuntime: Sendable {
     var effects = PeerEffects()
     let result = try state.withLock { state throws(Failure) in
       let now = PeerRuntime.now
-      state.session.isKeepingBehind = state.outboxProblem != nil
+      state.session.isJournalLagging = state.outboxProblem != nil
       let isLink = if case .link = speaker { true } else { false }
       if isLink { state.isLinkCalled = false }
       let result = try body(&state, now)

@@ -268,10 +268,10 @@ struct PreviousRunTests {
   }
 
   @Test("while notes cannot be written nothing is confirmed")
-  func behind() throws {
+  func laggingJournal() throws {
     var bench = keeping()
     try bench.set(["level": "0.8"])
-    bench.session.isKeepingBehind = true
+    bench.session.isJournalLagging = true
     let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.heartbeat(1))
     #expect(drain.alives.map(\.entries.count) == [0])
     bench.lose()

@@ -26,4 +26,5 @@ ORDER = [
     "desk",
     "board",
     "way",
+    "crowd",
 ]

@@ -74,7 +74,7 @@ extension HubMachine {
   private func limits(now: UInt64) -> Limits {
     var limits = configuration.limits
     // 0 is what a peer takes of a hub that does not say it.
-    let since = sessions.crowdedOut.map { max(now - min($0, now), 1) } ?? .max
+    let since = sessions.evictedLastSeen.map { max(now - min($0, now), 1) } ?? .max
     limits.identityMilliseconds = Int(clamping: min(configuration.identityMilliseconds, since))
     return limits
   }
@@ -97,7 +97,7 @@ extension HubMachine {
     guard let session = sessions.remove(id) else { return }
     forgetWaiting(id)
     if releasing { release(session.identity.tag, time) }
-    if !hasSession(on: session.connection) { behind[session.connection] = nil }
+    if !hasSession(on: session.connection) { congestedConnections[session.connection] = nil }
     for topic in session.joins.keys { forget(id, in: topic) }
     if let subscriber = session.subscriber { sessions.subscribers[subscriber]?.sessions.remove(id) }
     let tag = session.identity.tag
@@ -137,7 +137,7 @@ extension HubMachine {
     for (tag, identity) in idle.prefix(sessions.identities.count - configuration.maxIdentities) {
       // Nothing can have been decided of who has no mark.
       if !identity.models.isEmpty || writersBefore.contains(tag) {
-        sessions.crowdedOut = max(sessions.crowdedOut ?? 0, identity.lastSeen)
+        sessions.evictedLastSeen = max(sessions.evictedLastSeen ?? 0, identity.lastSeen)
       }
       // The store keeps those marks, and the next start of the hub knows the identity by them: till then the model
       // stays.
@@ -199,7 +199,7 @@ extension HubMachine {
 
   /// The request connection is gone. Its sessions live on until their leases end: their peers say hello on another one.
   public mutating func closed(_ connection: ConnectionID, time: HubTime, into output: inout HubOutput) {
-    behind[connection] = nil
+    congestedConnections[connection] = nil
     questions.forget(connection)
     catchups.removeAll { sessions[$0.catchup.session]?.connection == connection }
     verifications.removeAll { $0.connection == connection }

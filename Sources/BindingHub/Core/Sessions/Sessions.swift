@@ -87,7 +87,7 @@ struct Sessions {
   private(set) var records: [SessionID: SessionRecord] = [:]
   var identities: [Tag: IdentityRecord] = [:]
   /// When the last of those was seen that had a mark and was forgotten because there were too many.
-  var crowdedOut: UInt64?
+  var evictedLastSeen: UInt64?
   var subscribers: [SubscriberID: SubscriberRecord] = [:]
   /// Session topics that were subscribed before their session's hello was read.
   var earlySubscribers: [SessionID: SubscriberID] = [:]

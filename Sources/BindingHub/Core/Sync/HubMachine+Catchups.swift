@@ -7,8 +7,8 @@ extension HubMachine {
 
   /// Whether the end of another drain tells more.
   public var isTelling: Bool {
-    !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCrowded($0.catchup.session) }
-      || announcing.contains { !isCrowded($0.session) }
+    !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCongested($0.catchup.session) }
+      || announcing.contains { !isCongested($0.session) }
   }
 
   /// Tells what a turn may tell, of those who have waited longest first.
@@ -19,7 +19,7 @@ extension HubMachine {
     while served < catchups.count, output.byteCount < enough {
       let telling = catchups[served]
       served += 1
-      if let left = isCrowded(telling.catchup.session) ? telling : tell(telling, &output) { rest.append(left) }
+      if let left = isCongested(telling.catchup.session) ? telling : tell(telling, &output) { rest.append(left) }
     }
     catchups.removeFirst(served)
     catchups += rest
@@ -30,7 +30,7 @@ extension HubMachine {
   mutating func endCatchups(of index: Int, _ output: inout HubOutput) {
     guard models[index].isSettled else { return }
     for position in catchups.indices.reversed() where catchups[position].catchup.model === models[index] {
-      guard !isCrowded(catchups[position].catchup.session), let left = catchups[position].catchup.countLeft() else {
+      guard !isCongested(catchups[position].catchup.session), let left = catchups[position].catchup.countLeft() else {
         continue
       }
       guard left <= catchups[position].allowance else {
@@ -78,8 +78,8 @@ extension HubMachine {
   }
 
   /// Whether messages wait for room at the session's connection.
-  func isCrowded(_ session: SessionID) -> Bool {
-    !behind.isEmpty && sessions[session].map { behind[$0.connection] != nil } == true
+  func isCongested(_ session: SessionID) -> Bool {
+    !congestedConnections.isEmpty && sessions[session].map { congestedConnections[$0.connection] != nil } == true
   }
 
   struct Telling {

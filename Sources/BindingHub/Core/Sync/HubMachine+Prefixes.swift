@@ -26,7 +26,7 @@ extension HubMachine {
     var left = HubMachine.modelsAnnounced
     for _ in announcing.indices where left > 0 {
       var share = announcing.removeFirst()
-      guard !isCrowded(share.session) else {
+      guard !isCongested(share.session) else {
         announcing.append(share)
         continue
       }

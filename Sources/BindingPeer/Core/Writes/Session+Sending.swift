@@ -4,7 +4,7 @@ import BindingProtocol
 extension Session {
   mutating func aliveEntries() -> [AliveEntry] {
     var entries: [AliveEntry] = []
-    if isKeepingBehind { return entries }
+    if isJournalLagging { return entries }
     for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
       guard let index = models.index(of: id), let topic = models[at: index].topic else { continue }
       let (confirmed, version) = (models[at: index].outbox.lowestUnacknowledged - 1, models[at: index].replica.version)

@@ -8,18 +8,18 @@ extension HubMachine {
     var reader = WireReader(frame)
     guard let header = try? HubHeader(from: &reader), sessions.byConnection[connection] != nil else { return }
     sequencer.counters.leftOut += 1
-    behind[connection, default: []].insert(header.topic)
+    congestedConnections[connection, default: []].insert(header.topic)
   }
 
   /// Messages wait for room at a connection: until there is, it is told no more of its catch-ups.
-  public mutating func crowd(_ connection: ConnectionID) {
-    guard behind[connection] == nil, sessions.byConnection[connection] != nil else { return }
-    behind[connection] = []
+  public mutating func becameCongested(_ connection: ConnectionID) {
+    guard congestedConnections[connection] == nil, sessions.byConnection[connection] != nil else { return }
+    congestedConnections[connection] = []
   }
 
   /// What had waited for a connection has left.
-  public mutating func hasRoom(_ connection: ConnectionID, into output: inout HubOutput) {
-    guard let topics = behind.removeValue(forKey: connection) else { return }
+  public mutating func becameWritable(_ connection: ConnectionID, into output: inout HubOutput) {
+    guard let topics = congestedConnections.removeValue(forKey: connection) else { return }
     let joined = (sessions.byConnection[connection] ?? []).compactMap { sessions[$0]?.joins }
     for topic in topics.sorted() where joined.contains(where: { $0[topic]?.delivery != nil }) {
       guard let index = index(of: topic) else { continue }

@@ -3,7 +3,7 @@ import BindingProtocol
 import Testing
 
 /// Request connections whose peers read too slowly: they are left out, then brought up to date at once (G9).
-@Suite struct BehindTests {
+@Suite struct CongestionTests {
   var bench = HubBench()
 
   /// Ann follows `lamp` on her request connection; Ben writes it.
@@ -24,7 +24,7 @@ import Testing
   }
 
   private mutating func makeRoom() -> [HubMessage] {
-    bench.act { machine, _, output in machine.hasRoom(Speaker.ann.connection, into: &output) }.messages(to: .ann)
+    bench.act { machine, _, output in machine.becameWritable(Speaker.ann.connection, into: &output) }.messages(to: .ann)
   }
 
   @Test("who was left out is told the head once, however many messages that were, and gets one delta for all of them")
