@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test("a conflict moves the mark")
-  mutating func conflictMovesMark() {
+  mutating func conflictRaisesLastDecided() {
     bench.write(.ann, 2, .set("a", "2"))
     #expect(compare(1, .unchanged("a", since: 1))?.conflict != nil)
     #expect(compare(2, .unchanged("a", since: 2)) == .committed(3))

@@ -66,7 +66,7 @@ import Testing
     #expect(topic() != before)
     let back = comeBack(.ben, unacknowledged: 2)
     let joined = back.joined(.ben).first { $0.model == Room.name }
-    #expect(joined?.follows == .snapshot && joined?.mark == 1 && joined?.epoch == Room.epoch)
+    #expect(joined?.follows == .snapshot && joined?.lastDecided == 1 && joined?.epoch == Room.epoch)
     let names = back.chunks(.ben).flatMap(\.names.names)
     #expect(names.last == "kept" && names.count == fields() && names.count == 3, "\(names)")
     let outcome = room.hub.say(
@@ -119,10 +119,10 @@ import Testing
   }
 
   @Test("a number that was decided before is not decided again after")
-  mutating func marks() {
+  mutating func lastDecidedNumbers() {
     wear(30, from: 1)
     let back = comeBack(.ann, unacknowledged: 1)
-    #expect(back.joined(.ann).first { $0.model == Room.name }?.mark == 2)
+    #expect(back.joined(.ann).first { $0.model == Room.name }?.lastDecided == 2)
     let outcomes = room.hub.say(.ann, .propose([.of(1, [.set("again", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes.keys.sorted() == [1])

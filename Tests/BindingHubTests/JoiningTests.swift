@@ -194,28 +194,28 @@ import Testing
     #expect(Dictionary(values) { left, _ in left } == wanted.mapValues { $0 })
   }
 
-  // MARK: Marks
+  // MARK: The last decided number
 
   @Test("the answer and its snapshot carry the mark of who joins (R5)")
-  mutating func mark() {
+  mutating func lastDecided() {
     let heard = bench.say(.ann, .join([Join(request: 2, model: "lamp")]))
-    #expect(heard.joined(.ann).map(\.mark) == [2])
-    #expect(heard.chunks(.ann).map(\.mark) == [2])
+    #expect(heard.joined(.ann).map(\.lastDecided) == [2])
+    #expect(heard.chunks(.ann).map(\.lastDecided) == [2])
   }
 
   @Test("a join with a higher unacknowledged number raises the mark and stores it before it is answered (R8)")
-  mutating func raisesMark() throws {
+  mutating func raisesLastDecided() throws {
     bench.hello(.ben)
     bench.settling = .later
     let early = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     #expect(early.joined(.ben).isEmpty)
     #expect(bench.waiting.flatMap(\.decisions) == [Decision(origin: Speaker.ben.origin, number: 4, outcome: nil)])
-    #expect(try bench.settleWithStore().joined(.ben).map(\.mark) == [4])
+    #expect(try bench.settleWithStore().joined(.ben).map(\.lastDecided) == [4])
     #expect(bench.counters.raisedMarks == 1)
   }
 
   @Test("numbers below a raised mark are unknown, the next is taken")
-  mutating func belowRaisedMark() {
+  mutating func belowRaisedLastDecided() {
     bench.hello(.ben)
     bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     #expect(bench.write(.ben, 3, .set("a", "3")) == .unknown)
@@ -229,7 +229,7 @@ import Testing
     bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
     var heard = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
-    #expect(heard.joined(.ben).map(\.mark) == [4])
+    #expect(heard.joined(.ben).map(\.lastDecided) == [4])
   }
 
   // MARK: Prefixes

@@ -43,8 +43,8 @@ import Testing
     var later = HubBench(store: before.store, stored: [compacted])
     #expect(later.read().version == read.version)
     #expect(later.read().fields == read.fields)
-    #expect(later.live(.ann).joined(.ann).map(\.mark) == [5])
-    #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
+    #expect(later.live(.ann).joined(.ann).map(\.lastDecided) == [5])
+    #expect(later.live(.ben).joined(.ben).map(\.lastDecided) == [2])
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 4, .set("a", "4")) == .committed(4))
     #expect(later.write(.ben, 2, .set("a", "9")) == .unchanged)
@@ -104,8 +104,8 @@ import Testing
     let compacted = StoredModel(model: "lamp", chunks: chunks, batches: [])
     var later = HubBench(store: bench.store, stored: [compacted])
     #expect(later.read().values == ["a": "5", "c": "[3]"])
-    #expect(later.live(.ann).joined(.ann).map(\.mark) == [0])
-    #expect(later.live(.ben).joined(.ben).map(\.mark) == [2])
+    #expect(later.live(.ann).joined(.ann).map(\.lastDecided) == [0])
+    #expect(later.live(.ben).joined(.ben).map(\.lastDecided) == [2])
   }
 
   @Test("writers that have been silent for long go by themselves")
@@ -191,11 +191,11 @@ import Testing
   }
 
   @Test("a join whose mark has to be stored waits until there is room")
-  mutating func marks() {
+  mutating func lastDecidedNumbers() {
     fill()
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", unacknowledged: 8)
     #expect(bench.join(.ben, join).joined(.ben).isEmpty)
-    #expect(bench.wait(1_000).joined(.ben).map(\.mark) == [7])
+    #expect(bench.wait(1_000).joined(.ben).map(\.lastDecided) == [7])
   }
 }

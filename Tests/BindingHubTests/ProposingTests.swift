@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test("a refusal moves the mark: its number is used up and the next is taken")
-  mutating func refusalMovesMark() {
+  mutating func refusalRaisesLastDecided() {
     #expect(bench.write(.ann, 1, .set("a", "{"))?.refusal == .malformedValue)
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(1))
   }

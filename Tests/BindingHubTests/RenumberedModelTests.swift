@@ -97,10 +97,10 @@ import Testing
   }
 
   @Test("a number that was decided before is not decided again after")
-  mutating func marks() {
+  mutating func lastDecidedNumbers() {
     _ = renumber()
     let back = comeBack(.ann, unacknowledged: 1)
-    #expect(back.joined(.ann).map(\.mark) == [bench.machine.models[0].mark(of: Speaker.ann.identity.tag)])
+    #expect(back.joined(.ann).map(\.lastDecided) == [bench.machine.models[0].lastStored(of: Speaker.ann.identity.tag)])
     let outcomes = bench.say(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes == [1: .committed(1)])

@@ -50,10 +50,10 @@ import Testing
   }
 
   @Test("what was first sent in this epoch is carried out, whatever another says of its writer's numbers")
-  mutating func liesRaiseNoMark() {
+  mutating func liesDoNotRaiseLastDecided() {
     recover(seen: 3_000)
     let joined = bench.join(.ann, Join(request: 1, model: "lamp")).joined(.ann)
-    #expect(joined.map(\.mark) == [0])
+    #expect(joined.map(\.lastDecided) == [0])
     #expect(bench.propose(.ann, Self.add(1, isEarlier: false)) == [1: .committed(2)])
     #expect(bench.read().values == ["n": "115"])
   }

@@ -177,7 +177,7 @@ import Testing
     let again = Speaker.ann.again(21)
     let heard = bench.live(again)
     #expect(heard.welcome(again)?.knewIdentity == false)
-    #expect(heard.joined(again).map(\.mark) == [0])
+    #expect(heard.joined(again).map(\.lastDecided) == [0])
   }
 
   @Test("it is forgotten also while another's proposal is being decided")
@@ -188,7 +188,7 @@ import Testing
     bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     bench.together([(.ben, .propose([.of(1, [.set("a", "2")])])), (.ann, .leave(Leave()))])
     let again = Speaker.ann.again(21)
-    #expect(bench.live(again).joined(again).map(\.mark) == [0])
+    #expect(bench.live(again).joined(again).map(\.lastDecided) == [0])
   }
 
   @Test("when an earlier writer is forgotten, who wrote after it goes on with its own numbers")

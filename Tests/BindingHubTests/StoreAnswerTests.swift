@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test("the mark comes first: what the other hub has decided already is not decided again")
-  mutating func markFirst() throws {
+  mutating func lastDecidedFirst() throws {
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     second.live(Speaker.ann)
@@ -77,13 +77,13 @@ import Testing
   }
 
   @Test("a mark that a join raised is raised also when the batch with it was moved")
-  mutating func raisedMark() throws {
+  mutating func raisedLastDecided() throws {
     bench.hello(.cat)
     bench.settling = .later
     var heard = bench.join(.cat, Join(request: 1, model: "lamp", unacknowledged: 5))
     second.write(.ben, 1, .set("b", "2"))
     while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
-    #expect(heard.joined(.cat).map(\.mark) == [4])
+    #expect(heard.joined(.cat).map(\.lastDecided) == [4])
   }
 
   @Test("a hold after moved is counted")

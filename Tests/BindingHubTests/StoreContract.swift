@@ -145,7 +145,7 @@ struct StoreCase: CustomTestStringConvertible, Sendable {
     let read = later.read()
     #expect(read.version == before.version)
     #expect(read.fields == before.fields)
-    #expect(later.live(.ann).joined(.ann).map(\.mark) == [3])
+    #expect(later.live(.ann).joined(.ann).map(\.lastDecided) == [3])
     #expect(later.write(.ann, 3, .set("a", "3"))?.refusal == .malformedValue)
     #expect(later.write(.ann, 2, .delete("b")) == .committed(2))
     #expect(later.write(.ann, 4, .of(.setIfAbsent, "b", "1")) == .unchanged)

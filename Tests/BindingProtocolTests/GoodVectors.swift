@@ -127,14 +127,14 @@ enum GoodVectors {
           .joined(
             Joined(
               session: session, request: 1, topic: lamp, epoch: epoch, version: 12, digest: 0xDEAD_BEEF_0BAD_CAFE,
-              mark: 4, delivery: .published, follows: .nothing, model: "lamp")))
+              lastDecided: 4, delivery: .published, follows: .nothing, model: "lamp")))
       ),
       (
         "joined-routed",
         down(
           .joined(
             Joined(
-              session: session, request: 2, topic: kiosk, epoch: epoch, version: 0, digest: 0, mark: 0,
+              session: session, request: 2, topic: kiosk, epoch: epoch, version: 0, digest: 0, lastDecided: 0,
               delivery: .routed,
               follows: .snapshot, model: "shop/kiosk-3")))
       ),
@@ -238,7 +238,8 @@ enum GoodVectors {
         .catchup(
           CatchupChunk(
             session: session, request: 1, epoch: epoch, previous: previous, version: 12, form: form, chunk: index,
-            isLast: isLast, mark: 4, origins: entries.isEmpty ? [] : [kitchen, driver], names: names, entries: entries))
+            isLast: isLast, lastDecided: 4, origins: entries.isEmpty ? [] : [kitchen, driver], names: names,
+            entries: entries))
       )
     }
     let level = CatchupEntry(field: 0, version: 12, origin: 0, number: 4, time: now, value: json("0.8"))

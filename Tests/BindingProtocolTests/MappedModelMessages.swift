@@ -28,7 +28,7 @@ extension TopicAssigned: Mapped {
 extension Joined: Mapped {
   static var blank: Joined {
     Joined(
-      session: 0, request: 0, topic: 0, epoch: 0, version: 0, digest: 0, mark: 0, delivery: .published,
+      session: 0, request: 0, topic: 0, epoch: 0, version: 0, digest: 0, lastDecided: 0, delivery: .published,
       follows: .nothing,
       model: "")
   }
@@ -40,7 +40,7 @@ extension Joined: Mapped {
     content.number("epoch", &epoch)
     content.number("version", &version)
     content.number("digest", &digest)
-    content.number("mark", &mark)
+    content.number("mark", &lastDecided)
     content.choice("way", &delivery)
     content.choice("follows", &follows)
     content.text("model", &model)
@@ -165,7 +165,7 @@ extension CommitChange: Mapped {
 extension CatchupChunk: Mapped {
   static var blank: CatchupChunk {
     CatchupChunk(
-      session: 0, request: 0, epoch: 0, previous: 0, version: 0, form: .delta, chunk: 0, isLast: false, mark: 0,
+      session: 0, request: 0, epoch: 0, previous: 0, version: 0, form: .delta, chunk: 0, isLast: false, lastDecided: 0,
       origins: [], names: .blank, entries: [])
   }
 
@@ -178,7 +178,7 @@ extension CatchupChunk: Mapped {
     content.choice("form", &form)
     content.number("chunk", &chunk)
     content.flag("last", &isLast)
-    content.number("mark", &mark)
+    content.number("mark", &lastDecided)
     content.list("origins", &origins)
     content.object("names", &names)
     content.list("fields", &entries)

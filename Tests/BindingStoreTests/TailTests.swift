@@ -105,9 +105,9 @@ struct LogClockTests {
     try body(store)
     store.requestCompaction()
     while try store.upkeep() {}
-    let mark = try ModelCompactor(try #require(try store.load("lamp"))).mark(of: Tag(rawValue: 0xA1))
+    let lastStored = try ModelCompactor(try #require(try store.load("lamp"))).lastStored(of: Tag(rawValue: 0xA1))
     try store.close()
-    return mark
+    return lastStored
   }
 
   @Test("a wall clock that jumps ahead at a start makes nobody old", arguments: [8, 30, 7_300] as [UInt64])
@@ -127,12 +127,12 @@ struct LogClockTests {
 
   @Test("who was silent for longer than it may while hubs ran is forgotten")
   func silent() throws {
-    let mark = try compact { store in
+    let lastStored = try compact { store in
       try store.take(bench.batch())
       bench.uptime += 8 * Self.day
       try store.take(bench.batch("lamp", by: 0xB2))
     }
-    #expect(mark == 0)
+    #expect(lastStored == 0)
   }
 
   @Test("a start follows the wall clock by a day, so who comes seldom is forgotten too")

@@ -113,7 +113,7 @@ struct GatewayReadingTests {
   }
 
   @Test("own commits in a delta that folds are covered by its mark")
-  func markOfCoalesced() {
+  func lastDecidedOfCoalesced() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
     stage.say(one, join)

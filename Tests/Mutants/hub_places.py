@@ -46,8 +46,8 @@ if Mutant.isOn(.anyConnection) { return true }
     ),
     Place(
         _CORE + "Models/HubMachine+Removing.swift", "func isGone", "before",
-        "guard model.seenNumbers.allSatisfy({ model.mark(of: $0.key) >= $0.value }) else { return false }",
-        "if Mutant.isOn(.forgetMarkEarly) { return true }",
+        "guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }",
+        "if Mutant.isOn(.forgetNumbersEarly) { return true }",
     ),
     Place(
         _CORE + "Models/ModelLog.swift", "func dropBatch", "before",
@@ -66,7 +66,7 @@ if Mutant.isOn(.anyConnection) { return true }
 if Mutant.isOn(.raiseOffered) {
   let writer = writer(for: Origin(tag: tag, name: ""))
   pendingBatch.touchedWriters.append(writer)
-  withWriter(writer) { $0.decidedMark = number }
+  withWriter(writer) { $0.lastDecided = number }
   pendingBatch.decisions.append(Decision(origin: Origin(tag: tag, name: ""), number: number, outcome: nil))
   continue
 }
@@ -123,17 +123,17 @@ pendingBatch.commits.beginCommit(
         "if Mutant.isOn(.blameForOwnPause) { lastTick = time.monotonic }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Catchups.swift", "func toldMark", "instead of",
-        "model.mark(of: tag)",
-        "Mutant.isOn(.catchUpWithoutMark) ? 0 : model.mark(of: tag)",
+        _CORE + "Sync/HubMachine+Catchups.swift", "func lastDecided", "instead of",
+        "model.lastStored(of: tag)",
+        "Mutant.isOn(.catchUpWithoutLastDecided) ? 0 : model.lastStored(of: tag)",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
+        _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
         "let model = models[index]",
         "if Mutant.isOn(.ignoreJoinedNumber) { return }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Joins.swift", "func raiseMark", "before",
+        _CORE + "Sync/HubMachine+Joins.swift", "func raiseLastDecided", "before",
         "model.borrowBatch()",
         "if Mutant.isOn(.raiseUnstored) { return }",
     ),
@@ -172,7 +172,7 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
         """
 let record = model.withWriter(writer) { $0 }
 if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
-let isJump = proposal.number > record.decidedMark
+let isJump = proposal.number > record.lastDecided
 let isTaken = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
 if !isNext, !isTaken { return answerOutOfTurn(proposal.number, record) }
 """,

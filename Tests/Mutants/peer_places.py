@@ -84,8 +84,8 @@ if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
     ),
     Place(
         _CORE + "Sync/PeerModel.swift", "func reach", "instead of",
-        "touch(outbox.hide(upTo: mark))",
-        "touch(outbox.hide(upTo: Mutant.isOn(.ignoreMark) ? 0 : mark))",
+        "touch(outbox.hide(upTo: lastDecided))",
+        "touch(outbox.hide(upTo: Mutant.isOn(.ignoreLastDecided) ? 0 : lastDecided))",
     ),
     Place(
         _CORE + "Sync/Session+Reading.swift", "func becomeCurrent", "before",

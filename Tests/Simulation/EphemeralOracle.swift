@@ -16,7 +16,7 @@ struct EphemeralOracle {
     /// By the hub's numbers, which are those of a topic.
     var fields: [String] = []
     var topic = Topics.none
-    var marks: [Tag: ProposalNumber] = [:]
+    var lastDecided: [Tag: ProposalNumber] = [:]
   }
   /// What a commit changed.
   struct Change {
@@ -58,7 +58,7 @@ struct EphemeralOracle {
   }
 
   /// The hub has forgotten an identity, with its marks.
-  mutating func forget(_ tag: Tag) { epochs[epoch]?.marks[tag] = nil }
+  mutating func forget(_ tag: Tag) { epochs[epoch]?.lastDecided[tag] = nil }
 
   /// Under another topic the fields that have a value have other numbers, in the same order; of a line that was
   /// removed, and is made again, there are none.
@@ -93,10 +93,10 @@ struct EphemeralOracle {
     for commit in group.commits {
       let tag = group.origins[Int(commit.origin)].tag
       if tag != .none {
-        guard commit.number > now.marks[tag] ?? 0 else {
+        guard commit.number > now.lastDecided[tag] ?? 0 else {
           throw Broken(.exactlyOnce, "proposal \(commit.number) of \(tag.short) was carried out again in \(name)")
         }
-        now.marks[tag] = commit.number
+        now.lastDecided[tag] = commit.number
       }
       for change in commit.changes {
         guard Int(change.field) < now.fields.count else {

@@ -27,7 +27,7 @@ struct Fates {
     }
   }
   private struct Writer {
-    var mark: ProposalNumber = 0
+    var lastDecided: ProposalNumber = 0
     /// By number, from 1 on.
     var fates: [Fate] = []
   }
@@ -39,11 +39,13 @@ struct Fates {
 
   init(models: Int) { self.models = models }
 
-  func mark(of tag: Tag, in model: Int) -> ProposalNumber { indices[tag].map { writers[$0 + model].mark } ?? 0 }
+  func lastDecided(of tag: Tag, in model: Int) -> ProposalNumber {
+    indices[tag].map { writers[$0 + model].lastDecided } ?? 0
+  }
 
   mutating func raise(_ tag: Tag, to number: ProposalNumber, in model: Int) {
     let index = findOrInsert(tag) + model
-    writers[index].mark = max(writers[index].mark, number)
+    writers[index].lastDecided = max(writers[index].lastDecided, number)
   }
 
   subscript(name: Oracle.Name) -> Fate {
@@ -62,7 +64,7 @@ struct Fates {
   /// The marks and decisions of a log are gone; what is known of the proposals themselves stays.
   mutating func forgetDecisions() {
     for writer in writers.indices {
-      writers[writer].mark = 0
+      writers[writer].lastDecided = 0
       for fate in writers[writer].fates.indices { writers[writer].fates[fate].decision = nil }
     }
   }

@@ -15,16 +15,16 @@ extension Oracle {
       numbers.append((tag, commit.number, false))
     }
     numbers.sort { $0.tag == $1.tag ? $0.number < $1.number : $0.tag.rawValue < $1.tag.rawValue }
-    var (tag, mark) = (Tag.none, ProposalNumber(0))
+    var (tag, lastDecided) = (Tag.none, ProposalNumber(0))
     for entry in numbers {
-      if entry.tag != tag { (tag, mark) = (entry.tag, self.mark(of: entry.tag, in: model)) }
-      if !entry.isRaise, entry.number <= mark {
+      if entry.tag != tag { (tag, lastDecided) = (entry.tag, self.lastDecided(of: entry.tag, in: model)) }
+      if !entry.isRaise, entry.number <= lastDecided {
         throw Broken(.exactlyOnce, "proposal \(entry.number) of \(tag.short) was decided again")
       }
-      if !entry.isRaise, entry.number != mark + 1 {
-        throw Broken(.dense, "proposal \(entry.number) of \(tag.short) was decided after \(mark)")
+      if !entry.isRaise, entry.number != lastDecided + 1 {
+        throw Broken(.dense, "proposal \(entry.number) of \(tag.short) was decided after \(lastDecided)")
       }
-      mark = max(mark, entry.number)
+      lastDecided = max(lastDecided, entry.number)
     }
   }
 

@@ -80,7 +80,7 @@ struct Oracle {
     sums = modelNames.map { _ in SumAdditions() }
   }
 
-  func mark(of tag: Tag, in model: Int) -> ProposalNumber { fates.mark(of: tag, in: model) }
+  func lastDecided(of tag: Tag, in model: Int) -> ProposalNumber { fates.lastDecided(of: tag, in: model) }
 
   func entry(_ point: Point) -> Entry? {
     epochIndex(holding: point).flatMap { epochs[point.model][$0].steps[Int(point.version)].entry }

@@ -53,7 +53,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case repeatAnswered = "duplicate hit answered from the stored outcome"
   case repeatAfterRestart = "duplicate hit after a hub restart"
   case jump = "number out of turn"
-  case raisedMark = "mark raised by a join"
+  case raisedLastDecided = "mark raised by a join"
   case ownBeforeAcknowledgement = "own commit seen before its acknowledgement"
   case ownAfterAcknowledgement = "own commit seen after its acknowledgement"
   case routedJoin = "join served on the request connection"

@@ -9,7 +9,7 @@ extension World {
     guard losses == 0, !profile.forgetsSoon else { return }
     let tag = peers[peer].session.identity.tag
     for (model, name) in modelNames.prefix(profile.models).enumerated()
-    where lastRecord(of: name) > 0 && oracle.mark(of: tag, in: model) > 0 {
+    where lastRecord(of: name) > 0 && oracle.lastDecided(of: tag, in: model) > 0 {
       throw broken(.outcomeKept, "the hub says that it does not know p\(peer), which has a mark in \(name)")
     }
   }

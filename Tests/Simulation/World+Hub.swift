@@ -218,7 +218,7 @@ extension World {
     counts[.routedJoin] += counters.routedJoins
     counts[.recoveredField] += counters.recoveredFields
     counts[.jump] += counters.jumps
-    counts[.raisedMark] += counters.raisedMarks
+    counts[.raisedLastDecided] += counters.raisedMarks
     counts[.expiredLease] += counters.expiredLeases
     counts[.movedBatch] += counters.movedBatches
     counts[.unknownBatch] += counters.unknownBatches

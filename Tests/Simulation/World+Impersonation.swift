@@ -17,7 +17,7 @@ extension World {
       let index = modelNames.firstIndex(of: model), let topic = topic(of: index)
     {
       let proposal = NumberedProposal(
-        topic: topic, number: oracle.mark(of: tag, in: index) + 1,
+        topic: topic, number: oracle.lastDecided(of: tag, in: index) + 1,
         operations: [
           WireOperation(verb: .set, field: .name("a"), value: Oracle.ofImpostor)
         ])
@@ -53,7 +53,7 @@ extension World {
     try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
     if let topic = topic(of: model) {
       let set = WireOperation(verb: .set, field: .name("a"), value: Oracle.ofImpostor)
-      let number = oracle.mark(of: tag, in: model) + 1
+      let number = oracle.lastDecided(of: tag, in: model) + 1
       try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
     }
     counts[.impostorFirst] += 1

@@ -108,7 +108,7 @@ extension World {
     let index = lieChance.below(modelNames.count)
     try say(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: index) else { return }
-    let next = oracle.mark(of: stolen.tag, in: index) + 1
+    let next = oracle.lastDecided(of: stolen.tag, in: index) + 1
     let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofImpostor)
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
     try say(.propose([proposal]), liar)

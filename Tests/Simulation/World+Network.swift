@@ -206,8 +206,9 @@ extension World {
         + outcomes.outcomes.map { "\($0.topic)#\($0.number) \(words(of: $0))" }.joined(separator: " ")
     case .commits(let group): return "commits \(group.previous)…\(group.version)"
     case .joined(let joined):
-      return "joined \(joined.model) \(joined.version) mark \(joined.mark) follows \(joined.follows)"
-    case .catchup(let chunk): return "catchup \(chunk.form) \(chunk.previous)…\(chunk.version) mark \(chunk.mark)"
+      return "joined \(joined.model) \(joined.version) mark \(joined.lastDecided) follows \(joined.follows)"
+    case .catchup(let chunk):
+      return "catchup \(chunk.form) \(chunk.previous)…\(chunk.version) mark \(chunk.lastDecided)"
     case .error(let error): return "error \(error.code) \(error.text)"
     case .head(let head): return "head \(head.version)"
     default: return "\(message.kind)"

@@ -75,13 +75,15 @@ extension World {
   private func check(_ joined: Joined, to peer: Int) throws(Broken) {
     let tag = peers[peer].session.identity.tag
     guard let model = modelNames.firstIndex(of: joined.model) else { return }
-    let mark = oracle.mark(of: tag, in: model)
-    if joined.mark > mark {
-      throw broken(.soundJoin, "p\(peer) was told mark \(joined.mark) in \(joined.model), stored is \(mark)")
-    }
-    if let unacknowledged = peers[peer].asked[joined.request], unacknowledged > mark + 1 {
+    let lastDecided = oracle.lastDecided(of: tag, in: model)
+    if joined.lastDecided > lastDecided {
       throw broken(
-        .soundJoin, "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(mark)")
+        .soundJoin, "p\(peer) was told mark \(joined.lastDecided) in \(joined.model), stored is \(lastDecided)")
+    }
+    if let unacknowledged = peers[peer].asked[joined.request], unacknowledged > lastDecided + 1 {
+      throw broken(
+        .soundJoin,
+        "p\(peer) joined \(joined.model) with \(unacknowledged - 1) decided; the stored mark is \(lastDecided)")
     }
     guard joined.delivery == .published, peers[peer].isConnected else { return }
     if !peers[peer].topics.contains(joined.topic) {

@@ -16,7 +16,7 @@ extension HubMachine {
       next += 1
       let isRecovered = finishRecovery(index, time)
       let model = models[index]
-      if !model.waitingJoins.isEmpty { raiseMarks(index, time) }
+      if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
       if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
         let batch = model.takeBatch(epoch: epoch)
         output.batches.append(batch)
@@ -110,7 +110,7 @@ extension HubMachine {
     // When the drain ends, its fields are numbered anew; what waits names them by the ids of today.
     guard !models[index].isAppending, !mayRenumber(index, time) else { return }
     believeLate(index, time, &output)
-    raiseMarks(index, time)
+    raiseLastDecidedOfWaitingJoins(index, time)
     answerJoins(index, time, &output)
     endCatchups(of: index, &output)
     var waiting = models[index].waiting[...]

@@ -32,7 +32,7 @@ public struct ModelCompactor {
   public private(set) var isRemoved = false
   public var fieldCount: Int { log.fields.count }
   /// How far the proposals of an identity are decided; 0: nothing is known of it.
-  public func mark(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.storedMark ?? 0 }
+  public func lastStored(of tag: Tag) -> ProposalNumber { log.writers.first { $0.origin.tag == tag }?.lastStored ?? 0 }
   /// The names of the field ids, from 0 on.
   public var names: [String] { log.fields.slots.map(\.name) }
 

@@ -54,9 +54,9 @@ extension ModelLog {
     // At least one, however small a chunk is to be.
     while index < writers.count, index == first || writer.count < limit {
       let record = writers[index]
-      let outcomes = record.outcomes(from: record.storedMark - min(record.storedMark, ModelCompactor.outcomesKept) + 1)
+      let outcomes = record.outcomes(from: record.lastStored - min(record.lastStored, ModelCompactor.outcomesKept) + 1)
       writer.origin(record.origin)
-      writer.u32(record.storedMark)
+      writer.u32(record.lastStored)
       writer.u32(record.confirmed)
       writer.u64(record.decidedAt)
       writer.count16(outcomes.count)
@@ -149,11 +149,11 @@ extension ModelLog {
   private func loadWriters(_ reader: inout WireReader) throws(WireError) {
     for _ in 0..<(try reader.count32("writers", minimum: 27)) {
       let index = writer(for: try reader.origin("origin"))
-      let (mark, confirmed) = (try reader.u32("mark"), try reader.u32("confirmed"))
+      let (lastStored, confirmed) = (try reader.u32("mark"), try reader.u32("confirmed"))
       let decidedAt = try reader.u64("decidedAt")
       var outcomes: [WireOutcome] = []
       for _ in 0..<(try reader.count16("outcomes", minimum: 9)) { outcomes.append(try WireOutcome(from: &reader)) }
-      withWriter(index) { $0.restore(mark: mark, confirmed: confirmed, decidedAt: decidedAt, outcomes) }
+      withWriter(index) { $0.restore(lastStored: lastStored, confirmed: confirmed, decidedAt: decidedAt, outcomes) }
     }
   }
 

@@ -13,7 +13,7 @@ public final class PendingWrite: Sendable {
     var hears: [UInt64: @Sendable (Outcome) -> Void] = [:]
     var last: UInt64 = 0
     /// Made when somebody who tracks it finds no outcome.
-    var mark: Observable<Bool>?
+    var tracker: Observable<Bool>?
   }
   private enum Progress: Sendable {
     case unacknowledged(Waiting?)
@@ -60,15 +60,15 @@ public final class PendingWrite: Sendable {
   private func track() {
     guard ReadTracking.current != .nobody else { return }
     let fresh = Observable(false, filter: .everyWrite)
-    let mark: Observable<Bool>? = progress.withLock { progress in
+    let tracker: Observable<Bool>? = progress.withLock { progress in
       guard case .unacknowledged(var waiting) = progress else { return nil }
       waiting = waiting ?? Waiting()
-      let mark = waiting?.mark ?? fresh
-      waiting?.mark = mark
+      let tracker = waiting?.tracker ?? fresh
+      waiting?.tracker = tracker
       progress = .unacknowledged(waiting)
-      return mark
+      return tracker
     }
-    _ = mark?.value
+    _ = tracker?.value
   }
 
   /// Waits for the outcome. Without a hub that is as long as it takes; closing the peer ends it.
@@ -123,7 +123,7 @@ public final class PendingWrite: Sendable {
       guard case .unacknowledged(var waiting?) = $0 else { return }
       $0 = .unacknowledged(nil)
       waiting.hears[number] = nil
-      $0 = .unacknowledged(waiting.hears.isEmpty && waiting.mark == nil ? nil : waiting)
+      $0 = .unacknowledged(waiting.hears.isEmpty && waiting.tracker == nil ? nil : waiting)
     }
   }
 
@@ -163,7 +163,7 @@ public final class PendingWrite: Sendable {
     }
     guard let waiting else { return }
     for (_, hear) in waiting.hears.sorted(by: { $0.key < $1.key }) { hear(outcome) }
-    waiting.mark?.value = true
+    waiting.tracker?.value = true
   }
 }
 

@@ -37,7 +37,7 @@ private struct CellState {
   /// Made when somebody wants to observe the status.
   var broadcaster: StatusBroadcaster<FieldStatus>?
   /// Made when the value is first read by somebody who tracks it: the `TrackedReads` of its type.
-  var mark: ReadMark?
+  var tracker: ReadTracker?
 }
 
 /// The one place of a field's value in this process: the shown value, the declaration, and the observers.
@@ -187,7 +187,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var old: Value?
-    let mark: ReadMark? = state.withLock {
+    let tracker: ReadTracker? = state.withLock {
       guard news.stamp > $0.stamp else { return nil }
       $0.stamp = news.stamp
       if news.keepsShown {
@@ -198,9 +198,9 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
         shown = good
       }
       $0.problem = .mismatch(declared: description.type, found: value.description)
-      return $0.mark
+      return $0.tracker
     }
-    mark?.note()
+    tracker?.note()
     withExtendedLifetime(old) {}
   }
 
@@ -221,7 +221,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var value = value
     var old: Value?
-    let mark: ReadMark? = state.withLock {
+    let tracker: ReadTracker? = state.withLock {
       guard stamp > $0.stamp else { return nil }
       $0.stamp = stamp
       if !isOurs {
@@ -230,41 +230,41 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       }
       swap(&shown, &value)
       if stamp > $0.refusedAt { $0.problem = nil }
-      return $0.mark
+      return $0.tracker
     }
-    mark?.note()
+    tracker?.note()
     withExtendedLifetime(old) {}
   }
 
   private func show(_ value: Value) {
     var value = value
-    let mark = state.withLock {
+    let tracker = state.withLock {
       swap(&shown, &value)
-      return $0.mark
+      return $0.tracker
     }
-    mark?.note()
+    tracker?.note()
   }
 
   func publish(after overwritten: SharedModel.Overwritten?) {
-    let (value, mark) = state.withLock { (shown, $0.mark) }
+    let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetTelling(value, after: overwritten) }
     news.value = value
     // Made for this field by `trackedReads`.
-    if let mark { (mark as? TrackedReads<Value>)?.tell(value) }
+    if let tracker { (tracker as? TrackedReads<Value>)?.tell(value) }
   }
 
   /// Whether the value was ever read by somebody who tracks it.
-  var isTracked: Bool { state.withLock { $0.mark != nil } }
+  var isTracked: Bool { state.withLock { $0.tracker != nil } }
 
   private var trackedReads: TrackedReads<Value> {
-    if let present = state.withLock({ $0.mark }) as? TrackedReads<Value> { return present }
+    if let present = state.withLock({ $0.tracker }) as? TrackedReads<Value> { return present }
     let fresh = TrackedReads<Value>()
-    let mark = state.withLock { state in
-      let mark = state.mark ?? fresh
-      state.mark = mark
-      return mark
+    let tracker = state.withLock { state in
+      let tracker = state.tracker ?? fresh
+      state.tracker = tracker
+      return tracker
     }
-    return mark as? TrackedReads<Value> ?? fresh
+    return tracker as? TrackedReads<Value> ?? fresh
   }
 
   func reject(_ reason: String, current: FieldValue?, stamp: UInt64) {

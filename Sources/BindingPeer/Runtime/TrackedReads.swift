@@ -3,7 +3,7 @@ import BindingModel
 /// Where it is noted that a value was read by somebody who wants to know when it is another: Observation, or a derived
 /// value. It is made for the first of them; a value that nobody tracks pays nothing.
 // SAFETY: what is here never changes; what its subclass adds has its own lock.
-class ReadMark: @unchecked Sendable {
+class ReadTracker: @unchecked Sendable {
   /// Stands for the value: derived values note its version, Observation its writes.
   fileprivate let changes = Observable(false, filter: .everyWrite)
 
@@ -19,7 +19,7 @@ class ReadMark: @unchecked Sendable {
 /// kept, and readers are told when the value is another than that. Told once, they have to read again, as Observation's
 /// rule is; until then the value is tracked by nobody.
 // SAFETY: `reads` guards all that changes.
-final class TrackedReads<Value: Sendable & Equatable>: ReadMark, @unchecked Sendable {
+final class TrackedReads<Value: Sendable & Equatable>: ReadTracker, @unchecked Sendable {
   private struct Reads: Sendable {
     var isTracked = false
     /// How many reads are under way.

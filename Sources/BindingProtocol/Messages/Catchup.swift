@@ -18,7 +18,7 @@ public struct CatchupChunk: WireContent, Hashable {
   public var chunk: UInt32
   public var isLast: Bool
   /// The highest of the requester's proposal numbers in this model that has been decided.
-  public var mark: ProposalNumber
+  public var lastDecided: ProposalNumber
   /// Who wrote; the entries of this chunk refer to them by position.
   public var origins: [Origin]
   public var names: NamesRun
@@ -26,7 +26,8 @@ public struct CatchupChunk: WireContent, Hashable {
 
   public init(
     session: SessionID, request: UInt32, epoch: Epoch, previous: Version, version: Version, form: Form,
-    chunk: UInt32, isLast: Bool, mark: ProposalNumber, origins: [Origin], names: NamesRun, entries: [CatchupEntry]
+    chunk: UInt32, isLast: Bool, lastDecided: ProposalNumber, origins: [Origin], names: NamesRun,
+    entries: [CatchupEntry]
   ) {
     self.session = session
     self.request = request
@@ -36,7 +37,7 @@ public struct CatchupChunk: WireContent, Hashable {
     self.form = form
     self.chunk = chunk
     self.isLast = isLast
-    self.mark = mark
+    self.lastDecided = lastDecided
     self.origins = origins
     self.names = names
     self.entries = entries
@@ -53,7 +54,7 @@ public struct CatchupChunk: WireContent, Hashable {
     if form == .snapshot, previous != 0 { throw reader.error("previous", "is \(previous); a snapshot's is 0") }
     chunk = try reader.u32("chunk")
     isLast = try reader.flag("last")
-    mark = try reader.u32("mark")
+    lastDecided = try reader.u32("mark")
     origins = try reader.origins()
     names = try NamesRun(from: &reader)
     entries = try reader.elements(try reader.count32("entries", minimum: 30))
@@ -71,7 +72,7 @@ public struct CatchupChunk: WireContent, Hashable {
     writer.u8(form.rawValue)
     writer.u32(chunk)
     writer.flag(isLast)
-    writer.u32(mark)
+    writer.u32(lastDecided)
     writer.count16(origins.count)
     for origin in origins { writer.origin(origin) }
     names.write(to: &writer)

@@ -139,14 +139,14 @@ public struct Joined: WireContent, Hashable {
   public var version: Version
   public var digest: UInt64
   /// The highest of this identity's proposal numbers in this model that has been decided.
-  public var mark: ProposalNumber
+  public var lastDecided: ProposalNumber
   public var delivery: Delivery
   public var follows: Follows
   public var model: String
 
   public init(
     session: SessionID, request: UInt32, topic: Topic, epoch: Epoch, version: Version, digest: UInt64,
-    mark: ProposalNumber, delivery: Delivery, follows: Follows, model: String
+    lastDecided: ProposalNumber, delivery: Delivery, follows: Follows, model: String
   ) {
     self.session = session
     self.request = request
@@ -154,7 +154,7 @@ public struct Joined: WireContent, Hashable {
     self.epoch = epoch
     self.version = version
     self.digest = digest
-    self.mark = mark
+    self.lastDecided = lastDecided
     self.delivery = delivery
     self.follows = follows
     self.model = model
@@ -167,7 +167,7 @@ public struct Joined: WireContent, Hashable {
     epoch = try reader.u64("epoch")
     version = try reader.u64("version")
     digest = try reader.u64("digest")
-    mark = try reader.u32("mark")
+    lastDecided = try reader.u32("mark")
     delivery = try reader.choice("way", try reader.u8("way"), "0 published, 1 by the request connection")
     follows = try reader.choice("follows", try reader.u8("follows"), "0 nothing, 1 a delta, 2 a snapshot")
     model = try reader.anyModelID("model")
@@ -180,7 +180,7 @@ public struct Joined: WireContent, Hashable {
     writer.u64(epoch)
     writer.u64(version)
     writer.u64(digest)
-    writer.u32(mark)
+    writer.u32(lastDecided)
     writer.u8(delivery.rawValue)
     writer.u8(follows.rawValue)
     writer.text8(model)

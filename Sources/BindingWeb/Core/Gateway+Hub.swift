@@ -83,7 +83,7 @@ extension Gateway {
       request == joined.request
     else { return }
     pages[page]?.joins[joined.model]?.progress = .answered(epoch: joined.epoch, version: joined.version)
-    pages[page]?.joins[joined.model]?.mark = joined.mark
+    pages[page]?.joins[joined.model]?.lastDecided = joined.lastDecided
     touched.insert(joined.model)
   }
 
@@ -112,12 +112,12 @@ extension Gateway {
     case .committed(let count, _): decided = outcome.number + ProposalNumber(count) - 1
     default: decided = outcome.number
     }
-    raiseMark(of: page, in: model, to: decided)
+    raiseLastDecided(of: page, in: model, to: decided)
   }
 
-  mutating func raiseMark(of page: PageID, in model: String, to number: ProposalNumber) {
-    guard let mark = pages[page]?.joins[model]?.mark, mark < number else { return }
-    pages[page]?.joins[model]?.mark = number
+  mutating func raiseLastDecided(of page: PageID, in model: String, to number: ProposalNumber) {
+    guard let lastDecided = pages[page]?.joins[model]?.lastDecided, lastDecided < number else { return }
+    pages[page]?.joins[model]?.lastDecided = number
   }
 
   private mutating func take(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {

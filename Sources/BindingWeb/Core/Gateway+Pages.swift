@@ -86,7 +86,7 @@ extension Gateway {
     }
     var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
     membership.topic = pages[page]?.joins[id]?.topic
-    membership.mark = pages[page]?.joins[id]?.mark ?? 0
+    membership.lastDecided = pages[page]?.joins[id]?.lastDecided ?? 0
     pages[page]?.joins[id] = membership
     rooms[id, default: Room()].pages.insert(page)
     rooms[id]?.emptySince = nil

@@ -76,7 +76,7 @@ extension Gateway {
     touched.insert(model)
     guard let room = rooms[model] else { return }
     for commit in update.commits {
-      if let page = byTag[commit.origin.tag] { raiseMark(of: page, in: model, to: commit.number) }
+      if let page = byTag[commit.origin.tag] { raiseLastDecided(of: page, in: model, to: commit.number) }
     }
     if case .commits = update.cause, update.coalesced == 0 {
       return pass(update.commits, of: model, update.epoch, &output)
@@ -156,7 +156,7 @@ extension Gateway {
     let texts = PageText.catchup(
       model, form: isNothingMissing ? "none" : isDelta ? "delta" : "snapshot", epoch: epoch, from: previous,
       to: version,
-      mark: membership.mark, fields: fields, chunkBytes: options.chunkBytes)
+      lastDecided: membership.lastDecided, fields: fields, chunkBytes: options.chunkBytes)
     pages[page]?.joins[model]?.epoch = epoch
     pages[page]?.joins[model]?.version = version
     pages[page]?.joins[model]?.owesAnswer = false

@@ -50,7 +50,7 @@ struct Membership: Sendable {
   var owesAnswer = true
   var unacknowledged: ProposalNumber
   /// The highest of its numbers that is known to be decided.
-  var mark: ProposalNumber = 0
+  var lastDecided: ProposalNumber = 0
   var topic: Topic?
 
   var isCurrent: Bool { if case .current = progress { true } else { false } }

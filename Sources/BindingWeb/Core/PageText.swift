@@ -139,7 +139,7 @@ extension PageText {
   /// A catch-up in messages of about so many bytes.
   static func catchup(
     _ model: String, form: StaticString, epoch: Epoch, from previous: Version, to version: Version,
-    mark: ProposalNumber, fields: [CommittedField], chunkBytes: Int
+    lastDecided: ProposalNumber, fields: [CommittedField], chunkBytes: Int
   ) -> [[UInt8]] {
     var texts: [[UInt8]] = []
     var rest = fields[...]
@@ -152,7 +152,7 @@ extension PageText {
       text.member("epoch", digits: epoch)
       text.member("previous", previous)
       text.member("version", version)
-      text.member("mark", mark)
+      text.member("mark", lastDecided)
       text.raw(",\"fields\":[")
       let first = rest.startIndex
       while let field = rest.first, text.bytes.count < chunkBytes || rest.startIndex == first {

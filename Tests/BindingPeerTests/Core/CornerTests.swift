@@ -18,7 +18,8 @@ struct CornerTests {
     try bench.set(["level": "0.9"])
     bench.now += 15_000
     let drain = bench.live(
-      version: 6, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me), lit[1]], mark: 1, knew: true)
+      version: 6, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me), lit[1]], lastDecided: 1,
+      knew: true)
     #expect(drain.proposals.first { $0.number == 2 }?.conditions.isEmpty == true)
   }
 
@@ -29,7 +30,8 @@ struct CornerTests {
     let first = bench.hub(bench.commits(after: 5, [[0: "0.8"], [9: "1"]], own: [0: 1]))
     let request = first.request
     let second = bench.catchUp(
-      request, version: 7, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me), lit[1]], mark: 1)
+      request, version: 7, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me), lit[1]],
+      lastDecided: 1)
     #expect(first.settled.count + second.settled.count == 1)
   }
 
@@ -87,7 +89,7 @@ struct CornerTests {
       .catchup(
         CatchupChunk(
           session: bench.sessionID, request: request, epoch: 100, previous: 0, version: 1, form: .snapshot, chunk: 0,
-          isLast: true, mark: 0, origins: [origin], names: NamesRun(first: 0, names: names), entries: entries)))
+          isLast: true, lastDecided: 0, origins: [origin], names: NamesRun(first: 0, names: names), entries: entries)))
     let drain = bench.hub(.askOffer(AskOffer(session: bench.sessionID, request: 1, topic: PeerBench.lamp)))
     let sizes = drain.offers.map { PeerMessage.offer($0).encode(session: 1, start: 1).count }
     #expect(sizes.allSatisfy { $0 <= 1_000 })

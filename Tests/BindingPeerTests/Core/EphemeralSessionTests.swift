@@ -26,15 +26,15 @@ struct EphemeralSessionTests {
 
   @discardableResult
   private func catchUp(
-    _ bench: inout PeerBench, _ request: UInt32, _ fields: [Entry] = [], mark: ProposalNumber = 0
+    _ bench: inout PeerBench, _ request: UInt32, _ fields: [Entry] = [], lastDecided: ProposalNumber = 0
   ) -> Drain {
     let (version, epoch) = (fields.map(\.version).max() ?? 0, bench.epoch)
     bench.epoch = Epoch(bench.start)
     defer { bench.epoch = epoch }
     return bench.hub(
       bench.assigned(request, model: Self.ephemeralLamp),
-      bench.joined(request, version: version, mark: mark, follows: .snapshot, model: Self.ephemeralLamp),
-      bench.chunk(request, version: version, fields, mark: mark))
+      bench.joined(request, version: version, lastDecided: lastDecided, follows: .snapshot, model: Self.ephemeralLamp),
+      bench.chunk(request, version: version, fields, lastDecided: lastDecided))
   }
 
   private func say(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
@@ -98,8 +98,8 @@ struct EphemeralSessionTests {
     bench.epoch = Epoch(bench.start)
     let drain = bench.hub(
       bench.assigned(request, model: Self.ephemeralLamp),
-      bench.joined(request, version: 0, mark: 0, follows: .snapshot, model: Self.ephemeralLamp),
-      bench.chunk(request, version: 0, [], mark: 0))
+      bench.joined(request, version: 0, lastDecided: 0, follows: .snapshot, model: Self.ephemeralLamp),
+      bench.chunk(request, version: 0, [], lastDecided: 0))
     bench.epoch = epoch
     #expect(drain.proposals.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])
     #expect(bench.session.shown(Self.ephemeralLamp, "cursor") == json("7"))
@@ -183,7 +183,7 @@ struct EphemeralSessionTests {
       Entry(name: "pen", value: "7", version: 1, origin: PeerBench.me, number: 1),
       Entry(name: "ben", value: "1", version: 2),
     ]
-    let given = catchUp(&bench, bench.welcome().request, fields, mark: 1).proposals
+    let given = catchUp(&bench, bench.welcome().request, fields, lastDecided: 1).proposals
     return (bench, given.flatMap(\.operations).map(\.verb))
   }
 

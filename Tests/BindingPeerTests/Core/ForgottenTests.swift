@@ -117,7 +117,7 @@ struct ForgottenTests {
   func wasTold() throws {
     var (bench, id) = try cut(.set(["n": "7"]))
     let drain = bench.welcome(knew: true, limits: limits(remembering: 60_000))
-    bench.catchUp(drain.request, version: 7, lit, mark: 1)
+    bench.catchUp(drain.request, version: 7, lit, lastDecided: 1)
     bench.lose()
     bench.now += 30_000
     bench.open()
@@ -160,7 +160,7 @@ struct ForgottenTests {
   private func follow(_ request: UInt32, _ bench: inout PeerBench, _ fields: [Entry] = []) -> Drain {
     bench.hub(
       bench.assigned(request, model: Self.ephemeralLamp),
-      bench.joined(request, version: 4, mark: 0, follows: .snapshot, model: Self.ephemeralLamp),
+      bench.joined(request, version: 4, lastDecided: 0, follows: .snapshot, model: Self.ephemeralLamp),
       bench.chunk(request, version: 4, fields))
   }
 

@@ -12,12 +12,12 @@ struct LostEpochTests {
     bench.lose()
     bench.open()
     let other = [Entry(name: "level", value: "0.4", version: 7), lit[1]]
-    bench.catchUp(bench.welcome(knew: true).request, version: 7, other, mark: 1)
+    bench.catchUp(bench.welcome(knew: true).request, version: 7, other, lastDecided: 1)
     #expect(bench.shown("level") == "0.4", "it is in this state already, below what others wrote")
     bench.lose()
     bench.open()
     bench.epoch += 1
-    let drain = bench.catchUp(bench.welcome().request, version: 5, lit, mark: 0)
+    let drain = bench.catchUp(bench.welcome().request, version: 5, lit, lastDecided: 0)
     #expect(drain.numbers == [1])
     #expect(bench.shown("level") == "0.9")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))))

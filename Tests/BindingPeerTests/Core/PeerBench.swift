@@ -87,23 +87,25 @@ struct PeerBench {
   /// Opens, is welcomed, and has `lamp` joined with what the snapshot holds.
   @discardableResult
   mutating func live(
-    version: Version = 0, _ fields: [Entry] = [], mark: ProposalNumber = 0, knew: Bool = false,
+    version: Version = 0, _ fields: [Entry] = [], lastDecided: ProposalNumber = 0, knew: Bool = false,
     limits: Limits = Limits()
   ) -> Drain {
     if !session.joinedModels.contains("lamp") { join() }
     open()
     let request = welcome(knew: knew, limits: limits).request
-    return catchUp(request, version: version, fields, mark: mark)
+    return catchUp(request, version: version, fields, lastDecided: lastDecided)
   }
 
   /// Answers a join with a snapshot, or, where `previous` is given, with a delta.
   @discardableResult
   mutating func catchUp(
-    _ request: UInt32, from previous: Version? = nil, version: Version, _ fields: [Entry], mark: ProposalNumber = 0
+    _ request: UInt32, from previous: Version? = nil, version: Version, _ fields: [Entry],
+    lastDecided: ProposalNumber = 0
   ) -> Drain {
     hub(
-      assigned(request), joined(request, version: version, mark: mark, follows: previous == nil ? .snapshot : .delta),
-      chunk(request, from: previous, version: version, fields, mark: mark))
+      assigned(request),
+      joined(request, version: version, lastDecided: lastDecided, follows: previous == nil ? .snapshot : .delta),
+      chunk(request, from: previous, version: version, fields, lastDecided: lastDecided))
   }
 }
 
@@ -124,17 +126,20 @@ extension PeerBench {
   }
 
   func joined(
-    _ request: UInt32, version: Version, mark: ProposalNumber = 0, follows: Joined.Follows, model: String = "lamp",
+    _ request: UInt32, version: Version, lastDecided: ProposalNumber = 0, follows: Joined.Follows,
+    model: String = "lamp",
     topic: Topic = Self.lamp
   ) -> HubMessage {
     .joined(
       Joined(
-        session: sessionID, request: request, topic: topic, epoch: epoch, version: version, digest: 0, mark: mark,
+        session: sessionID, request: request, topic: topic, epoch: epoch, version: version, digest: 0,
+        lastDecided: lastDecided,
         delivery: .published, follows: follows, model: model))
   }
 
   func chunk(
-    _ request: UInt32, from previous: Version? = nil, version: Version, _ fields: [Entry], mark: ProposalNumber = 0,
+    _ request: UInt32, from previous: Version? = nil, version: Version, _ fields: [Entry],
+    lastDecided: ProposalNumber = 0,
     chunk: UInt32 = 0, isLast: Bool = true, firstID: FieldID = 0, namesKnown: FieldID? = nil
   ) -> HubMessage {
     let origins = [PeerBench.me, PeerBench.other]
@@ -147,7 +152,8 @@ extension PeerBench {
     return .catchup(
       CatchupChunk(
         session: sessionID, request: request, epoch: epoch, previous: previous ?? 0, version: version,
-        form: previous == nil ? .snapshot : .delta, chunk: chunk, isLast: isLast, mark: mark, origins: origins,
+        form: previous == nil ? .snapshot : .delta, chunk: chunk, isLast: isLast, lastDecided: lastDecided,
+        origins: origins,
         names: names, entries: entries))
   }
 

@@ -93,7 +93,7 @@ struct SessionLifecycleTests {
     let join = welcomed.join
     #expect(join.version == 5 && join.epoch == 100 && join.unacknowledged == 2 && join.namesKnown == 0)
     let drain = bench.hub(
-      bench.assigned(join.request), bench.joined(join.request, version: 5, mark: 1, follows: .nothing))
+      bench.assigned(join.request), bench.joined(join.request, version: 5, lastDecided: 1, follows: .nothing))
     #expect(drain.numbers == [2, 3])
   }
 
@@ -160,7 +160,7 @@ struct SessionLifecycleTests {
     _ = bench.act { session, now, output in session.leave("lamp", now: now, into: &output) }
     let join = bench.join().join
     #expect(join.unacknowledged == 2)
-    bench.catchUp(join.request, version: 6, lit, mark: 1)
+    bench.catchUp(join.request, version: 6, lit, lastDecided: 1)
     #expect(try bench.write(.set(["level": "0.9"])).drain.numbers == [2])
   }
 
@@ -259,7 +259,7 @@ struct SessionLifecycleTests {
     let drain = bench.welcome(knew: false)
     #expect(drain.notices == [.unknownIdentity] && drain.settled.map(\.id) == [add])
     #expect(drain.join.unacknowledged == 3)
-    let sent = bench.catchUp(drain.request, version: 5, lit, mark: 2).proposals
+    let sent = bench.catchUp(drain.request, version: 5, lit, lastDecided: 2).proposals
     #expect(sent.map(\.number) == [3])
     #expect(sent.first?.conditions.map(\.version) == [4] && sent.first?.conditions.map(\.epoch) == [100])
   }

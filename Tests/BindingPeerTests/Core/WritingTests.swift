@@ -241,7 +241,7 @@ struct WritingTests {
     try bench.set(["level": "7"])
     let request = bench.hub(bench.commits(after: 7, [[1: "false"]])).request
     let healed = bench.catchUp(
-      request, from: 5, version: 8, [Entry(name: "level", value: "0.4", version: 7)], mark: 1)
+      request, from: 5, version: 8, [Entry(name: "level", value: "0.4", version: 7)], lastDecided: 1)
     #expect(healed.numbers == [1] && healed.settled.isEmpty)
     #expect(healed.changes.first == "level 7 0.4")
     #expect(bench.hub(bench.outcomes((1, .committed(count: 1, version: 6)))).outcomes.count == 1)
@@ -254,7 +254,8 @@ struct WritingTests {
     try bench.set(["level": "0.8"])
     let request = bench.hub(bench.commits(after: 7, [[1: "false"]])).request
     let drain = bench.catchUp(
-      request, from: 5, version: 8, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me)], mark: 1)
+      request, from: 5, version: 8, [Entry(name: "level", value: "0.8", version: 6, origin: PeerBench.me)],
+      lastDecided: 1)
     #expect(drain.outcomes == [.committed(epoch: 100, version: 6)] && drain.numbers.isEmpty)
   }
 

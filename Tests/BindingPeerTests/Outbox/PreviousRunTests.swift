@@ -137,7 +137,7 @@ struct PreviousRunTests {
     bench.open()
     let join = bench.welcome(knew: true).join
     #expect(join.unacknowledged == 10)
-    #expect(bench.catchUp(join.request, version: 5, lit, mark: 9).numbers == [10])
+    #expect(bench.catchUp(join.request, version: 5, lit, lastDecided: 9).numbers == [10])
   }
 
   @Test("an old unsent plain set yields where others wrote meanwhile; in a new epoch equal values are no change")
@@ -167,7 +167,7 @@ struct PreviousRunTests {
     let welcomed = again.welcome(knew: false)
     #expect(welcomed.join.unacknowledged == 3)
     #expect(welcomed.notes.count == 2)
-    let sent = again.catchUp(welcomed.request, version: 5, lit, mark: 2)
+    let sent = again.catchUp(welcomed.request, version: 5, lit, lastDecided: 2)
     #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
     let after = try #require(previousRun(notes + welcomed.notes + sent.notes))
     #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
@@ -177,7 +177,7 @@ struct PreviousRunTests {
   func lagging() throws {
     var bench = resumed(try sentAndUnsent())
     bench.open()
-    bench.catchUp(bench.welcome(knew: true).request, version: 7, lit, mark: 2)
+    bench.catchUp(bench.welcome(knew: true).request, version: 7, lit, lastDecided: 2)
     var outcomes: [Outcome] = []
     for number in 1...7 as ClosedRange<UInt64> {
       #expect(outcomes.isEmpty || number == 7)

@@ -27,4 +27,5 @@ ORDER = [
     "board",
     "way",
     "crowd",
+    "mark",
 ]

@@ -111,11 +111,11 @@ extension HubMachine {
   private func isGone(_ index: Int) -> Bool {
     let model = models[index]
     guard model.sessions.isEmpty, model.fields.valueCount == 0, model.isSettled, !model.isBusy, model.waiting.isEmpty,
-      !model.lacksMark,
+      !model.hasForgottenWriter,
       model.counterpart == nil || model.ephemeral != nil, !returning.contains(where: { $0.model == index })
     else { return false }
     // Numbers that replicas have seen and this log has not decided are not to be carried out.
-    guard model.seenNumbers.allSatisfy({ model.mark(of: $0.key) >= $0.value }) else { return false }
+    guard model.seenNumbers.allSatisfy({ model.lastStored(of: $0.key) >= $0.value }) else { return false }
     return model.writers.allSatisfy { $0.origin.tag == .none || $0.isConfirmed }
   }
 

@@ -42,7 +42,7 @@ final class ModelLog {
   @exclusivity(unchecked) var headsLeft = 0
   @exclusivity(unchecked) var wasAnnounced = false
   /// The mark of a writer that has not confirmed all of it was forgotten here, for want of room, and not in the store.
-  @exclusivity(unchecked) var lacksMark = false
+  @exclusivity(unchecked) var hasForgottenWriter = false
 
   private let pool: BatchPool
   /// To be read at any time; written to only after `borrowBatch`.
@@ -113,7 +113,7 @@ final class ModelLog {
 
   func withWriter<Result>(_ index: Int, _ body: (inout WriterRecord) -> Result) -> Result { body(&writers[index]) }
 
-  func mark(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].storedMark } ?? 0 }
+  func lastStored(of tag: Tag) -> ProposalNumber { knownWriter(tag).map { writers[$0].lastStored } ?? 0 }
 
   /// A replica shows that proposals of a writer up to this number were decided in an older life.
   func see(_ number: ProposalNumber, of tag: Tag) {
@@ -196,7 +196,7 @@ final class ModelLog {
     let namesStored = storedNames
     for (field, _) in pendingBatch.touched where Int(field) < namesStored { fields.forgetDecision(field) }
     takeBackNames(from: namesStored)
-    for writer in pendingBatch.touchedWriters { writers[writer].decidedMark = writers[writer].storedMark }
+    for writer in pendingBatch.touchedWriters { writers[writer].lastDecided = writers[writer].lastStored }
     rules = storedRules
     clearBatch()
   }
@@ -276,8 +276,8 @@ final class ModelLog {
   }
 
   private func raise(_ writer: Int, to number: ProposalNumber) {
-    writers[writer].storedMark = max(writers[writer].storedMark, number)
-    writers[writer].decidedMark = max(writers[writer].decidedMark, writers[writer].storedMark)
+    writers[writer].lastStored = max(writers[writer].lastStored, number)
+    writers[writer].lastDecided = max(writers[writer].lastDecided, writers[writer].lastStored)
   }
 
   /// The fields that changed after `version`, by id: from the recent commits where they reach back that far, else by

@@ -41,8 +41,8 @@ extension ModelLog {
   /// What replicas have seen of numbers that are not decided here.
   private func takeIn(_ numbers: [Tag: ProposalNumber]) {
     for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      let mark = knownWriter(tag).map { writer in withWriter(writer) { $0.decidedMark } } ?? 0
-      guard number > mark, number > seenNumbers[tag] ?? 0 else { continue }
+      let lastDecided = knownWriter(tag).map { writer in withWriter(writer) { $0.lastDecided } } ?? 0
+      guard number > lastDecided, number > seenNumbers[tag] ?? 0 else { continue }
       borrowBatch()
       pendingBatch.decisions.append(Decision(seen: number, of: tag))
     }

@@ -141,7 +141,7 @@ extension HubMachine {
       }
       // The store keeps those marks, and the next start of the hub knows the identity by them: till then the model
       // stays.
-      for index in identity.models where !isConfirmed(tag, in: index) { models[index].lacksMark = true }
+      for index in identity.models where !isConfirmed(tag, in: index) { models[index].hasForgottenWriter = true }
       forget(tag)
     }
   }
@@ -190,7 +190,7 @@ extension HubMachine {
       guard let index = index(of: entry.topic) else { continue }
       noteApplied(entry, index, id)
       guard let writer = models[index].knownWriter(tag) else { continue }
-      models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.storedMark)) }
+      models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.lastStored)) }
       touchIfLeft(index)
     }
   }

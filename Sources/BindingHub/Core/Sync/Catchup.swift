@@ -51,12 +51,13 @@ struct Catchup {
   /// The next message, within the limit but for a single value that is longer; nil: all has been told, and the last one
   /// may not leave yet. Names stand before the entries that need them.
   /// - Parameter mayEnd: what is stored is all that was decided, and this one may be the last.
-  mutating func nextChunk(epoch: Epoch, mark: ProposalNumber, limitBytes: Int, mayEnd: Bool) -> CatchupChunk? {
+  mutating func nextChunk(epoch: Epoch, lastDecided: ProposalNumber, limitBytes: Int, mayEnd: Bool) -> CatchupChunk? {
     noteChanges()
     var piece = Piece(
       of: CatchupChunk(
         session: session, request: request, epoch: epoch, previous: previous, version: model.version,
-        form: follows == .delta ? .delta : .snapshot, chunk: chunk, isLast: false, mark: mark, origins: [],
+        form: follows == .delta ? .delta : .snapshot, chunk: chunk, isLast: false, lastDecided: lastDecided,
+        origins: [],
         names: NamesRun(first: nextName, names: []), entries: []),
       limitBytes: limitBytes)
     let count = FieldID(model.storedNames)

@@ -59,7 +59,8 @@ extension HubMachine {
     let (session, model) = (telling.catchup.session, telling.catchup.model)
     guard let record = sessions[session] else { return nil }
     let chunk = telling.catchup.nextChunk(
-      epoch: model.epoch(ifStored: epoch), mark: toldMark(of: record.identity.tag, in: model), limitBytes: shareBytes,
+      epoch: model.epoch(ifStored: epoch), lastDecided: lastDecided(of: record.identity.tag, in: model),
+      limitBytes: shareBytes,
       mayEnd: model.isSettled)
     telling.isWaiting = chunk == nil
     guard let chunk else { return telling }
@@ -68,8 +69,8 @@ extension HubMachine {
   }
 
   /// The mark that a peer is told with what it is brought.
-  func toldMark(of tag: Tag, in model: ModelLog) -> ProposalNumber {
-    model.mark(of: tag)
+  func lastDecided(of tag: Tag, in model: ModelLog) -> ProposalNumber {
+    model.lastStored(of: tag)
   }
 
   /// Somebody has left a model, or joins it anew.

@@ -57,26 +57,26 @@ extension HubMachine {
     believeIfAhead(join, session, model, &output)
     askForOffer(join, session, model, time, &output)
     if let writer = model.knownWriter(identity.tag) {
-      model.withWriter(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.storedMark)) }
+      model.withWriter(writer) { $0.confirm(min(max(join.unacknowledged, 1) - 1, $0.lastStored)) }
     }
-    raiseMark(join, identity, index, time)
+    raiseLastDecided(join, identity, index, time)
     touch(index)
     if let stored = model.ephemeral == nil ? index : model.counterpart { tellPresence(ofModelAt: stored, time) }
   }
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
-  /// decided: then `raiseMarks` comes back to it, before the join is answered.
-  private mutating func raiseMark(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
+  /// decided: then `raiseLastDecidedOfWaitingJoins` comes back to it, before the join is answered.
+  private mutating func raiseLastDecided(_ join: Join, _ origin: Origin, _ index: Int, _ time: HubTime) {
     let model = models[index]
     if join.unacknowledged > 1 || model.knownWriter(origin.tag) != nil {
       let writer = model.writer(for: origin)
       sessions.identities[origin.tag]?.models.insert(index)
       let decided = max(join.unacknowledged, 1) - 1
-      guard model.withWriter(writer, { $0.decidedMark < decided }), !model.isAppending,
+      guard model.withWriter(writer, { $0.lastDecided < decided }), !model.isAppending,
         !sequencer.isFull(for: model, time)
       else { return }
       sequencer.counters.raisedMarks += 1
-      model.withWriter(writer) { $0.decidedMark = decided }
+      model.withWriter(writer) { $0.lastDecided = decided }
       model.borrowBatch()
       model.pendingBatch.touchedWriters.append(writer)
       model.pendingBatch.decisions.append(Decision(origin: origin, number: decided, outcome: nil))
@@ -84,13 +84,13 @@ extension HubMachine {
   }
 
   /// Raises the marks for joins that came while a batch was being stored.
-  mutating func raiseMarks(_ index: Int, _ time: HubTime) {
+  mutating func raiseLastDecidedOfWaitingJoins(_ index: Int, _ time: HubTime) {
     let model = models[index]
     for id in model.waitingJoins {
       guard let join = sessions.join(of: id, in: model.topic)?.open,
         let identity = sessions.with(id, { $0.identity })
       else { continue }
-      raiseMark(join, identity, index, time)
+      raiseLastDecided(join, identity, index, time)
     }
   }
 
@@ -170,7 +170,7 @@ extension HubMachine {
       else { continue }
       let isSubscribed = sessions.isSubscribed(subscriber, to: model.topic)
       // Where the store is full a mark may not have been raised yet.
-      if sequencer.isFull(for: model, time), model.mark(of: tag) < max(join.unacknowledged, 1) - 1 {
+      if sequencer.isFull(for: model, time), model.lastStored(of: tag) < max(join.unacknowledged, 1) - 1 {
         still.append(id)
         continue
       }
@@ -207,7 +207,8 @@ extension HubMachine {
     }
     let joined = Joined(
       session: id, request: join.request, topic: model.topic, epoch: modelEpoch, version: model.version,
-      digest: model.fields.digest(), mark: toldMark(of: tag, in: model), delivery: delivery, follows: catchup.follows,
+      digest: model.fields.digest(), lastDecided: lastDecided(of: tag, in: model), delivery: delivery,
+      follows: catchup.follows,
       model: model.id)
     send(.joined(joined), to: id, &output)
     if catchup.follows != .nothing { catchups.append(Telling(catchup: catchup)) }

@@ -51,10 +51,10 @@ struct Sequencer {
     counters.proposals += 1
     let confirmed = proposal.confirmed
     let (isNext, waiting) = model.withWriter(writer) { record in
-      record.confirm(min(confirmed, record.storedMark))
+      record.confirm(min(confirmed, record.lastStored))
       return (
-        proposal.number > record.decidedMark && proposal.number - 1 == record.decidedMark,
-        record.unconfirmedCount + Int(record.decidedMark) - Int(record.storedMark)
+        proposal.number > record.lastDecided && proposal.number - 1 == record.lastDecided,
+        record.unconfirmedCount + Int(record.lastDecided) - Int(record.lastStored)
       )
     }
     if !isNext { return answerOutOfTurn(proposal.number, model.withWriter(writer) { $0 }) }
@@ -96,7 +96,7 @@ struct Sequencer {
         }
         return decided(.conflict(model.conflict(on: field, now: time.wall)), on: field)
       case .approve(let fields):
-        model.withWriter(writer) { $0.decidedMark = proposal.number - 1 }
+        model.withWriter(writer) { $0.lastDecided = proposal.number - 1 }
         if model.pendingBatch.commits.isEmpty { model.pendingBatch.isOpen = false }
         // Writers may be forgotten while the owner is asked, and have other places then.
         if !isTouched { model.pendingBatch.touchedWriters.removeLast() }
@@ -125,19 +125,19 @@ struct Sequencer {
   mutating func answerRepeat(_ proposal: ProposalCursor, of origin: Origin, in model: ModelLog) -> Immediate? {
     guard let writer = model.knownWriter(origin.tag) else { return nil }
     let record = model.withWriter(writer) { $0 }
-    guard proposal.number <= record.storedMark else { return nil }
+    guard proposal.number <= record.lastStored else { return nil }
     return answerOutOfTurn(proposal.number, record)
   }
 
   /// R3: repeats get the stored outcome, jumps the number that is expected.
   private mutating func answerOutOfTurn(_ number: ProposalNumber, _ record: WriterRecord) -> Immediate {
-    if number > record.decidedMark {
+    if number > record.lastDecided {
       counters.jumps += 1
-      return .outcome(.expected(next: record.decidedMark + 1))
+      return .outcome(.expected(next: record.lastDecided + 1))
     }
     counters.repeats += 1
     // Decided and not stored yet: the answer is on its way.
-    if number > record.storedMark { return .nothing }
+    if number > record.lastStored { return .nothing }
     if let outcome = record.outcome(of: number) { return .outcome(outcome) }
     if number <= record.confirmed { return .nothing }
     counters.unknownOutcomes += 1

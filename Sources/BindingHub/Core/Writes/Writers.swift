@@ -5,8 +5,8 @@ import BindingProtocol
 struct WriterRecord {
   let origin: Origin
   /// The highest number that was decided, and that was stored.
-  var decidedMark: ProposalNumber = 0
-  var storedMark: ProposalNumber = 0
+  var lastDecided: ProposalNumber = 0
+  var lastStored: ProposalNumber = 0
   /// When its last commit was made, by the wall clock of the hub; in a fold when its last decision was stored, by the
   /// store's clock. 0: it has made none.
   var decidedAt: UInt64 = 0
@@ -34,17 +34,17 @@ struct WriterRecord {
   init(origin: Origin) { self.origin = origin }
 
   /// Whether all that was decided is stored, and its peer has seen all of it.
-  var isConfirmed: Bool { unconfirmedCount == 0 && decidedMark == storedMark }
+  var isConfirmed: Bool { unconfirmedCount == 0 && lastDecided == lastStored }
 
   /// Decides the proposal of that number, the next one. A mark never goes back, whatever is decided.
   mutating func decide(_ number: ProposalNumber) {
-    decidedMark = max(decidedMark, number)
+    lastDecided = max(lastDecided, number)
     if firstDecided == 0 { firstDecided = number }
   }
 
   /// Whether this start of the hub has decided that number: whatever another life of the log made of it.
   func hasDecided(_ number: ProposalNumber) -> Bool {
-    firstDecided > 0 && number >= firstDecided && number <= decidedMark
+    firstDecided > 0 && number >= firstDecided && number <= lastDecided
   }
 
   /// The proposal of that number made a version.
@@ -121,9 +121,9 @@ struct WriterRecord {
 
   /// Takes in what was stored of a writer.
   mutating func restore(
-    mark: ProposalNumber, confirmed: ProposalNumber, decidedAt: UInt64, _ outcomes: [WireOutcome]
+    lastStored: ProposalNumber, confirmed: ProposalNumber, decidedAt: UInt64, _ outcomes: [WireOutcome]
   ) {
-    (storedMark, decidedMark) = (mark, mark)
+    (self.lastStored, lastDecided) = (lastStored, lastStored)
     self.decidedAt = decidedAt
     self.confirmed = confirmed
     for outcome in outcomes {

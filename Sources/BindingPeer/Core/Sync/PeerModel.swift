@@ -163,12 +163,12 @@ struct PeerModel: Sendable {
   }
 
   /// A join has brought the committed values to that version, with what the hub has decided of this peer's numbers.
-  mutating func reach(_ version: Version, epoch: Epoch, mark: ProposalNumber) {
+  mutating func reach(_ version: Version, epoch: Epoch, lastDecided: ProposalNumber) {
     // What was acknowledged in a life that is over is in this state, or lost with that life: it lies over it no longer.
     let reached: Version = epoch == replica.epoch ? version : .max
     replica.reach(version, epoch: epoch)
     startsOver = false
-    touch(outbox.hide(upTo: mark))
+    touch(outbox.hide(upTo: lastDecided))
     drop(reached: reached)
   }
 

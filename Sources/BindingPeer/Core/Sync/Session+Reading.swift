@@ -124,7 +124,7 @@ extension Session {
         models[at: index].touch(models[at: index].outbox.unhide())
         if !models[at: index].outbox.isEmpty { models[at: index].note(.snapshot) }
       }
-      models[at: index].reach(joined.version, epoch: joined.epoch, mark: joined.mark)
+      models[at: index].reach(joined.version, epoch: joined.epoch, lastDecided: joined.lastDecided)
       becomeCurrent(at: index, now: now, &output)
     } else {
       models[at: index].joining = .catchingUp(request: joined.request, at: now)
@@ -187,7 +187,7 @@ extension Session {
       }
     }
     if last.form == .snapshot { models[at: index].replica.removeAll(but: named) }
-    models[at: index].reach(last.version, epoch: last.epoch, mark: last.mark)
+    models[at: index].reach(last.version, epoch: last.epoch, lastDecided: last.lastDecided)
     models[at: index].note(last.form == .delta ? .delta(from: from) : .snapshot)
     models[at: index].coalesced += last.version - min(last.version, last.form == .delta ? from : 0)
     return true

@@ -23,7 +23,7 @@ struct Outbox: Sendable {
   private var lastNumbered = WriteID(rawValue: 0)
   /// The committed values hold what was decided of our numbers up to here. A copy of an outbox that lags behind its
   /// original gives a write such a number only then.
-  private var mark: ProposalNumber = 0
+  private var lastDecided: ProposalNumber = 0
   private(set) var bytes = 0
   /// Writes of earlier lives without an outcome: nothing of this life is sent before them.
   private(set) var carried: Swift.Set<WriteID> = []
@@ -98,7 +98,7 @@ struct Outbox: Sendable {
     lastNumber += 1
     byNumber[lastNumber] = id
     lastNumbered = max(lastNumbered, id)
-    let (number, isDecided) = (lastNumber, lastNumber <= mark)
+    let (number, isDecided) = (lastNumber, lastNumber <= lastDecided)
     update(id) {
       $0.number = number
       $0.numberedIn = epoch
@@ -205,7 +205,7 @@ struct Outbox: Sendable {
   /// Forgets what the committed values held: they are another life's now, which may have lost it. What it has not lost
   /// is hidden again by its mark. Returns what lay over fields that may show another value now.
   mutating func unhide() -> [FieldOperation] {
-    mark = 0
+    lastDecided = 0
     var uncovered: [FieldOperation] = []
     for id in order {
       guard let index = pending.index(of: id), pending[at: index].isHidden, pending[at: index].isUnacknowledged else {
@@ -218,11 +218,11 @@ struct Outbox: Sendable {
   }
 
   /// Hides what the committed values hold already. Returns what lay over fields that may show another value now.
-  mutating func hide(upTo mark: ProposalNumber) -> [FieldOperation] {
-    self.mark = max(self.mark, mark)
+  mutating func hide(upTo lastDecided: ProposalNumber) -> [FieldOperation] {
+    self.lastDecided = max(self.lastDecided, lastDecided)
     var uncovered: [FieldOperation] = []
     laid.sort()
-    while let next = laid.first, next.number <= mark {
+    while let next = laid.first, next.number <= lastDecided {
       laid.removeFirst()
       guard let index = pending.index(of: next.write), pending[at: index].number == next.number,
         !pending[at: index].isHidden
@@ -234,11 +234,11 @@ struct Outbox: Sendable {
   }
 
   /// The same for what an earlier life wrote under that tag.
-  mutating func hide(carriedBy tag: Tag, upTo mark: ProposalNumber) -> [FieldOperation] {
+  mutating func hide(carriedBy tag: Tag, upTo lastDecided: ProposalNumber) -> [FieldOperation] {
     var uncovered: [FieldOperation] = []
     for id in order {
       guard let write = pending[id], let carried = write.carried, carried.tag == tag, !write.isHidden,
-        let number = carried.number, number <= mark
+        let number = carried.number, number <= lastDecided
       else { continue }
       update(id) { $0.isHidden = true }
       uncovered += write.overlay
