@@ -161,7 +161,7 @@ extension SQLiteStore {
         try db.synced(as: durability) { try metadata.write(db) }
       } catch  where Checkpoints.mayFail(error) {}
     }
-    checkpoints.note()
+    checkpoints.recordEnded()
     watch.hasCutLog()
   }
 }

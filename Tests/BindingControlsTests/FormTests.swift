@@ -138,7 +138,7 @@ struct FormTests {
   @Test("does not write a model by being shown it in two forms at once")
   func twoForms() {
     let writes = Recorder<Int>()
-    let token = person.binding.age.observe { writes.note($0) }
+    let token = person.binding.age.observe { writes.record($0) }
     let (field, slider) = (TextField(), Slider())
     field.bind(to: person.binding.age, map: NumberText())
     slider.bind(
@@ -154,9 +154,9 @@ struct FormTests {
 
 /// Notes what observers were told, from any thread.
 private final class Recorder<Element: Sendable>: Sendable {
-  private let notes = Protected<[Element]>([])
+  private let elements = Protected<[Element]>([])
 
-  var all: [Element] { notes.withLock { $0 } }
+  var all: [Element] { elements.withLock { $0 } }
 
-  func note(_ element: Element) { notes.withLock { $0.append(element) } }
+  func record(_ element: Element) { elements.withLock { $0.append(element) } }
 }

@@ -89,14 +89,14 @@ struct ExchangeTests {
 
     mutating func says(_ message: PeerMessage, in session: SessionID, start: StartNumber = Hub.start) {
       let frame = message.encode(session: session, start: start)
-      note("says", frame, message.kind.name.description)
+      record("says", frame, message.kind.name.description)
       act { machine, time, output in
         frame.withUnsafeBytes { machine.receive($0, on: 1, time: time, into: &output) }
       }
     }
 
     mutating func subscribes(_ topics: [UInt8]...) {
-      for topic in topics { note("subscribes", topic) }
+      for topic in topics { record("subscribes", topic) }
       act { machine, time, output in
         for topic in topics {
           topic.withUnsafeBytes { machine.subscribed($0, by: 2, time: time, into: &output) }
@@ -110,7 +110,7 @@ struct ExchangeTests {
       act { machine, time, output in machine.tick(time: time, into: &output) }
     }
 
-    private mutating func note(_ does: String, _ bytes: [UInt8], _ message: String? = nil) {
+    private mutating func record(_ does: String, _ bytes: [UInt8], _ message: String? = nil) {
       let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
       steps.append(Step(does: does, message: message, hex: hex))
     }
@@ -135,7 +135,7 @@ struct ExchangeTests {
       }
       for (does, frame) in heard {
         let name = frame.withUnsafeBytes { (try? HubMessage.decode($0))?.1.kind.name.description }
-        note(does, frame, name ?? "?")
+        record(does, frame, name ?? "?")
       }
     }
   }

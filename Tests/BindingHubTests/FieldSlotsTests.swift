@@ -91,7 +91,7 @@ import Testing
   func broughtBack() {
     var back = BroughtBack()
     let point = RecoveryPoint(epoch: 4 << 32, version: 9)
-    back.note(3, at: 12, from: point)
+    back.record(3, at: 12, from: point)
     #expect(back.point(of: 3, at: 12) == point)
     #expect(back.point(of: 3, at: 13) == nil && back.point(of: 2, at: 12) == nil && back.point(of: 4, at: 0) == nil)
   }

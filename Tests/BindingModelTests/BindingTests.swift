@@ -62,8 +62,8 @@ struct BindingTests {
     let names = Recorder<String>()
     let numbers = Recorder<Int>()
     let tokens = [
-      person.binding.name.observe { names.note($0) },
-      person.binding.address.number.observe { numbers.note($0) },
+      person.binding.name.observe { names.record($0) },
+      person.binding.address.number.observe { numbers.record($0) },
     ]
     person.binding.name.value = "Bob"
     person.binding.address.number.value = 2
@@ -79,7 +79,7 @@ struct BindingTests {
     let person = Observable(Person())
     let me = Writer()
     let names = Recorder<String>()
-    let token = person.binding.name.observe(from: .others(than: me)) { names.note($0) }
+    let token = person.binding.name.observe(from: .others(than: me)) { names.record($0) }
     try? person.binding.name.set("Bob", by: me)
     person.binding.name.value = "Ann"
     #expect(names.all == ["Ann", "Ann"])
@@ -91,7 +91,7 @@ struct BindingTests {
     struct Whole: Sendable { var part = 1 }
     let whole = Observable(Whole())
     let seen = Recorder<Int>()
-    let token = whole.observe { seen.note($0.part) }
+    let token = whole.observe { seen.record($0.part) }
     whole.binding.part.value = 1
     whole.binding.part.value = 2
     #expect(seen.all == [1, 2])
@@ -104,14 +104,14 @@ struct BindingTests {
     weak let gone = level
     guard let binding = level?.binding else { return }
     let seen = Recorder<Int>()
-    let token = binding.observe { seen.note($0) }
+    let token = binding.observe { seen.record($0) }
     level?.value = 2
     level = nil
     #expect(gone == nil)
     #expect(throws: BindingError.self) { try binding.set(3) }
     binding.value = 4
     #expect(binding.value == 2)
-    let late = binding.observe { seen.note($0) }
+    let late = binding.observe { seen.record($0) }
     #expect(seen.all == [1, 2])
     withExtendedLifetime((token, late)) {}
   }
@@ -121,8 +121,8 @@ struct BindingTests {
     let person = Observable(Person())
     let owner = Owner()
     let seen = Recorder<String>()
-    person.binding.name.observe(on: owner) { seen.note($0) }
-    person.binding.address.number.map(Text()).observe(on: owner) { seen.note($0) }
+    person.binding.name.observe(on: owner) { seen.record($0) }
+    person.binding.address.number.map(Text()).observe(on: owner) { seen.record($0) }
     person.binding.address.street.remove(observer: owner)
     person.value = Person(name: "Bob", address: Address(street: "High", number: 2))
     #expect(seen.all == ["Ann", "1"])
@@ -134,7 +134,7 @@ struct BindingTests {
     let number = Observable(1)
     let text = number.binding.map(Text())
     let seen = Recorder<String>()
-    let token = text.observe { seen.note($0) }
+    let token = text.observe { seen.record($0) }
     try text.set("12")
     #expect(number.value == 12)
     try text.update { $0 += "3" }
@@ -158,7 +158,7 @@ struct BindingTests {
   func mappedRepeats() {
     let number = Observable(11)
     let seen = Recorder<Int>()
-    let token = number.binding.map(Tens()).observe { seen.note($0) }
+    let token = number.binding.map(Tens()).observe { seen.record($0) }
     number.value = 12
     number.value = 25
     #expect(seen.all == [10, 20])
@@ -192,7 +192,7 @@ private struct LimitedField: BindingLocation {
 
   func write(_ value: Int, by writer: Writer) throws(BindingError) {
     guard value <= 10 else { throw BindingError(.refused, "\(value) is above 10") }
-    sent.note(value)
+    sent.record(value)
     try shown.write(value, by: writer)
   }
 

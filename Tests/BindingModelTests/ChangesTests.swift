@@ -8,7 +8,7 @@ struct ChangesTests {
   func oldAndNew() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
-    let token = count.observe(initial: false) { old, new in seen.note([old, new]) }
+    let token = count.observe(initial: false) { old, new in seen.record([old, new]) }
     #expect(seen.all.isEmpty)
     count.value = 2
     count.value = 5
@@ -22,7 +22,7 @@ struct ChangesTests {
   func initial() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
-    let token = count.observe(initial: true) { old, new in seen.note([old, new]) }
+    let token = count.observe(initial: true) { old, new in seen.record([old, new]) }
     count.value = 2
     #expect(seen.all == [[1, 1], [1, 2]])
     withExtendedLifetime(token) {}
@@ -32,7 +32,7 @@ struct ChangesTests {
   func newAlone() {
     let count = Observable(1)
     let seen = Recorder<Int>()
-    let token = count.observe(initial: false) { seen.note($0) }
+    let token = count.observe(initial: false) { seen.record($0) }
     count.value = 2
     #expect(seen.all == [2])
     withExtendedLifetime(token) {}
@@ -42,7 +42,7 @@ struct ChangesTests {
   func turn() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
-    let token = count.observe(initial: false) { old, new in seen.note([old, new]) }
+    let token = count.observe(initial: false) { old, new in seen.record([old, new]) }
     Turn.run { for value in 2...9 { count.value = value } }
     #expect(seen.all == [[1, 9]])
     withExtendedLifetime(token) {}
@@ -53,7 +53,7 @@ struct ChangesTests {
     let count = Observable(0)
     let seen = Recorder<[Int]>()
     let token = count.observe(initial: false) { old, new in
-      seen.note([old, new])
+      seen.record([old, new])
       if new < 3 { count.value = new + 1 }
     }
     count.value = 1
@@ -68,9 +68,9 @@ struct ChangesTests {
     var owner: Owner? = Owner()
     weak let watched = owner
     if let owner {
-      count.observe(on: owner, initial: false) { old, new in seen.note([old, new]) }
+      count.observe(on: owner, initial: false) { old, new in seen.record([old, new]) }
       count.observe(on: owner, initial: false) { [weak watched] owner, old, new in
-        seen.note([owner === watched ? 1 : 0, old, new])
+        seen.record([owner === watched ? 1 : 0, old, new])
       }
     }
     count.value = 2
@@ -87,9 +87,9 @@ struct ChangesTests {
     let person = Observable(Person())
     let seen = Recorder<String>()
     let tokens = ObserverTokens()
-    person.binding.name.observe(initial: false) { seen.note("name \($0) \($1)") }.store(in: tokens)
-    person.binding.age.map(NumberText()).observe(initial: false) { seen.note("text \($0) \($1)") }.store(in: tokens)
-    person.derived { $0.age * 2 }.observe(initial: false) { seen.note("twice \($0) \($1)") }.store(in: tokens)
+    person.binding.name.observe(initial: false) { seen.record("name \($0) \($1)") }.store(in: tokens)
+    person.binding.age.map(NumberText()).observe(initial: false) { seen.record("text \($0) \($1)") }.store(in: tokens)
+    person.derived { $0.age * 2 }.observe(initial: false) { seen.record("twice \($0) \($1)") }.store(in: tokens)
     person.value.age = 2
     person.value.name = "b"
     #expect(seen.all == ["text 1 2", "twice 2 4", "name a b"])
@@ -127,7 +127,7 @@ struct ChangesTests {
   func threads() {
     let count = Observable(0)
     let steps = Recorder<[Int]>()
-    let token = count.observe(initial: false) { old, new in steps.note([old, new]) }
+    let token = count.observe(initial: false) { old, new in steps.record([old, new]) }
     onThreads(10) { _ in
       for write in 0..<1_000 {
         count.update { $0 += 1 }
@@ -209,15 +209,15 @@ struct IsolationTests {
   private static func follow(
     _ name: Observable<String>, _ seen: Recorder<String>
   ) async -> @Sendable () -> Bool {
-    let noting = Noting()
-    await noting.follow(name, seen)
-    weak let watched = noting
+    let follower = Follower()
+    await follower.follow(name, seen)
+    weak let watched = follower
     return { watched != nil }
   }
 
-  private actor Noting {
+  private actor Follower {
     func follow(_ name: Observable<String>, _ seen: Recorder<String>) {
-      name.observeOnActor(self) { _, name in seen.note(name) }
+      name.observeOnActor(self) { _, name in seen.record(name) }
     }
   }
 

@@ -51,7 +51,7 @@ struct ClosureBindingTests {
   func constants() {
     let name = Binding.constant("fixed")
     let seen = Recorder<String>()
-    _ = name.observe { seen.note($0) }
+    _ = name.observe { seen.record($0) }
     name.value = "other"
     #expect(name.value == "fixed")
     #expect(seen.all == ["fixed"])

@@ -9,7 +9,7 @@ struct DerivedEdgesTests {
     let (tracked, peeked) = (Observable(1), Observable(10))
     let sum = Derived { tracked.value + peeked.binding.location.read() }
     let seen = Recorder<Int>()
-    let token = sum.observe { seen.note($0) }
+    let token = sum.observe { seen.record($0) }
     peeked.value = 20
     tracked.value = 2
     #expect(seen.all == [11, 22])
@@ -22,7 +22,7 @@ struct DerivedEdgesTests {
     let computed = Recorder<Int>()
     let (first, other) = (
       source.derived { value -> Int in
-        computed.note(value)
+        computed.record(value)
         return value
       }, source.derived { $0 }
     )
@@ -42,7 +42,7 @@ struct DerivedEdgesTests {
     let constant = (0..<same).map { number in source.derived { _ in "\(number)" } }
     let all = Derived { ([changing.value] + constant.map(\.value)).joined(separator: " ") }
     let seen = Recorder<String>()
-    let token = all.observe { seen.note($0) }
+    let token = all.observe { seen.record($0) }
     source.value = "b"
     let rest = (0..<same).map { " \($0)" }.joined()
     #expect(seen.all == ["a" + rest, "b" + rest])
@@ -55,7 +55,7 @@ struct DerivedEdgesTests {
     let computed = Recorder<Int>()
     let (left, right) = (source.derived { _ in 1 }, source.derived { _ in 2 })
     let sum = Derived(left, right) { left, right -> Int in
-      computed.note(left + right)
+      computed.record(left + right)
       return left + right
     }
     let token = sum.observe { _ in }
@@ -88,7 +88,7 @@ struct DerivedEdgesTests {
     let element = Derived { list.value[index.value] }
     let shown = Derived { index.value < list.value.count ? element.value : -1 }
     let seen = Recorder<Int>()
-    let token = shown.observe { seen.note($0) }
+    let token = shown.observe { seen.record($0) }
     list.value = [1]
     index.value = 0
     #expect(seen.all == [3, -1, 1])
@@ -102,17 +102,17 @@ struct DerivedEdgesTests {
     let short = source.derived { $0 }
     let long = source.derived { $0 }.derived { $0 }
     let both = Derived(short, long) { left, right -> String in
-      computed.note("both")
+      computed.record("both")
       return "\(left) \(right)"
     }
     let tails = (0..<2).map { number in
       both.derived { value -> String in
-        computed.note("tail \(number)")
+        computed.record("tail \(number)")
         return value
       }
     }
     let seen = Recorder<String>()
-    let tokens = tails.map { tail in tail.observe { seen.note($0) } }
+    let tokens = tails.map { tail in tail.observe { seen.record($0) } }
     computed.clear()
     source.value = "b"
     #expect(computed.all == ["both", "tail 0", "tail 1"])
@@ -125,7 +125,7 @@ struct DerivedEdgesTests {
     let (left, right) = (Observable("a"), Observable("b"))
     let computed = Recorder<String>()
     let both = Derived(left, right) { left, right -> String in
-      computed.note(left + right)
+      computed.record(left + right)
       return left + right
     }
     let token = isObserved ? both.observe { _ in } : nil
@@ -148,7 +148,7 @@ struct DerivedEdgesTests {
       source.observe { value in
         if value == 1 { late.withLock { $0 = source.derived { $0 * 100 } } }
       },
-      source.observe { _ in if let late = late.withLock({ $0 }) { seen.note(late.value) } },
+      source.observe { _ in if let late = late.withLock({ $0 }) { seen.record(late.value) } },
     ]
     source.value = 1
     source.value = 2

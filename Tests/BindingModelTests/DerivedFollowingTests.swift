@@ -14,7 +14,7 @@ struct DerivedFollowingTests {
     do {
       let double = number.derived { $0 * 2 }
       result = double
-      if let owner { double.observe(on: owner) { seen.note($0) } }
+      if let owner { double.observe(on: owner) { seen.record($0) } }
     }
     number.value = 2
     #expect(seen.all == [2, 4])
@@ -30,7 +30,7 @@ struct DerivedFollowingTests {
     let chosen = Observable(first.binding)
     let double = chosen.flattened().derived { $0 * 2 }
     let seen = Recorder<Int>()
-    let token = double.observe { seen.note($0) }
+    let token = double.observe { seen.record($0) }
     chosen.value = second.binding
     first.value = 2
     second.value = 11
@@ -45,7 +45,7 @@ struct DerivedFollowingTests {
     let location = Binding(get: { number.value }, set: { number.value = $0 })
     let double = location.derived { $0 * 2 }
     let seen = Recorder<Int>()
-    let token = double.observe { seen.note($0) }
+    let token = double.observe { seen.record($0) }
     location.value = 4
     #expect(seen.all == [2, 8])
     #expect(double.value == 8)
@@ -58,7 +58,7 @@ struct DerivedFollowingTests {
     let last = list.derived { $0.count - 1 }
     let element = Derived(list, last) { list, last in last < list.count && list.count == last + 1 }
     let seen = Recorder<Bool>()
-    let token = element.observe { seen.note($0) }
+    let token = element.observe { seen.record($0) }
     onThreads(4) { thread in
       for step in 0..<500 {
         if thread.isMultiple(of: 2) {
@@ -77,7 +77,7 @@ struct DerivedFollowingTests {
     let (left, right) = (Observable(0), Observable(0))
     let sum = Derived { left.value + right.value }.derived { $0 }
     let seen = Recorder<Int>()
-    let token = sum.observe { seen.note($0) }
+    let token = sum.observe { seen.record($0) }
     onThreads(4) { thread in
       for _ in 0..<500 { (thread.isMultiple(of: 2) ? left : right).update { $0 += 1 } }
     }
@@ -92,7 +92,7 @@ struct DerivedFollowingTests {
     let sum = Derived { left.value + right.value }
     let looks = Recorder<Int>()
     @Sendable func look() {
-      looks.note(
+      looks.record(
         withObservationTracking {
           sum.value
         } onChange: {

@@ -50,7 +50,7 @@ struct DerivedGraphTests {
     let counter = Counter()
     let chosen = Derived { counter(isLeft.value ? left.value : right.value) }
     let seen = Recorder<Int>()
-    let token = chosen.observe { seen.note($0) }
+    let token = chosen.observe { seen.record($0) }
     right.value = 11
     #expect(counter.value == 1)
     isLeft.value = false
@@ -69,7 +69,7 @@ struct DerivedGraphTests {
     for _ in 1..<length { arm = arm.derived { $0 } }
     let both = Derived(number, arm) { counter([$0, $1]) }
     let seen = Recorder<[Int]>()
-    let token = both.observe { seen.note($0) }
+    let token = both.observe { seen.record($0) }
     number.value = 2
     number.value = 3
     #expect(seen.all == [[1, 1], [2, 2], [3, 3]])
@@ -84,7 +84,7 @@ struct DerivedGraphTests {
     let isShort = first.derived { $0.count < 10 }
     let shown = Derived(isShort, name, first) { $0 ? $1 : $2 }
     let seen = Recorder<String>()
-    let token = shown.observe { seen.note($0) }
+    let token = shown.observe { seen.record($0) }
     first.value = "Maximiliane"
     Turn.run {
       first.value = "Eva"
@@ -100,7 +100,7 @@ struct DerivedGraphTests {
     let last = list.derived { $0.count }.derived { $0 - 1 }
     let element = Derived(list, last) { $0[$1] }
     let seen = Recorder<Int>()
-    let token = element.observe { seen.note($0) }
+    let token = element.observe { seen.record($0) }
     list.value = [7]
     list.value = [8, 9]
     #expect(seen.all == [3, 7, 9])
@@ -114,7 +114,7 @@ struct DerivedGraphTests {
     let isEven = number.derived { $0.isMultiple(of: 2) }
     let word = isEven.derived { counter($0 ? "even" : "odd") }
     let seen = Recorder<String>()
-    let token = word.observe { seen.note($0) }
+    let token = word.observe { seen.record($0) }
     number.value = 3
     number.value = 5
     #expect(counter.value == 1)
@@ -130,7 +130,7 @@ struct DerivedGraphTests {
     let sum = Derived(left, right) { $0 + $1 }
     let double = sum.derived { $0 * 2 }
     let seen = Recorder<Int>()
-    let token = double.observe { seen.note($0) }
+    let token = double.observe { seen.record($0) }
     let between = Turn.run {
       left.value = 10
       let between = double.value
@@ -148,7 +148,7 @@ struct DerivedGraphTests {
     let number = Observable(1)
     let double = number.derived { $0 * 2 }
     let seen = Recorder<Int>()
-    let token = double.observe { seen.note($0) }
+    let token = double.observe { seen.record($0) }
     Turn.run {
       number.value = 5
       #expect(double.value == 10)
@@ -167,7 +167,7 @@ struct DerivedGraphTests {
     let seen = Recorder<[Int]>()
     let token = number.observe {
       other.value = $0
-      seen.note([deep.value, tenfold.value])
+      seen.record([deep.value, tenfold.value])
     }
     number.value = 5
     #expect(seen.all == [[3, 10], [7, 50]])
@@ -207,13 +207,13 @@ struct DerivedGraphTests {
     let number = Observable(1.0)
     let root = number.derived { $0.squareRoot() }
     let seen = Recorder<Bool>()
-    let token = root.observe { seen.note($0.isNaN) }
+    let token = root.observe { seen.record($0.isNaN) }
     number.value = -1
     number.value = -2
     #expect(seen.all == [false, true])
     number.value = .nan
     let told = Recorder<Double>()
-    let other = number.observe { told.note($0) }
+    let other = number.observe { told.record($0) }
     number.value = .nan
     #expect(told.all.count == 1)
     token.cancel()
@@ -227,7 +227,7 @@ struct DerivedGraphTests {
     let point = height.derived { Point(y: $0) }
     let optional = height.derived { $0 > 1 ? Double?.some(.nan) : nil }
     let (seen, options) = (Recorder<Double>(), Recorder<Bool>())
-    let tokens = [point.observe { seen.note($0.y) }, optional.observe { options.note($0 == nil) }]
+    let tokens = [point.observe { seen.record($0.y) }, optional.observe { options.record($0 == nil) }]
     height.value = 2
     height.value = 3
     #expect(seen.all == [1, 2, 3])

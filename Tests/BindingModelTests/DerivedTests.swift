@@ -8,7 +8,7 @@ struct DerivedTests {
     let (first, last) = (Observable("Ann"), Observable("Lee"))
     let name = Derived(first.binding, last.binding) { "\($0) \($1)" }
     let heard = Recorder<String>()
-    let token = name.observe { heard.note($0) }
+    let token = name.observe { heard.record($0) }
     last.value = "Day"
     first.value = "Bob"
     #expect(heard.all == ["Ann Lee", "Ann Day", "Bob Day"])
@@ -21,7 +21,7 @@ struct DerivedTests {
     let (left, right) = (Observable(1), Observable(2))
     let pair = Derived(left.binding, right.binding) { [$0, $1] }
     let heard = Recorder<[Int]>()
-    let token = pair.observe { heard.note($0) }
+    let token = pair.observe { heard.record($0) }
     Turn.run {
       left.value = 10
       right.value = 20
@@ -37,7 +37,7 @@ struct DerivedTests {
     let both = double.derived { $0 }
     let sum = Derived(number.binding) { $0 * 2 + $0 * $0 }
     let heard = Recorder<Int>()
-    let token = sum.observe { heard.note($0) }
+    let token = sum.observe { heard.record($0) }
     number.value = 3
     #expect(double.value == 6 && square.value == 9 && both.value == 6)
     #expect(heard.all == [3, 15])
@@ -49,7 +49,7 @@ struct DerivedTests {
     let number = Observable(1)
     let isEven = number.binding.derived { $0.isMultiple(of: 2) }
     let heard = Recorder<Bool>()
-    let token = isEven.observe { heard.note($0) }
+    let token = isEven.observe { heard.record($0) }
     for next in [3, 5, 6, 8] { number.value = next }
     #expect(heard.all == [false, true])
     withExtendedLifetime(token) {}
@@ -94,7 +94,7 @@ struct DerivedTests {
     let square = number.derived { $0 * $0 }
     let sum = Derived(double, square) { [$0, $1] }
     let seen = Recorder<[Int]>()
-    let token = sum.observe { seen.note($0) }
+    let token = sum.observe { seen.record($0) }
     number.value = 3
     #expect(seen.all == [[2, 1], [6, 9]])
     token.cancel()
@@ -133,7 +133,7 @@ struct DerivedSourcesTests {
     let (street, number, isHome, scale) = (Observable("Elm"), Observable(4), Observable(true), Observable(1.5))
     let line = Derived(street, number.binding, isHome, scale.derived { $0 * 2 }) { "\($0) \($1) \($2) \($3)" }
     let seen = Recorder<String>()
-    let token = line.observe { seen.note($0) }
+    let token = line.observe { seen.record($0) }
     Turn.run {
       street.value = "Oak"
       number.value = 5

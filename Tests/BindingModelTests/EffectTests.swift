@@ -8,7 +8,7 @@ struct EffectTests {
   func oneNotification() {
     let value = Observable(0)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     Turn.run { for next in 1...5 { value.value = next } }
     #expect(seen.all == [0, 5])
     token.cancel()
@@ -28,7 +28,7 @@ struct EffectTests {
   func nested(depth: Int) {
     let value = Observable(0)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     func batch(_ depth: Int) {
       Turn.run {
         value.value += 1
@@ -45,7 +45,7 @@ struct EffectTests {
   func disposedInside() {
     let value = Observable(0)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     Turn.run {
       value.value = 1
       token.cancel()
@@ -58,10 +58,10 @@ struct EffectTests {
   func inOrder() {
     let value = Observable(0)
     let seen = Recorder<String>()
-    var tokens = ["a", "b", "c"].map { name in value.observe { if $0 > 0 { seen.note(name) } } }
+    var tokens = ["a", "b", "c"].map { name in value.observe { if $0 > 0 { seen.record(name) } } }
     value.value = 1
     tokens.remove(at: 1).cancel()
-    tokens.append(value.observe { if $0 > 1 { seen.note("d") } })
+    tokens.append(value.observe { if $0 > 1 { seen.record("d") } })
     value.value = 2
     #expect(seen.all == ["a", "b", "c", "a", "c", "d"])
   }
@@ -72,9 +72,9 @@ struct EffectTests {
     let seen = Recorder<String>()
     let second = Protected<ObserverToken?>(nil)
     let first = value.observe { if $0 == 1 { second.withLock { $0 }?.cancel() } }
-    let token = value.observe { if $0 > 0 { seen.note("second") } }
+    let token = value.observe { if $0 > 0 { seen.record("second") } }
     second.withLock { $0 = token }
-    let third = value.observe { if $0 > 0 { seen.note("third") } }
+    let third = value.observe { if $0 > 0 { seen.record("third") } }
     value.value = 1
     #expect(seen.all == ["third"])
     first.cancel()
@@ -85,7 +85,7 @@ struct EffectTests {
   func clamp(entered: Int) {
     let value = Observable(0)
     let seen = Recorder<Int>()
-    let tokens = [value.observe { if $0 > 10 { value.value = 10 } }, value.observe { seen.note($0) }]
+    let tokens = [value.observe { if $0 > 10 { value.value = 10 } }, value.observe { seen.record($0) }]
     value.value = entered
     #expect(value.value == 10)
     #expect(seen.all == [0, entered, 10])
@@ -96,7 +96,7 @@ struct EffectTests {
   func noEquality() {
     let value = Observable(1, filter: .everyWrite)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     value.value = 1
     value.value = 1
     #expect(seen.all == [1, 1, 1])
@@ -107,7 +107,7 @@ struct EffectTests {
   func silent() {
     let value = Observable(1)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     value.setSilently(2)
     value.value = 2
     value.value = 3
@@ -120,7 +120,7 @@ struct EffectTests {
     let values = (0..<3).map { Observable($0) }
     let seen = Recorder<Int>()
     var owner: Owner? = Owner()
-    if let owner { for value in values { value.observe(on: owner) { seen.note($0) } } }
+    if let owner { for value in values { value.observe(on: owner) { seen.record($0) } } }
     seen.clear()
     owner = nil
     for value in values { value.value += 10 }
@@ -131,7 +131,7 @@ struct EffectTests {
   func reaction() {
     let count = Observable(0)
     let seen = Recorder<Bool>()
-    let token = count.derived { $0 > 2 }.observe { seen.note($0) }
+    let token = count.derived { $0 > 2 }.observe { seen.record($0) }
     for next in 1...6 { count.value = next }
     count.value = 0
     #expect(seen.all == [false, true, false])
@@ -142,7 +142,7 @@ struct EffectTests {
   func backAgain() {
     let value = Observable(1)
     let (plain, derived) = (Recorder<Int>(), Recorder<Int>())
-    let tokens = [value.observe { plain.note($0) }, value.derived { $0 }.observe { derived.note($0) }]
+    let tokens = [value.observe { plain.record($0) }, value.derived { $0 }.observe { derived.record($0) }]
     Turn.run {
       value.value = 2
       value.value = 1

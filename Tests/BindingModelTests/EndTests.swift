@@ -8,7 +8,7 @@ struct EndTests {
   @Test("is told once when the owner goes")
   func told() {
     var count: Observable<Int>? = Observable(1)
-    let token = count?.observeEnd { [seen] in seen.note("end") }
+    let token = count?.observeEnd { [seen] in seen.record("end") }
     count?.value = 2
     #expect(seen.all.isEmpty)
     count = nil
@@ -20,9 +20,9 @@ struct EndTests {
   @Test("is not told to who cancelled or let go")
   func cancelled() {
     var count: Observable<Int>? = Observable(1)
-    count?.observeEnd { [seen] in seen.note("cancelled") }.cancel()
+    count?.observeEnd { [seen] in seen.record("cancelled") }.cancel()
     do {
-      let token = count?.observeEnd { [seen] in seen.note("released") }
+      let token = count?.observeEnd { [seen] in seen.record("released") }
       withExtendedLifetime(token) {}
     }
     count = nil
@@ -33,9 +33,9 @@ struct EndTests {
   func late() {
     var count: Observable<[Int]>? = Observable([1])
     let binding = count?.binding
-    let token = binding?.map(Same()).observeEnd { [seen] in seen.note("part") }
+    let token = binding?.map(Same()).observeEnd { [seen] in seen.record("part") }
     count = nil
-    let late = binding?.observeEnd { [seen] in seen.note("late") }
+    let late = binding?.observeEnd { [seen] in seen.record("late") }
     #expect(seen.all == ["part", "late"])
     withExtendedLifetime((token, late)) {}
   }

@@ -14,7 +14,7 @@ struct FlattenedTests {
     let choice = Observable(one.binding)
     let text = choice.flattened().text
     let seen = Recorder<String>()
-    let token = text.observe { seen.note($0) }
+    let token = text.observe { seen.record($0) }
     choice.value = other.binding
     one.value.text = "stale"
     other.value.text = "later"
@@ -41,7 +41,7 @@ struct FlattenedTests {
     let choice = Observable(one.binding)
     let seen = Recorder<String>()
     var owner: Owner? = Owner()
-    choice.flattened().observe(on: owner!) { seen.note($0.text) }
+    choice.flattened().observe(on: owner!) { seen.record($0.text) }
     choice.value = other.binding
     other.value.text = "later"
     owner = nil

@@ -51,7 +51,7 @@ struct HandoverTests {
     let chatter = Chatter { level.value = $0 }
     let seen = Recorder<Int>()
     let token = level.observe {
-      seen.note($0)
+      seen.record($0)
       if $0 == -1 { chatter.start() }
       Self.work()
     }
@@ -68,7 +68,7 @@ struct HandoverTests {
     let chatter = Chatter { level.value = $0 }
     let seen = Recorder<Int>()
     let token = level.observe {
-      seen.note($0)
+      seen.record($0)
       if $0 == 0 { chatter.start() }
       Self.work()
     }
@@ -99,7 +99,7 @@ struct HandoverTests {
     let level = Observable(0)
     let seen = Recorder<Int>()
     let token = level.observe {
-      seen.note($0)
+      seen.record($0)
       if $0 == -1 { onThreads(3) { thread in for number in 0..<100 { level.value = thread * 100 + number } } }
     }
     level.value = -1
@@ -113,7 +113,7 @@ struct HandoverTests {
     let level = Observable(0)
     let seen = Recorder<Int>()
     let token = level.observe {
-      seen.note($0)
+      seen.record($0)
       Self.work()
     }
     onThreads(10) { _ in for _ in 0..<300 { level.update { $0 += 1 } } }

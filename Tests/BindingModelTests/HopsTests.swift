@@ -11,7 +11,7 @@ struct HopsTests {
   func firstCall() {
     let level = Observable(0)
     let token = level.observe { [seen] value in
-      seen.note(Hops.current)
+      seen.record(Hops.current)
       if value == 0 { elsewhere { Hops.answering(3) { level.value = 1 } } }
     }
     level.value = 2
@@ -23,7 +23,7 @@ struct HopsTests {
   func waiting() {
     let (cause, effect) = (Observable(0), Observable(0))
     let tokens = [
-      effect.observe { [seen] _ in seen.note(Hops.current) },
+      effect.observe { [seen] _ in seen.record(Hops.current) },
       cause.observe { value in if value > 0 { Hops.answering(UInt8(value)) { effect.value = value } } },
     ]
     cause.value = 2
@@ -36,7 +36,7 @@ struct HopsTests {
   func otherThread() {
     let level = Observable(0)
     let token = level.observe { [seen] value in
-      seen.note(Hops.current)
+      seen.record(Hops.current)
       if value == 1 { elsewhere { Hops.answering(4) { level.value = 2 } } }
     }
     level.value = 1
@@ -51,7 +51,7 @@ struct HopsTests {
     let second = Duration.seconds(1)
     let timed =
       isThrottled ? text.throttled(for: second, clock: clock.clock) : text.debounced(for: second, clock: clock.clock)
-    let token = timed.observe { [seen] _ in seen.note(Hops.current) }
+    let token = timed.observe { [seen] _ in seen.record(Hops.current) }
     Hops.answering(5) { text.value = "a" }
     Hops.answering(2) { text.value = "b" }
     clock.pass(1_000)
@@ -64,7 +64,7 @@ struct HopsTests {
   @Test("is that of the writes for what a turn kept back")
   func turn() {
     let level = Observable(0)
-    let token = level.observe { [seen] _ in seen.note(Hops.current) }
+    let token = level.observe { [seen] _ in seen.record(Hops.current) }
     Turn.run {
       Hops.answering(6) { level.value = 1 }
       level.value = 2
@@ -79,7 +79,7 @@ struct HopsTests {
     let (first, second, trigger) = (Observable(0), Observable(0), Observable(0))
     let sum = Derived(first, second) { $0 + $1 }
     let tokens = [
-      sum.observe { [seen] _ in seen.note(Hops.current) },
+      sum.observe { [seen] _ in seen.record(Hops.current) },
       trigger.observe { value in
         guard value > 0 else { return }
         Hops.answering(7) { first.value = value }
@@ -95,7 +95,7 @@ struct HopsTests {
   @Test("is that of the write on a lane that gets to it later, at a pace too", arguments: [false, true])
   func lane(isPaced: Bool) {
     let (level, queue) = (Observable(0), DispatchQueue(label: "bindbus.test.hops"))
-    let body: @Sendable (Int) -> Void = { [seen] _ in seen.note(Hops.current) }
+    let body: @Sendable (Int) -> Void = { [seen] _ in seen.record(Hops.current) }
     final class Owner: Sendable {}
     let owner = Owner()
     queue.sync {
@@ -139,7 +139,7 @@ struct HopsTests {
     // While the link looks at what it is to carry, another thread writes the other side, which wins.
     let hooked = Hooked(looks: looks) { elsewhere { Hops.answering(3) { right.value = 2 } } }
     let link = left.binding.map(hooked).bind(to: right.binding)
-    let token = left.observe { [seen] _ in seen.note(Hops.current) }
+    let token = left.observe { [seen] _ in seen.record(Hops.current) }
     // The first look is its observer's.
     looks.withLock { $0 = 2 }
     left.value = 1

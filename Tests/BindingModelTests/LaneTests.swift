@@ -19,9 +19,9 @@ struct LaneTests {
   @MainActor
   func inlineAndLater() async {
     let seen = Recorder<Int>()
-    Lane.main.run { seen.note(0) }
+    Lane.main.run { seen.record(0) }
     #expect(seen.all == [0])
-    await Task.detached { for number in 1...100 { Lane.main.run { seen.note(number) } } }.value
+    await Task.detached { for number in 1...100 { Lane.main.run { seen.record(number) } } }.value
     #expect(await eventually { seen.all.count == 101 })
     #expect(seen.all == Array(0...100))
   }
@@ -32,10 +32,10 @@ struct LaneTests {
     let lane = Lane.queue(queue)
     let seen = Recorder<Int>()
     queue.sync {
-      onThreads(1) { _ in for number in 1...3 { lane.run { seen.note(number) } } }
+      onThreads(1) { _ in for number in 1...3 { lane.run { seen.record(number) } } }
       #expect(lane.isCurrent)
       #expect(seen.all.isEmpty)
-      lane.run { seen.note(4) }
+      lane.run { seen.record(4) }
       #expect(seen.all == [1, 2, 3, 4])
     }
     queue.sync {}
@@ -50,15 +50,15 @@ struct LaneTests {
     let seen = Recorder<String>()
     let finished = DispatchSemaphore(value: 0)
     lane.run {
-      seen.note("outer begins")
-      lane.run { seen.note("inner") }
+      seen.record("outer begins")
+      lane.run { seen.record("inner") }
       onThreads(1) { _ in
         lane.run {
-          seen.note("later")
+          seen.record("later")
           finished.signal()
         }
       }
-      seen.note("outer ends")
+      seen.record("outer ends")
     }
     finished.wait()
     #expect(seen.all == ["outer begins", "inner", "outer ends", "later"])
@@ -70,7 +70,7 @@ struct LaneTests {
     let lane = Lane.queue(queue)
     let seen = Recorder<[Int]>()
     onThreads(10) { thread in
-      for number in 0..<1_000 { lane.run { seen.note([thread, number]) } }
+      for number in 0..<1_000 { lane.run { seen.record([thread, number]) } }
     }
     let finished = DispatchSemaphore(value: 0)
     lane.run { finished.signal() }
@@ -85,7 +85,7 @@ struct LaneTests {
   func direct() {
     let seen = Recorder<Int>()
     #expect(Lane.direct.isCurrent)
-    Lane.direct.run { seen.note(1) }
+    Lane.direct.run { seen.record(1) }
     #expect(seen.all == [1])
   }
 }

@@ -8,7 +8,7 @@ struct LinkedValuesTests {
   func begin() {
     let (left, right) = (Observable(1), Observable(2))
     let (lefts, rights) = (Recorder<Int>(), Recorder<Int>())
-    let tokens = [left.observe { lefts.note($0) }, right.observe { rights.note($0) }]
+    let tokens = [left.observe { lefts.record($0) }, right.observe { rights.record($0) }]
     let link = left.binding.bind(to: right.binding)
     left.value = 3
     right.value = 4
@@ -21,7 +21,7 @@ struct LinkedValuesTests {
   func twice() {
     let (left, right) = (Observable(1), Observable(2))
     let rights = Recorder<Int>()
-    let token = right.observe { rights.note($0) }
+    let token = right.observe { rights.record($0) }
     let links = [left.binding.bind(to: right.binding), right.binding.bind(to: left.binding)]
     left.value = 3
     right.value = 4
@@ -34,7 +34,7 @@ struct LinkedValuesTests {
   func itself() {
     let value = Observable(1)
     let seen = Recorder<Int>()
-    let token = value.observe { seen.note($0) }
+    let token = value.observe { seen.record($0) }
     let link = value.binding.bind(to: value.binding)
     value.value = 2
     #expect(seen.all == [1, 2])

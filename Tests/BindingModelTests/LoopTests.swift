@@ -9,7 +9,7 @@ struct LoopTests {
   /// Notes the loops among values of types with this name.
   private func loops(of name: String, during body: () -> Void) -> [Turn.Loop] {
     let (found, former) = (Recorder<Turn.Loop>(), Turn.onLoop)
-    Turn.onLoop = { found.note($0) }
+    Turn.onLoop = { found.record($0) }
     defer { Turn.onLoop = former }
     body()
     return found.all.filter { $0.description.contains(name) }
@@ -22,7 +22,7 @@ struct LoopTests {
   func pair() {
     let (ping, pong) = (Observable(Ping()), Observable(Pong()))
     let (pings, pongs) = (Recorder<Int>(), Recorder<Int>())
-    var tokens = [ping.observe { pings.note($0.number) }, pong.observe { pongs.note($0.number) }]
+    var tokens = [ping.observe { pings.record($0.number) }, pong.observe { pongs.record($0.number) }]
     tokens.append(ping.observe { if $0.number > 0 { pong.value.number = $0.number + 1 } })
     let found = loops(of: "Ping") {
       tokens.append(pong.observe { if $0.number > 0 { ping.value.number = $0.number + 1 } })
@@ -47,7 +47,7 @@ struct LoopTests {
     let seen = Recorder<Int>()
     let found = loops(of: "Single") {
       let token = value.observe {
-        seen.note($0.number)
+        seen.record($0.number)
         value.value.number = $0.number + 1
       }
       token.cancel()
@@ -73,7 +73,7 @@ struct LoopTests {
       return number
     }
     let seen = Recorder<Int>()
-    let token = derived.observe { seen.note($0) }
+    let token = derived.observe { seen.record($0) }
     let found = loops(of: "Own") { value.value.number = 1 }
     #expect(found.map(\.values.count) == [1])
     #expect(seen.all.count >= Self.limit)
@@ -106,7 +106,7 @@ struct LoopTests {
     let seen = Recorder<Int>()
     let found = loops(of: "Source") {
       let token = next.observe {
-        seen.note($0)
+        seen.record($0)
         if $0 > 1 { source.value.number = $0 }
       }
       source.value.number = 1
@@ -127,7 +127,7 @@ struct LoopTests {
     let seen = Recorder<Int>()
     let found = loops(of: "Chosen") {
       let token = selection.flattened().observe {
-        seen.note($0.number)
+        seen.record($0.number)
         if $0.number > 0 { left.value.number = $0.number + 1 }
       }
       left.value.number = 1
@@ -220,7 +220,7 @@ struct LoopTests {
     itself.withLock { $0 = (first, second) }
     let seen = Recorder<Int>()
     let found = loops(of: "Selfish") {
-      let token = second.observe { seen.note($0.number) }
+      let token = second.observe { seen.record($0.number) }
       number.value = 1
       number.value = 10
       token.cancel()

@@ -47,11 +47,11 @@ struct ManyObserversTests {
   func order() {
     let level = Observable(0)
     let seen = Recorder<Int>()
-    var tokens = (0..<20).map { number in level.observe { if $0 > 0 { seen.note(number) } } }
+    var tokens = (0..<20).map { number in level.observe { if $0 > 0 { seen.record(number) } } }
     for number in [19, 3, 4, 0, 11, 7, 12, 13, 14] { tokens[number].cancel() }
     level.value = 1
     #expect(seen.all == [1, 2, 5, 6, 8, 9, 10, 15, 16, 17, 18])
-    tokens.append(level.observe { if $0 > 1 { seen.note(20) } })
+    tokens.append(level.observe { if $0 > 1 { seen.record(20) } })
     tokens[1].cancel()
     seen.clear()
     level.value = 2
@@ -64,9 +64,9 @@ struct ManyObserversTests {
     let seen = Recorder<String>()
     let inner = Protected<ObserverToken?>(nil)
     let outer = level.observe { value in
-      if value > 0 { seen.note("outer") }
+      if value > 0 { seen.record("outer") }
       if value == 0 {
-        let token = level.observe { if $0 > 0 { seen.note("inner") } }
+        let token = level.observe { if $0 > 0 { seen.record("inner") } }
         inner.withLock { $0 = token }
       }
     }
@@ -85,7 +85,7 @@ struct ManyObserversTests {
     let first = level.observe { value in
       if value == 1 { for token in rest.withLock({ $0[10..<90] }) { token.cancel() } }
     }
-    let tokens = (0..<100).map { number in level.observe { if $0 > 0 { seen.note(number) } } }
+    let tokens = (0..<100).map { number in level.observe { if $0 > 0 { seen.record(number) } } }
     rest.withLock { $0 = tokens }
     level.value = 1
     #expect(seen.all == Array(0..<10) + Array(90..<100))
@@ -136,7 +136,7 @@ struct ManyObserversTests {
     var binding = source.binding
     for _ in 0..<1_000 { binding = binding.map(PlusOne()) }
     let seen = Recorder<Int>()
-    let token = binding.observe { seen.note($0) }
+    let token = binding.observe { seen.record($0) }
     try binding.set(1_005)
     #expect(source.value == 5)
     #expect(seen.all == [1_000, 1_005])

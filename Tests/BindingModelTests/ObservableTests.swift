@@ -7,7 +7,7 @@ struct ObservableTests {
   func presentValueFirst() {
     let level = Observable(3)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     #expect(seen.all == [3])
     level.value = 4
     #expect(seen.all == [3, 4])
@@ -19,7 +19,7 @@ struct ObservableTests {
     let level = Observable(0)
     let first = Recorder<Int>()
     let second = Recorder<Int>()
-    let tokens = [level.observe { first.note($0) }, level.observe { second.note($0) }]
+    let tokens = [level.observe { first.record($0) }, level.observe { second.record($0) }]
     level.value = 5
     level.value = 10
     level.update { $0 += 10 }
@@ -34,7 +34,7 @@ struct ObservableTests {
   func equalWrites() {
     let name = Observable("desk")
     let seen = Recorder<String>()
-    let token = name.observe { seen.note($0) }
+    let token = name.observe { seen.record($0) }
     name.value = "desk"
     name.update { $0 = "desk" }
     name.value = "lamp"
@@ -77,8 +77,8 @@ struct ObservableTests {
     let point = Observable(Point())
     let seen = Recorder<Double>()
     let tokens = [
-      point.binding.x.observe { seen.note($0) },
-      point.binding.x.map(Scaled(0...1, to: 0...2)).observe { seen.note($0) },
+      point.binding.x.observe { seen.record($0) },
+      point.binding.x.map(Scaled(0...1, to: 0...2)).observe { seen.record($0) },
     ]
     seen.clear()
     point.value.x = .nan
@@ -95,7 +95,7 @@ struct ObservableTests {
     let opaque = Observable(Opaque())
     let counts = Recorder<Int>()
     let opaques = Recorder<Opaque>()
-    let tokens = [count.observe { counts.note($0) }, opaque.observe { opaques.note($0) }]
+    let tokens = [count.observe { counts.record($0) }, opaque.observe { opaques.record($0) }]
     count.value = 1
     opaque.value = Opaque()
     #expect(counts.all == [1, 1])
@@ -107,7 +107,7 @@ struct ObservableTests {
   func ownPredicate() {
     let level = Observable(0.0, filter: .unless { abs($0 - $1) < 0.5 })
     let seen = Recorder<Double>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     level.value = 0.4
     #expect(level.value == 0)
     level.value = 0.6
@@ -121,7 +121,7 @@ struct ObservableTests {
     let level = Observable(0, filter: .unless { _, new in (box.withLock { $0 }?.value ?? 0) >= new })
     box.withLock { $0 = level }
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     level.value = 2
     level.value = 1
     level.update { $0 += 1 }
@@ -134,7 +134,7 @@ struct ObservableTests {
   func silentWrite() {
     let level = Observable(1)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     level.setSilently(2)
     #expect(level.value == 2)
     #expect(seen.all == [1])
@@ -150,7 +150,7 @@ struct ObservableTests {
     struct Refused: Error {}
     let level = Observable(1)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     let old = level.update { value in
       defer { value += 1 }
       return value
@@ -172,7 +172,7 @@ struct ObservableTests {
     let level = Observable(0)
     let me = Writer()
     let seen = Recorder<Int>()
-    let token = level.observe(from: .others(than: me)) { seen.note($0) }
+    let token = level.observe(from: .others(than: me)) { seen.record($0) }
     level.set(1, by: me)
     level.set(2, by: Writer())
     level.update(by: me) { $0 = 3 }
@@ -189,7 +189,7 @@ struct ObservableTests {
     let meddler = level.observe { value in
       if value == 1 { level.set(2, by: me) }
     }
-    let token = level.observe(from: .others(than: me)) { shown.note($0) }
+    let token = level.observe(from: .others(than: me)) { shown.record($0) }
     level.value = 1
     #expect(shown.all.last == 2)
     #expect(level.value == 2)
@@ -211,12 +211,12 @@ struct ObservableTests {
     let box = Protected<Observable<Nosy>?>(nil)
     let nosy = Observable(
       Nosy(name: "a") {
-        looks.note(())
+        looks.record(())
         _ = box.withLock { $0 }?.value
       })
     box.withLock { $0 = nosy }
     let seen = Recorder<String>()
-    let token = nosy.observe { seen.note($0.name) }
+    let token = nosy.observe { seen.record($0.name) }
     nosy.update { $0 = Nosy(name: "b", look: $0.look) }
     nosy.value = Nosy(name: "c") {}
     #expect(seen.all == ["a", "b", "c"])

@@ -88,7 +88,7 @@ struct ObserveOnMainTests {
     let level = Observable(0)
     let owner = Owner()
     let seen = Recorder<Int>()
-    level.observe(on: owner, lane: .queue(DispatchQueue(label: "bindbus.test.lane"))) { seen.note($0) }
+    level.observe(on: owner, lane: .queue(DispatchQueue(label: "bindbus.test.lane"))) { seen.record($0) }
     for value in 1...100 { level.value = value }
     #expect(await eventually { seen.all.last == 100 })
     #expect(seen.all == seen.all.sorted())

@@ -9,7 +9,7 @@ struct ObserverTokensTests {
     let seen = Recorder<Int>()
     do {
       let tokens = ObserverTokens()
-      for _ in 0..<20 { count.observe(initial: false) { seen.note($0) }.store(in: tokens) }
+      for _ in 0..<20 { count.observe(initial: false) { seen.record($0) }.store(in: tokens) }
       count.value = 1
       #expect(seen.all.count == 20)
       withExtendedLifetime(tokens) {}
@@ -24,11 +24,11 @@ struct ObserverTokensTests {
     let seen = Recorder<Int>()
     let owner = Owner()
     let tokens = ObserverTokens()
-    count.observe(on: owner) { seen.note($0) }.store(in: tokens)
+    count.observe(on: owner) { seen.record($0) }.store(in: tokens)
     tokens.cancelAll()
     count.value = 1
     #expect(seen.all == [0])
-    count.observe { seen.note($0) }.store(in: tokens)
+    count.observe { seen.record($0) }.store(in: tokens)
     count.value = 2
     #expect(seen.all == [0, 1, 2])
   }
@@ -38,7 +38,7 @@ struct ObserverTokensTests {
     let count = Observable(0)
     let seen = Recorder<Int>()
     var tokens: Set<ObserverToken> = []
-    count.observe { seen.note($0) }.store(in: &tokens)
+    count.observe { seen.record($0) }.store(in: &tokens)
     count.observe { _ in }.store(in: &tokens)
     #expect(tokens.count == 2)
     tokens = []
@@ -53,7 +53,7 @@ struct ObserverTokensTests {
     let tokens = ObserverTokens()
     onThreads(8) { thread in
       for step in 0..<500 {
-        count.observe(initial: false) { seen.note($0) }.store(in: tokens)
+        count.observe(initial: false) { seen.record($0) }.store(in: tokens)
         if thread == 0, step % 100 == 99 { tokens.cancelAll() }
       }
     }

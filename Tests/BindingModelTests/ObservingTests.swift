@@ -7,8 +7,8 @@ struct ObservationTests {
   func tokens() {
     let level = Observable(0)
     let seen = Recorder<Int>()
-    let cancelled = level.observe { seen.note($0) }
-    var released: ObserverToken? = level.observe { seen.note($0 + 100) }
+    let cancelled = level.observe { seen.record($0) }
+    var released: ObserverToken? = level.observe { seen.record($0 + 100) }
     #expect(!cancelled.isCancelled)
     cancelled.cancel()
     cancelled.cancel()
@@ -26,10 +26,10 @@ struct ObservationTests {
     let seen = Recorder<String>()
     let later = Protected<ObserverToken?>(nil)
     let first = level.observe { value in
-      seen.note("first \(value)")
+      seen.record("first \(value)")
       if value == 1 { later.withLock { $0 }?.cancel() }
     }
-    later.withLock { $0 = level.observe { seen.note("second \($0)") } }
+    later.withLock { $0 = level.observe { seen.record("second \($0)") } }
     level.value = 1
     level.value = 2
     #expect(seen.all == ["first 0", "second 0", "first 1", "first 2"])
@@ -48,7 +48,7 @@ struct ObservationTests {
     }
     own.withLock {
       $0 = level.observe { value in
-        seen.note(value)
+        seen.record(value)
         if value == 2 { own.withLock { $0 }?.cancel() }
       }
     }
@@ -66,7 +66,7 @@ struct ObservationTests {
     let outer = level.observe { value in
       guard value == 1 else { return }
       level.value = 2
-      let token = level.observe { seen.note($0) }
+      let token = level.observe { seen.record($0) }
       inner.withLock { $0 = token }
     }
     level.value = 1
@@ -81,9 +81,9 @@ struct ObservationTests {
   func writeInsideFirstCallback() {
     let level = Observable(0)
     let seen = Recorder<String>()
-    let old = level.observe { seen.note("old \($0)") }
+    let old = level.observe { seen.record("old \($0)") }
     let new = level.observe { value in
-      seen.note("new \(value)")
+      seen.record("new \(value)")
       if value == 0 { level.value = 1 }
     }
     #expect(seen.all == ["old 0", "new 0", "new 1", "old 1"])
@@ -98,7 +98,7 @@ struct ObservationTests {
     let seen = Recorder<Int>()
     let owner = Owner()
     level.observe(on: owner) { value in
-      seen.note(value)
+      seen.record(value)
       level.value = 1
       level.remove(observer: owner)
     }
@@ -112,7 +112,7 @@ struct ObservationTests {
     let seen = Recorder<Int>()
     var owner: Owner? = Owner()
     weak let gone = owner
-    if let owner { level.observe(on: owner) { seen.note($0) } }
+    if let owner { level.observe(on: owner) { seen.record($0) } }
     level.value = 1
     owner = nil
     #expect(gone == nil)
@@ -126,9 +126,9 @@ struct ObservationTests {
     let seen = Recorder<String>()
     let first = Owner()
     let second = Owner()
-    level.observe(on: first) { seen.note("a\($0)") }
-    level.observe(on: first) { seen.note("b\($0)") }
-    level.observe(on: second) { seen.note("c\($0)") }
+    level.observe(on: first) { seen.record("a\($0)") }
+    level.observe(on: first) { seen.record("b\($0)") }
+    level.observe(on: second) { seen.record("c\($0)") }
     level.remove(observer: first)
     level.remove(observer: first)
     level.value = 1
@@ -142,10 +142,10 @@ struct ObservationTests {
     let seen = Recorder<String>()
     let owner = Owner()
     let token = level.observe { value in
-      seen.note("token \(value)")
+      seen.record("token \(value)")
       if value == 1 { level.remove(observer: owner) }
     }
-    level.observe(on: owner) { seen.note("owner \($0)") }
+    level.observe(on: owner) { seen.record("owner \($0)") }
     level.value = 1
     #expect(seen.all == ["token 0", "owner 0", "token 1"])
     withExtendedLifetime((token, owner)) {}
@@ -159,7 +159,7 @@ struct ObservationTests {
     let name = Observable("a")
     var label: Label? = Label()
     weak let gone = label
-    if let label { name.observe(on: label) { label, value in label.texts.note(value) } }
+    if let label { name.observe(on: label) { label, value in label.texts.record(value) } }
     name.value = "b"
     #expect(label?.texts.all == ["a", "b"])
     label = nil
@@ -173,7 +173,7 @@ struct ObservationTests {
     let captured = Recorder<WeakBox>()
     for _ in 0..<100 {
       let payload = Owner()
-      captured.note(WeakBox(payload))
+      captured.record(WeakBox(payload))
       level.observe(on: Owner()) { _ in withExtendedLifetime(payload) {} }
     }
     let alive = captured.all.filter { $0.isAlive }.count
@@ -218,10 +218,10 @@ struct ObservationTests {
       tokens.withLock { $0.append(token) }
     }
     observe { value in
-      seen.note("first \(value)")
+      seen.record("first \(value)")
       if value == 1 { level.withLock { $0 = nil } }
     }
-    observe { seen.note("second \($0)") }
+    observe { seen.record("second \($0)") }
     let binding = level.withLock { $0 }?.binding
     binding?.value = 1
     binding?.value = 2

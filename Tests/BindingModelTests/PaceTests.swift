@@ -10,7 +10,7 @@ struct PaceTests {
 
   /// Notes the value and what was folded into it.
   private func observe(_ pace: Pace<Int>, owner: AnyObject? = nil, lane: Lane = .direct) -> ObserverToken {
-    level.observe(pace, owner: owner, lane, clock: clock.clock) { [seen] in seen.note([$0, $1]) }
+    level.observe(pace, owner: owner, lane, clock: clock.clock) { [seen] in seen.record([$0, $1]) }
   }
 
   @Test("the present value now, the first change at once, then one an interval: the newest, the last too")
@@ -127,7 +127,7 @@ struct PaceTests {
   func writesInside() {
     let token = level.observe(.latest(every: .milliseconds(100)), owner: nil, .direct, clock: clock.clock) {
       [level, seen] value, coalesced in
-      seen.note([value, coalesced])
+      seen.record([value, coalesced])
       if value < 3 { level.value = value + 1 }
     }
     for _ in 0..<5 { clock.pass(100) }
@@ -145,7 +145,7 @@ struct PaceTests {
         return $0 - 1
       }
       if others > 0 { overlaps.withLock { $0 += 1 } }
-      seen.note([value])
+      seen.record([value])
       running.withLock { $0 -= 1 }
     }
     onThreads(4) { [level] thread in for number in 0..<1_000 { level.value = thread * 10_000 + number } }
@@ -160,8 +160,8 @@ struct PaceTests {
     let owner = Owner()
     let isOnMain = Recorder<Bool>()
     level.observe(.latest(every: .milliseconds(5)), on: owner) { [seen] value, coalesced in
-      isOnMain.note(Lane.main.isCurrent)
-      seen.note([value, coalesced])
+      isOnMain.record(Lane.main.isCurrent)
+      seen.record([value, coalesced])
     }
     #expect(seen.all == [[0, 0]])
     for value in 1...10 { level.value = value }
@@ -193,7 +193,7 @@ struct PaceTests {
   @Test("a loop that waits for its time ends with its task", .timeLimit(.minutes(5)))
   func cancelledLoop() async {
     let values = level.values(.latest(every: .seconds(3_600)))
-    let task = Task { [seen] in for await next in values { seen.note([next.value]) } }
+    let task = Task { [seen] in for await next in values { seen.record([next.value]) } }
     #expect(await eventually { seen.all == [[0]] })
     level.value = 1
     task.cancel()

@@ -72,7 +72,7 @@ struct PartsTests {
     #expect(names.binding[2]?.value == nil)
     let second = try #require(names.binding[1])
     let seen = Recorder<String>()
-    let token = second.observe { seen.note($0) }
+    let token = second.observe { seen.record($0) }
     names.value[0] = "x"
     second.value = "y"
     #expect(names.value == ["x", "y"])
@@ -88,7 +88,7 @@ struct PartsTests {
     let address = Observable<Address?>(Address())
     let street = address.binding.street
     let seen = Recorder<String?>()
-    let token = street.observe { seen.note($0) }
+    let token = street.observe { seen.record($0) }
     address.value = nil
     #expect(street.value == nil)
     #expect(throws: BindingError.self) { try street.set("typed into nothing") }
@@ -111,7 +111,7 @@ struct PartsTests {
     try label.set(nil)
     #expect(person.value.home?.place == Place(latitude: 3, label: nil))
     let seen = Recorder<Double?>()
-    let token = latitude.observe { seen.note($0) }
+    let token = latitude.observe { seen.record($0) }
     person.value.home?.place = nil
     person.value.home = nil
     #expect(seen.all == [3, nil])
@@ -148,7 +148,7 @@ struct PartsTests {
   func ownChanges() {
     let stock = Observable(["a": 1, "b": 1])
     let seen = Recorder<Int>()
-    let token = stock.binding["a", default: 0].observe { seen.note($0) }
+    let token = stock.binding["a", default: 0].observe { seen.record($0) }
     stock.value["b"] = 2
     stock.value["a"] = 2
     #expect(seen.all == [1, 2])

@@ -22,7 +22,7 @@ struct PropertyTests {
   func modify() {
     let count = Observable(1)
     let seen = Recorder<Int>()
-    let token = count.observe { seen.note($0) }
+    let token = count.observe { seen.record($0) }
     let former = count.update { value -> Int in
       defer { value += 5 }
       return value
@@ -39,7 +39,7 @@ struct PropertyTests {
     onThreads(4) { thread in
       for number in 1...100 {
         let mine = thread * 100 + number
-        got.note(
+        got.record(
           slot.update { value -> Int in
             defer { value = mine }
             return value
@@ -53,7 +53,7 @@ struct PropertyTests {
   func readInObserver() {
     let count = Observable(0)
     let seen = Recorder<Bool>()
-    let token = count.observe { seen.note($0 == count.value) }
+    let token = count.observe { seen.record($0 == count.value) }
     count.value = 1
     #expect(seen.all == [true, true])
     token.cancel()
@@ -74,7 +74,7 @@ struct PropertyTests {
   func modifyAnother() {
     let (left, right) = (Observable(1), Observable(1))
     let seen = Recorder<Int>()
-    let token = right.observe { _ in seen.note(left.value) }
+    let token = right.observe { _ in seen.record(left.value) }
     left.update { value in
       value = 2
       right.value = 7
@@ -131,8 +131,8 @@ struct PropertyTests {
     let composed = end
     let seen = Recorder<Bool>()
     let tokens = [
-      source.observe { seen.note(composed.value == $0 + depth) },
-      composed.observe { seen.note($0 == source.value + depth) },
+      source.observe { seen.record(composed.value == $0 + depth) },
+      composed.observe { seen.record($0 == source.value + depth) },
     ]
     source.value = 5
     source.value = 6
@@ -159,7 +159,7 @@ struct PropertyTests {
     if let screen = held.withLock({ $0 }) {
       count.observe(on: screen) { screen, value in
         if value == 1 { held.withLock { $0 = nil } }
-        screen.seen.note(value)
+        screen.seen.record(value)
       }
     }
     count.value = 1
@@ -182,7 +182,7 @@ struct PropertyTests {
   func computedMember() {
     let person = Observable(Person())
     let seen = Recorder<String>()
-    let token = person.binding.full.observe { seen.note($0) }
+    let token = person.binding.full.observe { seen.record($0) }
     person.update {
       $0.first = "Eva"
       $0.last = "Ott"
@@ -197,7 +197,7 @@ struct PropertyTests {
     let person = Observable(Person())
     let (firsts, lasts) = (Recorder<String>(), Recorder<String>())
     let tokens = [
-      person.binding.first.observe { firsts.note($0) }, person.binding.last.observe { lasts.note($0) },
+      person.binding.first.observe { firsts.record($0) }, person.binding.last.observe { lasts.record($0) },
     ]
     person.value.first = "Eva"
     person.value.last = "Ott"
@@ -210,7 +210,7 @@ struct PropertyTests {
   func headAndTail() {
     let person = Observable(Person())
     let seen = Recorder<String?>()
-    let token = person.binding.address.street.observe { seen.note($0) }
+    let token = person.binding.address.street.observe { seen.record($0) }
     person.value.address = Address(street: "Mill Lane", number: 1)
     person.value.address?.number = 2
     person.value.address?.street = "High Street"
@@ -247,7 +247,7 @@ struct PropertyTests {
   func churn() {
     let count = Observable(0)
     let last = Recorder<Int>()
-    let standing = count.observe { last.note($0) }
+    let standing = count.observe { last.record($0) }
     onThreads(6) { thread in
       for _ in 0..<300 {
         if thread.isMultiple(of: 2) { count.update { $0 += 1 } } else { count.observe { _ in }.cancel() }
@@ -268,8 +268,8 @@ struct PropertyTests {
     let always = Observable(account.value, filter: .everyWrite)
     let (seen, all) = (Recorder<Int>(), Recorder<Int>())
     let tokens = [
-      account.observe { seen.note($0.balance.withLock { $0 }) },
-      always.observe { all.note($0.balance.withLock { $0 }) },
+      account.observe { seen.record($0.balance.withLock { $0 }) },
+      always.observe { all.record($0.balance.withLock { $0 }) },
     ]
     account.update { $0.balance.withLock { $0 = 5 } }
     always.update { $0.balance.withLock { $0 = 7 } }

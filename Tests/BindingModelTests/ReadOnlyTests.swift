@@ -16,7 +16,7 @@ struct ReadOnlyTests {
   @Test("shows the value and each change, and takes no write")
   func view() {
     let view = person.readOnly
-    let token = view.name.observe { [seen] in seen.note($0) }
+    let token = view.name.observe { [seen] in seen.record($0) }
     person.value.name = "Eve"
     person.value.age = 37
     #expect(seen.all == ["Ada", "Eve"])
@@ -36,7 +36,7 @@ struct ReadOnlyTests {
 
   @Test("of a member that cannot be set tells when that changes, and only then")
   func computedMember() {
-    let token = person.binding.isAdult.observe { [seen] in seen.note("\($0)") }
+    let token = person.binding.isAdult.observe { [seen] in seen.record("\($0)") }
     person.value.age = 40
     person.value.age = 12
     #expect(seen.all == ["true", "false"])
@@ -69,8 +69,8 @@ struct ReadOnlyTests {
     let owner = Owner()
     var tokens: Set<ObserverToken> = []
     for source in sources {
-      source.observe { [seen] in seen.note("\($0)") }.store(in: &tokens)
-      source.observe(on: owner) { [seen] in seen.note("on \($0)") }
+      source.observe { [seen] in seen.record("\($0)") }.store(in: &tokens)
+      source.observe(on: owner) { [seen] in seen.record("on \($0)") }
     }
     #expect(sources.map { $0.value } == [1, 2, 3])
     #expect(seen.all == ["1", "on 1", "3", "on 3"])
@@ -98,8 +98,8 @@ struct AssigningTests {
     let (text, age) = (Observable("1"), Observable(0))
     let seen = Recorder<String>()
     let me = Writer()
-    let others = age.observe(from: .others(than: me)) { seen.note("\($0)") }
-    let token = text.assign(to: age.binding.map(NumberText())) { seen.note($0.message) }
+    let others = age.observe(from: .others(than: me)) { seen.record("\($0)") }
+    let token = text.assign(to: age.binding.map(NumberText())) { seen.record($0.message) }
     text.set("2", by: me)
     text.value = "x"
     text.value = "3"
@@ -134,7 +134,7 @@ struct SelectedTests {
 
   @Test("is nil while there is none, and follows selection and list")
   func follows() {
-    let token = todos.binding[id: selection].title.observe { [seen] in seen.note($0 ?? "nil") }
+    let token = todos.binding[id: selection].title.observe { [seen] in seen.record($0 ?? "nil") }
     selection.value = 2
     todos.value[1].title = "TWO"
     todos.value[0].title = "ONE"

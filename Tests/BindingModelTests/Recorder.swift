@@ -3,13 +3,13 @@ import Dispatch
 
 /// Notes what observers were told, from any thread.
 final class Recorder<Element: Sendable>: Sendable {
-  private let notes = Protected<[Element]>([])
+  private let elements = Protected<[Element]>([])
 
-  var all: [Element] { notes.withLock { $0 } }
+  var all: [Element] { elements.withLock { $0 } }
 
-  func note(_ element: Element) { notes.withLock { $0.append(element) } }
+  func record(_ element: Element) { elements.withLock { $0.append(element) } }
 
-  func clear() { notes.withLock { $0 = [] } }
+  func clear() { elements.withLock { $0 = [] } }
 }
 
 /// Somebody to observe on behalf of.

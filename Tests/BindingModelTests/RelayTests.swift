@@ -8,9 +8,9 @@ struct RelayTests {
   func lateSubscriber() {
     let relay = Observable(1)
     let (early, late) = (Recorder<Int>(), Recorder<Int>())
-    var tokens = [relay.observe { early.note($0) }]
+    var tokens = [relay.observe { early.record($0) }]
     relay.value = 2
-    tokens.append(relay.observe { late.note($0) })
+    tokens.append(relay.observe { late.record($0) })
     relay.value = 3
     #expect(early.all == [1, 2, 3])
     #expect(late.all == [2, 3])
@@ -20,7 +20,7 @@ struct RelayTests {
   func oneOfThree() {
     let relay = Observable(0)
     let seen = (0..<3).map { _ in Recorder<Int>() }
-    let tokens = seen.map { recorder in relay.observe { recorder.note($0) } }
+    let tokens = seen.map { recorder in relay.observe { recorder.record($0) } }
     relay.value = 1
     tokens[1].cancel()
     relay.value = 2
@@ -33,10 +33,10 @@ struct RelayTests {
     let (first, second) = (Recorder<Int>(), Recorder<Int>())
     let tokens = [
       relay.observe {
-        first.note($0)
+        first.record($0)
         if $0 == 1 { relay.value = 10 }
       },
-      relay.observe { second.note($0) },
+      relay.observe { second.record($0) },
     ]
     relay.value = 1
     #expect(first.all == [0, 1, 10])
@@ -59,7 +59,7 @@ struct RelayTests {
   func bag() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
-    var tokens = (0..<3).map { _ in relay.observe { seen.note($0) } }
+    var tokens = (0..<3).map { _ in relay.observe { seen.record($0) } }
     seen.clear()
     tokens = []
     relay.value = 1
@@ -82,7 +82,7 @@ struct RelayTests {
     let seen = Recorder<Int>()
     let own = Protected<ObserverToken?>(nil)
     let token = relay.observe { value in
-      seen.note(value)
+      seen.record(value)
       guard value == 1 else { return }
       for next in 2...5 { relay.value = next }
       own.withLock { $0 }?.cancel()
@@ -99,9 +99,9 @@ struct RelayTests {
     let token = relay.observe { value in
       guard value == 1 else { return }
       onThreads(1) { _ in
-        seen.note(relay.value)
+        seen.record(relay.value)
         relay.value = 2
-        relay.observe { seen.note($0) }.cancel()
+        relay.observe { seen.record($0) }.cancel()
       }
     }
     relay.value = 1
@@ -114,7 +114,7 @@ struct RelayTests {
   func byKey() {
     let relay = Observable(["id": 1, "other": 1], filter: .unless { $0["id"] == $1["id"] })
     let seen = Recorder<Int>()
-    let token = relay.observe { seen.note($0["id"] ?? 0) }
+    let token = relay.observe { seen.record($0["id"] ?? 0) }
     relay.value = ["id": 1, "other": 2]
     relay.value = ["id": 2, "other": 2]
     #expect(seen.all == [1, 2])
@@ -125,7 +125,7 @@ struct RelayTests {
   func concurrentAccepts() {
     let relay = Observable(0)
     let recorders = (0..<3).map { _ in Recorder<Int>() }
-    let tokens = recorders.map { recorder in relay.observe { recorder.note($0) } }
+    let tokens = recorders.map { recorder in relay.observe { recorder.record($0) } }
     onThreads(4) { thread in for number in 1...200 { relay.value = thread * 1_000 + number } }
     #expect(Set(recorders.map(\.all)).count == 1)
     #expect(recorders[0].all.last == relay.value)
@@ -138,7 +138,7 @@ struct RelayTests {
     let inner = Recorder<Int>()
     let tokens = Recorder<ObserverToken>()
     let outer = relay.observe { value in
-      if value == 1 { tokens.note(relay.observe { inner.note($0) }) }
+      if value == 1 { tokens.record(relay.observe { inner.record($0) }) }
     }
     relay.value = 1
     relay.value = 2
@@ -151,7 +151,7 @@ struct RelayTests {
     let (first, second) = (Observable("a"), Observable("b"))
     let chosen = Observable(first.binding)
     let seen = Recorder<String>()
-    let token = chosen.flattened().observe { seen.note($0) }
+    let token = chosen.flattened().observe { seen.record($0) }
     chosen.value = second.binding
     first.value = "unheard"
     second.value = "c"
@@ -164,7 +164,7 @@ struct RelayTests {
     let inner = Observable(0)
     let chosen = Observable(inner.binding)
     let seen = Recorder<Int>()
-    let token = chosen.flattened().observe { seen.note($0) }
+    let token = chosen.flattened().observe { seen.record($0) }
     chosen.value = inner.binding
     chosen.value = inner.binding
     seen.clear()
@@ -198,7 +198,7 @@ struct RelayTests {
   func synchronous() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
-    let token = relay.observe { seen.note($0) }
+    let token = relay.observe { seen.record($0) }
     onThreads(1) { _ in
       relay.value = 1
       #expect(seen.all.last == 1)
@@ -211,12 +211,12 @@ struct RelayTests {
     var relay: Observable<Int>? = Observable(1)
     let seen = Recorder<Int>()
     let binding = relay?.binding
-    let token = relay?.observe { seen.note($0) }
+    let token = relay?.observe { seen.record($0) }
     relay = nil
     binding?.value = 2
     #expect(binding?.value == 1)
     #expect(seen.all == [1])
-    #expect(binding?.observe { seen.note($0) }.isCancelled == false)
+    #expect(binding?.observe { seen.record($0) }.isCancelled == false)
     #expect(seen.all == [1])
     withExtendedLifetime(token) {}
   }
@@ -226,7 +226,7 @@ struct RelayTests {
     let relay = Observable(1)
     let computed = Recorder<Int>()
     let double = relay.derived { value -> Int in
-      computed.note(value)
+      computed.record(value)
       return value * 2
     }
     let tokens = (0..<5).map { _ in double.observe { _ in } }

@@ -11,7 +11,7 @@ struct SignalTests {
   func withoutSources() {
     let (other, computed) = (Observable(0), computed)
     let constant = Derived {
-      computed.note("constant")
+      computed.record("constant")
       return 7
     }
     #expect(constant.value == 7)
@@ -26,7 +26,7 @@ struct SignalTests {
     let middle = Derived { value.value }
     let first = Derived { isOn.value ? value.value + middle.value : 0 }
     let second = Derived { value.value }
-    let token = first.observe { [seen] in seen.note($0) }
+    let token = first.observe { [seen] in seen.record($0) }
     #expect(second.value == 1)
     isOn.value = false
     value.value = 2
@@ -43,7 +43,7 @@ struct SignalTests {
     let isBroken = Derived { number.value % 3 != 0 }
     let isCheap = Derived { number.value % 3 == 2 }
     let costly = Derived {
-      computed.note("costly")
+      computed.record("costly")
       return number.value
     }
     let end = Derived { isBroken.value && isCheap.value ? -1 : costly.value }
@@ -59,15 +59,15 @@ struct SignalTests {
   func otherOrder() {
     let (isSwapped, left, right, computed) = (Observable(false), Observable(1), Observable(2), computed)
     let first = Derived {
-      computed.note("first")
+      computed.record("first")
       return left.value * 10
     }
     let second = Derived {
-      computed.note("second")
+      computed.record("second")
       return right.value * 100
     }
     let sum = Derived { isSwapped.value ? second.value + first.value : first.value - second.value }
-    let token = sum.observe { [seen] in seen.note($0) }
+    let token = sum.observe { [seen] in seen.record($0) }
     isSwapped.value = true
     right.value = 3
     #expect(seen.all == [-190, 210, 310])
@@ -79,11 +79,11 @@ struct SignalTests {
   func readInside() {
     let (source, computed) = (Observable(0), computed)
     let half = Derived {
-      computed.note("half")
+      computed.record("half")
       return source.value / 2
     }
     let end = Derived { half.value + 1 }
-    let token = end.observe { [seen] in seen.note($0) }
+    let token = end.observe { [seen] in seen.record($0) }
     computed.clear()
     Turn.run {
       source.value = 2
@@ -104,11 +104,11 @@ struct SignalTests {
   func madeInside() {
     let (factor, price, computed) = (Observable(0), Observable(100), computed)
     let total = Derived { () -> Int in
-      computed.note("total")
+      computed.record("total")
       let inner = Derived { factor.value % 2 == 0 ? 1 : 3 }
       return price.value * inner.value
     }
-    let token = total.observe { [seen] in seen.note($0) }
+    let token = total.observe { [seen] in seen.record($0) }
     price.value = 150
     for next in [7, 5, 3, 4] { factor.value = next }
     price.value = 20
@@ -125,13 +125,13 @@ struct SignalTests {
       let earlier = layers
       layers.append(
         Derived {
-          computed.note("layer")
+          computed.record("layer")
           return base.value + earlier.reduce(0) { $0 + $1.value }
         })
     }
     let last = layers[29]
     let tail = Derived { isOn.value ? last.value : 0 }
-    let token = tail.observe { [seen] in seen.note($0) }
+    let token = tail.observe { [seen] in seen.record($0) }
     #expect(seen.all == [1 << 29])
     #expect(computed.all.count == 30)
     isOn.value = false
@@ -148,7 +148,7 @@ struct SignalTests {
     let third = Derived { number.value }
     let fourth = Derived { number.value > 0 && isSet.value }
     let end = Derived {
-      computed.note("end")
+      computed.record("end")
       return first.value && second.value && third.value > 0 && fourth.value
     }
     let token = end.observe { _ in }
@@ -165,11 +165,11 @@ struct SignalTests {
   func writtenByObserver() {
     let (trigger, left, right, computed) = (Observable(0), Observable(0), Observable(0), computed)
     let sum = Derived(left, right) {
-      computed.note("sum")
+      computed.record("sum")
       return $0 + $1
     }
     let tokens = [
-      sum.observe { [seen] in seen.note($0) },
+      sum.observe { [seen] in seen.record($0) },
       trigger.observe { value in
         left.value = value
         right.value = value
@@ -187,7 +187,7 @@ struct SignalTests {
     let (first, second) = (Observable(0), Observable(0))
     let sum = Derived(first, second) { $0 + $1 }
     let token = sum.observe { [seen] in
-      seen.note($0)
+      seen.record($0)
       second.value = 100
     }
     first.value = 1
@@ -209,7 +209,7 @@ struct SignalTests {
   func untrackedObserver() {
     let (source, factor) = (Observable(1), Observable(2))
     let copy = source.derived { $0 }
-    let token = copy.observe { [seen] in seen.note($0 * factor.value) }
+    let token = copy.observe { [seen] in seen.record($0 * factor.value) }
     source.value = 2
     factor.value = 7
     source.value = 3
@@ -223,11 +223,11 @@ struct SignalTests {
     let sum = Derived(source, other) { $0 + $1 }
     let tokens = [
       source.observe { value in
-        order.note("first \(value)")
+        order.record("first \(value)")
         if value > 0 { other.value = 10 }
       },
-      sum.observe { order.note("sum \($0)") },
-      source.observe { order.note("last \($0)") },
+      sum.observe { order.record("sum \($0)") },
+      source.observe { order.record("last \($0)") },
     ]
     order.clear()
     source.value = 1
@@ -241,11 +241,11 @@ struct SignalTests {
     let name = Observable(
       "a",
       filter: .unless {
-        comparisons.note("\($0)\($1)")
+        comparisons.record("\($0)\($1)")
         return $0.lowercased() == $1.lowercased()
       })
     let length = name.derived {
-      computed.note($0)
+      computed.record($0)
       return $0
     }
     let token = length.observe { _ in }
@@ -262,7 +262,7 @@ struct SignalTests {
   func manyLetGo() {
     let source = Observable(1)
     for step in 0..<1_000 {
-      let token = source.derived { $0 + step }.observe { [seen] in seen.note($0) }
+      let token = source.derived { $0 + step }.observe { [seen] in seen.record($0) }
       token.cancel()
     }
     seen.clear()

@@ -44,7 +44,7 @@ struct StateTests {
   func observed() {
     let screen = Screen()
     let heard = Recorder<String>()
-    let token = screen.$story.title.observe { heard.note($0) }
+    let token = screen.$story.title.observe { heard.record($0) }
     screen.story.text = "Once"
     screen.story.title = "Tale"
     screen.story.title = "Tale"

@@ -11,7 +11,7 @@ struct StressTests {
   func nothingLostNothingReordered() {
     let level = Observable(0)
     let all = Recorder<Int>()
-    let standing = level.observe { all.note($0) }
+    let standing = level.observe { all.record($0) }
     let parts = Recorder<Recorder<Int>>()
     let kept = Protected<[ObserverToken]>([])
     let owner = Owner()
@@ -20,14 +20,14 @@ struct StressTests {
         level.update { $0 += 1 }
         guard write % 100 == thread else { continue }
         let part = Recorder<Int>()
-        let token = level.observe { part.note($0) }
+        let token = level.observe { part.record($0) }
         if write < Self.writes / 2 {
           token.cancel()
           let brief = Owner()
           level.observe(on: brief) { _ in }
           level.observe(on: owner) { _ in }
         } else {
-          parts.note(part)
+          parts.record(part)
           kept.withLock { $0.append(token) }
         }
         if write == Self.writes - 100 + thread { level.remove(observer: owner) }
@@ -47,7 +47,7 @@ struct StressTests {
   func oneOrder() {
     let level = Observable(-1)
     let recorders = (0..<3).map { _ in Recorder<Int>() }
-    let tokens = recorders.map { recorder in level.observe { recorder.note($0) } }
+    let tokens = recorders.map { recorder in level.observe { recorder.record($0) } }
     onThreads(Self.threads) { thread in
       for write in 0..<Self.writes { level.value = thread * Self.writes + write }
     }
@@ -86,7 +86,7 @@ struct StressTests {
     let right = Observable(0)
     let lefts = Recorder<Int>()
     let rights = Recorder<Int>()
-    let tokens = [left.observe { lefts.note($0) }, right.observe { rights.note($0) }]
+    let tokens = [left.observe { lefts.record($0) }, right.observe { rights.record($0) }]
     onThreads(Self.threads) { _ in
       for _ in 0..<Self.writes / 10 {
         Turn.run {
@@ -114,7 +114,7 @@ struct StressTests {
           level.update { $0 += 1 }
         } else {
           let payload = Owner()
-          held.note(WeakBox(payload))
+          held.record(WeakBox(payload))
           let token = level.observe { _ in withExtendedLifetime(payload) {} }
           onNextThread(token)
         }
@@ -137,7 +137,7 @@ struct StressTests {
       onThreads(4) { thread in
         for write in 0..<50 {
           if thread == 0 && write == 25 { level.withLock { $0 = nil } }
-          if thread == 1 { binding.observe { calls.note($0) }.cancel() }
+          if thread == 1 { binding.observe { calls.record($0) }.cancel() }
           binding.value = write * 4 + thread
         }
       }

@@ -9,7 +9,7 @@ struct DebouncedTests {
 
   private func follow() -> (calm: ReadOnly<String>, token: ObserverToken) {
     let calm = text.debounced(for: .milliseconds(300), clock: clock.clock)
-    return (calm, calm.observe { [seen] in seen.note($0) })
+    return (calm, calm.observe { [seen] in seen.record($0) })
   }
 
   @Test("is told once nothing has been written for the interval, counted from the last write")
@@ -81,7 +81,7 @@ struct DebouncedTests {
 
   @Test("lives as long as its observation, though nobody holds it")
   func observationHolds() {
-    let token = text.debounced(for: .milliseconds(300), clock: clock.clock).observe { [seen] in seen.note($0) }
+    let token = text.debounced(for: .milliseconds(300), clock: clock.clock).observe { [seen] in seen.record($0) }
     text.value = "b"
     clock.pass(300)
     #expect(seen.all == ["", "b"])
@@ -116,7 +116,7 @@ struct DebouncedTests {
   func derived() {
     let calm = text.debounced(for: .milliseconds(300), clock: clock.clock)
     let length = Derived { calm.value.count }
-    let token = length.observe { [seen] in seen.note("\($0)") }
+    let token = length.observe { [seen] in seen.record("\($0)") }
     text.value = "abc"
     clock.pass(300)
     #expect(seen.all == ["0", "3"])
@@ -159,7 +159,7 @@ struct ThrottledTests {
 
   @Test("is told at once after a pause, then the newest once an interval, the last too")
   func pace() {
-    let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.note($0) }
+    let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.record($0) }
     clock.pass(100)
     for value in 1...5 { level.value = value }
     #expect(seen.all == [0, 1])
@@ -176,7 +176,7 @@ struct ThrottledTests {
 
   @Test("has made its first telling when it is made")
   func first() {
-    let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.note($0) }
+    let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.record($0) }
     level.value = 1
     #expect(seen.all == [0])
     clock.pass(100)
@@ -187,7 +187,7 @@ struct ThrottledTests {
   @Test("ends with the last value and tells in order, whichever of ten threads write", .timeLimit(.minutes(5)))
   func threads() async {
     let count = Observable(0)
-    let token = count.throttled(for: .microseconds(50)).observe { [seen] in seen.note($0) }
+    let token = count.throttled(for: .microseconds(50)).observe { [seen] in seen.record($0) }
     onThreads(10) { _ in for _ in 0..<1_000 { count.update { $0 += 1 } } }
     #expect(await eventually { seen.all.last == 10_000 })
     #expect(seen.all == seen.all.sorted())

@@ -6,31 +6,31 @@ import Testing
 @Suite("withObservationTracking")
 struct TrackingTests {
   /// Reads inside a tracking closure; notes when it is told of a change.
-  func track(_ notes: Recorder<String>, _ read: () -> Void) {
-    withObservationTracking(read) { notes.note("changed") }
+  func track(_ recorder: Recorder<String>, _ read: () -> Void) {
+    withObservationTracking(read) { recorder.record("changed") }
   }
 
   @Test("is told of the next change of an observable that was read, once")
   func observables() {
     let level = Observable(1)
-    let notes = Recorder<String>()
-    track(notes) { _ = level.value }
+    let recorder = Recorder<String>()
+    track(recorder) { _ = level.value }
     level.value = 2
     level.value = 3
-    #expect(notes.all == ["changed"])
-    track(notes) { _ = level.value }
+    #expect(recorder.all == ["changed"])
+    track(recorder) { _ = level.value }
     level.value = 4
-    #expect(notes.all == ["changed", "changed"])
+    #expect(recorder.all == ["changed", "changed"])
   }
 
   @Test("is told of what was read only, and not of an equal value")
   func onlyWhatWasRead() {
     let (read, other) = (Observable(1), Observable(1))
-    let notes = Recorder<String>()
-    track(notes) { _ = read.value }
+    let recorder = Recorder<String>()
+    track(recorder) { _ = read.value }
     other.value = 2
     read.value = 1
-    #expect(notes.all.isEmpty)
+    #expect(recorder.all.isEmpty)
   }
 
   @Test("sees states, bindings, members, mappings, parts and derived values")
@@ -46,10 +46,10 @@ struct TrackingTests {
       { _ = $story.text.map(Trimmed()).value }, { _ = $story.notes["x"].value },
     ]
     for read in reads {
-      let notes = Recorder<String>()
-      track(notes, read)
+      let recorder = Recorder<String>()
+      track(recorder, read)
       story.text += "x"
-      #expect(notes.all == ["changed"])
+      #expect(recorder.all == ["changed"])
     }
   }
 
@@ -60,7 +60,7 @@ struct TrackingTests {
     withObservationTracking {
       _ = first.value + last.value
     } onChange: {
-      told.note("\(first.value) \(last.value)")
+      told.record("\(first.value) \(last.value)")
     }
     Turn.run {
       first.value = "Grace"
@@ -72,23 +72,23 @@ struct TrackingTests {
   @Test("in another, tells the outer one too")
   func nesting() {
     let level = Observable(1)
-    let notes = Recorder<String>()
+    let recorder = Recorder<String>()
     withObservationTracking {
-      withObservationTracking({ _ = level.value }, onChange: { notes.note("inner") })
+      withObservationTracking({ _ = level.value }, onChange: { recorder.record("inner") })
     } onChange: {
-      notes.note("outer")
+      recorder.record("outer")
     }
     level.value = 2
-    #expect(notes.all.sorted() == ["inner", "outer"])
+    #expect(recorder.all.sorted() == ["inner", "outer"])
   }
 
   @Test("hears of writes from other threads")
   func otherThreads() {
     let level = Observable(0)
-    let notes = Recorder<String>()
-    track(notes) { _ = level.value }
+    let recorder = Recorder<String>()
+    track(recorder) { _ = level.value }
     onThreads(4) { index in level.value = index + 1 }
-    #expect(notes.all == ["changed"])
+    #expect(recorder.all == ["changed"])
   }
 
   @Test("costs nothing where nobody tracks, also after others were tracked on the same thread")
@@ -104,14 +104,14 @@ struct TrackingTests {
 
   @Test("keeps no observable alive")
   func lifetimes() {
-    let notes = Recorder<String>()
+    let recorder = Recorder<String>()
     weak var weakly: Observable<Int>?
     do {
       let level = Observable(1)
       weakly = level
-      track(notes) { _ = level.value }
+      track(recorder) { _ = level.value }
     }
     #expect(weakly == nil)
-    #expect(notes.all.isEmpty)
+    #expect(recorder.all.isEmpty)
   }
 }

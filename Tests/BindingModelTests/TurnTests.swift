@@ -9,13 +9,13 @@ struct TurnTests {
     let seen = Recorder<String>()
     let tokens = [
       level.observe { value in
-        seen.note("a\(value)")
+        seen.record("a\(value)")
         if value == 1 {
           level.value = 2
           level.value = 3
         }
       },
-      level.observe { seen.note("b\($0)") },
+      level.observe { seen.record("b\($0)") },
     ]
     seen.clear()
     level.value = 1
@@ -31,10 +31,10 @@ struct TurnTests {
     let tokens = [
       source.observe { value in
         target.value = value * 10
-        seen.note("wrote \(target.value)")
+        seen.record("wrote \(target.value)")
       },
-      source.observe { seen.note("source \($0)") },
-      target.observe { seen.note("target \($0)") },
+      source.observe { seen.record("source \($0)") },
+      target.observe { seen.record("target \($0)") },
     ]
     seen.clear()
     source.value = 1
@@ -57,8 +57,8 @@ struct TurnTests {
     let height = Observable(1)
     let seen = Recorder<String>()
     let tokens = [
-      width.observe { seen.note("width \($0)x\(height.value)") },
-      height.observe { seen.note("height \(width.value)x\($0)") },
+      width.observe { seen.record("width \($0)x\(height.value)") },
+      height.observe { seen.record("height \(width.value)x\($0)") },
     ]
     seen.clear()
     Turn.run {
@@ -76,7 +76,7 @@ struct TurnTests {
   func nesting() {
     let level = Observable(0)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     let result = Turn.run {
       Turn.run { level.value = 1 }
       #expect(seen.all == [0])
@@ -93,7 +93,7 @@ struct TurnTests {
     struct Refused: Error {}
     let level = Observable(0)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     #expect(throws: Refused.self) {
       try Turn.run { () throws(Refused) in
         level.value = 1
@@ -118,10 +118,10 @@ struct TurnTests {
           level.value = 1
           level.value = 2
         }
-        seen.note("grouped")
+        seen.record("grouped")
       },
-      trigger.observe { seen.note("trigger \($0)") },
-      level.observe { seen.note("level \($0)") },
+      trigger.observe { seen.record("trigger \($0)") },
+      level.observe { seen.record("level \($0)") },
     ]
     seen.clear()
     trigger.value = 1
@@ -135,13 +135,13 @@ struct TurnTests {
     let before = Recorder<Int>()
     let inside = Recorder<Int>()
     let again = Recorder<Int>()
-    var tokens = [level.observe { before.note($0) }]
+    var tokens = [level.observe { before.record($0) }]
     Turn.run {
       level.value = 1
-      tokens.append(level.observe { inside.note($0) })
+      tokens.append(level.observe { inside.record($0) })
     }
     Turn.run {
-      tokens.append(level.observe { again.note($0) })
+      tokens.append(level.observe { again.record($0) })
       level.value = 2
     }
     #expect(before.all == [0, 1, 2])
@@ -153,7 +153,7 @@ struct TurnTests {
   func overtakenByAnotherThread() {
     let level = Observable(0)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     Turn.run {
       level.value = 1
       onThreads(1) { _ in level.value = 2 }
@@ -173,7 +173,7 @@ struct TurnTests {
   func emptyTurn() {
     let level = Observable(0)
     let seen = Recorder<Int>()
-    let token = level.observe { seen.note($0) }
+    let token = level.observe { seen.record($0) }
     Turn.run {}
     Turn.run { level.value = 0 }
     #expect(seen.all == [0])
@@ -192,7 +192,7 @@ struct TurnTests {
         level.value = 3
         level.setSilently(10)
       },
-      level.observe { seen.note($0) },
+      level.observe { seen.record($0) },
     ]
     level.value = 1
     #expect(seen.all == [0, 1, 2, 3])
@@ -214,7 +214,7 @@ struct TurnTests {
         }
         level.value = 5
       },
-      level.observe { seen.note($0) },
+      level.observe { seen.record($0) },
     ]
     level.value = 1
     #expect(seen.all == [0, 1, 2, 4, 5])
@@ -225,7 +225,7 @@ struct TurnTests {
   func releasedInsideTurn() {
     var level: Observable<Int>? = Observable(0)
     let seen = Recorder<Int>()
-    let token = level?.observe { seen.note($0) }
+    let token = level?.observe { seen.record($0) }
     Turn.run {
       level?.value = 1
       level = nil
@@ -240,7 +240,7 @@ struct TurnTests {
     let seen = Recorder<Int>()
     let last = Turn.backlogLimit + 10
     let token = level.observe { value in
-      seen.note(value)
+      seen.record(value)
       if value == 1 { for next in 2...last + 1 { level.value = next } }
     }
     level.value = 1

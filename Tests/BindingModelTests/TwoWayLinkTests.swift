@@ -11,7 +11,7 @@ struct TwoWayLinkTests {
     let model = Observable(5)
     let controls = Recorder<Int>()
     let models = Recorder<Int>()
-    let tokens = [control.observe { controls.note($0) }, model.observe { models.note($0) }]
+    let tokens = [control.observe { controls.record($0) }, model.observe { models.record($0) }]
     let link = control.binding.bind(to: model.binding)
     #expect(controls.all == [0, 5])
     control.value = 10
@@ -33,8 +33,8 @@ struct TwoWayLinkTests {
     let typed = Observable("")
     let number = Observable(1.0)
     let texts = Recorder<String>()
-    let token = typed.observe { texts.note($0) }
-    let link = typed.binding.bind(to: number.binding.map(Halves())) { problems.note($0) }
+    let token = typed.observe { texts.record($0) }
+    let link = typed.binding.bind(to: number.binding.map(Halves())) { problems.record($0) }
     texts.clear()
     typed.value = "1.7"
     #expect(number.value == 1.5)
@@ -47,7 +47,7 @@ struct TwoWayLinkTests {
   func sameMeaning() {
     let problems = Recorder<BindingError>()
     let (typed, number) = (Observable(""), Observable(1.0))
-    let link = typed.binding.bind(to: number.binding.map(NumberText())) { problems.note($0) }
+    let link = typed.binding.bind(to: number.binding.map(NumberText())) { problems.record($0) }
     typed.value = " 1.50"
     #expect(number.value == 1.5)
     #expect(typed.value == "1.5")
@@ -62,7 +62,7 @@ struct TwoWayLinkTests {
     let left = Observable(0)
     let right = Observable(0)
     let lefts = Recorder<Int>()
-    let token = left.observe { lefts.note($0) }
+    let token = left.observe { lefts.record($0) }
     let link = left.binding.map(Restless()).bind(to: right.binding.map(Restless()))
     lefts.clear()
     left.value = 100
@@ -78,7 +78,7 @@ struct TwoWayLinkTests {
     let typed = Observable("")
     let number = Observable(1.0)
     let problems = Recorder<BindingError>()
-    let link = typed.binding.bind(to: number.binding.map(Halves())) { problems.note($0) }
+    let link = typed.binding.bind(to: number.binding.map(Halves())) { problems.record($0) }
     typed.value = "abc"
     #expect(problems.all.map(\.reason) == [.unmappable])
     #expect(typed.value == "abc")
@@ -95,7 +95,7 @@ struct TwoWayLinkTests {
     let left = Observable(0.0)
     let right = Observable(1.0)
     let writes = Recorder<Double>()
-    let token = right.observe { writes.note($0) }
+    let token = right.observe { writes.record($0) }
     let link = left.binding.bind(to: right.binding)
     writes.clear()
     left.value = .nan

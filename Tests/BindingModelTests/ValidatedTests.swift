@@ -28,7 +28,7 @@ struct ValidatedTests {
   @Test("tells its problem to observers, once a change of it")
   func observed() {
     let password = password()
-    let token = password.problems.observe { [seen] in seen.note($0 ?? "fine") }
+    let token = password.problems.observe { [seen] in seen.record($0 ?? "fine") }
     for text in ["a", "ab", "long enough", "longer still"] { password.value = text }
     #expect(seen.all == ["fine", "at least 8 characters", "fine"])
     withExtendedLifetime(token) {}
@@ -39,7 +39,7 @@ struct ValidatedTests {
     let password = password()
     let again = Validated("") { $0 == password.value ? nil : "not the same" }
     let form = ValidatedForm(password, again)
-    let token = form.validity.observe { [seen] in seen.note("\($0)") }
+    let token = form.validity.observe { [seen] in seen.record("\($0)") }
     again.value = "long enough"
     #expect(again.problem == "not the same")
     password.value = "long enough"
@@ -70,7 +70,7 @@ struct ValidatedTests {
   func untouched() {
     account.value.password = "x"
     let writes = Recorder<Account>()
-    let token = account.observe(initial: false) { writes.note($0) }
+    let token = account.observe(initial: false) { writes.record($0) }
     let password = password()
     #expect(!password.isValid)
     #expect(writes.all.isEmpty)
@@ -211,7 +211,7 @@ struct ValidatedTests {
   func turn() {
     let password = password()
     let writes = Recorder<String>()
-    let token = account.observe(initial: false) { writes.note($0.password) }
+    let token = account.observe(initial: false) { writes.record($0.password) }
     Turn.run {
       password.value = "first long"
       password.value = "second long"

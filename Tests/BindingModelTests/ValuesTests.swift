@@ -22,7 +22,7 @@ struct ValuesTests {
     let seen = Recorder<Int>()
     let reader = Task {
       for await value in level.values {
-        seen.note(value)
+        seen.record(value)
         if value == 1_000 { break }
       }
     }
@@ -69,7 +69,7 @@ struct ValuesTests {
     weak let gone = payload
     let started = Recorder<Int>()
     let reader = Task { [payload] in
-      for await value in level.values { started.note(value) }
+      for await value in level.values { started.record(value) }
       withExtendedLifetime(payload) {}
     }
     payload = nil

@@ -11,7 +11,7 @@ private final class Told: Sendable {
 
   var all: [ModelUpdate] { updates.withLock { $0 } }
 
-  func note(_ update: ModelUpdate) { updates.withLock { $0.append(update) } }
+  func record(_ update: ModelUpdate) { updates.withLock { $0.append(update) } }
 
   /// Waits until a version has been told, at most 20 s.
   func hear(_ version: Version) async -> Bool {
@@ -45,11 +45,11 @@ struct ObservingTests {
   @Test("who comes late is told what is there first, then what comes, nothing twice")
   func late() async throws {
     let early = Told()
-    let earlyToken = reader.observe { update, _ in early.note(update) }
+    let earlyToken = reader.observe { update, _ in early.record(update) }
     #expect(early.all.isEmpty)
     #expect(await early.hear(try await set("1")))
     let late = Told()
-    let lateToken = reader.observe { update, _ in late.note(update) }
+    let lateToken = reader.observe { update, _ in late.record(update) }
     #expect(late.all.map(\.cause) == [.snapshot] && late.all.map(\.version) == [1])
     #expect(late.all.first?.changes.map(\.field) == ["level"])
     #expect(await late.hear(try await set("2")))
@@ -63,7 +63,7 @@ struct ObservingTests {
     let alone = try Peer(name: "alone", hubs: [HubAddress("ipc:///nowhere/hub.sock")]).model("lamp")
     try alone.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: 1))]))
     let told = Told()
-    let token = alone.observe { update, _ in told.note(update) }
+    let token = alone.observe { update, _ in told.record(update) }
     #expect(told.all.map(\.cause) == [.snapshot])
     #expect(told.all.flatMap(\.changes).map(\.field) == ["level"])
     #expect(told.all.first?.changes.first?.new == FieldValue(json: 1))
@@ -75,7 +75,7 @@ struct ObservingTests {
     for round in 0..<50 {
       async let version = set("\(round)")
       let told = Told()
-      let token = reader.observe { update, _ in told.note(update) }
+      let token = reader.observe { update, _ in told.record(update) }
       let last = try await version
       #expect(await told.hear(last))
       let (versions, commits) = (told.all.map(\.version), told.all.flatMap(\.commits).map(\.version))

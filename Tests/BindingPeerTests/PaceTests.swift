@@ -11,10 +11,10 @@ private struct Lamp: Model {
 }
 
 /// Notes what observers were told, from any thread.
-private final class Notes<Element: Sendable>: Sendable {
-  private let notes = Protected<[Element]>([])
-  var all: [Element] { notes.withLock { $0 } }
-  func note(_ element: Element) { notes.withLock { $0.append(element) } }
+private final class Recorder<Element: Sendable>: Sendable {
+  private let elements = Protected<[Element]>([])
+  var all: [Element] { elements.withLock { $0 } }
+  func record(_ element: Element) { elements.withLock { $0.append(element) } }
 }
 
 private final class Owner: Sendable {}
@@ -63,8 +63,8 @@ struct PaceTests {
   func latest() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
-    let told = Notes<ModelChange>()
-    let token = lamp.observe(.latest(every: .zero)) { told.note($0) }
+    let told = Recorder<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero)) { told.record($0) }
     let before = try #require(lamp.shared?.version.version)
     let last = try await count(to: 50)
     #expect(await eventually { lamp.shared?.version.version == last })
@@ -78,9 +78,9 @@ struct PaceTests {
   @Test("with an interval the first change comes at once, the last in its time, and the counts add up")
   func interval() async throws {
     let lamp = try await reader()
-    let told = Notes<ModelChange>()
+    let told = Recorder<ModelChange>()
     let owner = Owner()
-    lamp.observe(.latest(every: .milliseconds(30)), on: owner) { told.note($0) }
+    lamp.observe(.latest(every: .milliseconds(30)), on: owner) { told.record($0) }
     let first = try #require(told.all.first)
     #expect(first.isBeginning && first.coalesced == 0)
     let last = try await count(to: 100)
@@ -92,8 +92,8 @@ struct PaceTests {
   @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(5)))
   func everyChange() async throws {
     let lamp = try await reader()
-    let told = Notes<ModelChange>()
-    let token = lamp.observe(.everyChange(limit: 1_000)) { told.note($0) }
+    let told = Recorder<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 1_000)) { told.record($0) }
     let last = try await count(to: 100)
     #expect(await eventually { told.all.last?.version == last })
     #expect(told.all.dropFirst().map { $0["count"]?.description } == (1...100).map { "\($0)" })
@@ -105,8 +105,8 @@ struct PaceTests {
   func everyChangeWithALimit() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
-    let told = Notes<ModelChange>()
-    let token = lamp.observe(.everyChange(limit: 3)) { told.note($0) }
+    let told = Recorder<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 3)) { told.record($0) }
     _ = try await writer.$on.write(true).committed
     let last = try await count(to: 20)
     #expect(await eventually { lamp.shared?.version.version == last })
@@ -121,9 +121,9 @@ struct PaceTests {
   @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(5)))
   func everyValue() async throws {
     let lamp = try await reader()
-    let told = Notes<[Int]>()
+    let told = Recorder<[Int]>()
     let owner = Owner()
-    lamp.$count.observe(.everyChange(limit: 1_000), on: owner) { told.note([$0, $1]) }
+    lamp.$count.observe(.everyChange(limit: 1_000), on: owner) { told.record([$0, $1]) }
     _ = try await writer.$on.write(true).committed
     _ = try await count(to: 100)
     #expect(await eventually { told.all.count == 101 })
@@ -133,9 +133,9 @@ struct PaceTests {
   @Test("a field's deadband keeps small changes back, a larger one arrives")
   func deadband() async throws {
     let lamp = try await reader()
-    let told = Notes<Double>()
+    let told = Recorder<Double>()
     let owner = Owner()
-    lamp.$level.observe(.latest(every: .zero, deadband: 0.25), on: owner) { told.note($0) }
+    lamp.$level.observe(.latest(every: .zero, deadband: 0.25), on: owner) { told.record($0) }
     for level in [0.125, 0.2, 0.25, 0.375, 0.5] { _ = try await writer.$level.write(level).committed }
     #expect(await eventually { lamp.level == 0.5 })
     #expect(await eventually { told.all.last == 0.5 })
@@ -145,8 +145,8 @@ struct PaceTests {
   @Test("a model's deadband keeps back the numbers that moved little, and nothing else")
   func modelDeadband() async throws {
     let lamp = try await reader()
-    let told = Notes<ModelChange>()
-    let token = lamp.observe(.latest(every: .zero, deadband: 0.25)) { told.note($0) }
+    let told = Recorder<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero, deadband: 0.25)) { told.record($0) }
     for level in [0.5, 0.625, 0.7] { _ = try await writer.$level.write(level).committed }
     _ = try await writer.change {
       $0.level = 0.72
@@ -160,8 +160,8 @@ struct PaceTests {
 
   @Test("an own write is told at once, its commit not again")
   func own() async throws {
-    let told = Notes<Double>()
-    let token = writer.$level.observe(.everyChange()) { told.note($0) }
+    let told = Recorder<Double>()
+    let token = writer.$level.observe(.everyChange()) { told.record($0) }
     _ = try await writer.$level.write(0.5).committed
     writer.level = 0.75
     #expect(told.all == [0, 0.5, 0.75])
@@ -170,12 +170,12 @@ struct PaceTests {
 
   @Test("nothing comes after cancel, nor to an owner that is gone; neither is kept alive")
   func endings() async throws {
-    let told = Notes<Int>()
-    let token = writer.$count.observe(.latest(every: .milliseconds(1))) { told.note($0) }
+    let told = Recorder<Int>()
+    let token = writer.$count.observe(.latest(every: .milliseconds(1))) { told.record($0) }
     token.cancel()
     var owner: Owner? = Owner()
     weak let watched = owner
-    if let owner { writer.observe(.everyChange(), on: owner) { _ in told.note(-1) } }
+    if let owner { writer.observe(.everyChange(), on: owner) { _ in told.record(-1) } }
     owner = nil
     #expect(watched == nil)
     let before = told.all.count

@@ -32,7 +32,7 @@ private final class GatedStore: Store {
     var appends: [Int] { locked { counts } }
     var openings: Int { locked { opened } }
 
-    fileprivate func noteOpening() { locked { opened += 1 } }
+    fileprivate func recordOpening() { locked { opened += 1 } }
 
     fileprivate func pass(_ batches: Int) throws(StoreError) {
       locked { counts.append(batches) }
@@ -59,7 +59,7 @@ private final class GatedStore: Store {
 
   init(_ gate: Gate) {
     self.gate = gate
-    gate.noteOpening()
+    gate.recordOpening()
     memory = MemoryStore(logID: 5, epoch: UInt64(gate.openings) << 32 | 1)
   }
 

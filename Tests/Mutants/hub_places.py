@@ -108,13 +108,13 @@ pendingBatch.commits.beginCommit(
         "Mutant.isOn(.answerUnsubscribed) || subscriber.flatMap { subscribers[$0] }?.topics.contains(topic) ?? false",
     ),
     Place(
-        _CORE + "Sync/Catchup.swift", "func note", "before",
+        _CORE + "Sync/Catchup.swift", "func record", "before",
         "for field in changed where field < next { again.insert(field) }",
         "if Mutant.isOn(.forgetToldAgain) { return }",
     ),
     Place(
-        _CORE + "Sync/Catchup.swift", "func noteChanges", "before",
-        "note(model.fieldsChanged(after: seen), after: seen)",
+        _CORE + "Sync/Catchup.swift", "func recordChanges", "before",
+        "record(model.fieldsChanged(after: seen), after: seen)",
         "if Mutant.isOn(.forgetToldAgain) { seen = model.version }",
     ),
     Place(

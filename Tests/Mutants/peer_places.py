@@ -19,7 +19,7 @@ let version = max(models[at: index].replica.version, told)
         "if Mutant.isOn(.trustForgetful) { return false }",
     ),
     Place(
-        _CORE + "Journal/Session+Keeping.swift", "func noteNumber", "before",
+        _CORE + "Journal/Session+Keeping.swift", "func recordNumber", "before",
         "output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))",
         "if Mutant.isOn(.numberUnkept) { return }",
     ),
@@ -64,7 +64,7 @@ let identity = Identity(secret: secret, name: run.identity.name)
         "let isPastGap = cursor.previous > version && !Mutant.isOn(.applyPastGap)",
     ),
     Place(
-        _CORE + "Sync/Session+Commits.swift", "func noteOwn", "before",
+        _CORE + "Sync/Session+Commits.swift", "func recordOwn", "before",
         "models[at: index].touch(models[at: index].outbox.hide(upTo: number))",
         "if Mutant.isOn(.overlayLowerOwn) { return }",
     ),

@@ -18,7 +18,7 @@ final class EphemeralMember {
   @exclusivity(unchecked) var seen: (epoch: Epoch, version: Version) = (0, 0)
   @exclusivity(unchecked) var isAway = false
 
-  func note(_ id: WriteID, _ operations: [FieldOperation]) {
+  func record(_ id: WriteID, _ operations: [FieldOperation]) {
     unacknowledged[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)
     for operation in operations {
       switch operation.verb {

@@ -32,7 +32,7 @@ extension Oracle {
         Oracle.number(value) ?? 0, from: claims.epoch(of: name.tag, in: point.model), into: point.epoch, by: name.tag)
     }
     // Of what was brought back the latest counts: it may be the value over which an earlier replica was brought.
-    if let earlier = note(value, in: field, name, point), earlier.number > 0,
+    if let earlier = record(value, in: field, name, point), earlier.number > 0,
       !claims.isRecovered(field, of: point.model)
     {
       throw Broken(
@@ -59,7 +59,7 @@ extension Oracle {
           .exactlyOnce, "proposal \(name.number) of \(name.tag.short) was added to \(title(point)) twice")
       }
     }
-    guard let earlier = note(value, in: field, name, point), earlier != name else { return }
+    guard let earlier = record(value, in: field, name, point), earlier != name else { return }
     guard earlier.number == 0, !claims.hasSeen(name, offerer: earlier.tag) else {
       throw Broken(
         .exactlyOnce,
@@ -112,7 +112,7 @@ struct OfferedClaims {
     stood[FieldKey(model: model, field: field)]?.contains(value) ?? false
   }
 
-  mutating func note(_ value: FieldValue?, isRecovered: Bool, _ field: Int, of model: Int) {
+  mutating func record(_ value: FieldValue?, isRecovered: Bool, _ field: Int, of model: Int) {
     if let value { stood[FieldKey(model: model, field: field), default: []].insert(value) }
     if isRecovered {
       recovered.insert(FieldKey(model: model, field: field))

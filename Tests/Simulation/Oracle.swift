@@ -122,7 +122,7 @@ struct Oracle {
           beginnings[model] = beginnings[model].map { _ in batch.version }
           names[model].removeAll(keepingCapacity: true)
         }
-        note(batch.decisions, of: model, run: 0)
+        record(batch.decisions, of: model, run: 0)
         guard let group = try? CommitGroup.decode(batch.body) else { continue }
         learn(group.names, of: model)
         present[model] = state(Point(model: model, epoch: batch.epoch, version: batch.version)) ?? Oracle.empty
@@ -134,8 +134,8 @@ struct Oracle {
           let name = Name(model: model, tag: entry.tag, number: entry.number)
           fates.raise(entry.tag, to: entry.number, in: model)
           for (field, value) in entry.changes {
-            note(value, in: field, name, point)
-            claims.note(value, isRecovered: entry.isRecovered, field, of: model)
+            record(value, in: field, name, point)
+            claims.record(value, isRecovered: entry.isRecovered, field, of: model)
           }
         }
       }
@@ -178,7 +178,7 @@ struct Oracle {
     try renumber(model, batch)
     isThere[model] = true
     try checkDense(batch.decisions, group, model)
-    note(batch.decisions, of: model, run: run)
+    record(batch.decisions, of: model, run: run)
     guard let group else { return }
     if let name = group.names.names.first(where: { SimulatedField.index(of: $0) == nil }) {
       throw Broken(.noPhantom, "the hub stores the field \(name), which nobody wrote")
@@ -230,7 +230,7 @@ struct Oracle {
         try enterOnce(change.value, in: field, name, point)
         try check(change.value, in: field, after: before[field], at: point)
       }
-      claims.note(change.value, isRecovered: isRecovered, field, of: point.model)
+      claims.record(change.value, isRecovered: isRecovered, field, of: point.model)
       if field == SimulatedField.list { listsWritten[point.model] += 1 }
     }
     setEntry(
@@ -244,12 +244,12 @@ struct Oracle {
 
   /// Returns which proposal brought this value before.
   @discardableResult
-  mutating func note(_ value: FieldValue?, in field: Int, _ name: Name, _ point: Point) -> Name? {
+  mutating func record(_ value: FieldValue?, in field: Int, _ name: Name, _ point: Point) -> Name? {
     guard field < SimulatedField.plain, let value, value.bytes.first == UInt8(ascii: "\"") else { return nil }
     return written.updateValue((point, name), forKey: Written(model: name.model, field: field, value: value))?.name
   }
 
-  private mutating func note(_ new: [Decision], of model: Int, run: Int) {
+  private mutating func record(_ new: [Decision], of model: Int, run: Int) {
     for decision in new where !decision.isSeen {
       fates.raise(decision.origin.tag, to: decision.number, in: model)
       guard let rest = decision.outcome, !claims.liars.contains(decision.origin.tag) else { continue }

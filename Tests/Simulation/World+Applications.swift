@@ -53,7 +53,7 @@ extension World {
     if hub != nil, !isHubPaused, chance.perMille(profile.hubPauses) { pauseHub() }
     if chance.perMille(profile.impostors), hub != nil, !isHubPaused { try impersonate(peer) }
     if chance.perMille(profile.cuts) {
-      note("cut p\(peer)")
+      record("cut p\(peer)")
       breakConnection(peer)
       try settle(peer)
     }
@@ -82,7 +82,7 @@ extension World {
   }
 
   func crash(_ peer: Int) throws(Broken) {
-    note("p\(peer) crashes")
+    record("p\(peer) crashes")
     counts[.peerCrash] += 1
     breakConnection(peer)
     if peers[peer].book != nil { try crashWithOutbox(peer) }
@@ -97,7 +97,7 @@ extension World {
   }
 
   private func pause(_ peer: Int) {
-    note("p\(peer) is stopped")
+    record("p\(peer) is stopped")
     counts[.peerPause] += 1
     stop(peer)
     agenda.add(.goOn(peer: peer, run: peers[peer].run), at: now + chance.within(100...4_000))
@@ -109,7 +109,7 @@ extension World {
   }
 
   func goOn(_ peer: Int) throws(Broken) {
-    note("p\(peer) goes on")
+    record("p\(peer) goes on")
     peers[peer].isPaused = false
     peers[peer].slept += now - peers[peer].pausedAt
     let inbox = peers[peer].inbox
@@ -207,7 +207,7 @@ extension World {
     }
     writeCount += 1
     counts[.written] += 1
-    note(
+    record(
       "p\(peer.index) writes \(id.rawValue) to \(modelNames[model]): "
         + "\(proposal.operations.map { "\($0.verb) \($0.field)" })"
         + (proposal.conditions.isEmpty ? "" : " if unchanged"))
@@ -248,7 +248,7 @@ extension World {
 
   func withdraw(_ id: WriteID, of peer: Int) throws(Broken) {
     guard !peers[peer].isPaused, peers[peer].unacknowledged[id] != nil else { return }
-    note("p\(peer) withdraws \(id.rawValue)")
+    record("p\(peer) withdraws \(id.rawValue)")
     peers[peer].unacknowledged[id]?.isWithdrawn = true
     _ = peers[peer].session.withdraw(id, now: peerNow(peer), into: &peers[peer].output)
     try settle(peer)

@@ -46,14 +46,14 @@ extension World {
     guard peer.session.joinedModels.contains(modelNames[0]) else { return }
     let id = peer.session.awaitApplied(
       version, of: modelNames[0], count: count, timeoutMilliseconds: timeout, now: peerNow(index))
-    note("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
+    record("p\(index) waits for \(count == 0 ? "all" : "\(count)") to have version \(version) of \(modelNames[0])")
     peer.barriers[id] = Barrier(
       version: version, count: count, askedAt: now, deadline: now + timeout, slept: peer.slept)
     try settle(index)
   }
 
   /// What a peer has come to have, by its identity and the life of the log.
-  func noteReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
+  func recordReached(_ update: ModelUpdate, _ peer: SimulatedPeer) {
     guard profile.barriers > 0 else { return }
     let tag = peer.session.identity.tag
     let known = reached[tag]?[update.epoch] ?? 0
@@ -110,7 +110,7 @@ extension World {
   // MARK: At its peer
 
   func ended(_ id: BarrierID, _ end: BarrierEnd, _ peer: SimulatedPeer) throws(Broken) {
-    note("p\(peer.index) waits no longer: \(end)")
+    record("p\(peer.index) waits no longer: \(end)")
     guard let barrier = peer.barriers.removeValue(forKey: id) else {
       throw broken(.barrier, "a wait of p\(peer.index) ended twice, now as \(end)")
     }

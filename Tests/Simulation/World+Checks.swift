@@ -16,14 +16,14 @@ extension World {
       throw broken(.neverBack, "p\(peer.index) went back to an earlier epoch of \(update.model)")
     }
     peer.seen[model] = (update.epoch, update.version)
-    if model == 0 { noteReached(update, peer) }
-    noteSeen(update, in: model, by: peer)
+    if model == 0 { recordReached(update, peer) }
+    recordSeen(update, in: model, by: peer)
     for commit in update.commits where !commit.own && update.proposalHops <= commit.hops {
       throw broken(
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
     peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
-    noteTold(update, peer, in: model)
+    recordTold(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
     guard update.version > 0, update.cause != .local else { return }
@@ -105,7 +105,7 @@ extension World {
 
   /// G6: one outcome each, and a true one.
   func check(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
-    note("p\(peer.index) write \(id.rawValue): \(outcome)")
+    record("p\(peer.index) write \(id.rawValue): \(outcome)")
     guard let write = peer.unacknowledged.remove(id) else {
       throw broken(.oneOutcome, "write \(id.rawValue) of p\(peer.index) got a second outcome, \(outcome)")
     }
@@ -231,7 +231,7 @@ extension World {
   }
 
   func count(_ notice: Notice, of peer: Int) {
-    note("p\(peer) \(notice)")
+    record("p\(peer) \(notice)")
     switch notice {
     case .gap: counts[.gap] += 1
     case .healed(_, let form, _): counts[form == .delta ? .healedByDelta : .healedBySnapshot] += 1

@@ -32,7 +32,7 @@ extension World {
     switch featureChance.below(16) {
     case 0:
       member.isAway = true
-      note("p\(index) leaves \(ephemeral.name)")
+      record("p\(index) leaves \(ephemeral.name)")
       counts[.leftEphemeralModel] += 1
       peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
       agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + featureChance.within(0...3_000))
@@ -67,8 +67,8 @@ extension World {
     }
     writeCount += 1
     counts[.saidInEphemeralModel] += 1
-    note("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
-    member.note(id, operations)
+    record("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
+    member.record(id, operations)
     try settle(peer.index)
     if featureChance.perMille(80) {
       agenda.add(
@@ -80,7 +80,7 @@ extension World {
   func withdrawInEphemeralModel(_ id: WriteID, of index: Int) throws(Broken) {
     let peer = peers[index]
     guard !peer.isPaused, let member = peer.member, member.unacknowledged[id] != nil else { return }
-    note("p\(index) withdraws \(id.rawValue)")
+    record("p\(index) withdraws \(id.rawValue)")
     member.withdrawn.insert(id)
     _ = peer.session.withdraw(id, now: peerNow(index), into: &peer.output)
     try settle(index)
@@ -92,7 +92,7 @@ extension World {
     guard !peer.isPaused else {
       return agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + 100)
     }
-    note("p\(index) joins \(ephemeral.name) again")
+    record("p\(index) joins \(ephemeral.name) again")
     // It had left wholly: nothing of what it said there is its own any more.
     if !peer.read({ $0.knows(ephemeral.name) }) { peer.member = EphemeralMember() }
     peer.member?.isAway = false
@@ -190,7 +190,7 @@ extension World {
   }
 
   func checkEphemeralModel(_ outcome: Outcome, of id: WriteID, _ peer: SimulatedPeer) throws(Broken) {
-    note("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
+    record("p\(peer.index) write \(id.rawValue) to its ephemeral model: \(outcome)")
     guard let ephemeral, let member = peer.member else { return }
     let what = "write \(id.rawValue) of p\(peer.index)"
     guard let fields = member.unacknowledged.removeValue(forKey: id) else {

@@ -34,7 +34,7 @@ extension World {
   /// Its connection breaks, and its process stops until its lease has run out.
   func strand(_ index: Int) throws(Broken) {
     guard isChaos, !isQuiet, peers[index].successor == nil, !peers[index].isPaused else { return }
-    note("p\(index) is cut off for longer than its lease")
+    record("p\(index) is cut off for longer than its lease")
     counts[.stranded] += 1
     breakConnection(index)
     try settle(index)

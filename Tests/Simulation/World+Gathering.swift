@@ -60,7 +60,7 @@ extension World {
     let theirs = SimulatedField.elements(of: question.theirs)
     let mine = SimulatedField.elements(of: question.mine).filter { !base.contains($0) && !theirs.contains($0) }
     let value = chance.perMille(50) ? nil : SimulatedField.list(of: theirs + mine)
-    note("p\(index) makes \(describe(value)) of write \(id.rawValue) and \(describe(question.theirs))")
+    record("p\(index) makes \(describe(value)) of write \(id.rawValue) and \(describe(question.theirs))")
     peer.session.merged(id, question, into: value, now: peerNow(index))
     try settle(index)
   }

@@ -52,7 +52,7 @@ extension World {
     guard hub != nil, peers[peer].hubSide == generation else { return }
     counts[.delivered] += 1
     peers[peer].heardAt = now
-    note("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
+    record("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
@@ -61,7 +61,7 @@ extension World {
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
       let now = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
-      noteOffer(frame, of: peers[peer], wasTaken: now == passedOver)
+      recordOffer(frame, of: peers[peer], wasTaken: now == passedOver)
     }
     try settleHub()
     heard.leaving = nil
@@ -127,12 +127,12 @@ extension World {
     checkedFrames = 0
     agenda.add(.tickHub(hubRun), at: now + 1)
     if !isProven { awaitForgedOffer() }
-    note("hub starts, run \(hubRun), epoch \(epoch >> 32)")
+    record("hub starts, run \(hubRun), epoch \(epoch >> 32)")
     if hubRun > 1, profile.impostors > 0 { try impersonateFirst() }
   }
 
   func crashHub(losingUnnoticed: Bool = false) throws(Broken) {
-    note("hub crashes")
+    record("hub crashes")
     counts[.hubCrash] += 1
     if let counters = hub?.counters { add(counters) }
     hub = nil
@@ -147,14 +147,14 @@ extension World {
   }
 
   func pauseHub() {
-    note("the hub is stopped")
+    record("the hub is stopped")
     counts[.hubPause] += 1
     isHubPaused = true
     agenda.add(.hubGoesOn(hubRun: hubRun), at: now + chance.within(3_100...6_000))
   }
 
   private func hubGoesOn() throws(Broken) {
-    note("the hub goes on")
+    record("the hub goes on")
     isHubPaused = false
     try tickHub(isAfterPause: true)
     let inbox = hubInbox
@@ -168,7 +168,7 @@ extension World {
     hub?.finishDrain(time: hubTime, into: &hubOutput)
     repeat {
       beginNewEpoch()
-      noteTopicOfEphemeralModel()
+      recordTopicOfEphemeralModel()
       try checkTold()
     } while try store()
     ownership.settled = ephemeral?.owner
@@ -190,7 +190,7 @@ extension World {
   }
 
   /// Under a topic that nobody was told yet may come what the hub itself writes: fields were numbered anew.
-  private func noteTopicOfEphemeralModel() {
+  private func recordTopicOfEphemeralModel() {
     guard let ephemeral, let topic = read({ $0.topic(of: ephemeral.name) }) ?? nil else { return }
     topicNames[topic] = ephemeral.name
   }
@@ -205,7 +205,7 @@ extension World {
   private func beginNewEpoch() {
     guard let new = hubOutput.newEpoch else { return }
     hubOutput.newEpoch = nil
-    note("the hub believes that commits are missing: epoch \(new >> 32)")
+    record("the hub believes that commits are missing: epoch \(new >> 32)")
     counts[.provenLoss] += 1
     // It may have been a lie: then nothing is lost, and all goes as if something were.
     losses = max(losses, 1)

@@ -25,7 +25,7 @@ extension World {
         PeerMessage.propose([proposal]).encode(
           session: peers[peer].sessionOnTheWire, start: StartNumber(hubRun)))
     }
-    note("an impostor speaks for p\(peer)")
+    record("an impostor speaks for p\(peer)")
     for frame in frames {
       frame.withUnsafeBytes { hub?.receive($0, on: connection, time: hubTime, into: &hubOutput) }
     }
@@ -42,7 +42,7 @@ extension World {
     let secret = Secret(high: 2, low: chance.next())
     let session = chance.next() | 1
     let start = StartNumber(hubRun)
-    note("an impostor speaks for \(tag.short) before it is back")
+    record("an impostor speaks for \(tag.short) before it is back")
     func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)

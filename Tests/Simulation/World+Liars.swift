@@ -103,7 +103,7 @@ extension World {
     let victim = peers[lieChance.below(peers.count)]
     let liar = makeLiar()
     let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
-    note("a liar says hello as p\(victim.index), and speaks in its session")
+    record("a liar says hello as p\(victim.index), and speaks in its session")
     try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
     let index = lieChance.below(modelNames.count)
     try say(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
@@ -128,7 +128,7 @@ extension World {
   /// It is ahead in the present life: that proves a loss, once in a start. Then it may be asked for what it has.
   private func claimPresent() throws(Broken) {
     let liar = makeLiar()
-    note("a liar is ahead in the present epoch")
+    record("a liar is ahead in the present epoch")
     guard let (model, topic) = try enter(liar) else { return }
     let version: Version = [4, 400, 1 << 52][lieChance.below(3)]
     let old = epoch
@@ -145,7 +145,7 @@ extension World {
   private func numberFar() throws(Broken) {
     let liar = makeLiar()
     let far: ProposalNumber = [2, 100, 1 << 20, .max - 1, .max][lieChance.below(5)]
-    note("a liar counts from \(far)")
+    record("a liar counts from \(far)")
     guard let (_, topic) = try enter(liar, unacknowledged: far) else { return }
     for number in [far, .max, 1, far] as [ProposalNumber] {
       let proposal = NumberedProposal(
@@ -159,7 +159,7 @@ extension World {
 
   private func writeReserved() throws(Broken) {
     let liar = makeLiar()
-    note("a liar writes what nobody may")
+    record("a liar writes what nobody may")
     guard let (_, topic) = try enter(liar) else { return }
     for (index, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
       // A frame with a name that is none ends the session; the next ones are of nobody.
@@ -171,7 +171,7 @@ extension World {
 
   private func speakBadly() throws(Broken) {
     let liar = makeLiar()
-    note("a liar speaks badly")
+    record("a liar speaks badly")
     guard let (_, topic) = try enter(liar) else { return }
     let ahead = WireCondition(epoch: epoch + 1 << 32, version: 1 << 60, field: .name("a"))
     let beyond = WireCondition(epoch: epoch, version: .max, field: .id(7))

@@ -53,10 +53,10 @@ extension World {
     counts[.oneWayCut] += 1
     let end = now + chance.within(500...6_000)
     if chance.perMille(500) {
-      note("p\(peer.index) hears nothing of what is published")
+      record("p\(peer.index) hears nothing of what is published")
       peer.deafUntil = end
     } else {
-      note("nothing that p\(peer.index) says arrives")
+      record("nothing that p\(peer.index) says arrives")
       peer.muteUntil = end
       agenda.add(.endMute(peer: peer.index, generation: peer.generation), at: end)
     }
@@ -129,7 +129,7 @@ extension World {
         ofFrame: frame.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[...]) })
       if profile.barriers > 0, frame[0] == PeerMessageKind.report.rawValue { try checkReport(frame, of: peer) }
       if frame[0] == PeerMessageKind.offer.rawValue { try checkOffer(frame, of: peer) }
-      if profile.forgedOffers > 0, frame[0] == PeerMessageKind.propose.rawValue { noteSent(frame, by: peer) }
+      if profile.forgedOffers > 0, frame[0] == PeerMessageKind.propose.rawValue { recordSent(frame, by: peer) }
       if now < peer.muteUntil { return }
       sendUp(.toHub(peer: peer.index, generation: peer.hubSide, frame: frame), of: peer, isPublish: false)
     case .listen(let sessionTopic, _):
@@ -153,7 +153,7 @@ extension World {
     case .merge(let id, let model, let question): try ask(question, of: id, in: model, peer)
     case .approve(_, let request): ask(request, peer)
     case .awaited(let id, let end): try ended(id, end, peer)
-    case .keep(let note): keep(note, of: peer.index)
+    case .keep(let entry): keep(entry, of: peer.index)
     case .announced(_, let model, _, _):
       counts[.announced] += 1
       if let index = modelNames.firstIndex(of: model) { peer.announced[index] = true }

@@ -5,7 +5,7 @@ import BindingProtocol
 /// What a hub that has lost commits is offered: by peers, who tell what they have, and by liars.
 extension World {
   /// Takes note of an offer that the hub has read.
-  func noteOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasTaken: Bool) {
+  func recordOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasTaken: Bool) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
     }
@@ -38,7 +38,7 @@ extension World {
   }
 
   /// Notes whose commits a peer has seen one by one.
-  func noteSeen(_ update: ModelUpdate, in model: Int, by peer: SimulatedPeer) {
+  func recordSeen(_ update: ModelUpdate, in model: Int, by peer: SimulatedPeer) {
     for commit in update.commits where commit.number > 0 {
       peer.saw[model][commit.origin.tag] = max(peer.saw[model][commit.origin.tag] ?? 0, commit.number)
     }
@@ -63,7 +63,7 @@ extension World {
     let versions: [Version] = [3, 40, 1_000, 1 << 52, .max]
     let offeredEpoch = offeredEpochs[lieChance.perMille(600) ? 0 : lieChance.below(offeredEpochs.count)]
     let version = versions[lieChance.below(versions.count)]
-    note("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
+    record("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
     func say(_ message: PeerMessage, start: StartNumber) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
@@ -95,7 +95,7 @@ extension World {
   }
 
   /// Notes in which life of the log a proposal was sent first.
-  func noteSent(_ frame: [UInt8], by peer: SimulatedPeer) {
+  func recordSent(_ frame: [UInt8], by peer: SimulatedPeer) {
     guard case (let header, .propose(let proposals))? = try? PeerMessage.decode(frame),
       header.start == StartNumber(hubRun), let epoch = peer.read({ $0.epoch })
     else { return }

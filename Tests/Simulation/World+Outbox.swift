@@ -7,9 +7,9 @@ extension World {
   var wall: UInt64 { 1_700_000_000_000 + now }
 
   /// Notes of a session go into the file of its process.
-  func keep(_ note: OutboxNote, of peer: Int) {
+  func keep(_ entry: JournalEntry, of peer: Int) {
     let owner = peers[peer].successor ?? peer
-    peers[owner].book?.append(note, run: peers[peer].bookRun, wall: wall)
+    peers[owner].book?.append(entry, run: peers[peer].bookRun, wall: wall)
   }
 
   /// What a process that was killed has left, at whatever byte, is all that its next life has.
@@ -40,7 +40,7 @@ extension World {
     else { return }
     peers[peer].session.finishDrain(now: peerNow(peer), into: &output)
     let before = peers[peer].book?.count ?? 0
-    for case .keep(let note) in output.actions { keep(note, of: peer) }
+    for case .keep(let entry) in output.actions { keep(entry, of: peer) }
     // It may have taken the place of others.
     for case .settled(let id, _, _) in output.actions { peers[peer].unacknowledged.remove(id) }
     let torn = (peers[peer].book?.count ?? 0) - before

@@ -51,7 +51,7 @@ extension World {
     guard !peer.isPaused else {
       return agenda.add(.besides(.approve(peer: index, run: peer.run, request, refuses: refuses)), at: now + 100)
     }
-    note("p\(index) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
+    record("p\(index) \(refuses ? "refuses" : "allows") what \(request.origin.name) writes")
     peer.session.answer(request, refusing: refuses ? "no" : nil, now: peerNow(index), into: &peer.output)
     try settle(index)
   }
@@ -60,7 +60,7 @@ extension World {
     // Who only sends what an earlier life left has no process of its own.
     guard isChaos, !isQuiet, peers[index].successor == nil else { return }
     if crashes { return try crash(index) }
-    note("cut p\(index), which was asked")
+    record("cut p\(index), which was asked")
     breakConnection(index)
     try settle(index)
   }

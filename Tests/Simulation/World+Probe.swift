@@ -42,7 +42,7 @@ extension World {
     probe = Probe(
       peer: victim, topic: topic, heads: losesHeartbeat ? 3 : chance.below(3),
       heartbeats: losesHeartbeat ? 1 : 0)
-    note("p\(victim) will not hear of the last change of \(modelNames[model])")
+    record("p\(victim) will not hear of the last change of \(modelNames[model])")
     try write(Proposal(operations: [FieldOperation(.set, "a", uniqueValue(of: writer))]), to: model, by: writer)
     if profile.barriers > 0, model == 0 {
       // Until all have that change, which takes as long as the one that hears nothing of it.

@@ -4,7 +4,7 @@ import BindingProtocol
 /// What is shown, held against what is committed and pending: the two may part only as long as something is pending.
 extension World {
   /// Notes what observers are told.
-  func noteTold(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
+  func recordTold(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
     for change in update.changes {
       if let field = SimulatedField.index(of: change.field) { peer.told[model][field] = change.new }
     }

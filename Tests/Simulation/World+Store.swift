@@ -67,17 +67,17 @@ extension World {
   private func append(_ batch: Batch) throws(Broken) -> Appended {
     if isChaos, !isQuiet, chance.perMille(profile.movedAppends) {
       let other = batchOfAnotherHub(for: batch)
-      note("another hub writes version \(other.version) of \(batch.model)")
+      record("another hub writes version \(other.version) of \(batch.model)")
       try take(other)
       return .moved([other])
     }
     if isChaos, chance.perMille(profile.unknownAppends) {
-      note("the store does not know what became of version \(batch.version) of \(batch.model)")
+      record("the store does not know what became of version \(batch.version) of \(batch.model)")
       if chance.perMille(500) { try take(batch) }
       return .unknown
     }
     if isChaos, chance.perMille(profile.fullAppends) {
-      note("the store has no room for version \(batch.version) of \(batch.model)")
+      record("the store has no room for version \(batch.version) of \(batch.model)")
       return .full
     }
     try take(batch)
@@ -126,7 +126,7 @@ extension World {
     underway.removeAll()
     guard profile.losesTail, !log.isEmpty, chance.perMille(700) else { return }
     let lost = min(log.count, 1 + chance.below(8))
-    note("the store loses its last \(lost) batches")
+    record("the store loses its last \(lost) batches")
     counts[.lostBatch] += UInt64(lost)
     log.removeLast(lost)
     losses += 1
@@ -139,7 +139,7 @@ extension World {
     underway.removeAll()
     let provable = log.reversed().prefix { $0.model != visited }.count
     let lost = min(provable, 1 + chance.below(4))
-    note("the store loses its last \(lost) batches and does not notice")
+    record("the store loses its last \(lost) batches and does not notice")
     counts[.lostBatch] += UInt64(lost)
     losses += 1
     lostModels = Swift.Set(log.suffix(lost).compactMap { modelNames.firstIndex(of: $0.model) })

@@ -27,7 +27,7 @@ extension World {
       }
       try write(Proposal(operations: [FieldOperation(.clear, "a")]), to: model, by: peer)
     case 2:
-      note("p\(peer) leaves \(visited)")
+      record("p\(peer) leaves \(visited)")
       peers[peer].session.leave(visited, now: peerNow(peer), into: &peers[peer].output)
       return try settle(peer)
     default: return
@@ -39,7 +39,7 @@ extension World {
 
   func joinVisited(_ peer: Int) throws(Broken) {
     guard let visited, !peers[peer].session.joinedModels.contains(visited) else { return }
-    note("p\(peer) joins \(visited)")
+    record("p\(peer) joins \(visited)")
     // Who observes it from now on was told nothing yet.
     if !peers[peer].session.knows(visited) {
       for field in SimulatedField.names.indices { peers[peer].told[modelNames.count - 1][field] = nil }

@@ -135,7 +135,7 @@ public final class World {
     let chaosEnds = now + profile.chaosMilliseconds
     try run(until: chaosEnds)
     isChaos = false
-    note("healing")
+    record("healing")
     for peer in peers.indices where profile.visits > 0 { try joinVisited(peer) }
     if hub == nil { try startHub() }
     try endOwnership()
@@ -216,7 +216,7 @@ public final class World {
   func deliver(_ frame: [UInt8], _ generation: Int, to index: Int) throws(Broken) {
     guard peers[index].generation == generation else { return }
     counts[.delivered] += 1
-    note("hub → p\(index)  \(World.words(ofHubFrame: frame))")
+    record("hub → p\(index)  \(World.words(ofHubFrame: frame))")
     delivering = HubMessageKind(rawValue: frame[4])
     defer { delivering = nil }
     if delivering == .catchup { lookAtSnapshot(frame, for: index) }
@@ -227,7 +227,7 @@ public final class World {
 
   func peerNow(_ peer: Int) -> UInt64 { now + peers[peer].clockOffset }
 
-  func note(_ text: @autoclosure () -> String) {
+  func record(_ text: @autoclosure () -> String) {
     guard keepsTrace else { return }
     trace.append("\(now)  \(text())")
     if trace.count > 20_000 { trace.removeFirst(10_000) }

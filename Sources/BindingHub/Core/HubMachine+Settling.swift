@@ -5,7 +5,7 @@ import BindingProtocol
 extension HubMachine {
   /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
-    if !sequencer.declared.isEmpty { noteDeclared(&output) }
+    if !sequencer.declared.isEmpty { recordDisagreements(&output) }
     takeWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
@@ -80,11 +80,11 @@ extension HubMachine {
     sequencer.counters.changes += UInt64(model.pendingBatch.touched.count)
     model.apply(batch, recentLimit: configuration.recentCommits)
     let pendingBatch = model.pendingBatch
-    if !catchups.isEmpty { noteChanges(pendingBatch.touched, in: model, after: batch.previous) }
+    if !catchups.isEmpty { recordChanges(pendingBatch.touched, in: model, after: batch.previous) }
     for (field, version) in pendingBatch.weakFields where model.fields[field].version == version {
       model.fields[field].isWeak = true
     }
-    for (field, point) in pendingBatch.recoveredFields { model.noteBroughtBack(field, from: point) }
+    for (field, point) in pendingBatch.recoveredFields { model.recordBroughtBack(field, from: point) }
     forEachRun(pendingBatch.answers) { machine, run in
       machine.tell(run, pendingBatch.others, of: model, wall: time.wall)
     }

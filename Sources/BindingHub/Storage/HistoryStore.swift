@@ -33,7 +33,7 @@ final class HistoryStore: Store {
     self.store = store
     self.path = path
     file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    note([
+    record([
       .init("e", "hub"), .init("name", .string(hub)), .init("log", .unsigned(store.logID)),
       .init("epoch", .unsigned(store.epoch)), .init("durability", .string("\(store.durability)")),
     ])
@@ -44,8 +44,8 @@ final class HistoryStore: Store {
     let results = try store.append(batches)
     for (batch, result) in zip(batches, results) {
       switch result {
-      case .stored: try note(batch)
-      case .moved(let others): for other in others { try note(other) }
+      case .stored: try record(batch)
+      case .moved(let others): for other in others { try record(other) }
       case .unknown, .full: break
       }
     }
@@ -58,7 +58,7 @@ final class HistoryStore: Store {
       names[model.model] = try Dictionary(
         uniqueKeysWithValues: ModelCompactor(model).names.enumerated().map { (FieldID($0), $1) })
       // A hub that was killed between the store and the history left out what was stored last.
-      for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try note(batch, again: true) }
+      for batch in model.batches.suffix(HistoryStore.repeatedBatches) { try record(batch, again: true) }
       try each(model)
     }
     try flush()
@@ -71,7 +71,7 @@ final class HistoryStore: Store {
 
   func start(_ epoch: Epoch) throws(StoreError) {
     try store.start(epoch)
-    note([.init("e", "epoch"), .init("epoch", .unsigned(epoch))])
+    record([.init("e", "epoch"), .init("epoch", .unsigned(epoch))])
     try flush()
   }
 
@@ -81,7 +81,7 @@ final class HistoryStore: Store {
 
   func close() throws(StoreError) { try store.close() }
 
-  private func note(_ batch: Batch, again: Bool = false) throws(StoreError) {
+  private func record(_ batch: Batch, again: Bool = false) throws(StoreError) {
     guard let group = try learn(batch) else { return }
     var version = group.previous
     for commit in group.commits {
@@ -97,7 +97,7 @@ final class HistoryStore: Store {
         .init("name", .string(origin.name)), .init("number", .unsigned(UInt64(commit.number))),
         .init("changes", .object(changes)),
       ]
-      note(again ? members + [.init("again", .bool(true))] : members)
+      record(again ? members + [.init("again", .bool(true))] : members)
     }
   }
 
@@ -130,7 +130,7 @@ final class HistoryStore: Store {
     return group
   }
 
-  private func note(_ members: [JSON.Member]) {
+  private func record(_ members: [JSON.Member]) {
     lines += JSON.object([.init("t", .unsigned(DispatchTime.now().uptimeNanoseconds))] + members).bytes
     lines.append(UInt8(ascii: "\n"))
   }

@@ -26,7 +26,7 @@ struct LogFile {
     let ordinal = (before.map { $0.epoch >> 32 } ?? 0) + 1
     let epoch = ordinal << 32 | UInt64(UInt32.random(in: 1 ... .max))
     do throws(StoreError) {
-      try note(logID: logID, epoch: epoch)
+      try record(logID: logID, epoch: epoch)
     } catch {
       throw .directory(path: path.map(LogFile.directory) ?? "", problem: error.description)
     }
@@ -34,7 +34,7 @@ struct LogFile {
   }
 
   /// Notes the life that the log is in, so that a later one never counts below it.
-  func note(logID: LogID, epoch: Epoch) throws(StoreError) {
+  func record(logID: LogID, epoch: Epoch) throws(StoreError) {
     guard let path else { return }
     try? FileManager.default.createDirectory(
       atPath: LogFile.directory(path), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

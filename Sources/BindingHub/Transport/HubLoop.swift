@@ -206,7 +206,7 @@ final class HubLoop {
     if let epoch = output.newEpoch {
       output.newEpoch = nil
       try storeWorker.start(epoch)
-      try logFile?.note(logID: storeWorker.logID, epoch: epoch)
+      try logFile?.record(logID: storeWorker.logID, epoch: epoch)
       log.warning("a peer knows commits that are missing here: a new epoch", metadata: ["epoch": "\(epoch)"])
     }
     if !output.batches.isEmpty {

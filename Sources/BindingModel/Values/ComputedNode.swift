@@ -73,7 +73,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   @_specialize(where Value == Bool)
   @_specialize(where Value == String)
   func read(for collector: Unmanaged<DependencyCollector>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Value {
-    collector._withUnsafeGuaranteedRef { note(in: $0, lockFresh(in: turn), turn) }
+    collector._withUnsafeGuaranteedRef { record(in: $0, lockFresh(in: turn), turn) }
     defer { state.unlock() }
     return result.pointee
   }

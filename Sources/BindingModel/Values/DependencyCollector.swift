@@ -105,7 +105,7 @@ final class DependencyCollector {
     (isRepeating, isIndexed, kept, inputIndices, rootIndices) = (true, false, [], [:], [:])
   }
 
-  // MARK: Noting
+  // MARK: Recording
 
   @inline(__always)
   func add(_ cell: AnyCell, version: UInt64) {
@@ -132,7 +132,7 @@ final class DependencyCollector {
       let node = Unmanaged.passUnretained(node)
       return append(Input(source: node.toOpaque(), isNode: true, version: 0), keeper: node.toOpaque())
     }
-    node.note(in: self, node.lockFresh(in: turn), turn)
+    node.record(in: self, node.lockFresh(in: turn), turn)
     node.state.unlock()
   }
 

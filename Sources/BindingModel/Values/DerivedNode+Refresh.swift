@@ -77,7 +77,7 @@ extension DerivedNode {
       self.state.unlock()
       return ThreadTurn.withCollector(turn) { collector in
         collector.begin(after: kept)
-        let isPresent = inputs[..<count].allSatisfy { Self.isPresent($0, notedIn: collector, turn) }
+        let isPresent = inputs[..<count].allSatisfy { Self.isPresent($0, recordedIn: collector, turn) }
         _ = self.state.lock()
         guard isPresent, state.pointee.computed == computed else { return false }
         if !collector.isSame { keepAlive(collector, state) }
@@ -88,7 +88,7 @@ extension DerivedNode {
     }
   }
 
-  private static func isPresent(_ input: Input, notedIn collector: DependencyCollector, _ turn: Turn) -> Bool {
+  private static func isPresent(_ input: Input, recordedIn collector: DependencyCollector, _ turn: Turn) -> Bool {
     guard input.isNode else {
       return input.asCell._withUnsafeGuaranteedRef { cell in
         collector.add(cell, version: input.version)
@@ -98,7 +98,7 @@ extension DerivedNode {
     return input.asNode._withUnsafeGuaranteedRef { node in
       let state = node.lockFresh(in: turn)
       defer { node.state.unlock() }
-      node.note(in: collector, state, turn)
+      node.record(in: collector, state, turn)
       return state.pointee.version == input.version
     }
   }

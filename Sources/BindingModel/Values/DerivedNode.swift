@@ -221,7 +221,7 @@ extension DerivedNode {
 
   /// Adds this node, as it was computed last, to what another is computed from. Called with the lock held.
   @inline(__always)
-  final func note(
+  final func record(
     in collector: DependencyCollector, _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) {
     // A value that reads itself does not depend on itself.

@@ -99,7 +99,7 @@ final class LoopWatch {
 
   /// Names the round under way as the cause of a write.
   var cause: UInt64 {
-    guard let entry = noteRound() else { return passedOn }
+    guard let entry = recordRound() else { return passedOn }
     return number << 24 | UInt64(entry + 1)
   }
 
@@ -112,7 +112,7 @@ final class LoopWatch {
   ///     correct one another seems to be a circle; a ring of links alone is one, and ends later.
   func isEndless(_ cell: AnyCell, isFull: Bool, isLink: Bool) -> Bool {
     guard let suspicion = suspicions[ObjectIdentifier(cell)], isFull || suspicion.rounds >= suspicion.nextLook,
-      let last = noteRound() ?? passedOnEntry
+      let last = recordRound() ?? passedOnEntry
     else { return false }
     let most = isFull ? min(suspicion.limit, Turn.loopLimit / 10) : suspicion.limit
     let limit = isLink ? Turn.loopLimit * 100 : most
@@ -141,7 +141,7 @@ final class LoopWatch {
   /// The round that caused what a derived value is being computed for: what its computation writes has that cause.
   private var passedOnEntry: Int? { passedOn >> 24 == number ? Int(passedOn & 0xFF_FFFF) - 1 : nil }
 
-  private func noteRound() -> Int? {
+  private func recordRound() -> Int? {
     guard let round = current else { return nil }
     if let entry = round.entry { return entry }
     if rounds.count == Self.capacity {

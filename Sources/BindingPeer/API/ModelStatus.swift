@@ -89,12 +89,12 @@ extension SharedModel {
   }
 
   /// A status may be another one: it is told with the next delivery.
-  func noteStatusDue() {
+  func invalidateStatus() {
     let tellers = staged.withLock { staged in
       if !staged.tellers.isEmpty { staged.isStatusDue = true }
       return staged.tellers
     }
-    for weak in tellers.values { weak.teller?.note() }
+    for weak in tellers.values { weak.teller?.invalidate() }
   }
 
   /// Tells within the turn of a delivery; who has no observers left is not asked again.

@@ -80,7 +80,7 @@ extension PeerRuntime {
   /// Tells the peer's status, as long as somebody wants to know.
   func tellStatus() {
     guard let broadcaster = broadcaster.withLock({ $0 }) else { return }
-    broadcaster.note()
+    broadcaster.invalidate()
     if broadcaster.isObserved { return broadcaster.tell() }
     state.withLock { $0.isPeerObserved = broadcaster.wasObserved }
   }

@@ -79,7 +79,7 @@ public final class Presence: Sendable {
   private func lookAgain() {
     let peers = PresentPeer.all(in: ephemeral)
     news.value = peers
-    tracked.note()
+    tracked.invalidate()
     tracked.tell(peers)
   }
 }

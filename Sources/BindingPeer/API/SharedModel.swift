@@ -226,7 +226,7 @@ extension SharedModel {
     }
   }
 
-  func noteRejection(of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64) {
+  func recordRejection(of fields: [String], _ reason: String, current: [String: FieldValue], stamp: UInt64) {
     for field in fields {
       for weak in staged.withLock({ $0.fields[field]?.cells ?? [] }) {
         weak.cell?.reject(reason, current: current[field], stamp: stamp)

@@ -41,7 +41,7 @@ protocol StatusTeller: AnyObject, Sendable {
   /// it.
   var isObserved: Bool { get }
   /// The status may be another from now on: what was computed from it is computed anew where it is read.
-  func note()
+  func invalidate()
   /// Tells the status, if it is another than the one told last.
   func tell()
 }
@@ -80,7 +80,7 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
   /// Whether anybody observed when that was looked at last.
   var wasObserved: Bool { observers.withLock { $0.tokens > 0 || !$0.owners.isEmpty } || tracked.isTracked }
 
-  func note() { if tracked.isTracked { tracked.note() } }
+  func invalidate() { if tracked.isTracked { tracked.invalidate() } }
 
   /// Computed within the write: of two threads the later one has the last word.
   func tell() {

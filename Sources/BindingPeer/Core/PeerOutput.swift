@@ -29,7 +29,7 @@ public enum PeerAction: Sendable {
   /// A write has its outcome. Told once for every write, after the update that it causes.
   case settled(WriteID, model: String, Outcome)
   /// Note this in the outbox before any frame of this drain leaves. Only from a session that keeps one.
-  case keep(OutboxNote)
+  case keep(JournalEntry)
   /// The hub has put a write off; it stays pending and is sent again by itself.
   case retryLater(WriteID, model: String, RetryReason)
   /// Two values of a field have to become one, for a write to go on: answer with `Session.merged`.

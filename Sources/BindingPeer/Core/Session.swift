@@ -34,7 +34,7 @@ public struct Session: Sendable {
   var outboxBytes = 0
   var settled: [(id: WriteID, model: String, outcome: Outcome)] = []
   /// How many of those the outbox has noted, or must not note.
-  var settledNoted = 0
+  var settledRecorded = 0
   var retries: [(id: WriteID, model: String, code: RetryReason)] = []
 
   /// Whether all that concerns writes is noted in an outbox (`PeerAction.keep`).

@@ -111,10 +111,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     guard isNews else { return }
     guard let attachment else {
       if let violation = violation(by: value) {
-        note(violation)
+        record(violation)
       } else {
         show(value)
-        note(nil)
+        record(nil)
         publish()
       }
       return
@@ -127,19 +127,19 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       }
       if let refused { write.whenRefused(on: attachment.model.lane, writing: assignment.operation.value, refused) }
     } catch {
-      note(.rejected("\(error)", current: attachment.model.record(attachment.name)?.committed))
+      record(.rejected("\(error)", current: attachment.model.record(attachment.name)?.committed))
     }
   }
 
   /// Notes what became of an assignment that nobody else hears of, and has it told.
-  private func note(_ problem: FieldProblem?) {
+  private func record(_ problem: FieldProblem?) {
     let (broadcaster, model) = state.withLock {
       $0.problem = problem
       return ($0.broadcaster, $0.attachment?.model)
     }
     guard let broadcaster, broadcaster.isObserved else { return }
     guard let model else { return broadcaster.tell() }
-    model.noteStatusDue()
+    model.invalidateStatus()
     model.scheduleDelivery()
   }
 
@@ -170,7 +170,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     }
     if let broadcaster, broadcaster.isObserved {
       model.register(broadcaster)
-      model.noteStatusDue()
+      model.invalidateStatus()
       model.scheduleDelivery()
     }
     return isFirst
@@ -200,7 +200,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       $0.problem = .mismatch(declared: description.type, found: value.description)
       return $0.tracker
     }
-    tracker?.note()
+    tracker?.invalidate()
     withExtendedLifetime(old) {}
   }
 
@@ -232,7 +232,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       if stamp > $0.refusedAt { $0.problem = nil }
       return $0.tracker
     }
-    tracker?.note()
+    tracker?.invalidate()
     withExtendedLifetime(old) {}
   }
 
@@ -242,7 +242,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       swap(&shown, &value)
       return $0.tracker
     }
-    tracker?.note()
+    tracker?.invalidate()
   }
 
   func publish(after overwritten: SharedModel.Overwritten?) {

@@ -101,12 +101,12 @@ final class OutboxFile: Sendable {
 
   /// Adds notes of a life.
   /// - Returns: why they are not in the file; nil if they are.
-  func append(_ notes: [OutboxNote], of run: UInt32) -> String? {
+  func append(_ entries: [JournalEntry], of run: UInt32) -> String? {
     append(
-      notes.map { note in
-        guard case .written(var write) = note else { return OutboxRecord(run: run, content: .note(note)) }
+      entries.map { entry in
+        guard case .written(var write) = entry else { return OutboxRecord(run: run, content: .entry(entry)) }
         write.time = OutboxFile.wall
-        return OutboxRecord(run: run, content: .note(.written(write)))
+        return OutboxRecord(run: run, content: .entry(.written(write)))
       })
   }
 

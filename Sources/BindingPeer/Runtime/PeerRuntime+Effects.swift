@@ -13,7 +13,7 @@ struct PeerEffects {
 
     func carryOut() {
       if let reason = outcome.complaint {
-        unacknowledged.model.noteRejection(of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
+        unacknowledged.model.recordRejection(of: unacknowledged.write.fields, reason, current: current, stamp: stamp)
       }
       unacknowledged.write.settle(outcome, current: outcome.reportsCurrent ? current : [:], modelVersion: version)
     }

@@ -19,20 +19,20 @@ extension PeerRuntime.State {
   ///
   /// That is a `write(2)` under the lock, a few microseconds: the order of notes is the session's, and an assignment
   /// that has returned is in the file.
-  mutating func keepNotes() {
+  mutating func writeJournal() {
     guard let outbox else { return }
     defer {
       // Under the lock too: whoever closes the file afterwards finds this in it.
       if leavesOutbox { outbox.file.leave(outbox.run) }
       leavesOutbox = false
     }
-    var notes: [OutboxNote] = []
+    var entries: [JournalEntry] = []
     for action in output.actions {
-      if case .keep(let note) = action { notes.append(note) }
+      if case .keep(let entry) = action { entries.append(entry) }
     }
-    guard !notes.isEmpty || outboxProblem != nil else { return }
+    guard !entries.isEmpty || outboxProblem != nil else { return }
     let wasLagging = outboxProblem != nil
-    outboxProblem = outbox.file.append(notes, of: outbox.run)
+    outboxProblem = outbox.file.append(entries, of: outbox.run)
     if wasLagging != (outboxProblem != nil) { isOutboxNews = true }
     guard outboxProblem != nil else { return }
     // What a proposal says, or a confirmation, may not be in the file: those frames are lost here, as on a bad line,

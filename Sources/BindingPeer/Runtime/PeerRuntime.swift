@@ -121,7 +121,7 @@ final class PeerRuntime: Sendable {
       } else {
         state.session.finishDrain(now: now, into: &state.output)
       }
-      state.keepNotes()
+      state.writeJournal()
       if hears != nil { effects.heard = state.output.actions }
       state.sort(into: &effects)
       if effects.concernsLink, !isLink {
@@ -186,14 +186,14 @@ final class PeerRuntime: Sendable {
 
   /// Leaves what was abandoned. The link calls this whenever it was woken.
   func tidyUp() {
-    let notes = abandoned.withLock { abandoned in
+    let dropped = abandoned.withLock { abandoned in
       defer { abandoned = Abandoned() }
       return abandoned
     }
-    if notes.peer { _ = end() }
-    guard !notes.models.isEmpty else { return }
+    if dropped.peer { _ = end() }
+    guard !dropped.models.isEmpty else { return }
     perform { state, now in
-      for id in notes.models where state.models[id] != nil && state.models[id]?.model == nil {
+      for id in dropped.models where state.models[id] != nil && state.models[id]?.model == nil {
         state.models[id] = nil
         state.observedModels.remove(id)
         state.session.leave(id, now: now, into: &state.output)
@@ -222,7 +222,7 @@ final class PeerRuntime: Sendable {
 
   private func carryOut(_ effects: PeerEffects) {
     for settled in effects.settled { settled.carryOut() }
-    for model in effects.observed { model.noteStatusDue() }
+    for model in effects.observed { model.invalidateStatus() }
     for model in effects.shown { model.scheduleDelivery() }
     for model in effects.observed { model.scheduleDelivery() }
     for (id, unacknowledged, question) in effects.questions {

@@ -123,8 +123,8 @@ extension PeerRuntime {
       return state.stamp
     }
     if let reason = outcome.complaint {
-      ended.shared?.noteRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
-      ended.shared?.noteStatusDue()
+      ended.shared?.recordRejection(of: ended.write.fields, reason, current: current, stamp: stamp)
+      ended.shared?.invalidateStatus()
       ended.shared?.scheduleDelivery()
       log.warning(
         "what was written in an earlier run was not carried out",

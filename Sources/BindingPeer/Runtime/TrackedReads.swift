@@ -10,7 +10,7 @@ class ReadTracker: @unchecked Sendable {
   fileprivate init() {}
 
   /// The value may show another from now on: what was computed from it is computed anew where it is read.
-  final func note() { changes.setSilently(false) }
+  final func invalidate() { changes.setSilently(false) }
 }
 
 /// The tracked reads of one value.

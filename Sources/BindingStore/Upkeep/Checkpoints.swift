@@ -113,7 +113,7 @@ final class Checkpoints: @unchecked Sendable {  // SAFETY: what changes is touch
   }
 
   /// Counts one that another thread has made.
-  func note() { lock.withLock { count += 1 } }
+  func recordEnded() { lock.withLock { count += 1 } }
 
   /// Waits for the one that runs, and gives the connection away, which is never to be closed.
   func abandon() -> DatabaseQueue {

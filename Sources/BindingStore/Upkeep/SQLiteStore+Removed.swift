@@ -14,7 +14,7 @@ extension SQLiteStore {
   ) throws -> Bool {
     guard done.dropped < orphans.count else { return false }
     let snapshot = orphans[done.dropped]
-    try noteFloor(db, &done)
+    try recordFloor(db, &done)
     try snapshot.drop(db)
     try count(db, -1, &done)
     done.dropped += 1
@@ -24,7 +24,7 @@ extension SQLiteStore {
   }
 
   /// Notes the floor, before a row or a snapshot goes that shows it.
-  func noteFloor(_ db: Database, _ done: inout UpkeepWork.Done) throws {
+  func recordFloor(_ db: Database, _ done: inout UpkeepWork.Done) throws {
     guard (done.floor ?? storedFloor) != floor else { return }
     try floor.write(db)
     done.floor = floor

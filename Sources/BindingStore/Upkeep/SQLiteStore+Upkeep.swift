@@ -177,7 +177,7 @@ extension SQLiteStore {
       task = .shrinking
       return
     }
-    try noteFloor(db, &done)
+    try recordFloor(db, &done)
     let size = try db.cachedStatement(sql: "SELECT length(bytes) FROM log WHERE row = ?")
     let bytes = try Int.fetchOne(size, arguments: [first]) ?? 0
     try db.cachedStatement(sql: "DELETE FROM log WHERE row = ?").execute(arguments: [first])
@@ -214,6 +214,6 @@ extension SQLiteStore {
     try access { db in
       do { try db.checkpoint(.passive) } catch  where Checkpoints.mayFail(error) {}
     }
-    checkpoints.note()
+    checkpoints.recordEnded()
   }
 }

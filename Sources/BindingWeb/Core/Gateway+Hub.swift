@@ -92,7 +92,7 @@ extension Gateway {
     var byModel: [(model: String, outcomes: [WireOutcome])] = []
     for outcome in outcomes.outcomes {
       guard let model = pages[page]?.topics[outcome.topic] else { continue }
-      note(outcome, page, model)
+      record(outcome, page, model)
       if let index = byModel.firstIndex(where: { $0.model == model }) {
         byModel[index].outcomes.append(outcome)
       } else {
@@ -105,7 +105,7 @@ extension Gateway {
   }
 
   /// A decision moves the mark, whichever it is.
-  private mutating func note(_ outcome: WireOutcome, _ page: PageID, _ model: String) {
+  private mutating func record(_ outcome: WireOutcome, _ page: PageID, _ model: String) {
     let decided: ProposalNumber
     switch outcome.rest {
     case .retryLater, .expected: return

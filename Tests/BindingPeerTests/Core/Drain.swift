@@ -17,7 +17,7 @@ struct Drain {
   var announced: [String] = []
   var listed: [String] = []
   var pongs: [UInt64] = []
-  var notes: [OutboxNote] = []
+  var entries: [JournalEntry] = []
   var approvalRequests: [ApprovalRequest] = []
   var barriers: [(id: BarrierID, end: BarrierEnd)] = []
   var isClosed = false
@@ -47,7 +47,7 @@ struct Drain {
     case .phase(let phase): phases.append(phase)
     case .notice(let notice): notices.append(notice)
     case .pong(let token): pongs.append(token)
-    case .keep(let note): notes.append(note)
+    case .keep(let entry): entries.append(entry)
     case .approve(_, let request): approvalRequests.append(request)
     case .awaited(let id, let end): barriers.append((id, end))
     case .close: isClosed = true

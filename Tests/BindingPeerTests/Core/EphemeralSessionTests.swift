@@ -249,7 +249,7 @@ struct EphemeralSessionTests {
     var bench = present(keepsOutbox: true)
     let drain = try say(&bench, "cursor", "7")
     let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
-    #expect((drain.notes + end.notes).isEmpty)
+    #expect((drain.entries + end.entries).isEmpty)
   }
 
   @Test("after a hub with another log it goes on, and claims what it had")

@@ -116,8 +116,8 @@ struct UnknownTests {
   @Test("of too many writers those are forgotten that were not heard of for longest")
   func bounded() {
     var seen = SeenNumbers()
-    for writer in 0...SeenNumbers.mostKept { seen.note(Tag(rawValue: UInt64(writer) + 1), 5) }
-    seen.note(Tag(rawValue: 1), 1)
+    for writer in 0...SeenNumbers.mostKept { seen.record(Tag(rawValue: UInt64(writer) + 1), 5) }
+    seen.record(Tag(rawValue: 1), 1)
     let told = seen.told()
     #expect(told.count == SeenNumber.maxCount)
     #expect(told.first == SeenNumber(tag: Tag(rawValue: 1), number: 1), "it was forgotten, and heard of again")

@@ -35,7 +35,7 @@ struct OutboxFileTests {
 
   init() throws { folder = try OutboxFolder() }
 
-  private func written(_ id: UInt64, _ value: String = "1") -> OutboxNote {
+  private func written(_ id: UInt64, _ value: String = "1") -> JournalEntry {
     .written(
       KeptWrite(
         id: WriteID(rawValue: id), model: "lamp",

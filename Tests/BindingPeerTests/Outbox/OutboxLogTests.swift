@@ -19,12 +19,12 @@ struct OutboxLogTests {
       ])
   }
 
-  private static let notes: [OutboxRecord.Content] = [
-    .began(identity), .note(.welcomed(log: 9, epoch: 1 << 40)),
-    .note(.written(write(1, [FieldOperation(.set, "level", json("0.8")), FieldOperation(.delete, "on")]))),
-    .note(.written(write(2, [FieldOperation(.clear, "")]))),
-    .note(.numbered(WriteID(rawValue: 1), 1, conditions: [Condition(field: "on", epoch: 5, version: 6)])),
-    .note(.withdrawn(WriteID(rawValue: 2))), .note(.decided(WriteID(rawValue: 1), .conflict)),
+  private static let entries: [OutboxRecord.Content] = [
+    .began(identity), .entry(.welcomed(log: 9, epoch: 1 << 40)),
+    .entry(.written(write(1, [FieldOperation(.set, "level", json("0.8")), FieldOperation(.delete, "on")]))),
+    .entry(.written(write(2, [FieldOperation(.clear, "")]))),
+    .entry(.numbered(WriteID(rawValue: 1), 1, conditions: [Condition(field: "on", epoch: 5, version: 6)])),
+    .entry(.withdrawn(WriteID(rawValue: 2))), .entry(.decided(WriteID(rawValue: 1), .conflict)),
     .counted(model: "lamp", last: 12), .left,
   ]
 
@@ -54,7 +54,7 @@ struct OutboxLogTests {
 
   @Test("every kind of record is read as it was written")
   func roundTrip() throws {
-    for content in Self.notes {
+    for content in Self.entries {
       var writer = WireWriter()
       OutboxRecord(run: 7, content: content).write(to: &writer)
       let read = try writer.withUnsafeBytes { bytes in
@@ -67,17 +67,17 @@ struct OutboxLogTests {
 
   @Test("what is unacknowledged is found with its number and its last conditions; what is decided is not")
   func unfinished() throws {
-    let run = try #require(try parse(log(Array(Self.notes.prefix(6)))).content.unfinished.first)
+    let run = try #require(try parse(log(Array(Self.entries.prefix(6)))).content.unfinished.first)
     #expect(run.identity == Self.identity && run.log == 9 && run.epoch == 1 << 40)
     #expect(run.writes.map(\.id.rawValue) == [1, 2] && run.writes.map(\.number) == [1, nil])
     #expect(run.writes[0].proposal.conditions.map(\.field) == ["on"] && run.writes[1].isWithdrawn)
-    #expect(try parse(log(Array(Self.notes.prefix(7)))).content.unfinished.first?.writes.map(\.id.rawValue) == [2])
-    #expect(try parse(log(Self.notes)).content.isEmpty)
+    #expect(try parse(log(Array(Self.entries.prefix(7)))).content.unfinished.first?.writes.map(\.id.rawValue) == [2])
+    #expect(try parse(log(Self.entries)).content.isEmpty)
   }
 
   @Test("a compacted file says the same, and keeps the numbers that no write tells any more")
   func compacted() throws {
-    let content = try parse(log(Array(Self.notes.prefix(8)))).content
+    let content = try parse(log(Array(Self.entries.prefix(8)))).content
     let again = try parse(content.compacted).content
     #expect(again.unfinished == content.unfinished)
     #expect(again.unfinished.first?.lastNumbers == ["shop/kiosk-3": 1, "lamp": 12])
@@ -85,21 +85,21 @@ struct OutboxLogTests {
 
   @Test("cut off at any byte, it gives all records before")
   func truncated() throws {
-    let bytes = log(Self.notes)
+    let bytes = log(Self.entries)
     var ends = [OutboxLog.headerBytes]
-    for count in 1...Self.notes.count { ends.append(log(Array(Self.notes.prefix(count))).count) }
+    for count in 1...Self.entries.count { ends.append(log(Array(Self.entries.prefix(count))).count) }
     for count in 0...bytes.count {
       let (content, end) = try parse(Array(bytes.prefix(count)))
       let whole = ends.last { $0 <= count } ?? 0
       #expect(end == whole)
       let records = ends.firstIndex(of: whole) ?? 0
-      #expect(content == (try parse(log(Array(Self.notes.prefix(records))))).content)
+      #expect(content == (try parse(log(Array(Self.entries.prefix(records))))).content)
     }
   }
 
   @Test("with any bit of it turned over, it is an error, or the last record is cut off; never something else")
   func flippedBits() throws {
-    let contents = Array(Self.notes.prefix(8))
+    let contents = Array(Self.entries.prefix(8))
     let bytes = log(contents)
     let lastRecord = log(Array(contents.dropLast())).count
     for bit in 0..<bytes.count * 8 {

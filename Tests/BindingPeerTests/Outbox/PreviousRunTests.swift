@@ -14,11 +14,11 @@ struct PreviousRunTests {
   }
 
   /// What a file would hold after these notes.
-  private func previousRun(_ notes: [OutboxNote]) -> PreviousRun? {
+  private func previousRun(_ entries: [JournalEntry]) -> PreviousRun? {
     var content = OutboxContent()
     content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    let welcomed = OutboxNote.welcomed(log: 1, epoch: 100)
-    for note in [welcomed] + notes { content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1) }
+    let welcomed = JournalEntry.welcomed(log: 1, epoch: 100)
+    for entry in [welcomed] + entries { content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1) }
     return content.unfinished.first
   }
 
@@ -26,10 +26,10 @@ struct PreviousRunTests {
   private func sentAndUnsent() throws -> PreviousRun {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 5, lit)
-    var notes = try bench.write(.one(.add, "n", "1")).drain.notes
+    var entries = try bench.write(.one(.add, "n", "1")).drain.entries
     bench.lose()
-    notes += try bench.write(.set(["level": "0.8"])).drain.notes
-    return try #require(previousRun(notes))
+    entries += try bench.write(.set(["level": "0.8"])).drain.entries
+    return try #require(previousRun(entries))
   }
 
   private func resumed(_ run: PreviousRun, wall: UInt64 = 0) -> PeerBench {
@@ -37,38 +37,38 @@ struct PreviousRunTests {
   }
 
   @Test("the hub's log and epoch are noted when a hub is met, and when they change")
-  func notesHub() {
+  func recordsHub() {
     var bench = PeerBench(keepsOutbox: true)
     bench.open()
-    #expect(bench.welcome().notes == [.welcomed(log: 1, epoch: 100)])
+    #expect(bench.welcome().entries == [.welcomed(log: 1, epoch: 100)])
     bench.lose()
     bench.open()
-    #expect(bench.welcome(knew: true).notes.isEmpty)
+    #expect(bench.welcome(knew: true).entries.isEmpty)
     bench.epoch = 101
     bench.lose()
     bench.open()
-    #expect(bench.welcome().notes == [.welcomed(log: 1, epoch: 101)])
+    #expect(bench.welcome().entries == [.welcomed(log: 1, epoch: 101)])
   }
 
   @Test("a write is noted when it is made, its number in the drain that sends it, its outcome in the one that confirms")
-  func notes() throws {
+  func recordsWrites() throws {
     var bench = keeping()
     let drain = try bench.write(.set(["level": "0.8"])).drain
-    guard case .written(let kept)? = drain.notes.first, case .numbered(let id, 1, [])? = drain.notes.last else {
-      Issue.record("\(drain.notes)")
+    guard case .written(let kept)? = drain.entries.first, case .numbered(let id, 1, [])? = drain.entries.last else {
+      Issue.record("\(drain.entries)")
       return
     }
-    #expect(drain.notes.count == 2 && kept.id == id && drain.numbers == [1])
+    #expect(drain.entries.count == 2 && kept.id == id && drain.numbers == [1])
     #expect(kept.seen.map(\.version) == [4] && kept.seen.first?.digest != nil)
     let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 6))), bench.heartbeat(1))
-    #expect(end.notes == [.decided(id, .committed)] && end.alives.first?.entries.first?.confirmed == 1)
+    #expect(end.entries == [.decided(id, .committed)] && end.alives.first?.entries.first?.confirmed == 1)
   }
 
   @Test("a session without an outbox notes nothing")
   func withoutOutbox() throws {
     var bench = PeerBench()
-    #expect(bench.live(version: 5, lit).notes.isEmpty)
-    #expect(try bench.write(.set(["level": "0.8"])).drain.notes.isEmpty)
+    #expect(bench.live(version: 5, lit).entries.isEmpty)
+    #expect(try bench.write(.set(["level": "0.8"])).drain.entries.isEmpty)
   }
 
   @Test(
@@ -77,10 +77,10 @@ struct PreviousRunTests {
     var closed = keeping()
     try closed.set(["level": "0.8"])
     let drain = closed.act { session, now, output in session.bye(now: now, into: &output) }
-    #expect(drain.settled.count == 1 && drain.notes.isEmpty && drain.sent.isEmpty && drain.isClosed)
+    #expect(drain.settled.count == 1 && drain.entries.isEmpty && drain.sent.isEmpty && drain.isClosed)
     var fenced = keeping()
     try fenced.set(["level": "0.8"])
-    #expect(fenced.hub(fenced.error(.fenced)).notes.isEmpty)
+    #expect(fenced.hub(fenced.error(.fenced)).entries.isEmpty)
   }
 
   @Test(
@@ -104,10 +104,10 @@ struct PreviousRunTests {
     #expect(join.unacknowledged == 1 && join.version == 0)
     let sent = bench.catchUp(join.request, version: 5, lit)
     #expect(sent.numbers == [1, 2] && sent.proposals.map { $0.operations.map(\.verb) } == [[.add], [.set]])
-    #expect(sent.notes.count == 1)
+    #expect(sent.entries.count == 1)
     let end = bench.hub(bench.outcomes((1, .committed(count: 2, version: 6))))
     #expect(end.outcomes.count == 2 && bench.session.unconfirmed == 0)
-    #expect(end.notes.count == 2)
+    #expect(end.entries.count == 2)
   }
 
   @Test("an owner that is no more has nothing against what others write")
@@ -160,16 +160,16 @@ struct PreviousRunTests {
   func forgotten() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 5, lit)
-    var notes = try bench.write(.set(["level": "0.8"])).drain.notes
-    notes += try bench.write(.one(.add, "n", "1")).drain.notes
-    var again = resumed(try #require(previousRun(notes)))
+    var entries = try bench.write(.set(["level": "0.8"])).drain.entries
+    entries += try bench.write(.one(.add, "n", "1")).drain.entries
+    var again = resumed(try #require(previousRun(entries)))
     again.open()
     let welcomed = again.welcome(knew: false)
     #expect(welcomed.join.unacknowledged == 3)
-    #expect(welcomed.notes.count == 2)
+    #expect(welcomed.entries.count == 2)
     let sent = again.catchUp(welcomed.request, version: 5, lit, lastDecided: 2)
     #expect(sent.numbers == [3] && sent.proposals.first?.conditions.map(\.version) == [4])
-    let after = try #require(previousRun(notes + welcomed.notes + sent.notes))
+    let after = try #require(previousRun(entries + welcomed.entries + sent.entries))
     #expect(after.writes.map(\.number) == [3] && after.writes[0].proposal.conditions.count == 1)
   }
 

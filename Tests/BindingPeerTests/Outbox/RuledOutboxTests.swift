@@ -11,21 +11,21 @@ struct RuledOutboxTests {
   /// Writes a text as an editor does that shows this.
   private func edit(
     _ bench: inout PeerBench, _ shown: String, to text: String
-  ) throws -> (id: WriteID, notes: [OutboxNote]) {
+  ) throws -> (id: WriteID, entries: [JournalEntry]) {
     var id: WriteID?
     let drain = try bench.act { session, now, output throws(WriteError) in
       id = try session.write(
         .set(["note": text]), rules: ["note": RuledWrite(.text, base: json(shown))], to: "lamp", now: now,
         into: &output)
     }
-    return (try #require(id), drain.notes)
+    return (try #require(id), drain.entries)
   }
 
-  private func previousRun(_ notes: [OutboxNote]) throws -> PreviousRun {
+  private func previousRun(_ entries: [JournalEntry]) throws -> PreviousRun {
     var content = OutboxContent()
     content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    for note in [.welcomed(log: 1, epoch: 100)] + notes {
-      content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1)
+    for entry in [.welcomed(log: 1, epoch: 100)] + entries {
+      content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1)
     }
     return try #require(content.unfinished.first)
   }
@@ -40,8 +40,8 @@ struct RuledOutboxTests {
     let (id, _) = try edit(&bench, "\"the cat\"", to: "\"the cat sat\"")
     let drain = bench.hub(bench.outcomes((1, lost)))
     #expect(drain.settled.isEmpty)
-    guard case .written(let kept)? = drain.notes.first, drain.notes.count == 1 else {
-      Issue.record("\(drain.notes)")
+    guard case .written(let kept)? = drain.entries.first, drain.entries.count == 1 else {
+      Issue.record("\(drain.entries)")
       return
     }
     #expect(kept.id == id && kept.number == nil)
@@ -107,7 +107,7 @@ struct RuledOutboxTests {
     _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
     let drain = bench.hub(bench.outcomes((1, lost)))
     #expect(drain.settled.map(\.id) == [id] && drain.proposals.isEmpty)
-    #expect(drain.notes == [.decided(id, .conflict)])
+    #expect(drain.entries == [.decided(id, .conflict)])
   }
 
   @Test("what a closure made of two values is kept before it is sent under a number")
@@ -125,8 +125,8 @@ struct RuledOutboxTests {
     let question = try #require(asked.questions.first?.1)
     let write = try #require(id)
     let sent = bench.act { session, now, _ in session.merged(write, question, into: json("[2,1]"), now: now) }
-    guard case .written(let kept)? = sent.notes.first, case .numbered(write, 1, _)? = sent.notes.last else {
-      Issue.record("\(sent.notes)")
+    guard case .written(let kept)? = sent.entries.first, case .numbered(write, 1, _)? = sent.entries.last else {
+      Issue.record("\(sent.entries)")
       return
     }
     #expect(kept.proposal.operations.map(\.value) == [json("[2,1]")])
@@ -136,17 +136,17 @@ struct RuledOutboxTests {
   func goesAgain() throws {
     var bench = PeerBench(keepsOutbox: true)
     bench.live(version: 4, untouched)
-    var notes = try bench.write(.set(["level": "0.8"])).drain.notes
+    var entries = try bench.write(.set(["level": "0.8"])).drain.entries
     bench.lose()
     bench.open()
     bench.now += 30_000
     var limits = Limits()
     limits.identityMilliseconds = 1_000
-    notes += bench.welcome(limits: limits).notes
+    entries += bench.welcome(limits: limits).entries
     var content = OutboxContent()
     content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
-    for note in [.welcomed(log: 1, epoch: 100)] + notes {
-      content.apply(OutboxRecord(run: 1, content: .note(note)), bytes: 1)
+    for entry in [.welcomed(log: 1, epoch: 100)] + entries {
+      content.apply(OutboxRecord(run: 1, content: .entry(entry)), bytes: 1)
     }
     let rewritten = try content.compacted.withUnsafeBytes { try OutboxLog.parse($0) }.content
     for content in [content, rewritten] {
@@ -171,9 +171,9 @@ struct RuledOutboxTests {
   func writtenOnOwn() throws {
     var own = PeerBench(keepsOutbox: true)
     own.live(version: 4, note)
-    let sent = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").notes
+    let sent = try edit(&own, "\"the cat\"", to: "\"the cat sat\"").entries
     own.lose()
-    let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").notes
+    let later = try edit(&own, "\"the cat sat\"", to: "\"the cat sat down\"").entries
     let ended = sent + later + [.decided(WriteID(rawValue: 1), .expired)]
     var resumed = PeerBench(Session(resuming: try previousRun(ended), seed: 3, now: 1_000, wall: 0))
     let drain = resumed.live(version: 4, note, knew: true)

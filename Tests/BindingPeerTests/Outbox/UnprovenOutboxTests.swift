@@ -65,7 +65,7 @@ struct UnprovenOutboxTests {
     var content = OutboxContent()
     content.apply(OutboxRecord(run: 1, content: .began(PeerBench.identity)), bytes: 1)
     let write = KeptWrite(id: WriteID(rawValue: 1), model: "lamp", proposal: .set(["a": "1"]), time: 0, seen: [])
-    content.apply(OutboxRecord(run: 1, content: .note(.written(write))), bytes: 1)
+    content.apply(OutboxRecord(run: 1, content: .entry(.written(write))), bytes: 1)
     let before = content
     let hasMoved = content.adoptUnproven()
     #expect(!hasMoved && content == before)
@@ -108,7 +108,7 @@ struct UnprovenOutboxTests {
     #expect(bench.open().hellos.first?.identity.isProven == true)
     #expect(bench.session.unconfirmed == 1)
     let drain = bench.welcome()
-    #expect(drain.notes == [.decided(WriteID(rawValue: 2), .unknown)])
+    #expect(drain.entries == [.decided(WriteID(rawValue: 2), .unknown)])
     guard case .unknown(let reason)? = drain.outcomes.first else {
       Issue.record("\(drain.outcomes)")
       return
@@ -170,18 +170,18 @@ struct UnprovenOutboxTests {
 
   /// A file of which one addition, of 10, was sent as number 1, another, of 1, and a set were not.
   private func write(_ identity: Identity, log: LogID, epoch: Epoch) throws {
-    func note(_ id: UInt64, _ operation: FieldOperation) -> OutboxRecord.Content {
+    func entry(_ id: UInt64, _ operation: FieldOperation) -> OutboxRecord.Content {
       let proposal = Proposal(operations: [operation])
       let time = OutboxFile.wall
-      return .note(
+      return .entry(
         .written(KeptWrite(id: WriteID(rawValue: id), model: "lamp", proposal: proposal, time: time, seen: [])))
     }
     var writer = WireWriter()
     writer.raw(OutboxLog.header)
     for content in [
-      .began(identity), .note(.welcomed(log: log, epoch: epoch)), note(1, FieldOperation(.add, "n", json("10"))),
-      .note(.numbered(WriteID(rawValue: 1), 1, conditions: [])), note(2, FieldOperation(.add, "n", json("1"))),
-      note(3, FieldOperation(.set, "level", json("0.8"))),
+      .began(identity), .entry(.welcomed(log: log, epoch: epoch)), entry(1, FieldOperation(.add, "n", json("10"))),
+      .entry(.numbered(WriteID(rawValue: 1), 1, conditions: [])), entry(2, FieldOperation(.add, "n", json("1"))),
+      entry(3, FieldOperation(.set, "level", json("0.8"))),
     ] as [OutboxRecord.Content] {
       OutboxLog.append(OutboxRecord(run: 1, content: content), to: &writer)
     }

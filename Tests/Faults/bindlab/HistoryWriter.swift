@@ -16,7 +16,7 @@ final class HistoryWriter: Sendable {
   }
 
   /// A history with a line missing would accuse the hub of what it did not do, so this program ends instead.
-  func note(_ kind: String, _ members: [JSON.Member]) {
+  func record(_ kind: String, _ members: [JSON.Member]) {
     file.withLock { file in
       let line = JSON.object(
         [.init("t", .unsigned(DispatchTime.now().uptimeNanoseconds)), .init("e", .string(kind))] + members)
@@ -35,7 +35,7 @@ final class HistoryWriter: Sendable {
       let list = conditions.map { JSON.array([.string($0.field), .unsigned($0.epoch), .unsigned($0.version)]) }
       members.append(.init("if", .array(list)))
     }
-    note("submit", members)
+    record("submit", members)
   }
 
   func outcome(of id: Int, _ outcome: Outcome) {
@@ -45,7 +45,7 @@ final class HistoryWriter: Sendable {
     } else {
       members.append(.init("why", .string(outcome.explanation(of: ""))))
     }
-    note("outcome", members)
+    record("outcome", members)
   }
 
   func update(_ update: ModelUpdate, missed: UInt64) {
@@ -53,12 +53,12 @@ final class HistoryWriter: Sendable {
     var members = position(update.model, (update.epoch, update.version))
     members.append(.init("changes", .object(update.changes.map { .init($0.field, $0.new.shownJSON) })))
     if missed > 0 { members.append(.init("missed", .unsigned(missed))) }
-    note("update", members)
+    record("update", members)
   }
 
   func final(_ model: SharedModel) {
     let values = model.values.sorted { $0.key < $1.key }.map { JSON.Member($0.key, Optional($0.value).shownJSON) }
-    note("final", position(model.id, model.version) + [.init("values", .object(values))])
+    record("final", position(model.id, model.version) + [.init("values", .object(values))])
   }
 
   private func position(_ model: String, _ version: (epoch: Epoch, version: Version)) -> [JSON.Member] {

@@ -30,14 +30,14 @@ final class Worker: Sendable {
     self.writer = writer
     pause = .nanoseconds(1_000_000_000 / rate)
     chance = Protected(Chance(seed: seed))
-    writer.note(
+    writer.record(
       "peer",
       [
         .init("tag", .string("\(peer.tag)")), .init("name", .string(peer.name)), .init("outbox", .bool(keepsOutbox)),
       ])
     queue = DispatchQueue(label: "page")
     let direct = try ["lab/a", "lab/b"].map { try peer.model($0, on: .direct) }
-    writer.note("share", [.init("m", "lab/text")])
+    writer.record("share", [.init("m", "lab/text")])
     page = try await peer.share(Page.self, id: "lab/text", on: .queue(queue), timeout: .zero)
     models = direct + (page.shared.map { [$0] } ?? [])
     tokens = models.map { model in model.observe { [writer] update, missed in writer.update(update, missed: missed) } }
@@ -103,7 +103,7 @@ final class Worker: Sendable {
   private func set(_ fields: [String], _ value: JSON, _ model: SharedModel) {
     write(fields.map { ("set", .set, $0, value) }, model)
     for field in fields {
-      writer.note(
+      writer.record(
         "read",
         [.init("m", .string(model.id)), .init("f", .string(field)), .init("value", model[field].shownJSON)])
     }
@@ -128,7 +128,7 @@ final class Worker: Sendable {
       operations: operations.map { FieldOperation($0.verb, $0.field, $0.value.map { FieldValue(json: $0) }) },
       conditions: conditions)
     let lines = operations.map { JSON.array([.string($0.word), .string($0.field), $0.value ?? .null]) }
-    return note(lines, model.id, conditions) { try model.write(proposal) }
+    return record(lines, model.id, conditions) { try model.write(proposal) }
   }
 
   /// Puts a word of its own into the text, at its beginning or its end.
@@ -138,7 +138,7 @@ final class Worker: Sendable {
       let word = "\(peer.name)x\(peer.tag.short)x\(lastWrite.withLock { $0 } + 1)"
       let body = page.body
       let isFirst = chance.withLock { $0.below(2) == 0 }
-      note([["text", "body", .string(word)]], "lab/text", []) {
+      record([["text", "body", .string(word)]], "lab/text", []) {
         try page.$body.write(isFirst ? "\(word) \(body)" : "\(body) \(word)")
       }
     }
@@ -146,7 +146,7 @@ final class Worker: Sendable {
 
   /// Writes down what is about to be written, does it, and writes down what becomes of it.
   @discardableResult
-  private func note(
+  private func record(
     _ operations: [JSON], _ model: String, _ conditions: [Condition], _ write: () throws -> PendingWrite
   ) -> PendingWrite? {
     let id = lastWrite.withLock {
@@ -155,7 +155,7 @@ final class Worker: Sendable {
     }
     writer.submit(id, to: model, operations, conditions: conditions)
     guard let made = try? write() else {
-      writer.note("not-made", [.init("w", .unsigned(UInt64(id)))])
+      writer.record("not-made", [.init("w", .unsigned(UInt64(id)))])
       return nil
     }
     Task.detached { [writer] in writer.outcome(of: id, await made.outcome) }

@@ -28,4 +28,5 @@ ORDER = [
     "way",
     "crowd",
     "mark",
+    "note",
 ]

@@ -149,14 +149,14 @@ extension HubMachine {
     removals.underWay -= 1
     removals.floor.raise(over: batch)
     sequencer.counters.removedModels += 1
-    if configuration.recovery, !tailProven { noteRemoved(batch.model) }
+    if configuration.recovery, !tailProven { recordRemoved(batch.model) }
     remove(index)
     for (session, join) in joins { joinModel(join, session, time, &output) }
   }
 
   /// While peers are asked for what this hub lacks, it remembers what was removed, so that it is not brought back. Of
   /// more than so many models it asks nobody for what it does not have.
-  private mutating func noteRemoved(_ name: String) {
+  private mutating func recordRemoved(_ name: String) {
     removals.names.insert(name)
     if removals.names.count > Removals.mostNames { recoverNoRemoved() }
   }

@@ -156,7 +156,7 @@ final class ModelLog {
   }
 
   /// Notes what the commit that is being decided makes of a field; `value` lies in the body, nil: a deletion.
-  func note(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
+  func record(_ id: FieldID, _ version: Version, value: Range<Int>?, by writer: Int) {
     pendingBatch.touched.append((id, fields.decided(id)))
     fields.decide(id, .init(version: version, hasValue: value != nil, value: value ?? 0..<0, writer: writer))
   }

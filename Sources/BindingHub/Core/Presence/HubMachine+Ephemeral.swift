@@ -132,7 +132,7 @@ extension HubMachine {
       for (name, value) in part {
         let id = model.fields.id(of: name) ?? model.introduce(name)
         model.pendingBatch.commits.change(id, value)
-        model.note(
+        model.record(
           id, version, value: value.map { model.pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
       }
       model.pendingBatch.commits.endCommit()

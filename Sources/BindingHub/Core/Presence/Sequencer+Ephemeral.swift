@@ -45,7 +45,7 @@ extension Sequencer {
     let told = slot.value(saying: value)
     if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
     let isTaken = model.pendingBatch.commits.change(id, told)
-    try note(isTaken, told.bytes.count, for: id, version, writer, in: model)
+    try record(isTaken, told.bytes.count, for: id, version, writer, in: model)
     return 1
   }
 }

@@ -30,8 +30,8 @@ extension ModelLog {
     return (count + deleted, isComplete)
   }
 
-  func noteBroughtBack(_ field: FieldID, from point: RecoveryPoint) {
-    broughtBack.note(field, at: fields[field].version, from: point)
+  func recordBroughtBack(_ field: FieldID, from point: RecoveryPoint) {
+    broughtBack.record(field, at: fields[field].version, from: point)
   }
 
   private func hasRoom(_ limits: Limits) -> Bool {
@@ -60,7 +60,7 @@ extension ModelLog {
     for field in together {
       guard let id = fields.id(of: field.name) ?? addRecovered(field.name, limits) else { continue }
       guard pendingBatch.commits.change(id, field.value) else { break }
-      note(id, version, value: field.value.map { pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
+      record(id, version, value: field.value.map { pendingBatch.commits.lastValue(of: $0.bytes.count) }, by: writer)
       pendingBatch.recoveredFields.append((id, field.point))
       count += 1
     }
@@ -85,7 +85,7 @@ extension ModelLog {
     pendingBatch.commits.beginCommit(origin: pendingBatch.commits.origin(furthest.offerer), number: 0, hops: 0)
     var count = 0
     for id in stale where pendingBatch.commits.delete(id) {
-      note(id, version, value: nil, by: writer)
+      record(id, version, value: nil, by: writer)
       pendingBatch.recoveredFields.append((id, furthest.point))
       count += 1
     }

@@ -196,7 +196,7 @@ struct BroughtBack {
     return entries[Int(id)].point
   }
 
-  mutating func note(_ id: FieldID, at version: Version, from point: RecoveryPoint) {
+  mutating func record(_ id: FieldID, at version: Version, from point: RecoveryPoint) {
     while entries.count <= Int(id) { entries.append(Entry()) }
     entries[Int(id)] = Entry(version: version, point: point)
   }

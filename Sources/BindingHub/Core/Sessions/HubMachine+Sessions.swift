@@ -188,7 +188,7 @@ extension HubMachine {
     guard let tag = sessions[id]?.identity.tag else { return }
     for entry in alive.entries {
       guard let index = index(of: entry.topic) else { continue }
-      noteApplied(entry, index, id)
+      recordApplied(entry, index, id)
       guard let writer = models[index].knownWriter(tag) else { continue }
       models[index].withWriter(writer) { $0.confirm(min(entry.confirmed, $0.lastStored)) }
       touchIfLeft(index)

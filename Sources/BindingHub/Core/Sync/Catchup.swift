@@ -52,7 +52,7 @@ struct Catchup {
   /// may not leave yet. Names stand before the entries that need them.
   /// - Parameter mayEnd: what is stored is all that was decided, and this one may be the last.
   mutating func nextChunk(epoch: Epoch, lastDecided: ProposalNumber, limitBytes: Int, mayEnd: Bool) -> CatchupChunk? {
-    noteChanges()
+    recordChanges()
     var piece = Piece(
       of: CatchupChunk(
         session: session, request: request, epoch: epoch, previous: previous, version: model.version,
@@ -84,21 +84,21 @@ struct Catchup {
 
   /// How many fields are left to be told again; nil: not all have been told once.
   mutating func countLeft() -> Int? {
-    noteChanges()
+    recordChanges()
     return hasToldAll ? listed.count + again.count : nil
   }
 
   /// The model has taken in commits of these fields, and was at that version before.
-  mutating func note(_ changed: some Sequence<FieldID>, after version: Version) {
+  mutating func record(_ changed: some Sequence<FieldID>, after version: Version) {
     // Else more is missing, and looked for when the next message is made.
     guard seen == version else { return }
     for field in changed where field < next { again.insert(field) }
     seen = model.version
   }
 
-  private mutating func noteChanges() {
+  private mutating func recordChanges() {
     guard model.version > seen else { return }
-    note(model.fieldsChanged(after: seen), after: seen)
+    record(model.fieldsChanged(after: seen), after: seen)
   }
 
   private mutating func nextListed() -> FieldID? {

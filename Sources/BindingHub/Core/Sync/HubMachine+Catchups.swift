@@ -44,11 +44,11 @@ extension HubMachine {
   }
 
   /// A batch of a model was stored: what catch-ups have told of these fields is told again.
-  mutating func noteChanges(
+  mutating func recordChanges(
     _ changed: [(field: FieldID, before: FieldSlot.Decided)], in model: ModelLog, after version: Version
   ) {
     for position in catchups.indices where catchups[position].catchup.model === model {
-      catchups[position].catchup.note(changed.lazy.map(\.field), after: version)
+      catchups[position].catchup.record(changed.lazy.map(\.field), after: version)
     }
   }
 

@@ -43,7 +43,7 @@ struct Barriers {
   mutating func add(_ barrier: Barrier, to model: Int) {
     byModel[model, default: []].removeAll { $0.session == barrier.session && $0.request == barrier.request }
     byModel[model, default: []].append(barrier)
-    noteChange()
+    recordChange()
   }
 
   /// A session has applied this version of a model.
@@ -69,7 +69,7 @@ struct Barriers {
       }
       byModel[index] = list
     }
-    noteChange()
+    recordChange()
   }
 
   /// Takes out those that are complete, or whose time is over.
@@ -80,7 +80,7 @@ struct Barriers {
       ended += byModel[model]?.filter { $0.isComplete || $0.deadline <= now } ?? []
       byModel[model]?.removeAll { $0.isComplete || $0.deadline <= now }
     }
-    noteChange()
+    recordChange()
     isChanged = false
     return ended
   }
@@ -90,7 +90,7 @@ struct Barriers {
     return byModel.sorted { $0.key < $1.key }.flatMap(\.value)
   }
 
-  private mutating func noteChange() {
+  private mutating func recordChange() {
     isChanged = true
     byModel = byModel.filter { !$0.value.isEmpty }
     bySession.removeAll()

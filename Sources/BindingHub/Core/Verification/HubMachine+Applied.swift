@@ -53,7 +53,7 @@ extension HubMachine {
   }
 
   /// What `alive` says of a model: all that is known of those who cannot be asked.
-  mutating func noteApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
+  mutating func recordApplied(_ entry: AliveEntry, _ index: Int, _ session: SessionID) {
     // It does not name an epoch: once this start has begun another, old news cannot be told from new.
     guard !believedPeerAhead, sessions[session]?.joins[entry.topic] != nil else { return }
     sessions.with(session) { $0.joins[entry.topic]?.applied = entry.applied }

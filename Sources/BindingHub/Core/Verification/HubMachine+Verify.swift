@@ -59,7 +59,7 @@ extension HubMachine {
     let (version, digest) = (models[index].version, models[index].fields.digest())
     for position in verifications.indices {
       guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
-      verifications[position].models[at].note(version, digest, limit: configuration.verifiedVersions)
+      verifications[position].models[at].record(version, digest, limit: configuration.verifiedVersions)
     }
   }
 

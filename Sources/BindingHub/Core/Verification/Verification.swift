@@ -36,7 +36,7 @@ struct Verification {
     }
 
     /// Remembers the hub's digest of a version.
-    mutating func note(_ version: Version, _ digest: UInt64, limit: Int) {
+    mutating func record(_ version: Version, _ digest: UInt64, limit: Int) {
       known.append((version, digest))
       if known.count >= 2 * limit { known.removeFirst(known.count - limit) }
     }

@@ -19,7 +19,7 @@ struct Disagreements {
   private static let mostFields = 20
 
   /// - Returns: whether that is news of this peer and model, also when it is started again.
-  mutating func note(_ origin: Origin, _ model: String, _ version: Version, _ differences: [RuleDifference]) -> Bool {
+  mutating func record(_ origin: Origin, _ model: String, _ version: Version, _ differences: [RuleDifference]) -> Bool {
     entries.removeAll { $0.tag == origin.tag && $0.model == model }
     if entries.count >= Self.most { entries.removeFirst() }
     entries.append(
@@ -40,7 +40,7 @@ struct Declared {
 
 extension HubMachine {
   /// Looks at the descriptions that were proposed in this drain where there is another one.
-  mutating func noteDeclared(_ output: inout HubOutput) {
+  mutating func recordDisagreements(_ output: inout HubOutput) {
     for declared in sequencer.declared {
       let model = declared.model
       guard let slot = model.storedDescription, let present = slot.fieldValue,
@@ -49,7 +49,7 @@ extension HubMachine {
       else { continue }
       let differences = theirs.differences(from: rules)
       guard !differences.isEmpty,
-        disagreements.note(declared.origin, model.id, slot.version, differences)
+        disagreements.record(declared.origin, model.id, slot.version, differences)
       else { continue }
       output.notices.append(
         .declaredOtherwise(peer: declared.origin.fullName, model: model.id, differences: differences))

@@ -41,7 +41,7 @@ extension Sequencer {
         continue
       }
       if verb == .setIfAbsent, let known, model.fields.decidedVersion(known) > 0 {
-        if known == model.fields.descriptionID { note(operations.value, declaredBy: writer, of: model) }
+        if known == model.fields.descriptionID { record(operations.value, declaredBy: writer, of: model) }
         continue
       }
       guard let operand = operations.value else { continue }
@@ -72,7 +72,7 @@ extension Sequencer {
 
   /// Who proposes another description as a default declares the model otherwise, and says so.
   @inline(never)
-  private mutating func note(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
+  private mutating func record(_ value: UnsafeRawBufferPointer?, declaredBy writer: Int, of model: ModelLog) {
     guard let value, value.count <= limits.maxValueBytes, declared.count < Self.mostDeclared else { return }
     declared.append(Declared(origin: model.origin(ofWriter: writer), model: model, value: FieldValue(value)))
   }
@@ -161,7 +161,7 @@ extension Sequencer {
       }
     }
     let isTaken = model.pendingBatch.commits.change(id, merged)
-    try note(isTaken, merged.bytes.count, for: id, version, writer, in: model)
+    try record(isTaken, merged.bytes.count, for: id, version, writer, in: model)
     return true
   }
 
@@ -177,14 +177,14 @@ extension Sequencer {
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.describe(ModelRules(), at: version) }
     let isTaken = model.pendingBatch.commits.change(id, value)
-    try note(isTaken, value?.count, for: id, version, writer, in: model)
+    try record(isTaken, value?.count, for: id, version, writer, in: model)
   }
 
-  func note(
+  func record(
     _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
-    model.note(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
+    model.record(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
   }
 
   /// The field that is meant; nil if nobody has named it before.

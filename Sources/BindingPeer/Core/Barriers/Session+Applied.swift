@@ -144,7 +144,7 @@ extension Session {
   }
 
   /// The model has been taken anew, since it was another than the hub's.
-  mutating func noteHealed(at index: Int) {
+  mutating func recordHealed(at index: Int) {
     guard models[at: index].isHealing else { return }
     models[at: index].isHealing = false
     models[at: index].healed += 1

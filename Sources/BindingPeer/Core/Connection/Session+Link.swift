@@ -66,7 +66,7 @@ extension Session {
 
   mutating func stop(_ reason: StopReason, _ output: inout PeerOutput) {
     guard !phase.isStopped else { return }
-    noteHubAndOutcomes(&output)
+    recordHubAndOutcomes(&output)
     detach()
     move(to: .stopped(reason), &output)
     endAllBarriers(as: .stopped(reason), &output)
@@ -74,7 +74,7 @@ extension Session {
       settleAll(in: id, as: .unknown("this peer has stopped"))
     }
     // They end for this program, not for the outbox: its next life sends them. Under another's tag nobody can.
-    if reason != .notYours { settledNoted = settled.count }
+    if reason != .notYours { settledRecorded = settled.count }
     output.add(.close)
   }
 
@@ -96,7 +96,7 @@ extension Session {
       if models[at: index].outbox.isUnacknowledged(write) { settled.append((write, id, outcome)) }
       models[at: index].touch(models[at: index].outbox.remove(write))
     }
-    models[at: index].note(.detached)
+    models[at: index].record(.detached)
   }
 
   // MARK: Welcome
@@ -152,7 +152,7 @@ extension Session {
       settleAll(in: id, as: .unknown("the hub has another log than the one this was written for"))
       guard let index = models.index(of: id) else { continue }
       models[at: index].turn(from: old, to: new)
-      models[at: index].note(.detached)
+      models[at: index].record(.detached)
     }
   }
 
@@ -190,14 +190,14 @@ extension Session {
             $0.proposal.conditions = []
             $0.isSecondTry = true
           }
-          noteUnnumbered(write, at: index, &output)
+          recordUnnumbered(write, at: index, &output)
         } else if pending.proposal.isPlainSet, let conditions = conditions(on: pending, at: index) {
           models[at: index].outbox.unnumber(write)
           models[at: index].outbox.update(write) {
             $0.proposal.conditions = conditions
             $0.isSecondTry = true
           }
-          noteNumber(of: write, at: index, &output)
+          recordNumber(of: write, at: index, &output)
         } else {
           end(write, as: .unknown("the hub has forgotten this peer"), at: index)
         }

@@ -14,10 +14,10 @@ public struct OutboxBook: Sendable {
     return run
   }
 
-  public mutating func append(_ note: OutboxNote, run: UInt32, wall: UInt64) {
-    guard case .written(var write) = note else { return add(OutboxRecord(run: run, content: .note(note))) }
+  public mutating func append(_ entry: JournalEntry, run: UInt32, wall: UInt64) {
+    guard case .written(var write) = entry else { return add(OutboxRecord(run: run, content: .entry(entry))) }
     write.time = wall
-    add(OutboxRecord(run: run, content: .note(.written(write))))
+    add(OutboxRecord(run: run, content: .entry(.written(write))))
   }
 
   public mutating func leave(_ run: UInt32) { add(OutboxRecord(run: run, content: .left)) }

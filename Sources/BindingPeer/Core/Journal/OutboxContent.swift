@@ -32,24 +32,24 @@ struct OutboxContent: Sendable, Equatable {
       for size in runs.removeValue(forKey: number)?.sizes.values ?? [:].values { liveBytes -= size }
     case .counted(let model, let last):
       runs[number]?.used(last, in: model)
-    case .note(.welcomed(let log, let epoch)):
+    case .entry(.welcomed(let log, let epoch)):
       runs[number]?.log = log
       runs[number]?.epoch = epoch
-    case .note(.written(let write)):
+    case .entry(.written(let write)):
       guard runs[number] != nil else { return }
       // A write that was merged with another's is written again.
       let isSecondTry = runs[number]?.writes[write.id]?.isSecondTry ?? false
       runs[number]?.writes[write.id] = write
       runs[number]?.writes[write.id]?.isSecondTry = isSecondTry
       liveBytes += bytes - (runs[number]?.sizes.updateValue(bytes, forKey: write.id) ?? 0)
-    case .note(.numbered(let id, let proposal, let conditions)):
+    case .entry(.numbered(let id, let proposal, let conditions)):
       guard let model = runs[number]?.writes[id]?.model else { return }
       runs[number]?.writes[id]?.number = proposal == 0 ? nil : proposal
       if proposal == 0 { runs[number]?.writes[id]?.isSecondTry = true }
       runs[number]?.writes[id]?.proposal.conditions = conditions
       runs[number]?.used(proposal, in: model)
-    case .note(.withdrawn(let id)): runs[number]?.writes[id]?.isWithdrawn = true
-    case .note(.decided(let id, _)):
+    case .entry(.withdrawn(let id)): runs[number]?.writes[id]?.isWithdrawn = true
+    case .entry(.decided(let id, _)):
       runs[number]?.writes[id] = nil
       liveBytes -= runs[number]?.sizes.removeValue(forKey: id) ?? 0
     }
@@ -97,17 +97,17 @@ struct OutboxContent: Sendable, Equatable {
         OutboxLog.append(OutboxRecord(run: number, content: content), to: &writer)
       }
       add(.began(run.identity))
-      if let log = run.log, let epoch = run.epoch { add(.note(.welcomed(log: log, epoch: epoch))) }
+      if let log = run.log, let epoch = run.epoch { add(.entry(.welcomed(log: log, epoch: epoch))) }
       for (model, last) in run.lastNumbers.sorted(by: { $0.key < $1.key }) where last > 0 {
         add(.counted(model: model, last: last))
       }
       for write in run.writes.values.sorted(by: { $0.id < $1.id }) {
-        add(.note(.written(write)))
-        if write.isSecondTry { add(.note(.numbered(write.id, 0, conditions: write.proposal.conditions))) }
+        add(.entry(.written(write)))
+        if write.isSecondTry { add(.entry(.numbered(write.id, 0, conditions: write.proposal.conditions))) }
         if let number = write.number {
-          add(.note(.numbered(write.id, number, conditions: write.proposal.conditions)))
+          add(.entry(.numbered(write.id, number, conditions: write.proposal.conditions)))
         }
-        if write.isWithdrawn { add(.note(.withdrawn(write.id))) }
+        if write.isWithdrawn { add(.entry(.withdrawn(write.id))) }
       }
     }
     return writer.withUnsafeBytes { Array($0) }

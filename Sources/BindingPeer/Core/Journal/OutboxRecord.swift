@@ -4,7 +4,7 @@ import BindingProtocol
 struct OutboxRecord: Sendable, Equatable {
   enum Content: Sendable, Equatable {
     case began(Identity)
-    case note(OutboxNote)
+    case entry(JournalEntry)
     /// The highest number used in a model, where no write tells it any more.
     case counted(model: String, last: ProposalNumber)
     /// All is decided and said: the identity is used no more.
@@ -27,11 +27,11 @@ struct OutboxRecord: Sendable, Equatable {
   private var kind: Kind {
     switch content {
     case .began: .began
-    case .note(.welcomed): .welcomed
-    case .note(.written): .written
-    case .note(.numbered): .numbered
-    case .note(.withdrawn): .withdrawn
-    case .note(.decided): .decided
+    case .entry(.welcomed): .welcomed
+    case .entry(.written): .written
+    case .entry(.numbered): .numbered
+    case .entry(.withdrawn): .withdrawn
+    case .entry(.decided): .decided
     case .counted: .counted
     case .left: .left
     }
@@ -47,20 +47,20 @@ extension OutboxRecord: WireContent {
       let tag = Tag(rawValue: try reader.u64("tag"))
       let secret = Secret(high: try reader.u64("secret"), low: try reader.u64("secret"))
       content = .began(Identity(tag: tag, secret: secret, name: Names.fittingPeer(try reader.text8("name"))))
-    case .welcomed: content = .note(.welcomed(log: try reader.u64("log"), epoch: try reader.u64("epoch")))
-    case .written: content = .note(.written(try KeptWrite(from: &reader)))
+    case .welcomed: content = .entry(.welcomed(log: try reader.u64("log"), epoch: try reader.u64("epoch")))
+    case .written: content = .entry(.written(try KeptWrite(from: &reader)))
     case .numbered:
       let id = WriteID(rawValue: try reader.u64("write"))
       let number = try reader.u32("number")
       let count = try reader.count8("conditions", minimum: 17)
-      content = .note(.numbered(id, number, conditions: try reader.elements(count)))
-    case .withdrawn: content = .note(.withdrawn(WriteID(rawValue: try reader.u64("write"))))
+      content = .entry(.numbered(id, number, conditions: try reader.elements(count)))
+    case .withdrawn: content = .entry(.withdrawn(WriteID(rawValue: try reader.u64("write"))))
     case .decided:
       let id = WriteID(rawValue: try reader.u64("write"))
-      guard let how = OutboxNote.Decided(rawValue: try reader.u8("outcome")) else {
+      guard let how = JournalEntry.Decided(rawValue: try reader.u8("outcome")) else {
         throw reader.error("outcome", "must be 1 to 7")
       }
-      content = .note(.decided(id, how))
+      content = .entry(.decided(id, how))
     case .counted: content = .counted(model: try reader.text8("model"), last: try reader.u32("number"))
     case .left: content = .left
     case nil: throw reader.error("kind", "is \(kind), must be 1 to 8")
@@ -77,17 +77,17 @@ extension OutboxRecord: WireContent {
       writer.u64(identity.secret.high)
       writer.u64(identity.secret.low)
       writer.text8(identity.name)
-    case .note(.welcomed(let log, let epoch)):
+    case .entry(.welcomed(let log, let epoch)):
       writer.u64(log)
       writer.u64(epoch)
-    case .note(.written(let write)): write.write(to: &writer)
-    case .note(.numbered(let id, let number, let conditions)):
+    case .entry(.written(let write)): write.write(to: &writer)
+    case .entry(.numbered(let id, let number, let conditions)):
       writer.u64(id.rawValue)
       writer.u32(number)
       writer.count8(conditions.count)
       writer.elements(conditions)
-    case .note(.withdrawn(let id)): writer.u64(id.rawValue)
-    case .note(.decided(let id, let how)):
+    case .entry(.withdrawn(let id)): writer.u64(id.rawValue)
+    case .entry(.decided(let id, let how)):
       writer.u64(id.rawValue)
       writer.u8(how.rawValue)
     case .counted(let model, let last):

@@ -10,22 +10,22 @@ struct CarriedWrite: Sendable {
   let isOld: Bool
 }
 
-// MARK: Noting
+// MARK: Recording
 
 extension Session {
   /// Whether what is written to this line is kept: a new start of the program claims nothing of an earlier one's.
   func keeps(modelAt index: Int) -> Bool { keepsOutbox && !models[at: index].isEphemeral }
 
-  mutating func noteHubAndOutcomes(_ output: inout PeerOutput) {
+  mutating func recordHubAndOutcomes(_ output: inout PeerOutput) {
     guard keepsOutbox else { return }
     if let logID, let epoch, keptHub.map({ $0 != (logID, epoch) }) ?? true {
       keptHub = (logID, epoch)
       output.add(.keep(.welcomed(log: logID, epoch: epoch)))
     }
-    for (id, model, outcome) in settled.dropFirst(settledNoted) where !Names.isEphemeral(model) {
-      output.add(.keep(.decided(id, OutboxNote.Decided(outcome))))
+    for (id, model, outcome) in settled.dropFirst(settledRecorded) where !Names.isEphemeral(model) {
+      output.add(.keep(.decided(id, JournalEntry.Decided(outcome))))
     }
-    settledNoted = settled.count
+    settledRecorded = settled.count
   }
 
   /// Gives the write the next number, and has that noted before it leaves (R3).
@@ -33,20 +33,20 @@ extension Session {
     let number = models[at: index].outbox.number(write, in: epoch ?? 0)
     if let hidden = models[at: index].outbox.overlayIfHidden(write) {
       models[at: index].touch(hidden)
-      models[at: index].note(.outcome)
+      models[at: index].record(.outcome)
     }
-    noteNumber(of: write, at: index, &output)
+    recordNumber(of: write, at: index, &output)
     return number
   }
 
   /// It has no number any more, and goes again: a later life, which has no rules, sends what has one only on what its
   /// writer saw.
-  func noteUnnumbered(_ write: WriteID, at index: Int, _ output: inout PeerOutput) {
+  func recordUnnumbered(_ write: WriteID, at index: Int, _ output: inout PeerOutput) {
     guard keeps(modelAt: index), let pending = models[at: index].outbox[write] else { return }
     output.add(.keep(.numbered(write, 0, conditions: pending.kept(in: models[at: index].id).proposal.conditions)))
   }
 
-  func noteNumber(of write: WriteID, at index: Int, _ output: inout PeerOutput) {
+  func recordNumber(of write: WriteID, at index: Int, _ output: inout PeerOutput) {
     guard keeps(modelAt: index), let pending = models[at: index].outbox[write] else { return }
     output.add(.keep(.numbered(write, pending.number ?? 0, conditions: pending.proposal.conditions)))
   }
@@ -154,7 +154,7 @@ extension Session {
     } else {
       release(write, at: index)
     }
-    models[at: index].note(.outcome)
+    models[at: index].record(.outcome)
   }
 
   mutating func layCarried(over id: String) {
@@ -162,12 +162,12 @@ extension Session {
       var pending = Session.pending(write.kept, id: write.id, number: nil, isOld: write.isOld, now: openedAt)
       pending.carried = .init(tag: write.tag, number: write.number)
       models[id]?.lay(pending)
-      models[id]?.note(.local)
+      models[id]?.record(.local)
     }
   }
 
   /// R4, for what an earlier life wrote: it lies over no longer; its outcome comes from the session that sends it.
-  mutating func noteEarlier(_ tag: Tag, _ number: ProposalNumber, at index: Int) {
+  mutating func recordEarlier(_ tag: Tag, _ number: ProposalNumber, at index: Int) {
     models[at: index].touch(models[at: index].outbox.hide(carriedBy: tag, upTo: number))
   }
 

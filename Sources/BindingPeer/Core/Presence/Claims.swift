@@ -30,12 +30,12 @@ struct Claims: Sendable {
     guard let number = write.number else { return }
     for operation in write.proposal.operations {
       switch operation.verb {
-      case .set: note(operation.value, in: operation.field, by: number)
-      case .delete: note(nil, in: operation.field, by: number)
+      case .set: record(operation.value, in: operation.field, by: number)
+      case .delete: record(nil, in: operation.field, by: number)
       case .clear:
         clearedBy = max(clearedBy, number)
         fields = fields.filter { $0.value.number > number }
-      case .setIfAbsent, .add, .max, .min, .union: if !isKept { note(nil, in: operation.field, by: number) }
+      case .setIfAbsent, .add, .max, .min, .union: if !isKept { record(nil, in: operation.field, by: number) }
       }
     }
   }
@@ -46,7 +46,7 @@ struct Claims: Sendable {
   }
 
   /// Of two writes of a field the later one counts, whichever outcome comes first.
-  mutating func note(_ value: FieldValue?, in field: String, by number: ProposalNumber) {
+  mutating func record(_ value: FieldValue?, in field: String, by number: ProposalNumber) {
     guard number > clearedBy, fields[field].map({ $0.number <= number }) ?? true else { return }
     fields[field] = Claim(value: value, number: number)
   }

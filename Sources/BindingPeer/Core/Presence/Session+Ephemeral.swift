@@ -105,7 +105,7 @@ extension PeerModel {
         let isLost =
           refusal.code == .notOwner
           ? replica.isOthers(operation.field, than: tag) : claims.claims(operation.value, in: operation.field)
-        if isLost { claims.note(nil, in: operation.field, by: number) }
+        if isLost { claims.record(nil, in: operation.field, by: number) }
       }
     case .conflict, .unknown:
       // Of a withdrawn write nobody knows; what was said before it stands.
@@ -113,7 +113,7 @@ extension PeerModel {
       for field in write.overlay.map(\.field) where !field.hasPrefix(Names.presencePrefix) {
         // The replica does not have yet what an earlier write says that is still under way.
         guard !outbox.isUnacknowledged(field, before: number) else { continue }
-        claims.note(replica.value(of: field, ifOf: tag), in: field, by: number)
+        claims.record(replica.value(of: field, ifOf: tag), in: field, by: number)
       }
     }
   }

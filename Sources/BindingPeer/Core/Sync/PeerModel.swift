@@ -92,7 +92,7 @@ struct PeerModel: Sendable {
   }
 
   /// The weightier cause of two stands for both.
-  mutating func note(_ cause: UpdateCause) {
+  mutating func record(_ cause: UpdateCause) {
     func weight(_ cause: UpdateCause) -> Int {
       switch cause {
       case .detached: 0

@@ -16,17 +16,17 @@ struct SeenNumbers: Sendable {
   /// Twice as many are kept as are told: then the half goes that was not heard of for longest.
   static let mostKept = 2 * SeenNumber.maxCount
 
-  mutating func note(_ tag: Tag, _ number: ProposalNumber) {
+  mutating func record(_ tag: Tag, _ number: ProposalNumber) {
     guard number > 0 else { return }
     if tag == last.tag {
       if number > last.number { last.number = number }
       return
     }
-    noteLast()
+    recordLast()
     last = SeenNumber(tag: tag, number: number)
   }
 
-  private mutating func noteLast() {
+  private mutating func recordLast() {
     guard last.tag != .none else { return }
     turn += 1
     byTag[last.tag] = Seen(number: max(last.number, byTag[last.tag]?.number ?? 0), turn: turn)
@@ -37,7 +37,7 @@ struct SeenNumbers: Sendable {
 
   /// The writers heard of last, in the order of their tags.
   mutating func told() -> [SeenNumber] {
-    noteLast()
+    recordLast()
     return byTag.sorted { $0.value.turn > $1.value.turn }.prefix(SeenNumber.maxCount)
       .map { SeenNumber(tag: $0.key, number: $0.value.number) }
       .sorted { $0.tag.rawValue < $1.tag.rawValue }

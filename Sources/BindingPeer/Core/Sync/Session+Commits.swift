@@ -27,9 +27,9 @@ extension Session {
     while try cursor.next() {
       let origin = origins[Int(cursor.origin)]
       let isOwn = origin.tag == identity.tag
-      models[at: index].replica.seen.note(origin.tag, cursor.number)
-      if isOwn { noteOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: index) }
-      if previousTags.contains(origin.tag) { noteEarlier(origin.tag, cursor.number, at: index) }
+      models[at: index].replica.seen.record(origin.tag, cursor.number)
+      if isOwn { recordOwn(cursor.number, at: cursor.version, epoch: cursor.epoch, at: index) }
+      if previousTags.contains(origin.tag) { recordEarlier(origin.tag, cursor.number, at: index) }
       if cursor.version <= models[at: index].replica.version {
         counters.repeats += 1
         continue
@@ -56,7 +56,7 @@ extension Session {
       }
     }
     models[at: index].drop(reached: models[at: index].replica.version)
-    models[at: index].note(.commits)
+    models[at: index].record(.commits)
   }
 
   /// Whether commits follow what is here; if not, asks to be caught up with.
@@ -87,7 +87,7 @@ extension Session {
 
   /// R4: an own commit is its write's outcome; it and all own lower ones of this model no longer lie over the
   /// committed values.
-  mutating func noteOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at index: Int) {
+  mutating func recordOwn(_ number: ProposalNumber, at version: Version, epoch: Epoch, at index: Int) {
     if let id = models[at: index].outbox.id(of: number), models[at: index].outbox.isUnacknowledged(id) {
       settle(id, as: .committed(epoch: epoch, version: version), at: index)
       release(id, at: index)

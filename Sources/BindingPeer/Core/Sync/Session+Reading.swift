@@ -118,11 +118,11 @@ extension Session {
     } else if joined.follows == .nothing {
       if startsOver {
         models[at: index].replica.removeAll(but: [])
-        models[at: index].note(.snapshot)
+        models[at: index].record(.snapshot)
       }
       if models[at: index].replica.epoch != joined.epoch {
         models[at: index].touch(models[at: index].outbox.unhide())
-        if !models[at: index].outbox.isEmpty { models[at: index].note(.snapshot) }
+        if !models[at: index].outbox.isEmpty { models[at: index].record(.snapshot) }
       }
       models[at: index].reach(joined.version, epoch: joined.epoch, lastDecided: joined.lastDecided)
       becomeCurrent(at: index, now: now, &output)
@@ -178,9 +178,9 @@ extension Session {
         guard let field = models[at: index].replica.index(ofID: entry.field) else { continue }
         if last.form == .snapshot { named[field] = true }
         let origin = chunk.origins[Int(entry.origin)]
-        models[at: index].replica.seen.note(origin.tag, entry.number)
-        if origin.tag == identity.tag { noteOwn(entry.number, at: entry.version, epoch: last.epoch, at: index) }
-        if previousTags.contains(origin.tag) { noteEarlier(origin.tag, entry.number, at: index) }
+        models[at: index].replica.seen.record(origin.tag, entry.number)
+        if origin.tag == identity.tag { recordOwn(entry.number, at: entry.version, epoch: last.epoch, at: index) }
+        if previousTags.contains(origin.tag) { recordEarlier(origin.tag, entry.number, at: index) }
         guard last.form == .snapshot || entry.version > from else { continue }
         models[at: index].replica.commit(
           entry.value, at: field, version: entry.version, origin: origin, number: entry.number, time: entry.time)
@@ -188,7 +188,7 @@ extension Session {
     }
     if last.form == .snapshot { models[at: index].replica.removeAll(but: named) }
     models[at: index].reach(last.version, epoch: last.epoch, lastDecided: last.lastDecided)
-    models[at: index].note(last.form == .delta ? .delta(from: from) : .snapshot)
+    models[at: index].record(last.form == .delta ? .delta(from: from) : .snapshot)
     models[at: index].coalesced += last.version - min(last.version, last.form == .delta ? from : 0)
     return true
   }
@@ -198,7 +198,7 @@ extension Session {
     models[at: index].joining = .current
     models[at: index].refusal = nil
     models[at: index].currentSince = heartbeatsSeen
-    models[at: index].note(.outcome)
+    models[at: index].record(.outcome)
     if models[at: index].mayBeAnew {
       models[at: index].mayBeAnew = false
       endDecided(at: index)
@@ -207,7 +207,7 @@ extension Session {
     models[at: index].buffered.removeAll()
     models[at: index].bufferedBytes = 0
     models[at: index].outbox.sendAllAgain()
-    noteHealed(at: index)
+    recordHealed(at: index)
     guard let topic = models[at: index].topic else { return }
     for frame in buffered {
       frame.withUnsafeBytes { bytes in

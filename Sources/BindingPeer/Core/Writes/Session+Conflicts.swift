@@ -94,7 +94,7 @@ extension Session {
           $0.seen[question.field] = .init(value: .value(question.theirs), epoch: epoch, version: version)
         }
         models[at: index].touch(question.field)
-        models[at: index].note(.local)
+        models[at: index].record(.local)
       } else {
         end(write, as: .conflict(conflict(about: question.field, at: index)), at: index)
       }
@@ -150,7 +150,7 @@ extension Session {
       $0.isSecondTry = true
       $0.isHidden = false
     }
-    noteNumber(of: write, at: index, &output)
+    recordNumber(of: write, at: index, &output)
     return true
   }
 

@@ -34,7 +34,7 @@ extension Session {
     }
     if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }
     models[at: index].lay(pending)
-    models[at: index].note(.local)
+    models[at: index].record(.local)
     models[at: index].localHops = max(models[at: index].localHops, proposal.hops)
     return write
   }
@@ -141,7 +141,7 @@ extension Session {
     } else {
       models[at: index].outbox.decide(write, at: version)
     }
-    models[at: index].note(.outcome)
+    models[at: index].record(.outcome)
   }
 
   /// The hub found nothing to do. Where a merge would do something to the values that are here, those that the hub
@@ -153,7 +153,7 @@ extension Session {
     settle(write, as: .unchanged, at: index)
     let version = models[at: index].replica.version
     models[at: index].outbox.decide(write, at: models[at: index].startsOver ? version : version + 1)
-    models[at: index].note(.outcome)
+    models[at: index].record(.outcome)
   }
 
   private mutating func end(_ number: ProposalNumber, as outcome: Outcome, at index: Int) {
@@ -171,7 +171,7 @@ extension Session {
     }
     settle(write, as: outcome, at: index)
     release(write, at: index)
-    models[at: index].note(.outcome)
+    models[at: index].record(.outcome)
   }
 
   // MARK: Ending a drain
@@ -225,11 +225,11 @@ extension Session {
         }
       }
     }
-    noteHubAndOutcomes(&output)
+    recordHubAndOutcomes(&output)
     for (id, model, outcome) in settled { output.add(.settled(id, model: model, outcome)) }
     for (id, model, code) in retries { output.add(.retryLater(id, model: model, code)) }
     settled.removeAll(keepingCapacity: true)
-    settledNoted = 0
+    settledRecorded = 0
     outboxWrites = models.indices.reduce(0) { $0 + models[at: $1].outbox.count }
     outboxBytes = models.indices.reduce(0) { $0 + models[at: $1].outbox.bytes }
     retries.removeAll(keepingCapacity: true)

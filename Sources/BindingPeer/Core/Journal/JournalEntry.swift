@@ -1,7 +1,7 @@
 public import BindingProtocol
 
 /// What a session wants noted in its outbox before anything that it sends in the same drain leaves.
-public enum OutboxNote: Sendable, Equatable {
+public enum JournalEntry: Sendable, Equatable {
   /// A hub was seen; its log, and the life that it is in.
   case welcomed(log: LogID, epoch: Epoch)
   case written(KeptWrite)
