@@ -40,7 +40,7 @@ let identity = Identity(secret: secret, name: run.identity.name)
     ),
     Place(
         _CORE + "Session.swift", "func join", "after",
-        "layCarried(over: id)",
+        "addCarriedToOverlay(of: id)",
         "if Mutant.isOn(.restartNumbers) { models[id]?.outbox.resume(after: 0) }",
     ),
     Place(
@@ -177,7 +177,7 @@ if Mutant.isOn(.trustStaleMerge) {
     ),
     Place(
         _CORE + "Writes/TextMerge.swift", "func isTwice", "before",
-        "if let former { return laid.words.isPart(of: former.words) }",
+        "if let former { return current.words.isPart(of: former.words) }",
         "if Mutant.isOn(.dropWords), let former, !former.words.isEmpty { return true }",
     ),
     Place(

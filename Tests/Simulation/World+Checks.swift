@@ -50,7 +50,7 @@ extension World {
   /// G5: the last plain write of a field shows until it has its outcome, and so does every word or number that was
   /// put in.
   private func checkOwnWrites(_ peer: SimulatedPeer, in model: Int) throws(Broken) {
-    for id in peer.snapshot.laidOver {
+    for id in peer.snapshot.overlaid {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let last = peer.lastPlain[model][field], last.id == id, last.value != peer.snapshot.shown[field] else {
@@ -65,7 +65,7 @@ extension World {
       // What goes a second time may be in the committed values already, as nobody knows.
       for (field, element) in write.gathered where !mayBeForgotten(peer) {
         // Two lists are made one by their application, when the first of them is committed; until then the last shows.
-        if field == SimulatedField.list, id != peer.snapshot.laidOver.last(where: { isOver($0, field, peer) }) {
+        if field == SimulatedField.list, id != peer.snapshot.overlaid.last(where: { isOver($0, field, peer) }) {
           continue
         }
         let count = SimulatedField.elements(of: peer.snapshot.shown[field]).count { $0 == element }

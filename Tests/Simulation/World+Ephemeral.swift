@@ -160,8 +160,8 @@ extension World {
     // It may have left in the same breath.
     guard peer.read({ $0.knows(ephemeral.name) }) else { return }
     peer.read { $0.look(at: ephemeral.name, [], meant: [], into: &peer.snapshot) }
-    for field in member.fields where field != Names.me && !peer.snapshot.laidOver.isEmpty {
-      guard let pending = member.pending(field), peer.snapshot.laidOver.contains(pending.id), let value = pending.value,
+    for field in member.fields where field != Names.me && !peer.snapshot.overlaid.isEmpty {
+      guard let pending = member.pending(field), peer.snapshot.overlaid.contains(pending.id), let value = pending.value,
         case let shown = peer.read({ $0.shown(ephemeral.name, field) }), shown != value
       else { continue }
       throw broken(

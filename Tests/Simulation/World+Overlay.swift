@@ -6,9 +6,9 @@ extension World {
   /// R4, R5: nothing lies over the committed values that they hold, nor what one of them was written after.
   func checkOverlay(_ update: ModelUpdate, _ model: Int, of peer: SimulatedPeer) throws(Broken) {
     // What a hub has forgotten of a peer it cannot tell it.
-    if peer.snapshot.laidOver.isEmpty || mayBeForgotten(peer) { return }
+    if peer.snapshot.overlaid.isEmpty || mayBeForgotten(peer) { return }
     let base = lastOwn(update, model, of: peer)
-    for (id, number) in zip(peer.snapshot.laidOver, peer.snapshot.numbers) {
+    for (id, number) in zip(peer.snapshot.overlaid, peer.snapshot.numbers) {
       guard let write = peer.unacknowledged[id] else { continue }
       for (field, value) in write.fields {
         guard let point = oracle.point(of: value, in: field, of: model), point.epoch == update.epoch,

@@ -145,7 +145,7 @@ public final class SharedModel: Sendable {
   ///   peer.
   @discardableResult
   public func write(_ proposal: Proposal) throws(WriteError) -> PendingWrite {
-    try write(proposal, whenLaidOver: { _ in })
+    try write(proposal, whenOverlaid: { _ in })
   }
 
   /// Writes one text that was edited elsewhere, from what it was before that: what others wrote since is merged with
@@ -155,7 +155,7 @@ public final class SharedModel: Sendable {
   public func write(_ text: String, to field: String, editedFrom base: String) throws(WriteError) -> PendingWrite {
     let operation = FieldOperation(.set, field, FieldValue(json: .string(text)))
     let policy = WritePolicy(ruled: RuledWrite(.text, base: FieldValue(json: .string(base))))
-    return try write(Proposal(operations: [operation]), policies: [field: policy], whenLaidOver: { _ in })
+    return try write(Proposal(operations: [operation]), policies: [field: policy], whenOverlaid: { _ in })
   }
 
   /// `observer` hears, on the model's lane and in order, what is there (as one snapshot, if there is anything) and then
@@ -184,9 +184,9 @@ public final class SharedModel: Sendable {
 // MARK: - Writing
 
 extension SharedModel {
-  /// Lays the proposal over and registers it; `whenLaidOver` is told what shows then.
+  /// Lays the proposal over and registers it; `whenOverlaid` is told what shows then.
   func write(
-    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenLaidOver: @Sendable (LaidOver) -> Void
+    _ proposal: Proposal, policies: [String: WritePolicy] = [:], whenOverlaid: @Sendable (OverlaidFields) -> Void
   ) throws(WriteError) -> PendingWrite {
     let pending = PendingWrite(proposal.operations)
     let hops = max(proposal.hops, Hops.current)
@@ -201,15 +201,15 @@ extension SharedModel {
       return state.stamp
     }
     let isPlain = policies.isEmpty && proposal.isPlainSet
-    whenLaidOver(isPlain ? LaidOver(stamp: stamp) : present(proposal.operations.map(\.field)))
+    whenOverlaid(isPlain ? OverlaidFields(stamp: stamp) : present(proposal.operations.map(\.field)))
     return pending
   }
 
   /// What shows of these fields now.
-  func present(_ fields: [String]) -> LaidOver {
+  func present(_ fields: [String]) -> OverlaidFields {
     runtime.state.withLock { state in
       state.stamp += 1
-      var shown = LaidOver(stamp: state.stamp)
+      var shown = OverlaidFields(stamp: state.stamp)
       for field in fields {
         shown.merged[field] = state.session.shown(id, field)
         if state.session.fieldRecord(id, field)?.isPending == true { shown.ours.insert(field) }
@@ -249,7 +249,7 @@ private struct Described: Sendable {
 }
 
 /// What shows once a proposal is laid over.
-struct LaidOver: Sendable {
+struct OverlaidFields: Sendable {
   /// Older than all that is shown from then on.
   var stamp: UInt64
   /// What became of fields that were not plainly set: merged with what is there, which may be newer than what their

@@ -8,7 +8,7 @@ package struct ModelSnapshot {
   package var committed: [FieldValue?] = []
   package var shown: [FieldValue?] = []
   /// Writes that still lie over the committed values, oldest first.
-  package var laidOver: [WriteID] = []
+  package var overlaid: [WriteID] = []
   /// The number of each of them; nil: it has none.
   package var numbers: [ProposalNumber?] = []
   /// By the replica's fields: which of those asked for each was the last time; it is looked there first.
@@ -40,7 +40,7 @@ extension ModelSnapshot {
       committed.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
       shown.withUnsafeMutableBufferPointer { $0.update(repeating: nil) }
     }
-    laidOver.removeAll(keepingCapacity: true)
+    overlaid.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
   }
 
@@ -63,8 +63,8 @@ extension PeerModel {
       snapshot.shown[field] = replica.fields[index].value
     }
     guard !outbox.isEmpty else { return }
-    for write in outbox.laidOver {
-      snapshot.laidOver.append(write)
+    for write in outbox.overlaid {
+      snapshot.overlaid.append(write)
       snapshot.numbers.append(outbox[write]?.number)
     }
     for field in outbox.fields {

@@ -171,7 +171,7 @@ public struct Session: Sendable {
       models[id] = PeerModel(id: id)
       models[id]?.staleSince = now
       models[id]?.outbox.resume(after: leftNumbers[id] ?? 0)
-      layCarried(over: id)
+      addCarriedToOverlay(of: id)
     }
     models[id]?.isLeft = false
     if phase == .live, models[id]?.joining == .idle { askToJoin([id], now: now, &output) }

@@ -53,14 +53,14 @@ final class ChangeDraft {
   struct Finished: Sendable {
     var proposal = Proposal(operations: [])
     var policies: [String: WritePolicy] = [:]
-    fileprivate(set) var acceptances: [@Sendable (LaidOver) -> Void] = []
+    fileprivate(set) var acceptances: [@Sendable (OverlaidFields) -> Void] = []
 
-    func accept(_ shown: LaidOver) { for accept in acceptances { accept(shown) } }
+    func accept(_ shown: OverlaidFields) { for accept in acceptances { accept(shown) } }
   }
 
   private struct Written {
     let operation: FieldOperation
     let policies: [String: WritePolicy]
-    let accept: @Sendable (LaidOver) -> Void
+    let accept: @Sendable (OverlaidFields) -> Void
   }
 }

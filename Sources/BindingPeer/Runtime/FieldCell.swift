@@ -205,7 +205,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// Shows an assignment that was just laid over.
-  func accept(_ value: Value, of field: String, _ shown: LaidOver) {
+  func accept(_ value: Value, of field: String, _ shown: OverlaidFields) {
     if shown.merged.isEmpty {
       accept(typed: value, stamp: shown.stamp)
     } else {
@@ -214,7 +214,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   }
 
   /// On its own, since what may be no value of a type that is not known takes looking up.
-  private func merged(of field: String, _ shown: LaidOver) -> Value? { shown.merged[field].flatMap(codec.decode) }
+  private func merged(of field: String, _ shown: OverlaidFields) -> Value? { shown.merged[field].flatMap(codec.decode) }
 
   /// `accept` for a value that is decoded already: a local write.
   func accept(typed value: Value, stamp: UInt64, isOurs: Bool = true) {

@@ -29,4 +29,5 @@ ORDER = [
     "crowd",
     "mark",
     "note",
+    "lay",
 ]

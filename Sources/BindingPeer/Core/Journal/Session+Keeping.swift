@@ -79,7 +79,7 @@ extension Session {
       lastWrite = max(lastWrite, write.id.rawValue)
       let isOld = Session.isOld(write, wall: wall, options)
       let number = isDisowned ? nil : write.number
-      models[write.model]?.lay(Session.pending(write, id: write.id, number: number, isOld: isOld, now: now))
+      models[write.model]?.addToOverlay(Session.pending(write, id: write.id, number: number, isOld: isOld, now: now))
     }
     outboxWrites = run.writes.count
   }
@@ -157,11 +157,11 @@ extension Session {
     models[at: index].record(.outcome)
   }
 
-  mutating func layCarried(over id: String) {
+  mutating func addCarriedToOverlay(of id: String) {
     for write in carried[id] ?? [] {
       var pending = Session.pending(write.kept, id: write.id, number: nil, isOld: write.isOld, now: openedAt)
       pending.carried = .init(tag: write.tag, number: write.number)
-      models[id]?.lay(pending)
+      models[id]?.addToOverlay(pending)
       models[id]?.record(.local)
     }
   }

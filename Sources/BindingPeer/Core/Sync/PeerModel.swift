@@ -152,7 +152,7 @@ struct PeerModel: Sendable {
   }
 
   /// Lays a write over.
-  mutating func lay(_ write: consuming Pending) {
+  mutating func addToOverlay(_ write: consuming Pending) {
     touch(write.overlay)
     outbox.append(write)
   }

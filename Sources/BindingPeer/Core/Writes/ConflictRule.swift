@@ -82,7 +82,7 @@ extension Pending {
     seen[field] = formerSeen
     guard ruled.rule == .text, let edited = former.value(of: field) else { return }
     let isSame = formerSeen.isUntouched(below, at: now.version) || formerSeen.value.isSame(as: below)
-    let shown = isSame ? edited : former.laidOver(below, field, edited, at: now.version)
+    let shown = isSame ? edited : former.overlaid(below, field, edited, at: now.version)
     if !FieldValue.isSame(ruled.base, shown),
       let text = FieldValue.mergedText(base: ruled.base, first: shown, second: value(of: field))
     {
@@ -93,7 +93,7 @@ extension Pending {
 
   /// What a set becomes over what is there by now.
   /// - Parameter version: that of the committed value; 0: nobody ever wrote there.
-  func laidOver(_ value: FieldValue?, _ field: String, _ mine: FieldValue?, at version: Version) -> FieldValue? {
+  func overlaid(_ value: FieldValue?, _ field: String, _ mine: FieldValue?, at version: Version) -> FieldValue? {
     guard rules[field] == .text, let seen = seen[field], !seen.isUntouched(value, at: version),
       !seen.value.isSame(as: value)
     else { return mine }

@@ -24,7 +24,7 @@ extension Outbox {
       for number in pending[at: index].overlay.indices where pending[at: index].overlay[number].field == field {
         let operation = pending[at: index].overlay[number]
         switch operation.verb {
-        case .set: value = pending[at: index].laidOver(value, field, operation.value, at: version)
+        case .set: value = pending[at: index].overlaid(value, field, operation.value, at: version)
         case .delete, .clear: value = nil
         case .setIfAbsent: value = value ?? operation.value
         case .add, .max, .min, .union:
@@ -36,7 +36,7 @@ extension Outbox {
   }
 
   /// The writes that show, oldest first.
-  var laidOver: [WriteID] { pending.elements.filter { !$0.isHidden }.map(\.id) }
+  var overlaid: [WriteID] { pending.elements.filter { !$0.isHidden }.map(\.id) }
 
   /// The fields that writes lie over, in no order.
   var fields: [String] { over.indices.filter { !over[at: $0].isEmpty }.map { over.keys[$0] } }

@@ -14,7 +14,7 @@ struct Outbox: Sendable {
   /// What may be of use soon, so that with many pending writes not all are looked at for each: writes that may have to
   /// be sent; numbered ones that may lie over a value.
   private var due = MonotonicQueue<WriteID>()
-  private var laid = MonotonicQueue<Laid>()
+  private var overlaidByNumber = MonotonicQueue<OverlaidWrite>()
   /// Writes that are committed and wait for the replica.
   private var arriving: [WriteID] = []
   private var unacknowledgedCount = 0
@@ -29,10 +29,10 @@ struct Outbox: Sendable {
   private(set) var carried: Swift.Set<WriteID> = []
   /// The last write with a condition: nothing before it is folded away, for the condition may speak of it.
   private var lastConditional: WriteID?
-  private struct Laid: Hashable, Comparable, Sendable {
+  private struct OverlaidWrite: Hashable, Comparable, Sendable {
     let number: ProposalNumber
     let write: WriteID
-    static func < (left: Laid, right: Laid) -> Bool { left.number < right.number }
+    static func < (left: OverlaidWrite, right: OverlaidWrite) -> Bool { left.number < right.number }
   }
 
   /// Whether something may have to be sent: seen without looking at each write.
@@ -71,7 +71,7 @@ struct Outbox: Sendable {
       byNumber[number] = write.id
       lastNumber = max(lastNumber, number)
       lastNumbered = max(lastNumbered, write.id)
-      laid.enter(Laid(number: number, write: write.id))
+      overlaidByNumber.enter(OverlaidWrite(number: number, write: write.id))
     }
     for operation in write.overlay { over[operation.field, default: []].append(write.id) }
     let id = write.id
@@ -81,15 +81,15 @@ struct Outbox: Sendable {
   mutating func update(_ id: WriteID, _ body: (inout Pending) -> Void) {
     guard let index = pending.index(of: id) else { return }
     let wasUnacknowledged = pending[at: index].isUnacknowledged
-    let wasLaid = !pending[at: index].isHidden && pending[at: index].number != nil
+    let wasOverlaid = !pending[at: index].isHidden && pending[at: index].number != nil
     body(&pending[at: index])
     if wasUnacknowledged, !pending[at: index].isUnacknowledged {
       unacknowledgedCount -= 1
       arriving.append(id)
     }
     if pending[at: index].needsSending { due.enter(id) }
-    if !wasLaid, !pending[at: index].isHidden, let number = pending[at: index].number {
-      laid.enter(Laid(number: number, write: id))
+    if !wasOverlaid, !pending[at: index].isHidden, let number = pending[at: index].number {
+      overlaidByNumber.enter(OverlaidWrite(number: number, write: id))
     }
   }
 
@@ -221,9 +221,9 @@ struct Outbox: Sendable {
   mutating func hide(upTo lastDecided: ProposalNumber) -> [FieldOperation] {
     self.lastDecided = max(self.lastDecided, lastDecided)
     var uncovered: [FieldOperation] = []
-    laid.sort()
-    while let next = laid.first, next.number <= lastDecided {
-      laid.removeFirst()
+    overlaidByNumber.sort()
+    while let next = overlaidByNumber.first, next.number <= lastDecided {
+      overlaidByNumber.removeFirst()
       guard let index = pending.index(of: next.write), pending[at: index].number == next.number,
         !pending[at: index].isHidden
       else { continue }

@@ -33,7 +33,7 @@ extension Session {
         isOwn: models[at: index].outbox.isPending(field))
     }
     if keeps(modelAt: index) { output.add(.keep(.written(pending.kept(in: id)))) }
-    models[at: index].lay(pending)
+    models[at: index].addToOverlay(pending)
     models[at: index].record(.local)
     models[at: index].localHops = max(models[at: index].localHops, proposal.hops)
     return write

@@ -27,12 +27,12 @@ enum TextMerge {
 
 /// Two edits of one text made one.
 private struct Weave {
-  private struct Laid {
+  private struct WriterPiece {
     let writer: Int
     let piece: TextPiece
     var words: [Word] { piece.words ?? [] }
 
-    func isBeside(_ other: Laid) -> Bool {
+    func isBeside(_ other: WriterPiece) -> Bool {
       other.writer != writer && other.piece.rank == piece.rank && other.piece.range.lowerBound == piece.range.lowerBound
     }
   }
@@ -48,23 +48,23 @@ private struct Weave {
 
   mutating func text(of edits: [(writer: Int, edit: TextEdit)]) -> String {
     let pieces = Weave.pieces(of: edits)
-    for (number, laid) in pieces.enumerated() {
-      keep(upTo: laid.piece.range.lowerBound)
-      position = max(position, laid.piece.range.upperBound)
-      let former = number > 0 && laid.isBeside(pieces[number - 1]) ? pieces[number - 1] : nil
-      let later = number + 1 < pieces.count && laid.isBeside(pieces[number + 1]) ? pieces[number + 1] : nil
-      if !Weave.isTwice(laid, former, later) { put(laid.piece.text, isWord: laid.piece.words != nil) }
+    for (number, current) in pieces.enumerated() {
+      keep(upTo: current.piece.range.lowerBound)
+      position = max(position, current.piece.range.upperBound)
+      let former = number > 0 && current.isBeside(pieces[number - 1]) ? pieces[number - 1] : nil
+      let later = number + 1 < pieces.count && current.isBeside(pieces[number + 1]) ? pieces[number + 1] : nil
+      if !Weave.isTwice(current, former, later) { put(current.piece.text, isWord: current.piece.words != nil) }
     }
     keep(upTo: base.count)
     return text
   }
 
   /// Pieces that overlap go by letters where all of them can.
-  private static func pieces(of edits: [(writer: Int, edit: TextEdit)]) -> [Laid] {
+  private static func pieces(of edits: [(writer: Int, edit: TextEdit)]) -> [WriterPiece] {
     let order = edits.indices.sorted {
       (edits[$0].edit.range.lowerBound, $0) < (edits[$1].edit.range.lowerBound, $1)
     }
-    var pieces: [Laid] = []
+    var pieces: [WriterPiece] = []
     var rest = order[...]
     while let first = rest.first {
       let start = edits[first].edit.range.lowerBound
@@ -82,8 +82,8 @@ private struct Weave {
       }
       for number in some {
         let (writer, edit) = edits[number]
-        let laid = areLetters ? edit.parts : nil
-        pieces += (laid ?? edit.whole.map { [$0] } ?? []).map { Laid(writer: writer, piece: $0) }
+        let parts = areLetters ? edit.parts : nil
+        pieces += (parts ?? edit.whole.map { [$0] } ?? []).map { WriterPiece(writer: writer, piece: $0) }
       }
     }
     func key(_ number: Int) -> (Int, Int, Int, Int) {
@@ -93,10 +93,10 @@ private struct Weave {
   }
 
   /// What both put in at one place counts once; words that one has among more are older than those.
-  private static func isTwice(_ laid: Laid, _ former: Laid?, _ later: Laid?) -> Bool {
-    guard laid.piece.words != nil else { return former?.piece.text == laid.piece.text }
-    if let former { return laid.words.isPart(of: former.words) }
-    if let later { return laid.words.isPart(of: later.words) && !later.words.isPart(of: laid.words) }
+  private static func isTwice(_ current: WriterPiece, _ former: WriterPiece?, _ later: WriterPiece?) -> Bool {
+    guard current.piece.words != nil else { return former?.piece.text == current.piece.text }
+    if let former { return current.words.isPart(of: former.words) }
+    if let later { return current.words.isPart(of: later.words) && !later.words.isPart(of: current.words) }
     return false
   }
 
