@@ -137,15 +137,15 @@ public final class SQLiteStore: Store {
   public func append(_ batches: [Batch]) throws(StoreError) -> [Appended] {
     var results: [Appended] = []
     results.reserveCapacity(batches.count)
-    var taken: [(location: ModelLocation, before: UInt64)] = []
-    taken.reserveCapacity(batches.count)
+    var accepted: [(location: ModelLocation, before: UInt64)] = []
+    accepted.reserveCapacity(batches.count)
     var rows: [Range<Int>] = []
     writer.removeAll()
     var start = 0
     for batch in batches {
       let location = locations[batch.model] ?? ModelLocation(batch.model)
       guard batch.record == location.record + 1 || location.record == 0 && floor.mayBegin(batch.record) else {
-        results.append(.moved(try missed(by: batch, location, taken, batches: batches)))
+        results.append(.moved(try missed(by: batch, location, accepted, batches: batches)))
         continue
       }
       let before = location.record
@@ -161,10 +161,10 @@ public final class SQLiteStore: Store {
         BatchLocation(
           row: lastRow + Int64(rows.count) + 1, start: UInt32(from - start), length: UInt32(writer.count - from),
           record: batch.record))
-      taken.append((location, before))
+      accepted.append((location, before))
       results.append(.stored)
     }
-    guard !taken.isEmpty else { return results }
+    guard !accepted.isEmpty else { return results }
     rows.append(start..<writer.count)
     if try insert(rows) {
       for batch in batches where batch.form == .removal {
@@ -176,7 +176,7 @@ public final class SQLiteStore: Store {
       try look(atOnce: durability == .disk)
       return results
     }
-    for (location, before) in taken.reversed() {
+    for (location, before) in accepted.reversed() {
       location.record = before
       location.uncompacted.removeLast()
     }
@@ -213,9 +213,10 @@ public final class SQLiteStore: Store {
 
   /// What others decided since the record that a batch was decided on.
   private func missed(
-    by batch: Batch, _ location: ModelLocation, _ taken: [(location: ModelLocation, before: UInt64)], batches: [Batch]
+    by batch: Batch, _ location: ModelLocation, _ accepted: [(location: ModelLocation, before: UInt64)],
+    batches: [Batch]
   ) throws(StoreError) -> [Batch] {
-    guard batch.record <= location.record, !taken.contains(where: { $0.location === location }) else {
+    guard batch.record <= location.record, !accepted.contains(where: { $0.location === location }) else {
       throw StoreError(
         "\(path): record \(batch.record) of \(batch.model) was decided, the log has \(location.record). "
           + "Report this: the hub has lost count.")

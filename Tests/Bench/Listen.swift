@@ -31,9 +31,9 @@ struct Listen: ParsableCommand {
       listen: {
         try sockets.drain(timeoutMilliseconds: 100) { index, frame in
           if kind == Contender.hub.rawValue {
-            Frames.values(inCommits: frame) { seen[index].take($0) }
+            Frames.values(inCommits: frame) { seen[index].record($0) }
           } else {
-            Frames.values(inProposal: frame) { seen[index].take($0) }
+            Frames.values(inProposal: frame) { seen[index].record($0) }
           }
         }
       })
@@ -93,7 +93,7 @@ struct Seen {
 
   init(isTimed: Bool) { self.isTimed = isTimed }
 
-  mutating func take(_ value: UnsafeRawBufferPointer, withoutQuotes: Bool = false) {
+  mutating func record(_ value: UnsafeRawBufferPointer, withoutQuotes: Bool = false) {
     let missing = withoutQuotes ? 1 : 0
     guard value.count + 2 * missing >= Stamp.leastBytes else { return }
     count += 1

@@ -102,7 +102,7 @@ struct PeerSees: ParsableCommand {
     let seen = peers.map { _ in Watched() }
     let tokens = try zip(peers, seen).flatMap { peer, watched in
       try peer.model.all.map { field in
-        field.observe(.everyChange(limit: 100_000)) { value in watched.take(value) }
+        field.observe(.everyChange(limit: 100_000)) { value in watched.record(value) }
       }
     }
     tell("ready")
@@ -117,9 +117,9 @@ private final class Watched: @unchecked Sendable {  // SAFETY: `seen` is touched
   private var seen = Seen(isTimed: false)
   private let lock = NSLock()
 
-  func take(_ value: String) {
+  func record(_ value: String) {
     var value = value
-    lock.withLock { value.withUTF8 { seen.take(UnsafeRawBufferPointer($0), withoutQuotes: true) } }
+    lock.withLock { value.withUTF8 { seen.record(UnsafeRawBufferPointer($0), withoutQuotes: true) } }
   }
 
   var present: Seen { lock.withLock { seen } }

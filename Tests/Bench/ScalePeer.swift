@@ -63,7 +63,7 @@ final class ScalePeer {
     while try request?.socket.receive(into: &message) == true {
       let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
       switch content {
-      case .welcome(let welcome): try take(welcome, header.start)
+      case .welcome(let welcome): try handle(welcome, header.start)
       case .topic(let assigned):
         topic = assigned.topic
         try subscription?.socket.subscribe(Topics.bytes(topic))
@@ -79,7 +79,7 @@ final class ScalePeer {
     }
   }
 
-  private func take(_ welcome: Welcome, _ start: StartNumber) throws {
+  private func handle(_ welcome: Welcome, _ start: StartNumber) throws {
     (self.start, wasWelcome) = (start, true)
     let socket = try Socket(.sub, in: context)
     try socket.set([

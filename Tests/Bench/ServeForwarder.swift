@@ -30,7 +30,7 @@ struct ServeForwarder: ParsableCommand {
   private func forward(_ router: borrowing Socket, _ xpub: borrowing Socket) throws {
     var message = Message()
     var routing = RoutingID.random()
-    var taken: [RoutingID: UInt32] = [:]
+    var accepted: [RoutingID: UInt32] = [:]
     while true {
       var poller = Poller()
       _ = poller.add(router)
@@ -40,14 +40,14 @@ struct ServeForwarder: ParsableCommand {
       drain: for _ in 0..<4_096 {
         switch try router.receive(from: &routing, into: &message) {
         case .received:
-          taken[routing, default: 0] += message.withBytes { UInt32(Frames.changes(inProposal: $0)) }
+          accepted[routing, default: 0] += message.withBytes { UInt32(Frames.changes(inProposal: $0)) }
           try xpub.send(&message)
         case .nothing: break drain
         case .rejected: continue
         }
       }
-      for (route, count) in taken { try router.send(Frames.acknowledgement(count), to: route) }
-      taken.removeAll(keepingCapacity: true)
+      for (route, count) in accepted { try router.send(Frames.acknowledgement(count), to: route) }
+      accepted.removeAll(keepingCapacity: true)
     }
   }
 }

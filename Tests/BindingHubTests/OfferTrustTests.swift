@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test("who goes away without an answer counts for none of the four")
-  mutating func unansweredIsTakenBack() {
+  mutating func unansweredIsWithdrawn() {
     for number in UInt64(1)...6 {
       let peer = Speaker(20 + number, "p")
       bench.hello(peer)

@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test("a batch that was taken after all is published after the reload, and its repeat told its outcome")
-  mutating func taken() throws {
+  mutating func storedAfterAll() throws {
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     _ = try store.append(bench.waiting)
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test("a batch that was not taken is decided afresh after the reload")
-  mutating func notTaken() {
+  mutating func notStored() {
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     bench.settle(.unknown)

@@ -43,7 +43,7 @@ private final class GatedStore: Store {
       if shallFail { throw StoreError("the disk is gone", .syncFailed) }
     }
 
-    fileprivate func takeReplacement() -> Bool {
+    fileprivate func consumeReplacement() -> Bool {
       locked {
         defer { shallBeReplaced = false }
         return shallBeReplaced
@@ -73,7 +73,7 @@ private final class GatedStore: Store {
   func start(_ epoch: Epoch) throws(StoreError) { try memory.start(epoch) }
 
   func upkeep() throws(StoreError) -> Bool {
-    if gate.takeReplacement() { throw StoreError("put back", .replaced) }
+    if gate.consumeReplacement() { throw StoreError("put back", .replaced) }
     return false
   }
 }

@@ -33,12 +33,12 @@ struct FieldRuleTests {
       (FieldRule(type: .any, choices: ["a", "b"]), FieldRule(type: .string, choices: ["b", "a"])),
       (FieldRule(type: .string, minimum: "a"), FieldRule(type: .string)),
     ])
-  func takesSame(_ one: FieldRule, _ other: FieldRule) {
-    #expect(one.takesSame(as: other) && other.takesSame(as: one))
+  func allowsSame(_ one: FieldRule, _ other: FieldRule) {
+    #expect(one.allowsSame(as: other) && other.allowsSame(as: one))
   }
 
   @Test("takes something else than every rule that it does not mean")
-  func takesOther() {
+  func allowsOther() {
     let rules =
       Self.rules + [
         FieldRule(type: .number, minimum: 0), FieldRule(type: .number, maximum: 1),
@@ -48,7 +48,7 @@ struct FieldRuleTests {
     let text = Self.rules.count - 1
     for (index, one) in rules.enumerated() where index != text {
       for (other, rule) in rules.enumerated() where other != text {
-        #expect(one.takesSame(as: rule) == (index == other), "\(one.allowance) and \(rule.allowance)")
+        #expect(one.allowsSame(as: rule) == (index == other), "\(one.allowance) and \(rule.allowance)")
       }
     }
   }

@@ -103,12 +103,12 @@ struct WriterTests {
     writer.begin(epoch: 1, previous: 0, time: 0, namesKnown: 0)
     let origin = writer.origin(GoodVectors.kitchen)
     writer.beginCommit(origin: origin, number: 1, hops: 0)
-    var taken = 0
-    for field in 0..<65_535 as Range<UInt32> where writer.delete(field) { taken += 1 }
-    #expect(taken == 65_535)
-    let takesValue = writer.change(70_000, FieldValue(json: 1))
-    let takesDeletion = writer.delete(70_000)
-    #expect(!takesValue && !takesDeletion)
+    var accepted = 0
+    for field in 0..<65_535 as Range<UInt32> where writer.delete(field) { accepted += 1 }
+    #expect(accepted == 65_535)
+    let acceptsValue = writer.change(70_000, FieldValue(json: 1))
+    let acceptsDeletion = writer.delete(70_000)
+    #expect(!acceptsValue && !acceptsDeletion)
     writer.endCommit()
     #expect(try body(writer).commits[0].changes.count == 65_535)
     for number in 2...65_535 as ClosedRange<UInt32> {

@@ -22,7 +22,7 @@ struct BadInputTests {
   private func filled(_ count: Int = 20) throws -> StoreBench {
     let bench = StoreBench()
     let store = try bench.open()
-    for number in 1...count { try store.take(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
+    for number in 1...count { try store.appendAll(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
     try store.close()
     return bench
   }
@@ -91,7 +91,7 @@ struct BadInputTests {
       // Half of it in a snapshot, half in the log.
       let store = try bench.open()
       while try store.upkeep() {}
-      for number in 21...40 { try store.take(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
+      for number in 21...40 { try store.appendAll(bench.batch("lamp", "f\(number)", to: "\"\(number) \(UUID())\"")) }
       try store.close()
     }
     let whole = try Data(contentsOf: URL(fileURLWithPath: bench.path))

@@ -31,7 +31,7 @@ struct CompactionTests {
     let before: [[UInt8]]
     do {
       let store = try bench.open()
-      for number in 1...200 { try store.take(bench.batch("lamp", "f\(number)", to: "\(number)")) }
+      for number in 1...200 { try store.appendAll(bench.batch("lamp", "f\(number)", to: "\(number)")) }
       before = try Self.compacted(try store.load("lamp"))
       try Self.settle(store)
       let after = try #require(try store.load("lamp"))
@@ -46,10 +46,10 @@ struct CompactionTests {
   func log() throws {
     let bench = Self.eager()
     let store = try bench.open()
-    try store.take(bench.batch("lamp"), bench.batch("door"))
+    try store.appendAll(bench.batch("lamp"), bench.batch("door"))
     try Self.settle(store)
     #expect(store.status.logBytes == 0)
-    try store.take(bench.batch("lamp", to: "2"))
+    try store.appendAll(bench.batch("lamp", to: "2"))
     #expect(try store.load("lamp")?.batches.map(\.record) == [2])
   }
 
@@ -61,7 +61,7 @@ struct CompactionTests {
     do {
       let store = try bench.open()
       for number in 1...50 {
-        try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)"))
+        try store.appendAll(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)"))
         _ = try store.upkeep()
       }
       last = try store.loadAll()
@@ -80,7 +80,7 @@ struct CompactionTests {
     bench.limits.upkeepMicroseconds = 1
     do {
       let store = try bench.open()
-      for number in 1...50 { try store.take(bench.batch("lamp", "f\(number)")) }
+      for number in 1...50 { try store.appendAll(bench.batch("lamp", "f\(number)")) }
       for _ in 0..<54 { _ = try store.upkeep() }
       try bench.keepAsItIs()
     }
@@ -96,7 +96,7 @@ struct CompactionTests {
     let bench = Self.eager()
     let store = try bench.open()
     let batches = (1...5).map { bench.batch("lamp", to: "\($0)") }
-    for batch in batches { try store.take(batch) }
+    for batch in batches { try store.appendAll(batch) }
     try Self.settle(store)
     guard case .moved(let missed)? = try store.append([batches[2]]).first else {
       Issue.record("the batch was not moved")
@@ -110,9 +110,9 @@ struct CompactionTests {
     let bench = Self.eager()
     let store = try bench.open()
     let batches = (1...8).map { bench.batch("lamp", to: "\($0)") }
-    for batch in batches[..<5] { try store.take(batch) }
+    for batch in batches[..<5] { try store.appendAll(batch) }
     try Self.settle(store)
-    for batch in batches[5...] { try store.take(batch) }
+    for batch in batches[5...] { try store.appendAll(batch) }
     #expect(try store.history(of: "lamp", after: 3, limit: 100) == Array(batches[3...]))
     #expect(try store.history(of: "lamp", after: 3, limit: 2) == Array(batches[3..<5]))
     #expect(try store.history(of: "door", after: 0, limit: 2).isEmpty)
@@ -124,7 +124,7 @@ struct CompactionTests {
     bench.limits.historyCommits = 10
     let store = try bench.open()
     for number in 1...40 {
-      try store.take(bench.batch("lamp", to: "\(number)"))
+      try store.appendAll(bench.batch("lamp", to: "\(number)"))
       if number % 4 == 0 { try Self.settle(store) }
     }
     let kept = try store.history(of: "lamp", after: 0, limit: 1_000).map(\.version)
@@ -137,10 +137,10 @@ struct CompactionTests {
   func historyAge() throws {
     let bench = Self.eager()
     let store = try bench.open()
-    try store.take(bench.batch("lamp", to: "1"))
+    try store.appendAll(bench.batch("lamp", to: "1"))
     try Self.settle(store)
     bench.uptime += 8 * 24 * 3_600 * 1_000
-    try store.take(bench.batch("lamp", to: "2"))
+    try store.appendAll(bench.batch("lamp", to: "2"))
     try Self.settle(store)
     #expect(try store.history(of: "lamp", after: 0, limit: 10).map(\.version) == [2])
   }
@@ -151,7 +151,7 @@ struct CompactionTests {
     bench.limits.historyBytes = 0
     let store = try bench.open()
     for number in 1...300 {
-      try store.take(bench.batch("lamp", to: "\"\(String(repeating: "x", count: 4_000))\(number)\""))
+      try store.appendAll(bench.batch("lamp", to: "\"\(String(repeating: "x", count: 4_000))\(number)\""))
     }
     store.requestCompaction()
     try Self.settle(store)

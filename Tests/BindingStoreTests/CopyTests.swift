@@ -18,11 +18,11 @@ struct CopyTests {
     bench.limits.compactionBytes = 2_000
     let store = try bench.open()
     for number in 1...100 {
-      try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door"))
+      try store.appendAll(bench.batch("lamp", "f\(number)"), bench.batch("door"))
       _ = try store.upkeep()
     }
     try SQLiteStore.backup(of: bench.path, to: bench.folder + "/copy")
-    try store.take(bench.batch("lamp"))
+    try store.appendAll(bench.batch("lamp"))
     let check = try SQLiteStore.check(path: bench.folder + "/copy")
     #expect(check.isCopy)
     #expect(check.records == 200)
@@ -38,9 +38,9 @@ struct CopyTests {
     let (epoch, logID): (Epoch, LogID)
     do {
       let store = try bench.open()
-      try store.take(bench.batch("lamp"))
+      try store.appendAll(bench.batch("lamp"))
       try SQLiteStore.backup(of: bench.path, to: bench.folder + "/copy")
-      try store.take(bench.batch("lamp"))
+      try store.appendAll(bench.batch("lamp"))
       try store.start(7 << 32 | 1)
       (epoch, logID) = (store.epoch, store.logID)
       try store.close()
@@ -64,7 +64,7 @@ struct CopyTests {
     let before: Epoch
     do {
       let store = try bench.open(.disk)
-      try store.take(bench.batch("lamp"))
+      try store.appendAll(bench.batch("lamp"))
       try SQLiteStore.backup(of: bench.path, to: bench.folder + "/copy")
       before = store.epoch
       try store.close()
@@ -81,7 +81,7 @@ struct CopyTests {
     let bench = StoreBench()
     let copy = bench.folder + "/copy"
     let store = try bench.open()
-    for number in 1...50 { try store.take(bench.batch("lamp", "f\(number)", to: "\"\(UUID())\"")) }
+    for number in 1...50 { try store.appendAll(bench.batch("lamp", "f\(number)", to: "\"\(UUID())\"")) }
     try SQLiteStore.backup(of: bench.path, to: copy)
     #expect(#expect(throws: StoreError.self) { try SQLiteStore.restore(backup: copy, to: bench.path) }?.kind == .inUse)
     try store.close()
@@ -96,7 +96,7 @@ struct CopyTests {
     let bench = StoreBench()
     do {
       let store = try bench.open(.disk)
-      for _ in 0..<7 { try store.take(bench.batch("lamp")) }
+      for _ in 0..<7 { try store.appendAll(bench.batch("lamp")) }
       if isClosed { try store.close() } else { try bench.keepAsItIs() }
     }
     if !isClosed { try bench.putBack() }
@@ -125,7 +125,7 @@ struct CopyTests {
     let bench = StoreBench()
     do {
       let store = try bench.open(.disk)
-      for number in 1...20 { try store.take(bench.batch("lamp", to: "\(number)")) }
+      for number in 1...20 { try store.appendAll(bench.batch("lamp", to: "\(number)")) }
       try bench.keepAsItIs()
     }
     var log = try Data(contentsOf: URL(fileURLWithPath: bench.folder + "/kept-wal"))

@@ -120,7 +120,7 @@ private final class RecordedRun {
     var chance = SplitMix(state: seed)
     do {
       let store = try bench.open(grade)
-      try store.take(bench.batch("begin"))
+      try store.appendAll(bench.batch("begin"))
       try store.close()
     }
     sent["begin"] = [StoreBench().batch("begin")]
@@ -129,7 +129,7 @@ private final class RecordedRun {
     storedisk_record(bench.path)
     do {
       let store = try bench.open(grade)
-      var taken = acknowledged[0]
+      var appended = acknowledged[0]
       var present: Set<Int> = []
       for number in 1...150 {
         bench.uptime += 100
@@ -150,11 +150,11 @@ private final class RecordedRun {
           }
         }
         for batch in batches { sent[batch.model, default: []].append(batch) }
-        for batch in batches { taken[batch.model, default: 0] += 1 }
+        for batch in batches { appended[batch.model, default: 0] += 1 }
         for result in try store.append(batches) {
           guard case .stored = result else { throw StoreError("not stored: \(result)") }
         }
-        acknowledged.append(taken)
+        acknowledged.append(appended)
         storedisk_mark(Int64(acknowledged.count - 1))
         _ = try store.upkeep()
         switch load {

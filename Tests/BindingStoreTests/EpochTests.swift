@@ -14,7 +14,7 @@ struct EpochTests {
     do {
       let store = try bench.open(first)
       before = store.epoch
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       if isClosed { try store.close() } else { try bench.keepAsItIs() }
     }
     if !isClosed { try bench.putBack() }
@@ -84,7 +84,7 @@ struct EpochTests {
     let bench = StoreBench()
     do {
       let store = try bench.open(.disk)
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       try bench.keepAsItIs()
     }
     try bench.putBack(without: "-wal")
@@ -100,7 +100,7 @@ struct EpochTests {
     do {
       let store = try bench.open(grade)
       before = store.epoch
-      for _ in 0..<50 { try store.take(bench.batch()) }
+      for _ in 0..<50 { try store.appendAll(bench.batch()) }
       let longest = StoreFiles.size(StoreFiles.log(of: bench.path))
       try AdminRequest.compact.leave(at: bench.path)
       let limit = ContinuousClock.now + .seconds(20)

@@ -40,7 +40,7 @@ struct FullDiskTests {
     bench.limits.compactionBytes = 0
     let store = try bench.open()
     while try store.upkeep() {}
-    for number in 1...50 { try store.take(bench.batch("lamp", "f\(number)")) }
+    for number in 1...50 { try store.appendAll(bench.batch("lamp", "f\(number)")) }
     let before = try store.loadAll().map(\.batches)
     storedisk_limit(bench.path, 0)
     while try store.upkeep() {}

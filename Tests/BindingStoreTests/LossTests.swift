@@ -44,7 +44,7 @@ struct LossTests {
   @Test("grade disk: the next batch is not acknowledged, and the error says what happened", arguments: Harm.allCases)
   func append(_ harm: Harm) throws {
     let store = try bench.open(.disk)
-    try store.take(bench.batch())
+    try store.appendAll(bench.batch())
     try harm.act(on: bench.path)
     let error = failure { _ = try store.append([bench.batch()]) }
     #expect(error?.kind == .gone)
@@ -55,7 +55,7 @@ struct LossTests {
   @Test("without any write upkeep finds it at its next look", arguments: Harm.allCases)
   func upkeep(_ harm: Harm) throws {
     let store = try bench.open()
-    try store.take(bench.batch())
+    try store.appendAll(bench.batch())
     try harm.act(on: bench.path)
     usleep(useconds_t(FileWatch.interval / .microseconds(1)))
     #expect(failure { _ = try store.upkeep() }?.kind == .gone)
@@ -69,7 +69,7 @@ struct LossTests {
     do {
       let store = try bench.open(.disk)
       before = store.epoch
-      for _ in 0..<10 { try store.take(bench.batch()) }
+      for _ in 0..<10 { try store.appendAll(bench.batch()) }
       unlink(bench.path + end)
       if isReplaced { try Data("other".utf8).write(to: URL(fileURLWithPath: bench.path + end)) }
       let error = failure { _ = try store.append([bench.batch()]) }
@@ -88,7 +88,7 @@ struct LossTests {
     do {
       let store = try bench.open(.disk)
       before = store.epoch
-      for _ in 0..<10 { try store.take(bench.batch()) }
+      for _ in 0..<10 { try store.appendAll(bench.batch()) }
       let log = StoreFiles.log(of: bench.path)
       #expect(truncate(log, divisor == 0 ? 0 : off_t(StoreFiles.size(log) / divisor)) == 0)
       usleep(useconds_t(FileWatch.interval / .microseconds(1)))
@@ -110,7 +110,7 @@ struct LossTests {
       let store = try bench.open()
       for number in 1...400 {
         bench.uptime += 50
-        try store.take(bench.batch("m\(number % 7)", to: "\"\(String(repeating: "x", count: number * 5))\""))
+        try store.appendAll(bench.batch("m\(number % 7)", to: "\"\(String(repeating: "x", count: number * 5))\""))
         _ = try store.upkeep()
         try store.look(atOnce: true)
         if number % 150 == 0 {
@@ -141,7 +141,7 @@ struct LockTests {
     #expect(link(bench.path, other) == 0)
     #expect(refusal(other)?.kind == .inUse)
     #expect(refusal(other)?.description.contains("process \(getpid())") == true)
-    try store.take(bench.batch())
+    try store.appendAll(bench.batch())
     try store.close()
   }
 
@@ -150,7 +150,7 @@ struct LockTests {
     let store = try bench.open()
     #expect(unlink(bench.path + ".lock") == 0)
     #expect(refusal(bench.path)?.kind == .inUse)
-    try store.take(bench.batch())
+    try store.appendAll(bench.batch())
     try store.close()
   }
 

@@ -14,7 +14,7 @@ struct RecoveryTests {
   private func filled(_ count: Int = 5) throws -> (logID: LogID, epoch: Epoch) {
     let store = try bench.open(.disk)
     for number in 1...count {
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       if number == 2 { try SQLiteStore.backup(of: bench.path, to: copy) }
     }
     try store.start(store.epoch + 1 << 32)
@@ -127,7 +127,7 @@ struct RecoveryTests {
     do {
       let store = try bench.open(.disk)
       for number in 1...5 {
-        try store.take(bench.batch())
+        try store.appendAll(bench.batch())
         if number == 2 { try SQLiteStore.backup(of: bench.path, to: copy) }
       }
       if isClosed { try store.close() } else { try bench.keepAsItIs() }
@@ -173,7 +173,7 @@ struct RecoveryTests {
   func putBackByHand() throws {
     do {
       let store = try bench.open(.disk)
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       try store.close()
     }
     try FileManager.default.copyItem(atPath: bench.path, toPath: copy)

@@ -28,10 +28,10 @@ struct RemovedModelTests {
     let bench = Self.eager()
     do {
       let store = try bench.open()
-      try store.take(bench.batch("lamp"), bench.batch("door"))
+      try store.appendAll(bench.batch("lamp"), bench.batch("door"))
       try Self.settle(store)
-      try store.take(bench.batch("lamp", to: "2"))
-      try store.take(bench.removal("lamp"), bench.removal("door"))
+      try store.appendAll(bench.batch("lamp", to: "2"))
+      try store.appendAll(bench.removal("lamp"), bench.removal("door"))
       try Self.settle(store)
       #expect(try Self.rows(store) == [0, 0, 0, 0])
       try store.close()
@@ -41,7 +41,7 @@ struct RemovedModelTests {
     let store = try bench.open()
     #expect(store.floor == bench.floor)
     #expect(try store.loadAll().isEmpty)
-    try store.take(bench.batch("lamp", to: "3"))
+    try store.appendAll(bench.batch("lamp", to: "3"))
     #expect(try ModelCompactor(try #require(try store.load("lamp"))).version == 3)
   }
 
@@ -53,13 +53,17 @@ struct RemovedModelTests {
       bench.limits.upkeepMicroseconds = 1
       do {
         let store = try bench.open()
-        for number in 1...6 { try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)")) }
+        for number in 1...6 {
+          try store.appendAll(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)"))
+        }
         try Self.settle(store)
-        for number in 7...12 { try store.take(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)")) }
+        for number in 7...12 {
+          try store.appendAll(bench.batch("lamp", "f\(number)"), bench.batch("door", to: "\(number)"))
+        }
         for _ in 0..<steps { _ = try store.upkeep() }
-        try store.take(bench.removal("lamp"))
+        try store.appendAll(bench.removal("lamp"))
         _ = try store.upkeep()
-        try store.take(bench.batch("lamp", "new"))
+        try store.appendAll(bench.batch("lamp", "new"))
         // As it is now, after a sudden end, and when all is folded.
         try bench.keepAsItIs()
         #expect(try names(store) == ["new"])
@@ -89,9 +93,9 @@ struct RemovedModelTests {
         let bench = Self.eager()
         bench.limits.upkeepMicroseconds = 1
         let store = try bench.open()
-        try store.take(bench.batch("lamp"), bench.batch("door"))
+        try store.appendAll(bench.batch("lamp"), bench.batch("door"))
         for _ in 0..<steps { _ = try store.upkeep() }
-        try store.take(bench.removal(removed))
+        try store.appendAll(bench.removal(removed))
         try Self.settle(store)
         #expect(try store.loadAll().map(\.model) == [removed == "lamp" ? "door" : "lamp"], "\(removed), \(steps) steps")
         #expect(try Self.rows(store)[0...1] == [1, 3], "\(removed), \(steps) steps")
@@ -107,11 +111,11 @@ struct RemovedModelTests {
     let store = try bench.open()
     for number in 0..<500 {
       let text = "\"\(String(repeating: "x", count: 2_000))\""
-      try store.take(bench.batch("m\(number)", to: text), bench.batch("kept"))
+      try store.appendAll(bench.batch("m\(number)", to: text), bench.batch("kept"))
     }
     store.requestCompaction()
     try Self.settle(store)
-    for number in 0..<500 { try store.take(bench.removal("m\(number)")) }
+    for number in 0..<500 { try store.appendAll(bench.removal("m\(number)")) }
     try AdminRequest.compact.leave(at: bench.path)
     while AdminRequest.result(at: bench.path).isOpen { _ = try store.upkeep() }
     // The report is told once.
@@ -136,7 +140,7 @@ struct RemovedModelTests {
     let bench = StoreBench()
     do {
       let store = try bench.open()
-      try store.take(bench.batch("lamp"))
+      try store.appendAll(bench.batch("lamp"))
       try store.access { db in
         try db.execute(
           sql: "DROP TABLE floor; DELETE FROM grdb_migrations WHERE identifier = '3'; PRAGMA user_version = 2")
@@ -146,7 +150,7 @@ struct RemovedModelTests {
     #expect(try SQLiteStore.check(path: bench.path).models == 1)
     let store = try bench.open()
     #expect(store.floor == .none)
-    try store.take(bench.removal("lamp"))
+    try store.appendAll(bench.removal("lamp"))
     #expect(store.floor == bench.floor)
   }
 }

@@ -16,14 +16,14 @@ struct RenumberedStoreTests {
 
   /// Field 0 is deleted, and `unchanged`, which was 2, becomes 1.
   private func fill(_ store: SQLiteStore) throws {
-    try store.take(bench.batch("lamp", Self.gone), bench.batch("door"))
-    try store.take(bench.batch("lamp", "other"))
-    try store.take(bench.batch("lamp", "kept", to: "2"))
-    try store.take(bench.batch("lamp", Self.gone, to: nil))
+    try store.appendAll(bench.batch("lamp", Self.gone), bench.batch("door"))
+    try store.appendAll(bench.batch("lamp", "other"))
+    try store.appendAll(bench.batch("lamp", "kept", to: "2"))
+    try store.appendAll(bench.batch("lamp", Self.gone, to: nil))
   }
 
   private func renumber(_ store: SQLiteStore) throws {
-    try store.take(bench.renumbering())
+    try store.appendAll(bench.renumbering())
     #expect(bench.present() == ["other", "kept"])
   }
 
@@ -47,7 +47,7 @@ struct RenumberedStoreTests {
       let store = try bench.open()
       try fill(store)
       try renumber(store)
-      try store.take(bench.batch("lamp", "kept", to: "3"), bench.batch("lamp", "new", to: "4"))
+      try store.appendAll(bench.batch("lamp", "kept", to: "3"), bench.batch("lamp", "new", to: "4"))
       try bench.keepAsItIs()
       try store.close()
     }
@@ -63,7 +63,8 @@ struct RenumberedStoreTests {
       try expect(after, names: ["other", "kept", "new"], in: store)
       try settle(store)
       try expect(after, names: ["other", "kept", "new"], in: store)
-      try store.take(bench.batch("lamp", "new", to: nil), bench.renumbering(), bench.batch("lamp", "last", to: "5"))
+      try store.appendAll(
+        bench.batch("lamp", "new", to: nil), bench.renumbering(), bench.batch("lamp", "last", to: "5"))
       try store.close()
     }
     let store = try bench.open()
@@ -82,12 +83,12 @@ struct RenumberedStoreTests {
         let store = try bench.open()
         try here.fill(store)
         try here.settle(store)
-        for number in 1...6 { try store.take(bench.batch("lamp", "f\(number)")) }
-        for number in 1...6 { try store.take(bench.batch("lamp", "f\(number)", to: nil)) }
+        for number in 1...6 { try store.appendAll(bench.batch("lamp", "f\(number)")) }
+        for number in 1...6 { try store.appendAll(bench.batch("lamp", "f\(number)", to: nil)) }
         for _ in 0..<steps { _ = try store.upkeep() }
         try here.renumber(store)
         _ = try store.upkeep()
-        try store.take(bench.batch("lamp", "kept", to: "3"), bench.batch("lamp", "new", to: "4"))
+        try store.appendAll(bench.batch("lamp", "kept", to: "3"), bench.batch("lamp", "new", to: "4"))
         try bench.keepAsItIs()
         try here.expect(after, in: store, "\(steps) steps")
         try here.settle(store)
@@ -114,7 +115,7 @@ struct RenumberedStoreTests {
       #expect(try SQLiteStore.check(path: copy).fields == (isAfter ? 3 : 4))
       atCopy.goOn(from: bench)
       if !isAfter { try renumber(store) }
-      try store.take(bench.batch("lamp", "kept", to: "9"), bench.batch("lamp", "late"))
+      try store.appendAll(bench.batch("lamp", "kept", to: "9"), bench.batch("lamp", "late"))
       try store.close()
     }
     try SQLiteStore.restore(backup: copy, to: bench.path)
@@ -123,7 +124,7 @@ struct RenumberedStoreTests {
     #expect(store.tail == .restored)
     try expect(["other": "1", "kept": "2"], in: store)
     // What comes now has the ids of the backup.
-    try store.take(bench.batch("lamp", "kept", to: "3"))
+    try store.appendAll(bench.batch("lamp", "kept", to: "3"))
     try expect(["other": "1", "kept": "3"], in: store)
     if !isAfter {
       try renumber(store)
@@ -139,7 +140,7 @@ struct RenumberedStoreTests {
       if isAfter { try renumber(store) }
       try SQLiteStore.backup(of: bench.path, to: copy)
       if !isAfter { try renumber(store) }
-      try store.take(bench.batch("lamp", "late"))
+      try store.appendAll(bench.batch("lamp", "late"))
       try store.close()
     }
     try Data("nothing".utf8).write(to: URL(fileURLWithPath: bench.path))
@@ -156,12 +157,12 @@ struct RenumberedStoreTests {
     let store = try bench.open()
     try fill(store)
     try renumber(store)
-    try store.take(bench.batch("lamp", "new"))
+    try store.appendAll(bench.batch("lamp", "new"))
     if isCompacted { try settle(store) }
     let check = try SQLiteStore.check(path: bench.path)
     #expect(check.models == 2 && check.fields == 4)
     let bad = Batch.renumbering(of: "lamp", record: 7, epoch: 1, version: 5, kept: [3])
-    try store.take(bad)
+    try store.appendAll(bad)
     let error = #expect(throws: StoreError.self) { try SQLiteStore.check(path: bench.path) }
     #expect(error?.description.contains("lamp") == true, "\(String(describing: error))")
   }
@@ -177,8 +178,8 @@ struct RenumberedStoreTests {
   /// Before and after the names are given back.
   private func compactTwice(_ store: SQLiteStore) throws {
     try fill(store)
-    for number in 0..<2_000 { try store.take(bench.batch("lamp", "\(Self.gone)-\(number)")) }
-    for number in 0..<2_000 { try store.take(bench.batch("lamp", "\(Self.gone)-\(number)", to: nil)) }
+    for number in 0..<2_000 { try store.appendAll(bench.batch("lamp", "\(Self.gone)-\(number)")) }
+    for number in 0..<2_000 { try store.appendAll(bench.batch("lamp", "\(Self.gone)-\(number)", to: nil)) }
     try compact(store)
     let before = StoreFiles.size(bench.path)
     #expect(try fileHolds(Self.gone))

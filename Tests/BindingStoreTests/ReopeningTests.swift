@@ -13,8 +13,8 @@ struct ReopeningTests {
     let door = [bench.batch("door")]
     do {
       let store = try bench.open(grade)
-      try store.take(lamp[0], door[0])
-      try store.take(lamp[1])
+      try store.appendAll(lamp[0], door[0])
+      try store.appendAll(lamp[1])
       try store.close()
     }
     let models = try bench.open(grade).loadAll()
@@ -27,11 +27,11 @@ struct ReopeningTests {
     let bench = StoreBench()
     do {
       let store = try bench.open()
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       try store.close()
     }
     let store = try bench.open()
-    try store.take(bench.batch())
+    try store.appendAll(bench.batch())
     #expect(try store.load("lamp")?.batches.map(\.record) == [1, 2])
   }
 

@@ -96,7 +96,7 @@ extension Store {
   }
 
   /// Appends, and expects that all were stored.
-  func take(_ batches: Batch...) throws {
+  func appendAll(_ batches: Batch...) throws {
     for result in try append(batches) {
       guard case .stored = result else {
         Issue.record("a batch was not stored: \(result)")

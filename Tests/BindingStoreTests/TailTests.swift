@@ -35,7 +35,7 @@ struct TailTests {
   func closed(_ text: String, _ words: String) throws {
     do {
       let store = try bench.open()
-      for number in 1...20 { try store.take(bench.batch("m\(number)")) }
+      for number in 1...20 { try store.appendAll(bench.batch("m\(number)")) }
       try store.close()
     }
     try sql(text)
@@ -46,11 +46,11 @@ struct TailTests {
   func killed() throws {
     do {
       let store = try bench.open()
-      for number in 1...10 { try store.take(bench.batch("m\(number)")) }
+      for number in 1...10 { try store.appendAll(bench.batch("m\(number)")) }
       bench.uptime += 10_000
       _ = try store.upkeep()
       store.checkpoints.settle()
-      for number in 11...20 { try store.take(bench.batch("m\(number)")) }
+      for number in 11...20 { try store.appendAll(bench.batch("m\(number)")) }
       try bench.keepAsItIs()
     }
     try bench.putBack()
@@ -63,9 +63,9 @@ struct TailTests {
     bench.limits.compactionBytes = 0
     do {
       let store = try bench.open()
-      for number in 1...20 { try store.take(bench.batch("m\(number % 3)")) }
+      for number in 1...20 { try store.appendAll(bench.batch("m\(number % 3)")) }
       while try store.upkeep() {}
-      try store.take(bench.batch("m1"))
+      try store.appendAll(bench.batch("m1"))
       if isClosed { try store.close() } else { try bench.keepAsItIs() }
     }
     if !isClosed { try bench.putBack() }
@@ -81,7 +81,7 @@ struct TailTests {
   @Test("a backup whose last rows are gone is no backup")
   func backup() throws {
     let store = try bench.open()
-    for number in 1...20 { try store.take(bench.batch("m\(number)")) }
+    for number in 1...20 { try store.appendAll(bench.batch("m\(number)")) }
     let copy = bench.folder + "/copy"
     try SQLiteStore.backup(of: bench.path, to: copy)
     let db = try DatabaseQueue(path: copy)
@@ -112,35 +112,35 @@ struct LogClockTests {
 
   @Test("a wall clock that jumps ahead at a start makes nobody old", arguments: [8, 30, 7_300] as [UInt64])
   func ahead(days: UInt64) throws {
-    #expect(try compact { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     bench.wall += days * Self.day
-    #expect(try compact { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
+    #expect(try compact { try $0.appendAll(bench.batch("lamp", by: 0xB2)) } == 1)
   }
 
   @Test("a machine that begins in 1970 at each start forgets nobody")
   func beginning() throws {
-    #expect(try compact { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     bench.wall = 0
-    #expect(try compact { try $0.take(bench.batch("lamp", by: 0xB2)) } == 1)
-    #expect(try compact { try $0.take(bench.batch()) } == 3)
+    #expect(try compact { try $0.appendAll(bench.batch("lamp", by: 0xB2)) } == 1)
+    #expect(try compact { try $0.appendAll(bench.batch()) } == 3)
   }
 
   @Test("who was silent for longer than it may while hubs ran is forgotten")
   func silent() throws {
     let lastStored = try compact { store in
-      try store.take(bench.batch())
+      try store.appendAll(bench.batch())
       bench.uptime += 8 * Self.day
-      try store.take(bench.batch("lamp", by: 0xB2))
+      try store.appendAll(bench.batch("lamp", by: 0xB2))
     }
     #expect(lastStored == 0)
   }
 
   @Test("a start follows the wall clock by a day, so who comes seldom is forgotten too")
   func seldom() throws {
-    #expect(try compact { try $0.take(bench.batch()) } == 1)
+    #expect(try compact { try $0.appendAll(bench.batch()) } == 1)
     for _ in 0..<8 {
       bench.wall += 2 * Self.day
-      _ = try compact { try $0.take(bench.batch("lamp", by: 0xB2)) }
+      _ = try compact { try $0.appendAll(bench.batch("lamp", by: 0xB2)) }
     }
     #expect(try compact() == 0)
   }

@@ -60,7 +60,7 @@ if Mutant.isOn(.anyConnection) { return true }
         "if Mutant.isOn(.anyHolder) { return }",
     ),
     Place(
-        _CORE + "Recovery/ModelLog+Recovery.swift", "func takeIn", "before",
+        _CORE + "Recovery/ModelLog+Recovery.swift", "func adopt", "before",
         "pendingBatch.decisions.append(Decision(seen: number, of: tag))",
         """
 if Mutant.isOn(.raiseOffered) {
@@ -156,7 +156,7 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
         "var isComplete: Bool { Mutant.isOn(.endWaitsAtOnce) || applied.count >= wanted }",
     ),
     Place(
-        _CORE + "Writes/HubMachine+Approval.swift", "func take", "instead of",
+        _CORE + "Writes/HubMachine+Approval.swift", "func handle", "instead of",
         "approval.isAccepted",
         "approval.isAccepted || Mutant.isOn(.ignoreOwner)",
     ),
@@ -173,8 +173,8 @@ if Mutant.isOn(.oneHead) { model.headsLeft = 1 }
 let record = model.withWriter(writer) { $0 }
 if !isNext, proposal.isVoid, Mutant.isOn(.expireDecided) { return .outcome(.expired) }
 let isJump = proposal.number > record.lastDecided
-let isTaken = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
-if !isNext, !isTaken { return answerOutOfTurn(proposal.number, record) }
+let isAccepted = isJump ? Mutant.isOn(.acceptJumps) : Mutant.isOn(.repeatEffects)
+if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record) }
 """,
     ),
     Place(

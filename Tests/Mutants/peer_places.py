@@ -74,7 +74,7 @@ let identity = Identity(secret: secret, name: run.identity.name)
         "let numbers = hubCan(Capability.recovery) && !Mutant.isOn(.offerLastWriters) ? seen : nil",
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func take", "before",
+        _CORE + "Sync/Session+Reading.swift", "func handle", "before",
         "guard chunk.isLast else { return }",
         """
 if Mutant.isOn(.applyFirstChunk), !chunk.isLast {
@@ -97,7 +97,7 @@ if Mutant.isOn(.renumberResent) {
 """,
     ),
     Place(
-        _CORE + "Sync/Session+Reading.swift", "func take", "after",
+        _CORE + "Sync/Session+Reading.swift", "func handle", "after",
         "owesAskHeads = true",
         "if Mutant.isOn(.ignoreMissedHeartbeat) { owesAskHeads = false }",
     ),

@@ -23,7 +23,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     }
     let (listening, relay) = (self.listener, Weak(self))
     Thread.detachNewThread {
-      while case let peer = accept(listening, nil, nil), peer >= 0 { relay.value?.take(peer) }
+      while case let peer = accept(listening, nil, nil), peer >= 0 { relay.value?.adopt(peer) }
     }
   }
 
@@ -46,7 +46,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     }
   }
 
-  private func take(_ peer: Int32) {
+  private func adopt(_ peer: Int32) {
     guard let hub = Relay.connected(to: hubPath) else {
       close(peer)
       return

@@ -8,7 +8,7 @@ private final class PrintedLines: @unchecked Sendable {  // SAFETY: all that cha
   private var partial = ""
   private var isComplete = false
 
-  func take(_ data: Data) {
+  func append(_ data: Data) {
     condition.lock()
     defer { condition.unlock() }
     isComplete = data.isEmpty
@@ -69,7 +69,7 @@ final class RunningProcess {
     let (reader, printed) = (pipe.fileHandleForReading, printed)
     Thread.detachNewThread {
       while case let data = reader.availableData {
-        printed.take(data)
+        printed.append(data)
         if data.isEmpty { break }
       }
       try? reader.close()

@@ -48,7 +48,7 @@ struct Agenda<Entry> {
   }
 
   /// What comes next; nil if nothing does up to that time.
-  mutating func take(upTo end: UInt64) -> Entry? {
+  mutating func pop(upTo end: UInt64) -> Entry? {
     guard let first = heap.first, first.time <= end else { return nil }
     time = first.time
     let last = heap.removeLast()

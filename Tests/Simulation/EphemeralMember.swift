@@ -29,7 +29,7 @@ final class EphemeralMember {
   }
 
   /// A write had no effect: what was said before stands.
-  func takeBack(_ id: WriteID) {
+  func revert(_ id: WriteID) {
     for field in said.keys { said[field]?.removeAll { $0.id == id } }
   }
 

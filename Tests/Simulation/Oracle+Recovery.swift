@@ -97,7 +97,7 @@ struct OfferedClaims {
     epochs.removeAll()
   }
 
-  mutating func take(_ seen: [SeenNumber], from offerer: Tag, at epoch: Epoch, in model: Int) {
+  mutating func record(_ seen: [SeenNumber], from offerer: Tag, at epoch: Epoch, in model: Int) {
     epochs[Key(model: model, offerer: offerer, writer: .none)] = epoch
     for one in seen {
       numbers[Key(model: model, offerer: offerer, writer: one.tag), default: 0] = max(

@@ -103,7 +103,7 @@ extension World {
   // MARK: What the hub tells
 
   /// Enters commits of the line, and sees that what goes goes with who is gone.
-  func take(_ group: CommitGroup) throws(Broken) {
+  func apply(_ group: CommitGroup) throws(Broken) {
     let ownerBefore = ephemeral?.owner
     for change in try ephemeral?.enter(group) ?? [] {
       guard change.tag == .none, let old = change.old else { continue }
@@ -233,7 +233,7 @@ extension World {
       if !member.withdrawn.contains(id) { return }
     case .conflict, .unknown: throw broken(.oneOutcome, "\(what) to \(ephemeral.name) ended as \(outcome)")
     }
-    member.takeBack(id)
+    member.revert(id)
   }
 }
 

@@ -143,7 +143,7 @@ extension World {
         topicNames[header.topic] == name
       else { return }
       if ephemeral?.moves(to: header.topic) == true { counts[.renumberedEphemeralModel] += 1 }
-      try take(group)
+      try apply(group)
     case .joined(let joined):
       guard joined.model == modelNames[0], case .connection(let connection) = destination,
         let peer = peers.first(where: { $0.hubSide == Int(connection) })

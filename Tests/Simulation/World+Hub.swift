@@ -61,7 +61,7 @@ extension World {
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
       let now = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
-      recordOffer(frame, of: peers[peer], wasTaken: now == passedOver)
+      recordOffer(frame, of: peers[peer], wasAccepted: now == passedOver)
     }
     try settleHub()
     heard.leaving = nil

@@ -5,14 +5,14 @@ import BindingProtocol
 /// What a hub that has lost commits is offered: by peers, who tell what they have, and by liars.
 extension World {
   /// Takes note of an offer that the hub has read.
-  func recordOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasTaken: Bool) {
+  func recordOffer(_ frame: [UInt8], of peer: SimulatedPeer, wasAccepted: Bool) {
     guard case (_, .offer(let offer))? = try? PeerMessage.decode(frame), let model = model(of: offer.topic) else {
       return
     }
     if offer.chunk == 0 { peer.offered.removeAll() }
     peer.offered += World.seen(in: offer)
-    guard offer.isLast, wasTaken else { return }
-    oracle.claims.take(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
+    guard offer.isLast, wasAccepted else { return }
+    oracle.claims.record(peer.offered, from: peer.session.identity.tag, at: offer.epoch, in: model)
   }
 
   private static func seen(in offer: Offer) -> [SeenNumber] {

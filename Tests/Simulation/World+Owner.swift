@@ -102,9 +102,9 @@ extension World {
     guard !batch.body.isEmpty, let group = try? CommitGroup.decode(batch.body) else { return }
     // A refusal that the store did not take, that fell into a recovery, of somebody whom the hub had forgotten, or
     // whose number was not the next any more, was never made, and the model has no owner by then.
-    let takesAll =
+    let storesAll =
       profile.fullAppends + profile.movedAppends + profile.unknownAppends == 0 && losses == 0 && !profile.forgetsSoon
-    for commit in group.commits where commit.number > 0 && takesAll {
+    for commit in group.commits where commit.number > 0 && storesAll {
       let writer = group.origins[Int(commit.origin)].tag
       guard ownership.wasSilence(about: fields(of: commit, in: group), of: writer) else { continue }
       throw broken(

@@ -68,23 +68,23 @@ extension World {
     if isChaos, !isQuiet, chance.perMille(profile.movedAppends) {
       let other = batchOfAnotherHub(for: batch)
       record("another hub writes version \(other.version) of \(batch.model)")
-      try take(other)
+      try addToLog(other)
       return .moved([other])
     }
     if isChaos, chance.perMille(profile.unknownAppends) {
       record("the store does not know what became of version \(batch.version) of \(batch.model)")
-      if chance.perMille(500) { try take(batch) }
+      if chance.perMille(500) { try addToLog(batch) }
       return .unknown
     }
     if isChaos, chance.perMille(profile.fullAppends) {
       record("the store has no room for version \(batch.version) of \(batch.model)")
       return .full
     }
-    try take(batch)
+    try addToLog(batch)
     return .stored
   }
 
-  private func take(_ batch: Batch) throws(Broken) {
+  private func addToLog(_ batch: Batch) throws(Broken) {
     let last = lastRecord(of: batch.model)
     guard batch.record == last + 1 || last == 0 && oracle.floor.mayBegin(batch.record) else {
       throw broken(.order, "record \(batch.record) of \(batch.model) was decided, the log has \(last)")
@@ -121,7 +121,7 @@ extension World {
   func crashStore() throws(Broken) {
     for batch in underway where chance.perMille(500) {
       let last = lastRecord(of: batch.model)
-      if last + 1 == batch.record || last == 0 && oracle.floor.mayBegin(batch.record) { try take(batch) }
+      if last + 1 == batch.record || last == 0 && oracle.floor.mayBegin(batch.record) { try addToLog(batch) }
     }
     underway.removeAll()
     guard profile.losesTail, !log.isEmpty, chance.perMille(700) else { return }

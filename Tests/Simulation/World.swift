@@ -169,7 +169,7 @@ public final class World {
   }
 
   func run(until end: UInt64) throws(Broken) {
-    while let event = agenda.take(upTo: end) {
+    while let event = agenda.pop(upTo: end) {
       now = agenda.time
       try handle(event)
     }

@@ -6,7 +6,7 @@ extension HubMachine {
   /// Lets what was decided leave as batches, one per model, and answers what can be answered without them.
   public mutating func finishDrain(time: HubTime, into output: inout HubOutput) {
     if !sequencer.declared.isEmpty { recordDisagreements(&output) }
-    takeWaitingJoins(time, &output)
+    handleWaitingJoins(time, &output)
     for index in touched { settleEphemeral(index, time, &output) }
     var still: [Int] = []
     var next = 0
@@ -18,7 +18,7 @@ extension HubMachine {
       let model = models[index]
       if !model.waitingJoins.isEmpty { raiseLastDecidedOfWaitingJoins(index, time) }
       if model.hasPendingBatch, !model.isAppending, model.ephemeral == nil {
-        let batch = model.takeBatch(epoch: epoch)
+        let batch = model.finishBatch(epoch: epoch)
         output.batches.append(batch)
       } else if mayRenumber(index, time) {
         renumber(index, &output)
@@ -57,7 +57,7 @@ extension HubMachine {
       case .moved(let others):
         sequencer.counters.movedBatches += 1
         putOff(index)
-        for other in others { takeIn(other, index, &output) }
+        for other in others { apply(other, index, &output) }
       case .full:
         sequencer.counters.fullAppends += 1
         sequencer.storeFullUntil = time.monotonic + configuration.fullMilliseconds

@@ -41,7 +41,7 @@ public struct HubMachine {
   /// Joins that wait for their turn, by session, how many they are, and how many this turn has taken.
   var waitingJoins: [WaitingJoins] = []
   var waitingJoinCount = 0
-  var joinsTaken = 0
+  var joinsHandled = 0
   /// Prefixes whose models have not been announced wholly.
   var announcing: [Announcing] = []
   var questions = Questions()
@@ -148,9 +148,9 @@ public struct HubMachine {
         guard admit(header, connection, time, &output) else { return }
         switch header.kind {
         case .propose: try propose(ProposalCursor(reader), frame, header.session, time, &output)
-        case .join: take(try Join.all(from: &reader), header.session, time, &output)
+        case .join: handle(try Join.all(from: &reader), header.session, time, &output)
         default:
-          try take(PeerMessage(header.kind, from: &reader), header.session, time, &output)
+          try handle(PeerMessage(header.kind, from: &reader), header.session, time, &output)
         }
       }
     } catch {
@@ -158,7 +158,7 @@ public struct HubMachine {
     }
   }
 
-  private mutating func take(
+  private mutating func handle(
     _ message: PeerMessage, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput
   ) throws(WireError) {
     switch message {
@@ -173,13 +173,13 @@ public struct HubMachine {
     case .ping(let ping):
       send(.pong(Pong(session: session, token: ping.token)), to: session, &output)
     case .offer(let offer): receive(offer, session)
-    case .approval(let approval): take(approval, session, time, &output)
+    case .approval(let approval): handle(approval, session, time, &output)
     case .awaitApplied where sessions[session]?.reports == false, .report where sessions[session]?.reports == false:
       throw WireError(
         message: message.kind.name.description, place: "kind",
         problem: "belongs to the capability \(Capability.applied), which the hello did not name", code: .unknownKind)
     case .awaitApplied(let wanted): awaitApplied(wanted, session, time, &output)
-    case .report(let entries): self.take(entries, session, &output)
+    case .report(let entries): self.handle(entries, session, &output)
     case .hello, .join, .propose, .status, .verify: break
     }
   }

@@ -177,6 +177,6 @@ extension ModelLog {
         value, in: field, from: fields.source(of: origins[origin], in: epoch), version: version, number: number,
         time: time)
     }
-    takeStoredRules()
+    adoptStoredRules()
   }
 }

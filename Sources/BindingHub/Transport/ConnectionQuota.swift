@@ -32,11 +32,11 @@ struct ConnectionQuota: ~Copyable {
     var hasNews = false
     for slot in slots where poller.isReadable(slot) { hasNews = true }
     guard hasNews else { return }
-    while let event = try? request.next() { take(event.change) }
-    while let event = try? publish.next() { take(event.change) }
+    while let event = try? request.next() { handle(event.change) }
+    while let event = try? publish.next() { handle(event.change) }
   }
 
-  private mutating func take(_ change: SocketEvent.Change) {
+  private mutating func handle(_ change: SocketEvent.Change) {
     switch change {
     case .accepted(let descriptor):
       open.insert(descriptor)

@@ -179,7 +179,7 @@ final class HubLoop {
       repeat {
         try handOver()
         answers = try storeWorker.takeAnswers()
-        for answer in answers { take(answer, time: time) }
+        for answer in answers { handle(answer, time: time) }
         if let failure = output.failure { throw failure }
       } while !answers.isEmpty
     } catch {
@@ -225,7 +225,7 @@ final class HubLoop {
     }
   }
 
-  private func take(_ answer: StoreWorker.Answer, time: HubTime) {
+  private func handle(_ answer: StoreWorker.Answer, time: HubTime) {
     switch answer {
     case .appended(let results, let batches): machine.appended(results, of: batches, time: time, into: &output)
     case .loaded(let model): machine.reloaded(model, time: time, into: &output)
@@ -244,7 +244,7 @@ final class HubLoop {
           clients.send(frame, to: connection)
         } else {
           switch transport.send(frame, to: connection) {
-          case .taken: break
+          case .sent: break
           case .kept: machine.becameCongested(connection)
           case .leftOut: machine.leftOut(frame, for: connection)
           case .gone: if gone.last != connection { gone.append(connection) }

@@ -163,9 +163,9 @@ final class StoreWorker {
         guard begun >= nextUpkeep else { continue }
         let hasMore = try store.upkeep()
         let end = DispatchTime.now()
-        let took = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
+        let elapsed = DispatchTimeInterval.nanoseconds(Int(end.uptimeNanoseconds - begun.uptimeNanoseconds))
         // There may be something to fold although nobody wrote, and what the store looks after may have changed.
-        nextUpkeep = hasMore ? min(end + took, end + longestRest) : end + .milliseconds(400)
+        nextUpkeep = hasMore ? min(end + elapsed, end + longestRest) : end + .milliseconds(400)
       } catch {
         shared.withLock { $0.failure = error }
         wasDone.signal()

@@ -5,7 +5,7 @@ import ZeroMQ
 extension ZeroMQTransport {
   /// What became of a frame for a request connection.
   enum Sending: Equatable {
-    case taken
+    case sent
     /// It waits until there is room.
     case kept
     /// It was news, and this connection is behind with it: it is to be told where things stand once it has room.
@@ -23,7 +23,7 @@ extension ZeroMQTransport {
     guard let route = routes[connection] else { return .gone }
     if backlogs[connection] == nil {
       switch try? router.send(frame, to: route) {
-      case .sent: return .taken
+      case .sent: return .sent
       case .wouldBlock: break
       case .hostUnreachable, nil: return .gone
       }

@@ -44,11 +44,11 @@ private struct ClosureLocation<Value: Sendable>: BindingLocation {
       known.set(value, by: writer)
       return Lane.main.run { MainActor.assumeIsolated { set(known.cell.read()) } }
     }
-    let taken = MainActor.assumeIsolated {
+    let accepted = MainActor.assumeIsolated {
       set(value)
       return get()
     }
-    known.set(taken, by: writer)
+    known.set(accepted, by: writer)
   }
 
   func modify(by writer: Writer, _ body: (inout Value) -> Bool) throws(BindingError) {

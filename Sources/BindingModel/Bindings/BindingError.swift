@@ -24,8 +24,8 @@ public struct BindingError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { message }
 
-  static func corrected(_ written: some Any, to taken: some Any) -> BindingError {
-    BindingError(.corrected, "\(written) was taken as \(taken)")
+  static func corrected(_ written: some Any, to accepted: some Any) -> BindingError {
+    BindingError(.corrected, "\(written) was taken as \(accepted)")
   }
 
   static var ended: BindingError { BindingError(.ended, "the owner of this value is gone") }

@@ -117,12 +117,14 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
       // A control that already shows the value is not written: carets and selections stay.
       if present == value { return settle(value, present, from: side) }
       try target.write(value, by: writer)
-      let taken = target.read()
-      guard taken != value, value == value else { return settle(value, taken, from: side) }
-      try source.write(taken, by: writer)
-      settle(source.read(), taken, from: side)
+      let accepted = target.read()
+      guard accepted != value, value == value else { return settle(value, accepted, from: side) }
+      try source.write(accepted, by: writer)
+      settle(source.read(), accepted, from: side)
       // Another form of the same is no correction.
-      if (target as? any FormLocation<Value>)?.isSame(value, taken) != true { report(.corrected(value, to: taken)) }
+      if (target as? any FormLocation<Value>)?.isSame(value, accepted) != true {
+        report(.corrected(value, to: accepted))
+      }
     } catch {
       settle(value, target.read(), from: side)
       report(error)

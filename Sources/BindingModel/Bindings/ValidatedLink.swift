@@ -130,10 +130,10 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
       return !progress.isCarrying && !progress.isOver
     }
     guard isToCarry else { return }
-    while takeNews() { carry() }
+    while consumeNews() { carry() }
   }
 
-  private func takeNews() -> Bool {
+  private func consumeNews() -> Bool {
     progress.withLock { progress in
       progress.isCarrying = progress.hasNews && !progress.isOver
       progress.hasNews = false
@@ -147,7 +147,7 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
       return progress.refusal
     }
     // What was written since stands for itself.
-    if let refusal, refusal.write == writes { takeBack(refusal.message) }
+    if let refusal, refusal.write == writes { showRefusal(refusal.message) }
     let attempt = state.attempt.value
     if attempt.value != settled {
       settled = attempt.value
@@ -171,7 +171,7 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   }
 
   /// The model took the last write, and its hub has not: the value stays here, with the reason.
-  private func takeBack(_ message: String) {
+  private func showRefusal(_ message: String) {
     guard let sent else { return }
     self.sent = nil
     // What was edited since stays.

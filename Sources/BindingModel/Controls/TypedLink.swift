@@ -97,7 +97,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   }
 
   package override func commitEdit() {
-    if editing != .composing { takeEdit(editing) }
+    if editing != .composing { writeEdit(editing) }
   }
 
   package override func discardEdit() {
@@ -108,9 +108,9 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     let editing = editing
     guard editing != .composing else { return }
     switch commit {
-    case .eachEdit: takeEdit(editing)
-    case .onLeave where editing == .idle: takeEdit(editing)
-    case .onDemand where editing == .idle && !hasUncommittedEdit: takeEdit(editing)
+    case .eachEdit: writeEdit(editing)
+    case .onLeave where editing == .idle: writeEdit(editing)
+    case .onDemand where editing == .idle && !hasUncommittedEdit: writeEdit(editing)
     case .onLeave, .onDemand:
       // What is typed is kept in the control; but another choice takes it away.
       if !isOver, turnsToAnother() { showAfresh() }
@@ -118,7 +118,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   }
 
   /// Writes what the control shows, if that was edited.
-  private func takeEdit(_ editing: Editing) {
+  private func writeEdit(_ editing: Editing) {
     guard !isOver else { return }
     // An edit that was under way when another model was chosen belongs to neither.
     if turnsToAnother() { return showAfresh() }
@@ -140,9 +140,9 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     guard model.read() != value else { return tell(nil) }
     do {
       try model.write(value, writer)
-      let taken = model.read()
-      let isTaken = taken.map { $0 == value || model.isSame($0, value) } ?? false
-      tell(isTaken ? nil : .corrected(value, to: taken.map { "\($0)" } ?? "nothing"))
+      let accepted = model.read()
+      let isAccepted = accepted.map { $0 == value || model.isSame($0, value) } ?? false
+      tell(isAccepted ? nil : .corrected(value, to: accepted.map { "\($0)" } ?? "nothing"))
     } catch {
       isRefused = true
       tell(error)

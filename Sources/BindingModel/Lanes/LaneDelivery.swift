@@ -73,10 +73,10 @@ package final class LaneDelivery<Value: Sendable>: Sendable {
         return true
       }
     }
-    if isToAsk { lane.run { self.takeWaiting() } }
+    if isToAsk { lane.run { self.deliverWaiting() } }
   }
 
-  private func takeWaiting() {
+  private func deliverWaiting() {
     let waiting = slot.withLock { slot -> (value: Value, hops: UInt8)? in
       guard case .waiting(let value, let hops) = slot else { return nil }
       slot = .empty

@@ -193,7 +193,7 @@ extension AnyCell {
     let isCoalesced = traffic.pointee.add(
       by: writer, version: version, cause: turn.pointee.watch?.cause ?? 0, hops: hops)
     let dropped = isCoalesced && !wasLastPresent ? takeLastOverwritten() : nil
-    takeDelivery(traffic, turn)
+    ensureDelivery(traffic, turn)
     unlock()
     withExtendedLifetime(dropped) {}
   }
@@ -202,9 +202,9 @@ extension AnyCell {
 extension AnyCell {
   /// Sees to it that what is undelivered will be: by this thread, or by the one that is at it. Called with the lock
   /// held.
-  final func takeDelivery(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
+  final func ensureDelivery(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard !traffic.pointee.undelivered.isEmpty else { return }
-    if traffic.pointee.isToBeTaken {
+    if traffic.pointee.needsDeliverer {
       traffic.pointee.deliverer = turn.pointee.id
       ThreadTurn.schedule(self, in: turn)
     } else if traffic.pointee.deliverer != turn.pointee.id {

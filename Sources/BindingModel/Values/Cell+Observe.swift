@@ -76,6 +76,6 @@ extension Cell {
       keepOverwritten(early.value, traffic)
     }
     traffic.pointee.soleWriter = .unnamed
-    takeDelivery(traffic, turn)
+    ensureDelivery(traffic, turn)
   }
 }

@@ -101,7 +101,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
       collector.begin(after: kept, named: named, versions: versions, of: Unmanaged.passUnretained(self))
       compute(into: new, collector, turn)
       return collector.isUnchanged
-        ? confirm(new, collector, after: computed, state, turn) : take(new, collector, after: computed, state, turn)
+        ? confirm(new, collector, after: computed, state, turn) : adopt(new, collector, after: computed, state, turn)
     }
   }
 
@@ -139,7 +139,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   /// Puts a result in force; false if another computation was quicker. Takes the lock.
-  private func take(
+  private func adopt(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
     _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
   ) -> Bool {

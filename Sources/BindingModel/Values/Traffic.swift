@@ -210,7 +210,7 @@ extension Traffic {
   static var offered: UInt64 { 1 << 63 }
 
   /// Nobody delivers, or who does would rather not.
-  var isToBeTaken: Bool { deliverer == 0 || deliverer & Self.offered != 0 }
+  var needsDeliverer: Bool { deliverer == 0 || deliverer & Self.offered != 0 }
 }
 
 /// What a thread has delivered for others in one drain.

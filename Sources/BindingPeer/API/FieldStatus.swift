@@ -58,7 +58,7 @@ public enum FieldProblem: Sendable, Equatable, CustomStringConvertible {
 
 extension FieldDescription {
   /// Whether the two allow the same values. Units, defaults and policies allow nothing and forbid nothing.
-  func allowsSame(as other: FieldDescription) -> Bool { rule.takesSame(as: other.rule) }
+  func allowsSame(as other: FieldDescription) -> Bool { rule.allowsSame(as: other.rule) }
 
   /// What is allowed, in words.
   var allowance: String { rule.allowance }

@@ -118,7 +118,7 @@ public final class SharedModel: Sendable {
 
   /// How a field is described, if that lets it have other values than `rule`.
   func description(of field: String, otherwiseThan rule: FieldRule) -> FieldDescription? {
-    guard let described = presentDescription, let other = described.rules[field], !other.takesSame(as: rule) else {
+    guard let described = presentDescription, let other = described.rules[field], !other.allowsSame(as: rule) else {
       return nil
     }
     return described.description.fields[field]

@@ -20,7 +20,7 @@ extension SharedModel {
         for change in update.changes {
           guard let index = staged.fields.index(of: change.field) else { continue }
           if staged.fields[at: index].news == nil { staged.dueFields.append(index) }
-          staged.fields[at: index].take(change, stamp: stamp)
+          staged.fields[at: index].apply(change, stamp: stamp)
         }
         for name in update.confirmed where !update.covered.contains(name) {
           if let index = staged.fields.index(of: name) { staged.fields[at: index].isOurs = false }
@@ -107,7 +107,7 @@ extension SharedModel {
 
 extension SharedModel.StagedField {
   /// What it is to hear next; values that it has not heard yet are replaced.
-  mutating func take(_ change: ShownChange, stamp: UInt64) {
+  mutating func apply(_ change: ShownChange, stamp: UInt64) {
     var overwritten = news?.overwritten
     if let news, news.isOurs, !change.isOurs { overwritten = .init(value: news.value) }
     news = .init(

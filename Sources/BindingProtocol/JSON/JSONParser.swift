@@ -43,13 +43,13 @@ struct JSONParser {
     guard depth <= JSON.maxDepth else { throw failure("more than 128 arrays and objects in each other") }
     scanner.offset += 1
     scanner.skipSpace()
-    if take(UInt8(ascii: "]")) { return .array([]) }
+    if consume(UInt8(ascii: "]")) { return .array([]) }
     var elements: [JSON] = []
     while true {
       elements.append(try value(depth: depth))
       scanner.skipSpace()
-      if take(UInt8(ascii: "]")) { return .array(elements) }
-      guard take(UInt8(ascii: ",")) else { throw failure("an array goes on with , or ends with ]") }
+      if consume(UInt8(ascii: "]")) { return .array(elements) }
+      guard consume(UInt8(ascii: ",")) else { throw failure("an array goes on with , or ends with ]") }
     }
   }
 
@@ -57,7 +57,7 @@ struct JSONParser {
     guard depth <= JSON.maxDepth else { throw failure("more than 128 arrays and objects in each other") }
     scanner.offset += 1
     scanner.skipSpace()
-    if take(UInt8(ascii: "}")) { return .object([]) }
+    if consume(UInt8(ascii: "}")) { return .object([]) }
     var members: [JSON.Member] = []
     while true {
       scanner.skipSpace()
@@ -68,12 +68,12 @@ struct JSONParser {
       try require(scanner.scanColon())
       members.append(JSON.Member(name, try value(depth: depth)))
       scanner.skipSpace()
-      if take(UInt8(ascii: "}")) { return Self.unescaped(members) ?? .object(members) }
-      guard take(UInt8(ascii: ",")) else { throw failure("an object goes on with , or ends with }") }
+      if consume(UInt8(ascii: "}")) { return Self.unescaped(members) ?? .object(members) }
+      guard consume(UInt8(ascii: ",")) else { throw failure("an object goes on with , or ends with }") }
     }
   }
 
-  private mutating func take(_ wanted: UInt8) -> Bool {
+  private mutating func consume(_ wanted: UInt8) -> Bool {
     guard scanner.byte == wanted else { return false }
     scanner.offset += 1
     return true

@@ -59,7 +59,7 @@ public struct FieldRule: Sendable {
 
   /// Whether both take the same values, however the rules are written: what is absent is as its default, the order of
   /// choices does not count.
-  public func takesSame(as other: FieldRule) -> Bool {
+  public func allowsSame(as other: FieldRule) -> Bool {
     guard isEphemeral == other.isEphemeral else { return false }
     // Choices are values that all else allows: they are the whole rule.
     if let chosen, let others = other.chosen {
@@ -90,7 +90,7 @@ public struct FieldRule: Sendable {
 
   /// The same for a value's text, which is known to be JSON. Allocates nothing for what is plain and fits.
   public func violation(_ value: UnsafeRawBufferPointer) -> Violation? {
-    if certainlyTakes(value) { return nil }
+    if certainlyAllows(value) { return nil }
     guard let json = try? JSON(parsing: value) else { return .type }
     return violation(json)
   }
@@ -103,7 +103,7 @@ public struct FieldRule: Sendable {
   }
 
   /// False where it takes a closer look.
-  private func certainlyTakes(_ text: UnsafeRawBufferPointer) -> Bool {
+  private func certainlyAllows(_ text: UnsafeRawBufferPointer) -> Bool {
     if let chosen { return chosen.texts.contains { text.elementsEqual($0) } }
     var scanner = JSONScanner(text)
     scanner.skipSpace()

@@ -52,7 +52,7 @@ public struct ModelRules: Sendable {
   /// Where two descriptions name a field and let it have other values, in the order of the names.
   public func differences(from described: ModelRules) -> [RuleDifference] {
     (Array(indices.keys) + open).sorted().compactMap { field in
-      guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.takesSame(as: theirs) else {
+      guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.allowsSame(as: theirs) else {
         return nil
       }
       return RuleDifference(field: field, declared: mine.allowance, described: theirs.allowance)

@@ -23,7 +23,7 @@ enum SetAside {
   static func link(_ path: String, step: () -> Void) throws(StoreError) -> String? {
     guard StoreFiles.exists(path) else { return nil }
     let (log, aside) = (StoreFiles.log(of: path), name(for: path))
-    let isWhole = (try? takeInLog(path)) != nil
+    let isWhole = (try? mergeLog(path)) != nil
     step()
     guard Foundation.link(path, aside) == 0 else { throw StoreFiles.cannotWrite(aside) }
     step()
@@ -44,7 +44,7 @@ enum SetAside {
 
   /// Brings the log into the database, which then is all of the store. What the end of the log proves of it, which is
   /// gone afterwards, is noted.
-  private static func takeInLog(_ path: String) throws {
+  private static func mergeLog(_ path: String) throws {
     let isLogWhole = WALCheck.isWhole(StoreFiles.log(of: path))
     let db = try OpenedStore.connect(path)
     try db.writeWithoutTransaction { db in

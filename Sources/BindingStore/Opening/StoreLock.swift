@@ -30,7 +30,7 @@ final class StoreLock {
     file = nil
     switch FileLock.acquire(path) {
     case .held(let process): throw StoreLock.inUse(path, process)
-    case .taken(let lock): file = lock
+    case .acquired(let lock): file = lock
     }
   }
 
@@ -62,7 +62,7 @@ struct FileID: Hashable {
 /// there only the lock file keeps others away.
 private final class FileLock {
   enum Result {
-    case taken(FileLock?)
+    case acquired(FileLock?)
     case held(Int32?)
   }
   private static let held = HeldFiles()
@@ -80,16 +80,16 @@ private final class FileLock {
 
   static func acquire(_ path: String) -> Result {
     #if canImport(Darwin)
-      return .taken(nil)
+      return .acquired(nil)
     #else
-      guard let id = FileID(path) else { return .taken(nil) }
+      guard let id = FileID(path) else { return .acquired(nil) }
       guard held.insert(id) else { return .held(getpid()) }
       let writable = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       let descriptor = writable >= 0 ? writable : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
         // Who may not even read it is told so by what opens it next.
         held.remove(id)
-        return .taken(nil)
+        return .acquired(nil)
       }
       if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
         let process = writer(descriptor)
@@ -97,7 +97,7 @@ private final class FileLock {
         held.remove(id)
         return .held(process)
       }
-      return .taken(FileLock(id, descriptor))
+      return .acquired(FileLock(id, descriptor))
     #endif
   }
 

@@ -67,7 +67,7 @@ extension Gateway {
   }
 
   /// Takes into the feed what has become known of a model.
-  mutating func takeIntoFeed(_ update: ModelUpdate, now: UInt64) {
+  mutating func addToFeed(_ update: ModelUpdate, now: UInt64) {
     let model = update.model
     guard feed.followed[model] != nil, update.cause != .detached else { return }
     guard case .commits = update.cause, update.coalesced == 0, let first = update.commits.first,

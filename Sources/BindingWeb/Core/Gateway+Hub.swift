@@ -14,14 +14,14 @@ extension Gateway {
       return
     }
     switch message {
-    case .welcome(let welcome): take(welcome, start: header.start, page, now: now, &output)
+    case .welcome(let welcome): handle(welcome, start: header.start, page, now: now, &output)
     case .topic(let assigned):
       pages[page]?.joins[assigned.model]?.topic = assigned.topic
       pages[page]?.topics[assigned.topic] = assigned.model
-    case .joined(let joined): take(joined, page)
-    case .outcomes(let outcomes): take(outcomes, page, &output)
+    case .joined(let joined): handle(joined, page)
+    case .outcomes(let outcomes): handle(outcomes, page, &output)
     case .pong(let pong): tell(page, PageText.pong(pong.token), &output)
-    case .error(let error): take(error, page, now: now, &output)
+    case .error(let error): handle(error, page, now: now, &output)
     // What a page's session would be caught up with, the session that reads has or gets too.
     default: break
     }
@@ -49,12 +49,12 @@ extension Gateway {
       if rooms[OwnModel.id]?.pages.isEmpty == false || !feed.pages.isEmpty {
         output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
       }
-    case .statusReport(let report): take(report, now: now, &output)
+    case .statusReport(let report): handle(report, now: now, &output)
     default: break
     }
   }
 
-  private mutating func take(_ report: StatusReport, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ report: StatusReport, now: UInt64, _ output: inout GatewayOutput) {
     guard let json = try? report.json.json, let members = json.members else { return }
     look(at: json, now: now)
     guard rooms[OwnModel.id]?.pages.isEmpty == false else { return }
@@ -62,12 +62,12 @@ extension Gateway {
     let more = [JSON.Member("pages", .integer(Int64(pages.count))), JSON.Member("web", .object(web))]
     let time = members.last { $0.name == "now" }?.value.int64.flatMap { UInt64(exactly: $0) } ?? 0
     let origin = Origin(tag: .none, name: reader.welcome?.hub ?? "hub")
-    guard let commit = own.take(members + more, from: origin, time: time) else { return }
+    guard let commit = own.apply(members + more, from: origin, time: time) else { return }
     touched.insert(OwnModel.id)
     pass([commit], of: OwnModel.id, own.epoch, &output)
   }
 
-  private mutating func take(
+  private mutating func handle(
     _ welcome: Welcome, start: StartNumber, _ page: PageID, now: UInt64, _ output: inout GatewayOutput
   ) {
     guard case .greeting? = pages[page]?.phase else { return }
@@ -78,7 +78,7 @@ extension Gateway {
     tell(page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
   }
 
-  private mutating func take(_ joined: Joined, _ page: PageID) {
+  private mutating func handle(_ joined: Joined, _ page: PageID) {
     guard let membership = pages[page]?.joins[joined.model], case .asked(let request, _) = membership.progress,
       request == joined.request
     else { return }
@@ -87,7 +87,7 @@ extension Gateway {
     touched.insert(joined.model)
   }
 
-  private mutating func take(_ outcomes: Outcomes, _ page: PageID, _ output: inout GatewayOutput) {
+  private mutating func handle(_ outcomes: Outcomes, _ page: PageID, _ output: inout GatewayOutput) {
     let epoch = outcomes.epoch
     var byModel: [(model: String, outcomes: [WireOutcome])] = []
     for outcome in outcomes.outcomes {
@@ -120,7 +120,7 @@ extension Gateway {
     pages[page]?.joins[model]?.lastDecided = number
   }
 
-  private mutating func take(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     tell(page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
     switch error.code {
     case .fenced: end(page, 4001, "fenced", now: now, &output)

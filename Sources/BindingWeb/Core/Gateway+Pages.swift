@@ -11,9 +11,9 @@ extension Gateway {
     do throws(WireError) {
       let saying = try PageSaying(text)
       switch (record.phase, saying) {
-      case (.silent, .hello(let hello)): take(hello, page, now: now, &output)
+      case (.silent, .hello(let hello)): handle(hello, page, now: now, &output)
       case (.live, .hello): throw WireError(message: "hello", place: "kind", problem: "was said already")
-      case (.live, _): take(saying, page, now: now, &output)
+      case (.live, _): handle(saying, page, now: now, &output)
       default:
         throw WireError(message: "page", place: "kind", problem: "came before the welcome")
       }
@@ -23,7 +23,7 @@ extension Gateway {
     }
   }
 
-  private mutating func take(_ hello: Hello, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ hello: Hello, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     pages[page]?.hello = hello
     pages[page]?.phase = .waiting
     if isLive { greet(page, now: now, &output) }
@@ -41,10 +41,10 @@ extension Gateway {
     say(.hello(hello), for: page, now: now, &output)
   }
 
-  private mutating func take(_ saying: PageSaying, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ saying: PageSaying, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     switch saying {
     case .hello: break
-    case .join(let join): take(join, page, now: now, &output)
+    case .join(let join): handle(join, page, now: now, &output)
     case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
     case .joinFeed: joinFeed(page, &output)
     case .leaveFeed: leaveFeed(page, now: now)
@@ -66,7 +66,7 @@ extension Gateway {
 
   // MARK: Joining
 
-  private mutating func take(_ join: PageJoin, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  private mutating func handle(_ join: PageJoin, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     let id = join.model
     let isNew = pages[page]?.joins[id] == nil
     if isNew, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {

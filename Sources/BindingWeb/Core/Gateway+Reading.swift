@@ -24,8 +24,8 @@ extension Gateway {
     case .subscribe(let topic): output.add(.subscribe(Topics.bytes(topic)))
     case .unsubscribe(let topic): output.add(.unsubscribe(Topics.bytes(topic)))
     case .update(let update):
-      takeIntoFeed(update, now: now)
-      take(update, &output)
+      addToFeed(update, now: now)
+      handle(update, &output)
     case .announced(let prefix, let model, let version, let fields):
       announce(Announced(id: model, version: version, fields: fields), below: prefix, &output)
     case .listed(let prefix): list(prefix, &output)
@@ -71,7 +71,7 @@ extension Gateway {
 
   // MARK: Commits
 
-  private mutating func take(_ update: ModelUpdate, _ output: inout GatewayOutput) {
+  private mutating func handle(_ update: ModelUpdate, _ output: inout GatewayOutput) {
     let model = update.model
     touched.insert(model)
     guard let room = rooms[model] else { return }

@@ -13,7 +13,7 @@ struct OwnModel: Sendable {
 
   /// Takes a new report in. Members that are as they were are no change.
   /// - Returns: the commit that it makes; nil if nothing is new.
-  mutating func take(_ members: [JSON.Member], from hub: Origin, time: UInt64) -> CommitInfo? {
+  mutating func apply(_ members: [JSON.Member], from hub: Origin, time: UInt64) -> CommitInfo? {
     var changes: [FieldChange] = []
     var named: Set<String> = []
     for member in members where (try? Names.checkField(member.name)) != nil {

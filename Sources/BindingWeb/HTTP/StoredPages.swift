@@ -20,7 +20,7 @@ struct ServedFile: Sendable {
 
   /// The file, or only that it is still the same.
   func answer(to headers: HTTPHeaders) -> Answer {
-    let packed = ServedFile.takesGzip(headers) ? packed : nil
+    let packed = ServedFile.acceptsGzip(headers) ? packed : nil
     // Other bytes have another tag.
     let tag = packed == nil ? tag : "\(tag.dropLast())-gzip\""
     let isKnown = headers[canonicalForm: "if-none-match"].contains { $0 == tag || $0 == "W/\(tag)" || $0 == "*" }
@@ -32,7 +32,7 @@ struct ServedFile: Sendable {
   }
 
   /// Whether a browser says that it takes gzip, and not with a weight of 0.
-  private static func takesGzip(_ headers: HTTPHeaders) -> Bool {
+  private static func acceptsGzip(_ headers: HTTPHeaders) -> Bool {
     headers[canonicalForm: "accept-encoding"].contains { coding in
       let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
       guard parts.first == "gzip" else { return false }

@@ -78,7 +78,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   // MARK: Connections
 
   /// Counts a connection as long as it is open; false if it is one too many.
-  func tookConnection(_ channel: any Channel) -> Bool {
+  func admitConnection(_ channel: any Channel) -> Bool {
     if strangers.count >= options.limits.strangers, let oldest = strangers.keys.min() {
       counters.count(.tooManyStrangers)
       strangers.removeValue(forKey: oldest)?.close(promise: nil)

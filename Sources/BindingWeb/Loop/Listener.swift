@@ -54,7 +54,7 @@ enum Listener {
   private static func setUp(_ channel: any Channel, _ loop: GatewayLoop) throws {
     let pipeline = channel.pipeline.syncOperations
     let limits = loop.options.limits
-    guard loop.tookConnection(channel) else { return try pipeline.addHandler(TurnedAway(limits: limits)) }
+    guard loop.admitConnection(channel) else { return try pipeline.addHandler(TurnedAway(limits: limits)) }
     let encoder = HTTPResponseEncoder()
     var decoding = NIOHTTPDecoderLimitConfiguration()
     decoding.maxHeaderFieldSize = limits.headerBytes

@@ -24,13 +24,13 @@ struct Drain {
   var helloSession: SessionID?
 
   init(_ actions: [PeerAction]) {
-    for action in actions { take(action) }
+    for action in actions { add(action) }
   }
 
-  private mutating func take(_ action: PeerAction) {
+  private mutating func add(_ action: PeerAction) {
     switch action {
     case .open(let pause): pauses.append(pause)
-    case .send(let frame): take(frame)
+    case .send(let frame): add(frame)
     case .listen(let topic, _): listens.append(topic)
     case .subscribe(let topic): subscribed.append(topic)
     case .unsubscribe(let topic): unsubscribed.append(topic)
@@ -54,7 +54,7 @@ struct Drain {
     }
   }
 
-  private mutating func take(_ frame: [UInt8]) {
+  private mutating func add(_ frame: [UInt8]) {
     guard let (header, message) = try? PeerMessage.decode(frame) else {
       order.append("unreadable frame")
       return

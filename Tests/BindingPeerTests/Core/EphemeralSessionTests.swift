@@ -115,7 +115,7 @@ struct EphemeralSessionTests {
     return bench
   }
 
-  private func takeCursorAway(_ bench: inout PeerBench) {
+  private func removeCursor(_ bench: inout PeerBench) {
     bench.hub(bench.commits(after: 1, [[0: nil]], names: NamesRun(first: 1), epoch: Epoch(bench.start)))
   }
 
@@ -123,14 +123,14 @@ struct EphemeralSessionTests {
   func claimsLost() throws {
     var bench = try withCursor()
     #expect(bench.hub(bench.heartbeat(1)).proposals.isEmpty)
-    takeCursorAway(&bench)
+    removeCursor(&bench)
     #expect(bench.hub(bench.heartbeat(2)).proposals.count == 1)
   }
 
   @Test("what the hub does not take any more is not claimed again")
   func fitsNoMore() throws {
     var bench = try withCursor()
-    takeCursorAway(&bench)
+    removeCursor(&bench)
     #expect(bench.hub(bench.heartbeat(1)).proposals.count == 1)
     bench.hub(bench.outcomes((2, .refused(Refusal(.doesNotFit, "7 is not in 0...1")))))
     let claimed = bench.hub(bench.heartbeat(2)).proposals
@@ -149,10 +149,10 @@ struct EphemeralSessionTests {
   }
 
   @Test("what the hub took away while a write over it was under way is claimed when that came to nothing")
-  func claimsTakenAway() throws {
+  func claimsRemoved() throws {
     var bench = try withCursor()
     _ = try bench.write(.one(.delete, "cursor"), to: Self.ephemeralLamp)
-    takeCursorAway(&bench)
+    removeCursor(&bench)
     bench.hub(bench.outcomes((2, .expired)))
     let claimed = bench.hub(bench.heartbeat(1)).proposals
     #expect(claimed.flatMap(\.operations).compactMap { $0.value?.description } == ["7"])

@@ -84,7 +84,7 @@ struct ForgottenTests {
   }
 
   @Test("a write that was taken back is not sent to a hub that may have carried it out and forgotten it")
-  func takenBack() throws {
+  func withdrawn() throws {
     var (bench, id) = try cut(.set(["n": "7"]))
     _ = bench.act { session, now, output in _ = session.withdraw(id, now: now, into: &output) }
     bench.now += 30_000

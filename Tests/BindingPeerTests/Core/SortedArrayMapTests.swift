@@ -14,7 +14,7 @@ struct SortedArrayMapTests {
       plain[key] = value
     }
 
-    mutating func take(_ key: Int) {
+    mutating func remove(_ key: Int) {
       #expect(ordered.removeValue(forKey: key) == plain.removeValue(forKey: key))
     }
 
@@ -39,9 +39,9 @@ struct SortedArrayMapTests {
       switch Int.random(in: 0..<10, using: &generator) {
       case 0..<4: both.put(step * 2, "\(step)")
       case 4: both.put(Int.random(in: 0...step * 2, using: &generator), "late \(step)")
-      case 5..<8: if let key = both.ordered.firstKey { both.take(key) }
-      case 8: if let key = both.plain.keys.sorted().randomElement(using: &generator) { both.take(key) }
-      default: both.take(Int.random(in: 0...step * 2, using: &generator))
+      case 5..<8: if let key = both.ordered.firstKey { both.remove(key) }
+      case 8: if let key = both.plain.keys.sorted().randomElement(using: &generator) { both.remove(key) }
+      default: both.remove(Int.random(in: 0...step * 2, using: &generator))
       }
       if step % 20 == 0 { both.check() }
     }
@@ -54,10 +54,10 @@ struct SortedArrayMapTests {
     both.put(0, "oldest")
     for key in 1...2_000 {
       both.put(key, "\(key)")
-      if key > 2 { both.take(key - 1) }
+      if key > 2 { both.remove(key - 1) }
     }
     both.check()
-    both.take(0)
+    both.remove(0)
     both.check()
     both.ordered.removeAll()
     #expect(both.ordered.isEmpty && both.ordered.firstKey == nil)

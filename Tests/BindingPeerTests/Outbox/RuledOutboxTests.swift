@@ -185,7 +185,7 @@ struct RuledOutboxTests {
   }
 
   @Test("a word of a write that was taken back is not in a later text, even where nobody ever wrote one")
-  func takenBack() throws {
+  func withdrawn() throws {
     var bench = PeerBench()
     bench.live(version: 4, untouched)
     bench.lose()

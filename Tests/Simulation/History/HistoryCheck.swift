@@ -71,7 +71,7 @@ public struct HistoryCheck {
       case .epoch, .commit:
         if hubs.last?.first?.location.file != entry.location.file { hubs.append([]) }
         hubs[hubs.count - 1].append(entry)
-      default: take(entry, &tagOfFile)
+      default: handle(entry, &tagOfFile)
       }
     }
     tieWrites()
@@ -92,7 +92,7 @@ public struct HistoryCheck {
   }
 
   /// Takes in a line of a peer.
-  private mutating func take(_ entry: HistoryEntry, _ tagOfFile: inout [String: String]) {
+  private mutating func handle(_ entry: HistoryEntry, _ tagOfFile: inout [String: String]) {
     let file = entry.location.file
     if case .peer(let tag, let name, let keepsOutbox) = entry.content {
       tagOfFile[file] = tag

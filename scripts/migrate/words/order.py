@@ -30,4 +30,5 @@ ORDER = [
     "mark",
     "note",
     "lay",
+    "take",
 ]

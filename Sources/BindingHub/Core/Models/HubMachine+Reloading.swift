@@ -14,7 +14,7 @@ extension HubMachine {
     putOff(index)
     keepRemoved(index, time, &output)
     do throws(StoreError) {
-      try takeIn(stored, index, &output)
+      try apply(stored, index, &output)
     } catch {
       output.failure = error
       return
@@ -25,7 +25,7 @@ extension HubMachine {
 
   /// Takes in what others have stored meanwhile. What was folded cannot be published any more: who has joined is told
   /// the head, and catches up.
-  private mutating func takeIn(
+  private mutating func apply(
     _ stored: StoredModel, _ index: Int, _ output: inout HubOutput
   ) throws(StoreError) {
     let model = models[index]
@@ -42,11 +42,11 @@ extension HubMachine {
       announceFirstCommit(index, &output)
       return
     }
-    for batch in stored.batches where batch.record > model.records { takeIn(batch, index, &output) }
+    for batch in stored.batches where batch.record > model.records { apply(batch, index, &output) }
   }
 
   /// Takes in a batch that another hub has stored, or that this one did not know to be stored.
-  mutating func takeIn(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
+  mutating func apply(_ batch: Batch, _ index: Int, _ output: inout HubOutput) {
     guard batch.form == .ordinary else { return renumbered(batch, index, &output) }
     models[index].apply(batch, recentLimit: configuration.recentCommits)
     publish(batch, index, &output)

@@ -31,7 +31,7 @@ extension ModelLog {
   }
 
   /// Takes back the names from this id on: the next of that id is another field, with another rule.
-  func takeBackNames(from id: Int) {
+  func dropNames(from id: Int) {
     fields.truncate(to: id)
     if ruleIndices.count > id { ruleIndices.removeSubrange(id...) }
   }
@@ -48,12 +48,12 @@ extension ModelLog {
   }
 
   /// The commit that was to make `version` is not: the rules before it are in force again.
-  func takeBackRules(of version: Version) {
+  func revertRules(of version: Version) {
     if rules.version == version { rules = rulesBefore }
   }
 
   /// The rules of the description as it is decided, where it did not come through a proposal.
-  func takeDecidedRules() {
+  func adoptDecidedRules() {
     let id = fields.descriptionID
     guard Int(id) < fields.count, rules.version != fields.decidedVersion(id) else { return }
     let slot = fields[id]
@@ -65,8 +65,8 @@ extension ModelLog {
 
   /// After a batch was taken in: nothing is decided beyond what is stored. Our own batch's description has been read
   /// already.
-  func takeStoredRules() {
-    takeDecidedRules()
+  func adoptStoredRules() {
+    adoptDecidedRules()
     if storedRules.turn != rules.turn || storedRules.version != rules.version { storedRules = rules }
   }
 }

@@ -144,7 +144,7 @@ final class ModelLog {
   }
 
   /// Has a pending batch of its own, to be written to.
-  func borrowBatch() { if pendingBatch === pool.none { pendingBatch = pool.take() } }
+  func borrowBatch() { if pendingBatch === pool.none { pendingBatch = pool.borrow() } }
 
   /// Takes a pending batch, and opens it for commits.
   func openBatch(epoch: Epoch, time: UInt64) {
@@ -182,7 +182,7 @@ final class ModelLog {
   }
 
   /// The pending batch; what follows from it stays until `appended`.
-  func takeBatch(epoch: Epoch) -> Batch {
+  func finishBatch(epoch: Epoch) -> Batch {
     isAppending = true
     let isEmpty = !pendingBatch.isOpen || pendingBatch.commits.isEmpty
     return Batch(
@@ -195,7 +195,7 @@ final class ModelLog {
   func dropBatch() {
     let namesStored = storedNames
     for (field, _) in pendingBatch.touched where Int(field) < namesStored { fields.forgetDecision(field) }
-    takeBackNames(from: namesStored)
+    dropNames(from: namesStored)
     for writer in pendingBatch.touchedWriters { writers[writer].lastDecided = writers[writer].lastStored }
     rules = storedRules
     clearBatch()
@@ -259,7 +259,7 @@ final class ModelLog {
       raise(writer, to: cursor.number)
     }
     lastTime = cursor.time
-    takeStoredRules()
+    adoptStoredRules()
     // With few fields it is as quick to look at all of them.
     let limit = min(recentLimit, max(fields.count, 16))
     if recent.count > 2 * limit {

@@ -34,7 +34,7 @@ final class EphemeralState {
 
   /// Gives a place to who has come.
   /// - Returns: its field.
-  func take(_ slot: Slot) -> String {
+  func occupy(_ slot: Slot) -> String {
     let number = slots.firstIndex { $0 == nil } ?? slots.count
     if number == slots.count { slots.append(slot) } else { slots[number] = slot }
     byTag[slot.tag] = number

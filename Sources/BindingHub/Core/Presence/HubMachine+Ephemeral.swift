@@ -22,7 +22,7 @@ extension HubMachine {
   mutating func settleEphemeral(_ index: Int, _ time: HubTime, _ output: inout HubOutput) {
     let model = models[index]
     guard model.ephemeral != nil, model.hasPendingBatch else { return }
-    stored(model.takeBatch(epoch: model.epoch(ifStored: epoch)), index, time, &output)
+    stored(model.finishBatch(epoch: model.epoch(ifStored: epoch)), index, time, &output)
     guard let storedIndex = model.counterpart else { return }
     let field = model.fields.id(of: Names.owner).map { model.fields[$0] }
     let owner = field?.hasValue == true ? field?.origin.tag : nil
@@ -95,7 +95,7 @@ extension HubMachine {
       if let field = ephemeral.free(tag) { changes.append((field, nil)) }
     }
     for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where ephemeral.slot(of: tag) == nil {
-      let field = ephemeral.take(slot)
+      let field = ephemeral.occupy(slot)
       changes.removeAll { $0.0 == field }
       changes.append((field, slot.value(saying: nil)))
     }

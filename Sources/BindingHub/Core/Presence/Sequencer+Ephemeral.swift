@@ -44,8 +44,8 @@ extension Sequencer {
     }
     let told = slot.value(saying: value)
     if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
-    let isTaken = model.pendingBatch.commits.change(id, told)
-    try record(isTaken, told.bytes.count, for: id, version, writer, in: model)
+    let fits = model.pendingBatch.commits.change(id, told)
+    try record(fits, told.bytes.count, for: id, version, writer, in: model)
     return 1
   }
 }

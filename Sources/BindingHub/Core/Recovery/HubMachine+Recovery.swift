@@ -22,7 +22,7 @@ extension HubMachine {
     if let stored = model.storedFrom, stored >= point { return }
     let isEarly = now < epochBegan + configuration.earlyMilliseconds
     guard model.asked.mayAsk(at: point, isEarly: isEarly) else { return }
-    if let before = model.recovery?.forget(session) { model.asked.takeBack(at: before) }
+    if let before = model.recovery?.forget(session) { model.asked.withdraw(at: before) }
     model.asked.ask(at: point)
     if model.recovery == nil {
       model.recovery = Recovery(now: now, limitMilliseconds: configuration.recoveryMilliseconds)
@@ -67,7 +67,7 @@ extension HubMachine {
 
   /// Whoever was asked for a replica is gone, or asks to be caught up with anew.
   func giveUpOffer(of session: SessionID, _ model: ModelLog) {
-    if let point = model.recovery?.forget(session) { model.asked.takeBack(at: point) }
+    if let point = model.recovery?.forget(session) { model.asked.withdraw(at: point) }
   }
 
   /// Puts the recovered fields into the model's pending batch when the recovery is over; false while it goes on.
@@ -79,9 +79,9 @@ extension HubMachine {
     else { return false }
     var isComplete = true
     if recovery.furthest != nil {
-      let taken = model.takeIn(recovery, epoch: epoch, wall: time.wall, limits: configuration.limits)
-      sequencer.counters.recoveredFields += UInt64(taken.count)
-      isComplete = taken.isComplete
+      let adopted = model.adopt(recovery, epoch: epoch, wall: time.wall, limits: configuration.limits)
+      sequencer.counters.recoveredFields += UInt64(adopted.count)
+      isComplete = adopted.isComplete
       for tag in Set(recovery.fields.values.lazy.map(\.offerer.tag)) { sessions.identities[tag]?.models.insert(index) }
     }
     guard isComplete else { return false }

@@ -5,11 +5,11 @@ extension ModelLog {
   /// under the names of who offered it and without a number. So it is nobody's outcome and raises no mark. A batch
   /// takes as much as fits into a message; what is left comes with the next.
   /// - Returns: how many fields came back, and whether that was all.
-  func takeIn(_ recovery: Recovery, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
-    takeIn(recovery.numbers)
+  func adopt(_ recovery: Recovery, epoch: Epoch, wall: UInt64, limits: Limits) -> (count: Int, isComplete: Bool) {
+    adopt(recovery.numbers)
     openBatch(epoch: epoch, time: wall)
     // Values that were committed once are not held against a description: it may have come later than they.
-    defer { takeDecidedRules() }
+    defer { adoptDecidedRules() }
     var count = 0
     // Fields of one old commit come back together; those that were written by it and again later are in the later one.
     let old = recovery.fields.values.sorted {
@@ -39,7 +39,7 @@ extension ModelLog {
   }
 
   /// What replicas have seen of numbers that are not decided here.
-  private func takeIn(_ numbers: [Tag: ProposalNumber]) {
+  private func adopt(_ numbers: [Tag: ProposalNumber]) {
     for (tag, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       let lastDecided = knownWriter(tag).map { writer in withWriter(writer) { $0.lastDecided } } ?? 0
       guard number > lastDecided, number > seenNumbers[tag] ?? 0 else { continue }

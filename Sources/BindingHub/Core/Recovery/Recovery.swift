@@ -53,7 +53,7 @@ struct AskedReplicas {
   }
 
   /// Who was asked has gone without an answer.
-  mutating func takeBack(at point: RecoveryPoint) {
+  mutating func withdraw(at point: RecoveryPoint) {
     counts[point, default: 1] -= 1
     total -= 1
   }
@@ -136,7 +136,7 @@ struct Recovery {
     questions[session] = nil
     var names: Set<String> = []
     for field in question.fields {
-      guard Recovery.mayTake(field, at: point, limits) else {
+      guard Recovery.isAcceptable(field, at: point, limits) else {
         refused += 1
         continue
       }
@@ -158,7 +158,7 @@ struct Recovery {
   }
 
   /// Names as in proposals, today's limits, and a version that the replica has come to.
-  private static func mayTake(_ field: OfferedField, at point: RecoveryPoint, _ limits: Limits) -> Bool {
+  private static func isAcceptable(_ field: OfferedField, at point: RecoveryPoint, _ limits: Limits) -> Bool {
     guard field.version > 0, field.version <= point.version,
       field.name == Names.description || !field.name.hasPrefix("@")
     else { return false }

@@ -14,12 +14,12 @@ extension HubMachine {
     var joins: ArraySlice<Join>
   }
 
-  mutating func takeInTurn(_ joins: [Join], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func handleInTurn(_ joins: [Join], _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     var rest = joins[...]
     let index = waitingJoins.firstIndex { $0.session == session }
     // In their order: an earlier one of the session may wait.
-    while index == nil, joinsTaken < HubMachine.joinShare, let next = rest.popFirst() {
-      joinsTaken += 1
+    while index == nil, joinsHandled < HubMachine.joinShare, let next = rest.popFirst() {
+      joinsHandled += 1
       join(next, session, time, &output)
     }
     guard !rest.isEmpty else { return }
@@ -29,23 +29,23 @@ extension HubMachine {
     } else {
       waitingJoins.append(WaitingJoins(session: session, joins: rest))
     }
-    while waitingJoinCount > HubMachine.maxWaitingJoins { takeNextJoins(time, &output) }
+    while waitingJoinCount > HubMachine.maxWaitingJoins { handleNextJoins(time, &output) }
   }
 
   /// Takes what a turn may take.
-  mutating func takeWaitingJoins(_ time: HubTime, _ output: inout HubOutput) {
-    while joinsTaken < HubMachine.joinShare, !waitingJoins.isEmpty { takeNextJoins(time, &output) }
-    joinsTaken = 0
+  mutating func handleWaitingJoins(_ time: HubTime, _ output: inout HubOutput) {
+    while joinsHandled < HubMachine.joinShare, !waitingJoins.isEmpty { handleNextJoins(time, &output) }
+    joinsHandled = 0
   }
 
-  private mutating func takeNextJoins(_ time: HubTime, _ output: inout HubOutput) {
+  private mutating func handleNextJoins(_ time: HubTime, _ output: inout HubOutput) {
     guard !waitingJoins.isEmpty else { return }
     var first = waitingJoins.removeFirst()
     let share = first.joins.prefix(HubMachine.sessionShare)
     first.joins = first.joins.dropFirst(share.count)
     if !first.joins.isEmpty { waitingJoins.append(first) }
     waitingJoinCount -= share.count
-    joinsTaken += share.count
+    joinsHandled += share.count
     for next in share { join(next, first.session, time, &output) }
   }
 

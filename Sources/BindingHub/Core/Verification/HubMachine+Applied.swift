@@ -35,7 +35,7 @@ extension HubMachine {
   }
 
   /// Takes what a peer says of its replicas.
-  mutating func take(_ entries: [AppliedEntry], _ id: SessionID, _ output: inout HubOutput) {
+  mutating func handle(_ entries: [AppliedEntry], _ id: SessionID, _ output: inout HubOutput) {
     guard let session = sessions[id] else { return }
     for entry in entries {
       guard let index = index(of: entry.topic), let record = session.joins[entry.topic] else { continue }

@@ -45,7 +45,7 @@ extension HubMachine {
   mutating func compare(_ entry: AppliedEntry, of session: SessionRecord, _ index: Int, _ output: inout HubOutput) {
     for position in verifications.indices {
       guard let at = verifications[position].models.firstIndex(where: { $0.model == index }) else { continue }
-      guard verifications[position].models[at].take(entry, of: session.id, isThisEpoch: entry.epoch == epoch) else {
+      guard verifications[position].models[at].apply(entry, of: session.id, isThisEpoch: entry.epoch == epoch) else {
         continue
       }
       sequencer.counters.differences += 1

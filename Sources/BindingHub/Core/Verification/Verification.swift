@@ -24,7 +24,7 @@ struct Verification {
     /// Takes what a session says of itself.
     /// - Returns: true if that is a difference that was not known yet. What cannot be compared with a known version
     ///   decides nothing: the session is asked again.
-    mutating func take(_ entry: AppliedEntry, of session: SessionID, isThisEpoch: Bool) -> Bool {
+    mutating func apply(_ entry: AppliedEntry, of session: SessionID, isThisEpoch: Bool) -> Bool {
       guard isThisEpoch, waiting.contains(session), let last = known.last else { return false }
       var verdict: Bool?
       if entry.version > last.version { verdict = false }

@@ -13,7 +13,7 @@ final class BatchPool {
   private static let mostBig = 8
   private var bigs = 0
 
-  func take() -> ModelLog.PendingBatch {
+  func borrow() -> ModelLog.PendingBatch {
     guard let pendingBatch = batches.popLast() else { return ModelLog.PendingBatch() }
     if pendingBatch.commits.byteCount > BatchPool.bigBytes { bigs -= 1 }
     return pendingBatch

@@ -47,7 +47,7 @@ extension HubMachine {
       &output)
   }
 
-  mutating func take(_ approval: Approval, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
+  mutating func handle(_ approval: Approval, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     guard let index = index(of: approval.topic), let pendingApproval = models[index].pendingApproval,
       pendingApproval.asked == session,
       pendingApproval.token == approval.token, pendingApproval.approval == nil

@@ -160,8 +160,8 @@ extension Sequencer {
         violation = "\(words) (\(verb) of \(text.prefix(40)) to \(present?.description.prefix(40) ?? "nothing"))"
       }
     }
-    let isTaken = model.pendingBatch.commits.change(id, merged)
-    try record(isTaken, merged.bytes.count, for: id, version, writer, in: model)
+    let fits = model.pendingBatch.commits.change(id, merged)
+    try record(fits, merged.bytes.count, for: id, version, writer, in: model)
     return true
   }
 
@@ -176,14 +176,14 @@ extension Sequencer {
     _ value: UnsafeRawBufferPointer?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
     if value == nil, id == model.fields.descriptionID { model.describe(ModelRules(), at: version) }
-    let isTaken = model.pendingBatch.commits.change(id, value)
-    try record(isTaken, value?.count, for: id, version, writer, in: model)
+    let fits = model.pendingBatch.commits.change(id, value)
+    try record(fits, value?.count, for: id, version, writer, in: model)
   }
 
   func record(
-    _ isTaken: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
+    _ fits: Bool, _ byteCount: Int?, for id: FieldID, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) {
-    guard isTaken else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
+    guard fits else { throw .refused(.tooManyFields, "the proposal changes more fields than a commit holds") }
     model.record(id, version, value: byteCount.map { model.pendingBatch.commits.lastValue(of: $0) }, by: writer)
   }
 

@@ -196,13 +196,13 @@ struct Sequencer {
       return version
     } catch {
       model.pendingBatch.commits.rollbackCommit()
-      model.takeBackRules(of: version)
+      model.revertRules(of: version)
       for (field, before) in model.pendingBatch.touched[begun...].reversed() where Int(field) < fieldsBefore {
         model.fields.decide(field, before)
       }
       model.pendingBatch.touched.removeSubrange(begun...)
       model.pendingBatch.weakFields.removeSubrange(weakBefore...)
-      model.takeBackNames(from: fieldsBefore)
+      model.dropNames(from: fieldsBefore)
       throw error
     }
   }

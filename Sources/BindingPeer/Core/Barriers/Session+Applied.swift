@@ -100,7 +100,7 @@ extension Session {
     }
   }
 
-  mutating func take(_ awaited: Awaited, _ output: inout PeerOutput) {
+  mutating func handle(_ awaited: Awaited, _ output: inout PeerOutput) {
     guard awaited.session == sessionID, let id = barriers.first(where: { $0.value.request == awaited.request })?.key
     else { return }
     switch awaited.end {

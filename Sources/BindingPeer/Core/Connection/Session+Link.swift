@@ -101,7 +101,7 @@ extension Session {
 
   // MARK: Welcome
 
-  mutating func take(_ welcome: Welcome, start: StartNumber, now: UInt64, _ output: inout PeerOutput) {
+  mutating func handle(_ welcome: Welcome, start: StartNumber, now: UInt64, _ output: inout PeerOutput) {
     guard phase == .welcoming, welcome.session == sessionID else { return }
     self.welcome = welcome
     self.start = start

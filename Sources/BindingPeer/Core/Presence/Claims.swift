@@ -26,7 +26,7 @@ struct Claims: Sendable {
   var isEmpty: Bool { fields.values.allSatisfy { $0.value == nil } }
 
   /// The hub has carried the write out, or found nothing to do.
-  mutating func took(_ write: Pending, isKept: Bool) {
+  mutating func apply(_ write: Pending, isKept: Bool) {
     guard let number = write.number else { return }
     for operation in write.proposal.operations {
       switch operation.verb {

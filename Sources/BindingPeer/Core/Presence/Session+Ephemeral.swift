@@ -40,7 +40,7 @@ extension Session {
         pending.isHidden || pending.isVoid
       else { continue }
       end(write, as: .unknown("the hub has forgotten this peer"), at: index)
-      if !pending.isVoid { models[at: index].claims.took(pending, isKept: false) }
+      if !pending.isVoid { models[at: index].claims.apply(pending, isKept: false) }
     }
   }
 
@@ -95,8 +95,8 @@ extension PeerModel {
   /// A write of this ephemeral line has its outcome.
   mutating func claim(_ write: Pending, after outcome: Outcome, as tag: Tag) {
     switch outcome {
-    case .committed: claims.took(write, isKept: false)
-    case .unchanged: claims.took(write, isKept: true)
+    case .committed: claims.apply(write, isKept: false)
+    case .unchanged: claims.apply(write, isKept: true)
     case .superseded, .expired: break
     case .refused(let refusal):
       guard let number = write.number else { return }

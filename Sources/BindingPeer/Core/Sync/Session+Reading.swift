@@ -10,10 +10,10 @@ extension Session {
       let header = try HubHeader(from: &reader)
       if header.kind == .welcome {
         lastHeard = now
-        return take(try Welcome(from: &reader), start: header.start, now: now, &output)
+        return handle(try Welcome(from: &reader), start: header.start, now: now, &output)
       }
       if header.kind == .error {
-        return take(try HubError(from: &reader), now: now, &output)
+        return handle(try HubError(from: &reader), now: now, &output)
       }
       guard phase == .live, header.start == start else {
         counters.otherStart += 1
@@ -23,7 +23,7 @@ extension Session {
       if header.kind == .commits {
         try commits(reader, frame, header.topic, now: now, &output)
       } else {
-        try take(HubMessage(header.kind, from: &reader), header.topic, now: now, &output)
+        try handle(HubMessage(header.kind, from: &reader), header.topic, now: now, &output)
       }
     } catch {
       counters.badFrames += 1
@@ -31,15 +31,15 @@ extension Session {
     }
   }
 
-  private mutating func take(
+  private mutating func handle(
     _ message: HubMessage, _ topic: Topic, now: UInt64, _ output: inout PeerOutput
   ) throws(WireError) {
     switch message {
-    case .topic(let assigned): take(assigned, &output)
-    case .joined(let joined): take(joined, now: now, &output)
-    case .catchup(let chunk): take(chunk, now: now, &output)
-    case .outcomes(let outcomes): take(outcomes, now: now, &output)
-    case .announce(let announce): take(announce, &output)
+    case .topic(let assigned): handle(assigned, &output)
+    case .joined(let joined): handle(joined, now: now, &output)
+    case .catchup(let chunk): handle(chunk, now: now, &output)
+    case .outcomes(let outcomes): handle(outcomes, now: now, &output)
+    case .announce(let announce): handle(announce, &output)
     case .head(let head):
       if let id = topics[topic] { compare(id, head.epoch, head.version, head.digest, now: now, &output) }
     case .heads(let heads):
@@ -47,7 +47,7 @@ extension Session {
         guard let id = topics[head.topic] else { continue }
         compare(id, modelEpoch(of: id, ifStored: heads.epoch), head.version, head.digest, now: now, &output)
       }
-    case .heartbeat(let heartbeat): take(heartbeat, now: now, &output)
+    case .heartbeat(let heartbeat): handle(heartbeat, now: now, &output)
     case .pong(let pong): output.add(.pong(token: pong.token))
     case .askOffer(let ask): offer(ask, now: now, &output)
     case .approve(let request):
@@ -58,13 +58,13 @@ extension Session {
       } else {
         output.add(.approve(model: id, request))
       }
-    case .awaited(let awaited): take(awaited, &output)
+    case .awaited(let awaited): handle(awaited, &output)
     case .ask(let ask): if let id = topics[topic] { asked(id, for: ask.version) }
     case .welcome, .error, .commits, .statusReport: break
     }
   }
 
-  private mutating func take(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func handle(_ error: HubError, now: UInt64, _ output: inout PeerOutput) {
     guard error.session == sessionID, phase == .welcoming || phase == .live else { return }
     if let index = error.refusedJoin.flatMap({ models.index(of: $0) }) {
       let refusal = JoinRefusal(code: error.code, reason: error.text)
@@ -87,7 +87,7 @@ extension Session {
 
   // MARK: Joins
 
-  private mutating func take(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
+  private mutating func handle(_ assigned: TopicAssigned, _ output: inout PeerOutput) {
     guard assigned.session == sessionID, let index = models.index(of: assigned.model) else { return }
     guard models[at: index].topic != assigned.topic else { return }
     if let old = models[at: index].topic {
@@ -102,7 +102,7 @@ extension Session {
     output.add(.subscribe(assigned.topic))
   }
 
-  private mutating func take(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func handle(_ joined: Joined, now: UInt64, _ output: inout PeerOutput) {
     guard joined.session == sessionID, let index = models.index(of: joined.model),
       models[at: index].request == joined.request
     else { return }
@@ -132,7 +132,7 @@ extension Session {
     }
   }
 
-  private mutating func take(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func handle(_ chunk: CatchupChunk, now: UInt64, _ output: inout PeerOutput) {
     guard let index = models.indices.first(where: { models[at: $0].request == chunk.request }),
       chunk.session == sessionID, case .catchingUp = models[at: index].joining,
       chunk.chunk == UInt32(models[at: index].chunks.count)
@@ -247,7 +247,7 @@ extension Session {
     }
   }
 
-  private mutating func take(_ announce: Announce, _ output: inout PeerOutput) {
+  private mutating func handle(_ announce: Announce, _ output: inout PeerOutput) {
     guard let prefix = prefixes.first(where: { $0.value == announce.request })?.key else { return }
     for model in announce.models {
       output.add(.announced(prefix: prefix, model: model.model, version: model.version, fields: Int(model.fields)))
@@ -255,7 +255,7 @@ extension Session {
     if announce.isComplete { output.add(.listed(prefix: prefix)) }
   }
 
-  private mutating func take(_ heartbeat: Heartbeat, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func handle(_ heartbeat: Heartbeat, now: UInt64, _ output: inout PeerOutput) {
     if lastHeartbeat != 0, heartbeat.number > lastHeartbeat + 1 {
       counters.missedHeartbeats += 1
       output.add(.notice(.missedHeartbeat(last: lastHeartbeat)))

@@ -73,7 +73,7 @@ extension Session {
 
   // MARK: Outcomes
 
-  mutating func take(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
+  mutating func handle(_ outcomes: Outcomes, now: UInt64, _ output: inout PeerOutput) {
     guard outcomes.session == sessionID else {
       counters.otherSession += 1
       return

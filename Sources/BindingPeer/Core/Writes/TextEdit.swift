@@ -37,8 +37,8 @@ struct TextEdit {
     }
     keep(upTo: old.count)
     // Where nothing was taken out of the whole, one of several words that are the same was taken for another.
-    let isTaken = edits.contains { !$0.range.isEmpty && $0.parts == nil }
-    if isTaken, Array(old.written).isPart(of: Array(next.written)) {
+    let removesWhole = edits.contains { !$0.range.isEmpty && $0.parts == nil }
+    if removesWhole, Array(old.written).isPart(of: Array(next.written)) {
       return LetterEdits(of: old[...], to: next.written, at: range.lowerBound)?.byWord ?? edits
     }
     return edits
