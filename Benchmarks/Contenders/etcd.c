@@ -221,7 +221,7 @@ static void flush(void) {
   if (nghttp2_session_send(writing.session) != 0) give_up("etcd: cannot send");
 }
 
-static uint64_t hear(int milliseconds) {
+static uint64_t receive(int milliseconds) {
   bool is_full = nghttp2_session_want_write(writing.session);
   wait_for(writing.descriptor, is_full ? POLLIN | POLLOUT : POLLIN, milliseconds);
   turn(&writing);
@@ -259,7 +259,7 @@ static void connect_listeners(void) {
 }
 
 int main(int argc, char **argv) {
-  const struct writer writer = {connect_writer, put, flush, hear};
+  const struct writer writer = {connect_writer, put, flush, receive};
   const struct listener listener = {connect_listeners, listen_for};
   return run(argc, argv, &writer, &listener);
 }

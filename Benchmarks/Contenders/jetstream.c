@@ -65,7 +65,7 @@ static void put(unsigned field, const char *value, size_t length) {
 static void flush(void) {}
 
 // Without time to wait there is nothing to find out: the library keeps the window. With it, all answers are awaited.
-static uint64_t hear(int milliseconds) {
+static uint64_t receive(int milliseconds) {
   if (milliseconds > 0) {
     jsPubOptions how;
     jsPubOptions_Init(&how);
@@ -117,7 +117,7 @@ static void connect_listeners(void) {
 static void listen(int milliseconds) { usleep((useconds_t)milliseconds * 1000); }
 
 int main(int argc, char **argv) {
-  const struct writer writer = {connect_writer, put, flush, hear};
+  const struct writer writer = {connect_writer, put, flush, receive};
   const struct listener listener = {connect_listeners, listen};
   return run(argc, argv, &writer, &listener);
 }

@@ -92,12 +92,12 @@ static void write_in_time(const struct writer *writer, uint64_t start) {
     sleep_until(due);
     uint64_t present = now();
     // A change carries the time at which it was due, so a writer that is held up cannot hide that.
-    while (sent < count && due <= present && sent - writer->hear(0) < options.window) {
+    while (sent < count && due <= present && sent - writer->receive(0) < options.window) {
       put(writer, due, false);
       writer->flush();
       due = start + (uint64_t)((double)sent * 1e9 / options.rate);
     }
-    if (sent - writer->hear(0) >= options.window) writer->hear(1);
+    if (sent - writer->receive(0) >= options.window) writer->receive(1);
   }
 }
 
@@ -110,13 +110,13 @@ static void write_in_haste(const struct writer *writer, uint64_t start) {
       writer->flush();
     }
     bool is_full = sent - acknowledged + (uint64_t)options.batch > options.window;
-    acknowledged = writer->hear(is_full ? 1000 : 0);
+    acknowledged = writer->receive(is_full ? 1000 : 0);
   }
 }
 
 static void wait_for_all(const struct writer *writer) {
   uint64_t begun = now();
-  while (writer->hear(100) < sent) {
+  while (writer->receive(100) < sent) {
     if (now() > begun + timeout) give_up("not all changes were acknowledged");
   }
 }

@@ -40,7 +40,7 @@ struct writer {
   void (*put)(unsigned field, const char *value, size_t length);
   void (*flush)(void);
   // Reads what came in; waits at most so long for something, and says how many changes are acknowledged so far.
-  uint64_t (*hear)(int milliseconds);
+  uint64_t (*receive)(int milliseconds);
 };
 
 // How listeners reach their server: `options.count` connections, each hears every change.

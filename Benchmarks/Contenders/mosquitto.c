@@ -59,7 +59,7 @@ static void put(unsigned field, const char *value, size_t length) {
 
 static void flush(void) {}
 
-static uint64_t hear(int milliseconds) {
+static uint64_t receive(int milliseconds) {
   uint64_t before = acknowledged;
   bool has_more = mosquitto_want_write(writing);
   if (wait_for(mosquitto_socket(writing), has_more ? POLLIN | POLLOUT : POLLIN, milliseconds)) {
@@ -132,7 +132,7 @@ static void connect_listeners(void) {
 }
 
 int main(int argc, char **argv) {
-  const struct writer writer = {connect_writer, put, flush, hear};
+  const struct writer writer = {connect_writer, put, flush, receive};
   const struct listener listener = {connect_listeners, listen};
   return run(argc, argv, &writer, &listener);
 }

@@ -61,7 +61,7 @@ static void put(unsigned field, const char *value, size_t length) {
 
 static void flush(void) {}
 
-static uint64_t hear(int milliseconds) {
+static uint64_t receive(int milliseconds) {
   // At a given pace nobody asks how far the server is: that would be work which the pace does not need.
   if (options.rate > 0) return atomic_load(&given);
   for (int turn = 0; turn < milliseconds * 20 && atomic_load(&given) > atomic_load(&taken) + options.window / 2; turn++)
@@ -91,7 +91,7 @@ static void connect_listeners(void) {
 static void listen(int milliseconds) { usleep((useconds_t)milliseconds * 1000); }
 
 int main(int argc, char **argv) {
-  const struct writer writer = {connect_writer, put, flush, hear};
+  const struct writer writer = {connect_writer, put, flush, receive};
   const struct listener listener = {connect_listeners, listen};
   nats_Open(-1);
   nats_SetMessageDeliveryPoolSize(1);

@@ -43,7 +43,7 @@ static void put(unsigned field, const char *value, size_t length) {
 
 static void flush(void) { write_all(writing); }
 
-static uint64_t hear(int milliseconds) {
+static uint64_t receive(int milliseconds) {
   if (wait_for(writing->fd, POLLIN, milliseconds)) {
     if (redisBufferRead(writing) != REDIS_OK) give_up("redis: %s", writing->errstr);
     void *reply = NULL;
@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
     read_options(argc, argv);
     return fills ? fill() : snapshot();
   }
-  const struct writer writer = {connect_writer, put, flush, hear};
+  const struct writer writer = {connect_writer, put, flush, receive};
   const struct listener listener = {connect_listeners, listen};
   return run(argc, argv, &writer, &listener);
 }

@@ -36,7 +36,7 @@ class RawPage:
         length = bytes([0x80 | len(text)]) if len(text) < 126 else b"\xfe" + struct.pack(">H", len(text))
         self._socket.sendall(b"\x81" + length + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(text)))
 
-    def hear(self, kind: str) -> dict[str, Any]:
+    def receive(self, kind: str) -> dict[str, Any]:
         """The next message of this kind; others are passed over, pings are not answered."""
         while True:
             first, second = self._take(2)
@@ -57,9 +57,9 @@ class RawPage:
         secret = os.urandom(16)
         tag = hashlib.sha256(b"bindbus tag 1\0" + secret).digest()[:8]
         self.say(kind="hello", lowest=0, highest=0, name=name, tag=tag.hex(), secret=secret.hex())
-        self.hear("welcome")
+        self.receive("welcome")
         self.say(kind="join", model=model)
-        while not self.hear("catchup")["last"]:
+        while not self.receive("catchup")["last"]:
             pass
 
     def end(self) -> None:

@@ -35,7 +35,7 @@ class Actor:
     """A running process, and every line that it said with the time of its arrival."""
 
     def __init__(self, stage: Stage, name: str, *command: str):
-        self.name, self.news = name, threading.Condition()
+        self.name, self.changed = name, threading.Condition()
         self.lines: list[Line] = []
         self.errors = open(stage.folder / f"{name}.err", "a", encoding="utf-8")
         self.process = subprocess.Popen(
@@ -54,9 +54,9 @@ class Actor:
                     content = json.loads(text)
                 except ValueError:
                     content = {}
-                with self.news:
+                with self.changed:
                     self.lines.append(Line(at, text.rstrip(), content))
-                    self.news.notify_all()
+                    self.changed.notify_all()
 
     def write(self, fields: dict[str, Any]) -> float:
         """Hands the process one line of JSON, and returns when that was."""
@@ -69,14 +69,14 @@ class Actor:
     def expect(self, what: str, test: Callable[[Line], bool], after: int = 0) -> Line:
         """The first line from number `after` on that passes; waits for it."""
         deadline, seen = time.monotonic() + LIMIT_SECONDS, after
-        with self.news:
+        with self.changed:
             while True:
                 for line in self.lines[seen:]:
                     if test(line):
                         return line
                 seen = len(self.lines)
                 left = deadline - time.monotonic()
-                if left <= 0 or not self.news.wait(left):
+                if left <= 0 or not self.changed.wait(left):
                     raise Failed(f"{self.name} did not show {what} within {LIMIT_SECONDS:g} s")
 
     def end(self) -> None:

@@ -177,7 +177,7 @@ def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
         writers.append(("python", 0.75, lambda: stage.run_python(python, "set", "lamp", "level=0.75")))
     for writer, level, write in writers:
         write()
-        while ["level", level] not in page.hear("commits")["commits"][-1]["changes"]:
+        while ["level", level] not in page.receive("commits")["commits"][-1]["changes"]:
             pass
         stage.tell("page", f"shows level {level}, set by the {writer}")
     page.end()

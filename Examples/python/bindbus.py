@@ -17,9 +17,9 @@ class Reader:  # takes the little-endian pieces of a message off its front
     def value(self): return None if (length := self("I")) == ABSENT else self(f"{length}s")
 
 class Peer:
-    """One model, followed through lost messages, cut connections and new lives of the hub; `heard` is told of it."""
-    def __init__(self, address, model, heard):
-        self.address, self.model, self.heard, self.context = address, model, heard, zmq.Context()
+    """One model, followed through lost messages, cut connections and new lives of the hub; `observer` gets it."""
+    def __init__(self, address, model, observer):
+        self.address, self.model, self.observer, self.context = address, model, observer, zmq.Context()
         self.secret, self.sockets, self.pause = os.urandom(16), (), 0.05
         self.tag = hashlib.sha256(b"bindbus tag 1\0" + self.secret).digest()[:8]
         self.log = self.epoch = self.version = self.mark = self.request = 0
@@ -33,7 +33,7 @@ class Peer:
         self.dealer.setsockopt(zmq.ROUTING_ID, b"\1" + os.urandom(15))  # a known one that comes back would be mute
         self.pause = min(1, 2 * self.pause)
         self.session, self.start, self.topic, self.heartbeat, self.names, self.buffer = os.urandom(8), 0, 0, 0, [], []
-        self.current, self.greeted, self.repeat_at, self.heard_at = False, False, math.inf, time.monotonic()
+        self.current, self.greeted, self.repeat_at, self.received_at = False, False, math.inf, time.monotonic()
         self.dealer.connect(self.address)
     def send(self, kind, body):  # without a connection it is lost; what matters is said again on the next one
         frame = bytes([kind]) + self.session + struct.pack("<I", self.start) + body
@@ -60,20 +60,20 @@ class Peer:
             self.greeted = True
         for socket in zmq.select([*self.sockets], [], [], seconds if self.greeted else 0)[0]:
             while not socket.closed and socket.poll(0):
-                try: self.hear(socket.recv())
+                try: self.receive(socket.recv())
                 except (struct.error, ValueError, IndexError) as reason: print("dropped:", reason, file=sys.stderr)
         if time.monotonic() > self.repeat_at: self.repeat_at = math.inf; self.propose()
-        if time.monotonic() > self.heard_at + (4 if self.start else 2):
+        if time.monotonic() > self.received_at + (4 if self.start else 2):
             time.sleep(random.uniform(self.pause / 2, self.pause))
             self.connect()
-    def hear(self, frame):
+    def receive(self, frame):
         r = Reader(frame)
         topic, kind, start = int.from_bytes(r("4s"), "big"), *r("BI")
         if kind not in (0x81, 0x88) and (start != self.start or 0x90 <= kind <= 0x92 and topic != self.topic): return
-        self.heard_at = time.monotonic()
+        self.received_at = time.monotonic()
         if kind == 0x81: self.start = start
         if kind == 0x90 and not self.current: self.buffer.append(frame)
-        elif kind in HEARS: HEARS[kind](self, r)
+        elif kind in HANDLERS: HANDLERS[kind](self, r)
     def welcome(self, r):
         log, _, _ = r("9xQ26x"), r.text(), r.list("B", lambda: r("BQ"))
         ways = dict(r.list("B", lambda: (r.text("H"), r.text("H"))))
@@ -88,7 +88,7 @@ class Peer:
     def error(self, r):
         code, fatal = r("8xHB")
         if code in (4, 5, 10): sys.exit(f"the hub ended this session: {r.text('H')}")
-        if fatal: self.heard_at = 0
+        if fatal: self.received_at = 0
     def assigned(self, r):
         self.topic = r("12xI"); self.sub.setsockopt(zmq.SUBSCRIBE, struct.pack(">I", self.topic))
     def joined(self, r):
@@ -97,7 +97,7 @@ class Peer:
     def current_at(self, epoch, version, mark):
         self.epoch, self.version, self.mark = epoch, version, self.mark if self.pending else max(self.mark, mark)
         self.current, frames, self.buffer = True, self.buffer, []
-        for frame in frames: self.hear(frame)
+        for frame in frames: self.receive(frame)
         self.propose()
     def learn(self, r):
         origins, first, names = r.list("H", lambda: (r("8s"), r.text())), r("I"), r.list("I", r.text)
@@ -113,7 +113,7 @@ class Peer:
             if version <= self.version: continue
             for field, data in changes: self.fields[field] = version, *origins[origin], number, wall, data
             self.version, new = version, {field: json.loads(data or b"null") for field, data in changes}
-            self.heard(dict(model=self.model, version=version, origin=origins[origin][1], changes=new))
+            self.observer(dict(model=self.model, version=version, origin=origins[origin][1], changes=new))
     def catchup(self, r):
         request, epoch, version, form, last, mark = r("8xIQ8xQB4xBI")
         origins = self.learn(r)
@@ -123,7 +123,7 @@ class Peer:
             if origins[origin][0] == self.tag: self.settle(number, outcome="committed", version=at)
         if not last or request != self.request: return
         self.fields = {**(self.fields if form == 1 else {}), **dict(self.chunks)}
-        self.heard(dict(model=self.model, version=version, caught_up=form, values=self.values()))
+        self.observer(dict(model=self.model, version=version, caught_up=form, values=self.values()))
         self.current_at(epoch, version, mark)
     def values(self): return {name: json.loads(field[5]) for name, field in self.fields.items() if field[5] is not None}
     def outcomes(self, r):
@@ -147,5 +147,5 @@ class Peer:
         for at, (name, (version, tag, origin, number, wall, data)) in enumerate(self.fields.items(), 1):
             field = text(name) + struct.pack("<Q", version) + tag + text(origin) + struct.pack("<IQ", number, wall)
             self.send(8, struct.pack("<IIQQIBI", *mine, at - 1, at == len(self.fields), 1) + field + value(data))
-HEARS = {0x81: Peer.welcome, 0x83: Peer.assigned, 0x84: Peer.joined, 0x85: Peer.outcomes, 0x88: Peer.error,
+HANDLERS = {0x81: Peer.welcome, 0x83: Peer.assigned, 0x84: Peer.joined, 0x85: Peer.outcomes, 0x88: Peer.error,
          0x8A: Peer.offer, 0x90: Peer.commits, 0x91: Peer.catchup, 0x92: Peer.head, 0x93: Peer.heartbeats}

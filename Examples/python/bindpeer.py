@@ -31,7 +31,7 @@ def main():
     except ValueError:
         parser.error("a field is written as FIELD=JSON, a text with its quotes: name='\"desk\"'")
 
-    peer = Peer(asked.hub, asked.model, lambda news: watches and print(json.dumps(news), flush=True))
+    peer = Peer(asked.hub, asked.model, lambda change: watches and print(json.dumps(change), flush=True))
     end = time.monotonic() + (asked.span if watches else asked.timeout)
     while time.monotonic() < end and (watches or not peer.current):
         peer.run(min(0.25, max(0, end - time.monotonic())))

@@ -42,8 +42,8 @@ struct Vitals: AsyncParsableCommand {
     }
     let machine = try await peer.share(MachineVitals.self, id: "vitals/" + String(host), on: .direct)
     StandardStreams.say("sharing \(machine.shared?.id ?? "")")
-    let (changes, news) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let token = machine.$interval.observe { _ in news.yield() }
+    let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let token = machine.$interval.observe { _ in continuation.yield() }
     var waiting = changes.makeAsyncIterator()
     while true {
       let reading = Reading.now
@@ -57,7 +57,7 @@ struct Vitals: AsyncParsableCommand {
       let seconds = machine.interval
       let timer = Task {
         try? await Task.sleep(for: .seconds(seconds))
-        if !Task.isCancelled { news.yield() }
+        if !Task.isCancelled { continuation.yield() }
       }
       await waiting.next()
       timer.cancel()

@@ -33,7 +33,7 @@ struct Wait: AsyncParsableCommand {
       let model = try peer.model(condition.address.model)
       pairs.append((condition, ephemeral ? model.ephemeral : model, model))
     }
-    let (news, bell) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let (updates, bell) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let tokens = pairs.flatMap { pair in
       [pair.model, pair.described].map { $0.observe { _, _ in bell.yield(true) } }
     }
@@ -49,7 +49,7 @@ struct Wait: AsyncParsableCommand {
     DispatchQueue.global().asyncAfter(deadline: end) { bell.finish() }
     var warned: Swift.Set<String> = []
     var holds = false
-    for await _ in news {
+    for await _ in updates {
       if case .stopped(let reason) = peer.status.phase { throw reason.failure }
       holds = pairs.allSatisfy { $0.condition.holds(in: $0.model) }
       if holds { break }

@@ -89,14 +89,14 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     lock.lock()
     defer { lock.unlock() }
     guard left != 0 else { return }
-    let news = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
+    let fields = change.fields.filter { (field == nil || $0.key == field) && !$0.key.hasPrefix("@") }
     let commits = change.coalesced + 1 + unprinted[model, default: 0]
-    guard !news.isEmpty else {
+    guard !fields.isEmpty else {
       unprinted[model] = change.isBeginning ? 0 : commits
       return
     }
     unprinted[model] = 0
-    let sorted = news.sorted { $0.key < $1.key }
+    let sorted = fields.sorted { $0.key < $1.key }
     if json {
       var line = JSONLine(of: model, change.epoch, change.version)
       line.add("folded", .integer(Int64(commits - 1)))

@@ -42,7 +42,7 @@ struct Publish: ParsableCommand {
     let deadline = now() + 60_000_000_000
     while !writer.isAllAcknowledged {
       guard now() < deadline else { throw NotAcknowledged() }
-      try writer.hear(for: 100)
+      try writer.receive(for: 100)
     }
   }
 
@@ -88,11 +88,11 @@ private struct Course {
       let present = now()
       var hasRoom = true
       while sent < count, due <= present, hasRoom {
-        try writer.hear(for: 0)
+        try writer.receive(for: 0)
         hasRoom = try put(1, due: due)
         due = start + UInt64(Double(sent) * 1e9 / rate)
       }
-      try writer.hear(for: hasRoom ? 0 : 1)
+      try writer.receive(for: hasRoom ? 0 : 1)
     }
   }
 
@@ -100,7 +100,7 @@ private struct Course {
     while now() < end {
       var hasRoom = true
       for _ in 0..<4 where hasRoom { hasRoom = try put(batch, due: now()) }
-      try writer.hear(for: hasRoom ? 0 : 1_000)
+      try writer.receive(for: hasRoom ? 0 : 1_000)
     }
   }
 

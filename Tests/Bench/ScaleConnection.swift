@@ -113,7 +113,7 @@ final class ScaleConnection {
   }
 
   /// Takes in what is acknowledged; waits so long at most for something to come.
-  func hear(for milliseconds: Int) throws {
+  func receive(for milliseconds: Int) throws {
     if milliseconds > 0 { _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds) }
     while try dealer.receive(into: &message) {
       let frame = message.withBytes { Array($0) }
@@ -149,7 +149,7 @@ final class ScaleConnection {
     let deadline = now() + 60_000_000_000
     while underWay > 0 {
       guard now() < deadline else { throw ScaleTrouble("\(underWay) changes were not acknowledged in 60 s") }
-      try hear(for: 100)
+      try receive(for: 100)
     }
   }
 }

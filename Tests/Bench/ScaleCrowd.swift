@@ -86,8 +86,8 @@ private final class ScalePeers {
     repeat {
       guard try poller.wait(timeoutMilliseconds: milliseconds) > 0 else { return }
       for (peer, (request, subscription)) in slots {
-        if poller.isReadable(request) { try peer.hearRequests(into: &message) }
-        if let subscription, poller.isReadable(subscription) { try peer.hearPublished(into: &message) }
+        if poller.isReadable(request) { try peer.receiveAnswers(into: &message) }
+        if let subscription, poller.isReadable(subscription) { try peer.receivePublished(into: &message) }
       }
       // Who was welcomed meanwhile has one socket more.
     } while now() < end && !slots.contains { $0.1.1 == nil && $0.0.isWelcome }

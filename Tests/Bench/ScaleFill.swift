@@ -35,7 +35,7 @@ struct ScaleFill: ParsableCommand {
 
   private func put(_ first: Int, in session: ScaleConnection.Session, over connection: ScaleConnection) throws {
     for index in session.models.indices {
-      while session.underWay >= Self.window { try connection.hear(for: 1_000) }
+      while session.underWay >= Self.window { try connection.receive(for: 1_000) }
       let operations = (first..<min(first + Self.fieldsOfProposal, fields)).map { field in
         // 32 bytes with the quotes: a model has a million fields at most.
         WireOperation(

@@ -59,7 +59,7 @@ final class ScalePeer {
     _ = try request?.socket.send(message.encode(session: session, start: start))
   }
 
-  func hearRequests(into message: inout Message) throws {
+  func receiveAnswers(into message: inout Message) throws {
     while try request?.socket.receive(into: &message) == true {
       let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
       switch content {
@@ -92,7 +92,7 @@ final class ScalePeer {
     try say(.join([Join(request: 1, model: model, epoch: epoch, version: version, namesKnown: names)]))
   }
 
-  func hearPublished(into message: inout Message) throws {
+  func receivePublished(into message: inout Message) throws {
     while try subscription?.socket.receive(into: &message) == true {
       let came = message.withBytes { Frames.changes(inCommits: $0) }
       changes += came

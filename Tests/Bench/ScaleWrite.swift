@@ -54,7 +54,7 @@ private struct ScaleCourse {
   mutating func nameFields() throws {
     for session in connection.sessions {
       for index in session.models.indices {
-        while session.underWay >= window { try connection.hear(for: 1_000) }
+        while session.underWay >= window { try connection.receive(for: 1_000) }
         let named = WireOperation(verb: .set, field: .name("f0"), value: FieldValue(bytes: Array("0".utf8)))
         try connection.send(
           .propose([NumberedProposal(topic: session.models[index].topic, number: 1, confirmed: 0, operations: [named])]
@@ -114,7 +114,7 @@ private struct ScaleCourse {
     while now() < end {
       var hasRoom = true
       for _ in 0..<4 where hasRoom { hasRoom = try put() }
-      try connection.hear(for: hasRoom ? 0 : 1_000)
+      try connection.receive(for: hasRoom ? 0 : 1_000)
     }
   }
 
@@ -129,7 +129,7 @@ private struct ScaleCourse {
         nanosleep(&rest, nil)
       }
       let hasRoom = try put()
-      try connection.hear(for: hasRoom ? 0 : 1)
+      try connection.receive(for: hasRoom ? 0 : 1)
     }
   }
 }

@@ -57,7 +57,7 @@ final class Writer {
         hasSent = true
       }
       if !hasSent { _ = try dealer.wait(for: .readable, timeoutMilliseconds: 1_000) }
-      try hear()
+      try receive()
     }
     try finish()
   }
@@ -71,7 +71,7 @@ final class Writer {
   private func finish() throws {
     while sessions.contains(where: { $0.acknowledged < $0.sent }) {
       _ = try dealer.wait(for: .readable, timeoutMilliseconds: 1_000)
-      try hear()
+      try receive()
     }
   }
 
@@ -88,9 +88,9 @@ final class Writer {
   }
 
   /// Takes in what is acknowledged; waits so long at most for something to come.
-  func hear(for milliseconds: Int) throws {
+  func receive(for milliseconds: Int) throws {
     if milliseconds > 0 { _ = try dealer.wait(for: .readable, timeoutMilliseconds: milliseconds) }
-    try hear()
+    try receive()
   }
 
   var isAllAcknowledged: Bool { sessions.allSatisfy { $0.acknowledged == $0.sent } }
@@ -106,7 +106,7 @@ final class Writer {
     session.sent += ProposalNumber(count)
   }
 
-  private func hear() throws {
+  private func receive() throws {
     while try dealer.receive(into: &message) {
       try message.withBytes { frame in
         if kind == .forwarder { return share(frame.loadUnaligned(as: UInt32.self)) }

@@ -37,9 +37,9 @@ import Testing
 
   @Test("it is answered with an error that ends the session, and counted", arguments: all)
   mutating func answered(_ bad: Bad) {
-    let heard = bench.deliver([bad.bytes], on: Speaker.ann.connection)
-    #expect(heard.errors(.ann).map(\.code) == [bad.code])
-    #expect(heard.errors(.ann).map(\.isFatal) == [true])
+    let received = bench.deliver([bad.bytes], on: Speaker.ann.connection)
+    #expect(received.errors(.ann).map(\.code) == [bad.code])
+    #expect(received.errors(.ann).map(\.isFatal) == [true])
     #expect(bench.counters.malformedFrames == 1)
     #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
@@ -52,8 +52,8 @@ import Testing
 
   @Test("another session goes on", arguments: all)
   mutating func othersGoOn(_ bad: Bad) {
-    let heard = bench.deliver([bad.bytes], on: Speaker.ann.connection)
-    #expect(heard.messages(to: .ben).isEmpty)
+    let received = bench.deliver([bad.bytes], on: Speaker.ann.connection)
+    #expect(received.messages(to: .ben).isEmpty)
     #expect(bench.write(.ben, 1, .set("a", "1")) == .committed(1))
   }
 
@@ -87,9 +87,9 @@ import Testing
   @Test("bytes behind a hello are an error, and nobody is welcomed")
   mutating func longHello() {
     let frame = Speaker.cat.frame(.hello(Hello(identity: Speaker.cat.identity))) + [0]
-    let heard = bench.deliver([frame], on: Speaker.cat.connection)
-    #expect(heard.welcome(.cat) == nil)
-    #expect(heard.errors(.cat).map(\.code) == [.malformed])
+    let received = bench.deliver([frame], on: Speaker.cat.connection)
+    #expect(received.welcome(.cat) == nil)
+    #expect(received.errors(.cat).map(\.code) == [.malformed])
   }
 
   @Test(
@@ -105,22 +105,22 @@ import Testing
   mutating func refusedHello(_ encoding: String, _ name: String, _ code: ErrorCode, _ words: String) {
     var hello = Hello(identity: Speaker.cat.identity, encoding: encoding)
     hello.identity.name = name
-    let heard = bench.deliver([Speaker.cat.frame(.hello(hello))], on: Speaker.cat.connection)
-    #expect(heard.welcome(.cat) == nil)
-    #expect(heard.errors(.cat).map(\.code) == [code] && heard.errors(.cat).map(\.isFatal) == [true])
-    #expect(heard.errors(.cat).first?.text.contains(words) == true, "\(heard.errors(.cat).map(\.text))")
+    let received = bench.deliver([Speaker.cat.frame(.hello(hello))], on: Speaker.cat.connection)
+    #expect(received.welcome(.cat) == nil)
+    #expect(received.errors(.cat).map(\.code) == [code] && received.errors(.cat).map(\.isFatal) == [true])
+    #expect(received.errors(.cat).first?.text.contains(words) == true, "\(received.errors(.cat).map(\.text))")
   }
 
   @Test("bytes behind a status are an error")
   mutating func longStatus() {
-    let heard = bench.deliver([PeerMessage.status.encode(session: 0, start: 0) + [0]], on: 999)
-    #expect(heard.frames.map(\.message.kind) == [.error])
+    let received = bench.deliver([PeerMessage.status.encode(session: 0, start: 0) + [0]], on: 999)
+    #expect(received.frames.map(\.message.kind) == [.error])
   }
 
   @Test("a status is answered without a session, as JSON")
   mutating func status() throws {
-    let heard = bench.deliver([PeerMessage.status.encode(session: 0, start: 0)], on: 999)
-    guard case .statusReport(let report)? = heard.frames.first?.message else {
+    let received = bench.deliver([PeerMessage.status.encode(session: 0, start: 0)], on: 999)
+    guard case .statusReport(let report)? = received.frames.first?.message else {
       Issue.record("no report came")
       return
     }
@@ -130,8 +130,8 @@ import Testing
   @Test("a frame with another start is told that it is stale, counted, and ends its session")
   mutating func staleStart() {
     let frame = PeerMessage.propose([.of(1, [.set("a", "1")])]).encode(session: Speaker.ann.session, start: 78)
-    let heard = bench.deliver([frame], on: Speaker.ann.connection)
-    #expect(heard.errors(.ann).map(\.code) == [.staleStart])
+    let received = bench.deliver([frame], on: Speaker.ann.connection)
+    #expect(received.errors(.ann).map(\.code) == [.staleStart])
     #expect(bench.counters.staleStarts == 1)
     #expect(bench.read().version == 0)
     #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
@@ -147,8 +147,8 @@ import Testing
 
   @Test("a session is heard only on its own connection")
   mutating func otherConnection() {
-    let heard = bench.deliver([Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))], on: 999)
-    #expect(heard.frames.count == 1)
+    let received = bench.deliver([Speaker.ann.frame(.propose([.of(1, [.set("a", "1")])]))], on: 999)
+    #expect(received.frames.count == 1)
     #expect(bench.counters.unknownSessions == 1)
     #expect(bench.read().version == 0)
   }

@@ -184,10 +184,10 @@ struct BarrierTests {
   func newEpoch() {
     var bench = bench()
     bench.say(.ann, wait(timeoutMilliseconds: 60_000))
-    let heard = bench.say(
+    let received = bench.say(
       .ben,
       .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, unacknowledged: 1)]))
-    #expect(heard.awaited(.ann).map(\.end) == [.otherEpoch])
+    #expect(received.awaited(.ann).map(\.end) == [.otherEpoch])
   }
 
   @Test("a peer that healed itself is counted once, and told to who runs the hub")
@@ -221,7 +221,7 @@ extension HubBench {
   }
 }
 
-extension Heard {
+extension Received {
   func awaited(_ peer: Speaker) -> [Awaited] {
     messages(to: peer).compactMap { if case .awaited(let awaited) = $0 { awaited } else { nil } }
   }

@@ -13,25 +13,25 @@ import Testing
 
   /// A `commits` of so many bytes that sets `a`: 36 for itself, 12 for its origin, 2 for the name, 9 for the commit,
   /// 8 for the change, the rest its value.
-  private mutating func commit(ofBytes count: Int) -> Heard {
+  private mutating func commit(ofBytes count: Int) -> Received {
     bench.say(.ann, .propose([.of(1, [.set("a", text(ofBytes: count - 67))])]))
   }
 
   @Test("a commit of maxPublishedBytes is published, and only that")
   mutating func atLimit() {
-    let heard = commit(ofBytes: 8_192)
-    #expect(heard.published.map(\.byteCount) == [HubHeader.byteCount + 8_192])
-    #expect(heard.commits(.connection(Speaker.ben.connection)).isEmpty)
+    let received = commit(ofBytes: 8_192)
+    #expect(received.published.map(\.byteCount) == [HubHeader.byteCount + 8_192])
+    #expect(received.commits(.connection(Speaker.ben.connection)).isEmpty)
   }
 
   @Test("one byte more and it goes to those who joined, over their request connections; its head follows")
   mutating func pastLimit() {
-    let heard = commit(ofBytes: 8_193)
+    let received = commit(ofBytes: 8_193)
     // A head at once would overtake the commit and have everybody ask for it a second time.
-    #expect(heard.published.isEmpty)
+    #expect(received.published.isEmpty)
     #expect(bench.wait(1_000).heads().map(\.version) == [1])
     for peer in [Speaker.ann, .ben] {
-      let frames = heard.frames(to: peer).filter { $0.message.kind == .commits }
+      let frames = received.frames(to: peer).filter { $0.message.kind == .commits }
       #expect(frames.map(\.byteCount) == [HubHeader.byteCount + 8_193])
       #expect(frames.map(\.header.topic) == [HubBench.lamp])
     }
@@ -57,8 +57,8 @@ import Testing
     bench.hello(.cat)
     bench.say(.cat, .join([Join(request: 1, model: "lamp")]))
     #expect(commit(ofBytes: 9_000).frames(to: .cat).isEmpty)
-    let heard = bench.subscribe(.cat, Topics.bytes(HubBench.lamp))
-    #expect(ReadModel(heard, for: .cat).values == ["a": text(ofBytes: 9_000 - 67)])
+    let received = bench.subscribe(.cat, Topics.bytes(HubBench.lamp))
+    #expect(ReadModel(received, for: .cat).values == ["a": text(ofBytes: 9_000 - 67)])
   }
 
   @Test("who left the model does not get it")

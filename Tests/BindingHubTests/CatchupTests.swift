@@ -18,15 +18,15 @@ import Testing
   /// Joins with nothing; the first share is told.
   private mutating func join() {
     bench.hello(.ben)
-    hear(bench.join(.ben, Join(request: 1, model: "lamp")))
+    collect(bench.join(.ben, Join(request: 1, model: "lamp")))
     #expect(told.count == 1 && told.last?.isLast == false)
   }
 
-  private mutating func hear(_ heard: Heard) { told += heard.chunks(.ben) }
+  private mutating func collect(_ received: Received) { told += received.chunks(.ben) }
 
   /// The turns that are left, as they are told when nothing else happens.
   private mutating func goOn() {
-    while bench.machine.isTelling { hear(bench.wait(0)) }
+    while bench.machine.isTelling { collect(bench.wait(0)) }
   }
 
   /// The fields as whoever reads the messages one after the other has them in the end.
@@ -57,7 +57,7 @@ import Testing
   @Test("a big one leaves one message a turn")
   mutating func shares() {
     join()
-    hear(bench.wait(0))
+    collect(bench.wait(0))
     #expect(told.count <= 3 && told.last?.isLast == false)
     goOn()
     expectWhole()
@@ -66,8 +66,8 @@ import Testing
   @Test("what was told and changes, goes or comes before the end is told with it")
   mutating func changes() {
     join()
-    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
-    hear(bench.say(.ann, .propose([.of(14, [.of(.delete, "f2"), .set("f12", "\"late\""), .set("new", "1")])])))
+    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
+    collect(bench.say(.ann, .propose([.of(14, [.of(.delete, "f2"), .set("f12", "\"late\""), .set("new", "1")])])))
     goOn()
     expectWhole()
     #expect(values["f1"] == "\"again\"" && values["f2"] == nil && values["new"] == "1")
@@ -76,19 +76,19 @@ import Testing
   @Test("what others write meanwhile is told to them at once, and to the joiner as to everybody")
   mutating func others() {
     join()
-    let heard = bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
-    #expect(heard.outcomes(.ann) == [13: .committed(count: 1, version: 13)])
-    #expect(heard.commits().map(\.version) == [13])
+    let received = bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
+    #expect(received.outcomes(.ann) == [13: .committed(count: 1, version: 13)])
+    #expect(received.commits().map(\.version) == [13])
   }
 
   @Test("the last message waits until what was decided is stored")
   mutating func stored() throws {
     join()
     bench.settling = .later
-    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
     goOn()
     #expect(told.last?.isLast == false)
-    hear(try bench.settleWithStore())
+    collect(try bench.settleWithStore())
     goOn()
     expectWhole()
     #expect(values["f1"] == "1")
@@ -98,10 +98,10 @@ import Testing
   mutating func withoutPause() throws {
     join()
     bench.settling = .later
-    hear(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
     for number in ProposalNumber(14)..<60 where told.last?.isLast == false {
-      hear(bench.say(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
-      hear(try bench.settleWithStore())
+      collect(bench.say(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
+      collect(try bench.settleWithStore())
     }
     #expect(told.last?.isLast == true)
   }
@@ -120,7 +120,7 @@ import Testing
   mutating func anew() {
     join()
     told.removeAll()
-    hear(bench.say(.ben, .join([Join(request: 2, model: "lamp")])))
+    collect(bench.say(.ben, .join([Join(request: 2, model: "lamp")])))
     goOn()
     #expect(told.allSatisfy { $0.request == 2 })
     expectWhole()
@@ -143,9 +143,9 @@ import Testing
   @Test("a connection without room is told no more until there is")
   mutating func congested() {
     join()
-    hear(bench.act { machine, _, _ in machine.becameCongested(Speaker.ben.connection) })
+    collect(bench.act { machine, _, _ in machine.becameCongested(Speaker.ben.connection) })
     #expect(told.count == 1 && !bench.machine.isTelling)
-    hear(bench.act { machine, _, output in machine.becameWritable(Speaker.ben.connection, into: &output) })
+    collect(bench.act { machine, _, output in machine.becameWritable(Speaker.ben.connection, into: &output) })
     goOn()
     expectWhole()
   }
@@ -155,14 +155,14 @@ import Testing
     bench.hello(.cat)
     join()
     let cat = bench.join(.cat, Join(request: 1, model: "lamp"))
-    hear(cat)
-    var heard = cat.chunks(.cat)
+    collect(cat)
+    var received = cat.chunks(.cat)
     while bench.machine.isTelling {
       let turn = bench.wait(0)
-      hear(turn)
-      heard += turn.chunks(.cat)
+      collect(turn)
+      received += turn.chunks(.cat)
     }
-    #expect(heard.last?.isLast == true)
+    #expect(received.last?.isLast == true)
     expectWhole()
   }
 }

@@ -77,11 +77,11 @@ import Testing
 
   @Test("a conflict with an earlier proposal of the same batch tells its value")
   mutating func inOneBatch() {
-    let heard = bench.together([
+    let received = bench.together([
       (.ann, .propose([.of(2, [.set("a", "2")])])),
       (.ben, .propose([.of(1, [.set("a", "9")], conditions: [.unchanged("a", since: 1)])])),
     ])
-    let conflict = heard.outcomes(.ben)[1]?.conflict
+    let conflict = received.outcomes(.ben)[1]?.conflict
     #expect(conflict?.version == 2)
     #expect(conflict?.value == json("2"))
     #expect(conflict?.origin == Speaker.ann.origin)
@@ -90,8 +90,8 @@ import Testing
   @Test("a repeat is told the same conflict, also with an earlier proposal of the same batch")
   mutating func repeated() {
     let lost = NumberedProposal.of(1, [.set("a", "9")], conditions: [.unchanged("a", since: 1)])
-    let heard = bench.together([(.ann, .propose([.of(2, [.set("a", "2")])])), (.ben, .propose([lost]))])
-    #expect(bench.propose(.ben, lost)[1]?.conflict == heard.outcomes(.ben)[1]?.conflict)
+    let received = bench.together([(.ann, .propose([.of(2, [.set("a", "2")])])), (.ben, .propose([lost]))])
+    #expect(bench.propose(.ben, lost)[1]?.conflict == received.outcomes(.ben)[1]?.conflict)
   }
 
   // MARK: Versions that cannot be

@@ -39,8 +39,8 @@ import Testing
       return
     }
     #expect(head.version == 50)
-    let heard = bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 3)]))
-    #expect(heard.joined(.ann).map(\.follows) == [.delta])
+    let received = bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 3)]))
+    #expect(received.joined(.ann).map(\.follows) == [.delta])
     #expect(bench.counters.foldedCommits == 47)
     #expect(bench.counters.leftOut == 5)
     #expect(makeRoom().isEmpty)

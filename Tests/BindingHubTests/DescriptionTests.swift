@@ -35,7 +35,7 @@ import Testing
 
   private var disagreements: [JSON] { bench.machine.statusJSON(time: bench.time)["disagreements"]?.elements ?? [] }
 
-  private mutating func declare(_ description: String, by peer: Speaker) -> Heard {
+  private mutating func declare(_ description: String, by peer: Speaker) -> Received {
     let number = (numbers[peer.identity.name] ?? 0) + 1
     numbers[peer.identity.name] = number
     return bench.say(peer, .propose([.of(number, [.of(.setIfAbsent, "@description", description)])]))
@@ -47,14 +47,14 @@ import Testing
       {"fields":{"level":{"type":"number","min":0,"max":10},"on":{},"count":{"max":1e2,"min":-5,"type":"integer"},\
       "new":{"type":"string"}}}
       """
-    let heard = declare(other, by: .ben)
-    #expect(heard.outcomes(.ben).values.map { $0 } == [.unchanged] && heard.commits().isEmpty)
+    let received = declare(other, by: .ben)
+    #expect(received.outcomes(.ben).values.map { $0 } == [.unchanged] && received.commits().isEmpty)
     let differences = [
       RuleDifference(field: "level", declared: "number, 0...10", described: "number, 0...1"),
       RuleDifference(field: "on", declared: "any", described: "boolean"),
     ]
     let notice = HubNotice.declaredOtherwise(peer: Speaker.ben.origin.fullName, model: "lamp", differences: differences)
-    #expect(heard.notices == [notice])
+    #expect(received.notices == [notice])
     #expect(
       differences.words == "level is declared as number, 0...10, and described as number, 0...1; "
         + "on is declared as any, and described as boolean")

@@ -13,7 +13,7 @@ import Testing
 
   /// Sets so many fields of names that nobody had before, and deletes them.
   @discardableResult
-  private mutating func wear(_ count: Int, from number: ProposalNumber) -> Heard {
+  private mutating func wear(_ count: Int, from number: ProposalNumber) -> Received {
     let names = (0..<count).map { "n\(number)-\($0)" }
     return room.hub.say(
       .ann,
@@ -23,7 +23,7 @@ import Testing
       ]))
   }
 
-  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber) -> Heard {
+  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber) -> Received {
     room.hub.hello(peer)
     return room.hub.join(peer, Join(request: 8, model: "lamp"), topic: HubBench.lamp)
       + room.hub.join(
@@ -44,7 +44,7 @@ import Testing
     for _ in 0..<200 {
       wear(1_000, from: number)
       number += 2
-      if !room.hub.machine.hears(session: Speaker.ann.session) { _ = comeBack(.ann, unacknowledged: number) }
+      if !room.hub.machine.hasOpenSession(Speaker.ann.session) { _ = comeBack(.ann, unacknowledged: number) }
     }
     #expect(room.hub.counters.refusals[.modelFull] ?? 0 == 0)
     #expect(room.hub.counters.renumberedModels == 2)
@@ -57,11 +57,11 @@ import Testing
   mutating func sessions() {
     room.write(.ben, 1, .set("kept", "1"))
     let before = topic()
-    let heard = wear(30, from: 1)
+    let received = wear(30, from: 1)
     #expect(room.hub.counters.renumberedModels == 1)
-    #expect(heard.outcomes(.ann, topic: before).keys.sorted() == [1, 2])
+    #expect(received.outcomes(.ann, topic: before).keys.sorted() == [1, 2])
     for peer in [Speaker.ann, .ben] {
-      #expect(heard.errors(peer).map(\.code) == [.unknownSession] && heard.errors(peer).first?.isFatal == true)
+      #expect(received.errors(peer).map(\.code) == [.unknownSession] && received.errors(peer).first?.isFatal == true)
     }
     #expect(topic() != before)
     let back = comeBack(.ben, unacknowledged: 2)
@@ -84,10 +84,10 @@ import Testing
     room.write(.ben, 1, .set("kept", "1"), .set(Names.me, "2"))
     let present = room.present()
     #expect(present.count == 2)
-    var heard = wear(30, from: 1)
-    heard = heard + comeBack(.ann, unacknowledged: 3) + comeBack(.ben, unacknowledged: 2)
-    for _ in 0..<5 { heard = heard + room.hub.wait(1_000) }
-    let deleted = heard.commits().flatMap(\.commits).filter { $0.number == 0 }.flatMap(\.changes)
+    var received = wear(30, from: 1)
+    received = received + comeBack(.ann, unacknowledged: 3) + comeBack(.ben, unacknowledged: 2)
+    for _ in 0..<5 { received = received + room.hub.wait(1_000) }
+    let deleted = received.commits().flatMap(\.commits).filter { $0.number == 0 }.flatMap(\.changes)
     #expect(deleted.isEmpty)
     let read = room.hub.read(Room.name, topic: topic())
     #expect(read.values["kept"] == "1")
@@ -114,8 +114,8 @@ import Testing
     #expect(room.hub.counters.renumberedModels == 1)
     _ = comeBack(.ann, unacknowledged: 3)
     _ = comeBack(.ben, unacknowledged: 2)
-    let heard = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
-    #expect(heard.messages(to: .ben).contains { if case .approve = $0 { true } else { false } })
+    let received = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
+    #expect(received.messages(to: .ben).contains { if case .approve = $0 { true } else { false } })
   }
 
   @Test("a number that was decided before is not decided again after")

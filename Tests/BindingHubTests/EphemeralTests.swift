@@ -122,8 +122,8 @@ struct EphemeralTests {
       room.hub.say(.ben, .askHeads)
     }
     #expect(room.values() == ["cursor": "7"])
-    let heard = room.hub.wait(1_100)
-    #expect(heard.commits().contains { $0.commits.contains { $0.changes.contains { $0.value == nil } } })
+    let received = room.hub.wait(1_100)
+    #expect(received.commits().contains { $0.commits.contains { $0.changes.contains { $0.value == nil } } })
     #expect(room.values().isEmpty)
   }
 
@@ -131,8 +131,8 @@ struct EphemeralTests {
   mutating func staysOverReconnect() {
     room.write(.ann, 1, .set("cursor", "7"))
     let again = Speaker.ann.again(11)
-    let heard = room.hub.hello(again)
-    #expect(heard.commits().isEmpty)
+    let received = room.hub.hello(again)
+    #expect(received.commits().isEmpty)
     #expect(room.values() == ["cursor": "7"])
   }
 
@@ -164,8 +164,8 @@ struct EphemeralTests {
   @Test("an ephemeral model is announced to nobody")
   mutating func notAnnounced() {
     room.write(.ann, 1, .set("cursor", "7"))
-    let heard = room.hub.say(.ben, .join([Join(request: 9, prefix: "")]))
-    #expect(heard.announces(.ben).flatMap(\.models).isEmpty)
+    let received = room.hub.say(.ben, .join([Join(request: 9, prefix: "")]))
+    #expect(received.announces(.ben).flatMap(\.models).isEmpty)
   }
 
   @Test("a peer that is behind is brought up with a delta, as in any model")
@@ -174,20 +174,20 @@ struct EphemeralTests {
     let before = room.read()
     room.write(.ann, 2, .set("b", "2"))
     let names = UInt32(before.fields.count)
-    let heard = room.hub.say(
+    let received = room.hub.say(
       .ben,
       .join([
         Join(request: 5, model: Room.name, epoch: Room.epoch, version: before.version, namesKnown: names)
       ]))
-    #expect(heard.chunks(.ben).map(\.form) == [.delta])
-    #expect(heard.chunks(.ben).flatMap(\.entries).map { $0.value?.description } == ["2"])
+    #expect(received.chunks(.ben).map(\.form) == [.delta])
+    #expect(received.chunks(.ben).flatMap(\.entries).map { $0.value?.description } == ["2"])
   }
 
   @Test("a peer that is ahead in an ephemeral model does not make the hub doubt its log")
   mutating func aheadDoesNotMatter() {
-    let heard = room.hub.say(
+    let received = room.hub.say(
       .ben, .join([Join(request: 5, model: Room.name, epoch: Room.epoch, version: 1_000)]))
-    #expect(heard.newEpoch == nil)
+    #expect(received.newEpoch == nil)
   }
 
   @Test("the protocol's own names are no fields for peers", arguments: ["@peer-0", "@peer-77", "@description"])

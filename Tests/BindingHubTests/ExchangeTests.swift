@@ -129,11 +129,11 @@ struct ExchangeTests {
           Issue.record("the store failed: \(error)")
         }
       }
-      var heard: [(String, [UInt8])] = []
+      var received: [(String, [UInt8])] = []
       output.forEachFrame { destination, frame in
-        heard.append((destination == .publish ? "reads" : "hears", Array(frame)))
+        received.append((destination == .publish ? "reads" : "hears", Array(frame)))
       }
-      for (does, frame) in heard {
+      for (does, frame) in received {
         let name = frame.withUnsafeBytes { (try? HubMessage.decode($0))?.1.kind.name.description }
         record(does, frame, name ?? "?")
       }

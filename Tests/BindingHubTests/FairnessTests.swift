@@ -14,17 +14,17 @@ struct FairnessTests {
     return other
   }
 
-  private func reports(_ heard: Heard, _ peer: Speaker) -> [StatusReport] {
-    heard.messages(to: peer).compactMap { if case .statusReport(let report) = $0 { report } else { nil } }
+  private func reports(_ received: Received, _ peer: Speaker) -> [StatusReport] {
+    received.messages(to: peer).compactMap { if case .statusReport(let report) = $0 { report } else { nil } }
   }
 
   // MARK: Reports
 
   @Test("questions of one session for a report, however many, get one report")
   mutating func oneReport() {
-    let heard = bench.deliver(Array(repeating: Speaker.ann.frame(.status), count: 4_000), on: Speaker.ann.connection)
-    #expect(reports(heard, .ann).map(\.session) == [Speaker.ann.session])
-    #expect(heard.errors(.ann).isEmpty)
+    let received = bench.deliver(Array(repeating: Speaker.ann.frame(.status), count: 4_000), on: Speaker.ann.connection)
+    #expect(reports(received, .ann).map(\.session) == [Speaker.ann.session])
+    #expect(received.errors(.ann).isEmpty)
   }
 
   @Test("a question that comes within 100 ms of a report is answered by the next, with what is so by then")
@@ -39,9 +39,9 @@ struct FairnessTests {
 
   @Test("everyone who asked is in the same report, each with its own session")
   mutating func sharedReport() {
-    let heard = bench.together([(.ann, .status), (.ben, .status)])
-    #expect(reports(heard, .ann).map(\.session) == [Speaker.ann.session])
-    #expect(reports(heard, .ben).map(\.session) == [Speaker.ben.session])
+    let received = bench.together([(.ann, .status), (.ben, .status)])
+    #expect(reports(received, .ann).map(\.session) == [Speaker.ann.session])
+    #expect(reports(received, .ben).map(\.session) == [Speaker.ben.session])
   }
 
   @Test("a second session of a connection that asks before the report is there is told to ask later, and lives on")
@@ -49,8 +49,8 @@ struct FairnessTests {
     let other = neighbour(31, of: .ann)
     bench.hello(.ann)
     bench.hello(other)
-    let heard = bench.together([(.ann, .status), (other, .status)])
-    let errors = heard.errors(.ann)
+    let received = bench.together([(.ann, .status), (other, .status)])
+    let errors = received.errors(.ann)
     #expect(errors.map(\.session) == [other.session])
     #expect(errors.map(\.code) == [.overLimit] && errors.map(\.isFatal) == [false])
     #expect(bench.join(other, Join(request: 1, model: "lamp")).joined(.ann).count == 1)
@@ -61,9 +61,9 @@ struct FairnessTests {
     bench.say(.ann, .status)
     bench.together([(.ann, .status), (.ben, .status)])
     bench.close(Speaker.ann.connection)
-    let heard = bench.wait(100)
-    #expect(reports(heard, .ann).isEmpty)
-    #expect(reports(heard, .ben).count == 1)
+    let received = bench.wait(100)
+    #expect(reports(received, .ann).isEmpty)
+    #expect(reports(received, .ben).count == 1)
   }
 
   // MARK: Sessions
@@ -72,8 +72,8 @@ struct FairnessTests {
   mutating func sessionsOfOneConnection() {
     for number in 0..<16 {
       let peer = neighbour(100 + UInt64(number), of: .ann)
-      let heard = bench.say(peer, .hello(Hello(identity: peer.identity)))
-      #expect(heard.errors(peer).isEmpty, "\(number)")
+      let received = bench.say(peer, .hello(Hello(identity: peer.identity)))
+      #expect(received.errors(peer).isEmpty, "\(number)")
     }
     let late = neighbour(116, of: .ann)
     let errors = bench.say(late, .hello(Hello(identity: late.identity))).errors(late)
@@ -104,8 +104,8 @@ struct FairnessTests {
     .join((0..<count).map { Join(request: UInt32($0), model: "m/\($0)") })
   }
 
-  private func assigned(_ heard: Heard, _ peer: Speaker) -> [String] {
-    heard.messages(to: peer).compactMap { if case .topic(let topic) = $0 { topic.model } else { nil } }
+  private func assigned(_ received: Received, _ peer: Speaker) -> [String] {
+    received.messages(to: peer).compactMap { if case .topic(let topic) = $0 { topic.model } else { nil } }
   }
 
   @Test("a thousand joins in one message are taken in shares, in their order, and others are served between them")

@@ -52,8 +52,8 @@ import Testing
   @Test("a session without a publish connection gets the heartbeat on its request connection")
   mutating func routedHeartbeat() {
     bench.unsubscribe(.ann, Topics.sessionTopic(Speaker.ann.session))
-    let heard = bench.wait(1_000)
-    #expect(heard.heartbeats(.connection(Speaker.ann.connection)).map(\.number) == [1])
+    let received = bench.wait(1_000)
+    #expect(received.heartbeats(.connection(Speaker.ann.connection)).map(\.number) == [1])
   }
 
   @Test("a refusal is no change: no head follows")
@@ -78,8 +78,8 @@ import Testing
   mutating func ahead() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.hello(.ben)
-    let heard = bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
-    let epoch = try #require(heard.newEpoch)
+    let received = bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
+    let epoch = try #require(received.newEpoch)
     #expect(epoch > HubBench.epoch)
     #expect(bench.machine.epoch == epoch)
     #expect(bench.counters.newEpochs == 1)
@@ -92,8 +92,8 @@ import Testing
     bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
     let epoch = bench.machine.epoch
     bench.hello(.cat)
-    let heard = bench.say(.cat, .join([Join(request: 1, model: "lamp", epoch: epoch, version: 99)]))
-    #expect(heard.newEpoch == nil)
+    let received = bench.say(.cat, .join([Join(request: 1, model: "lamp", epoch: epoch, version: 99)]))
+    #expect(received.newEpoch == nil)
     #expect(bench.machine.epoch == epoch)
   }
 
@@ -105,17 +105,17 @@ import Testing
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2)
     #expect(bench.say(.ben, .join([join])).newEpoch == nil)
-    let heard = try bench.settleWithStore()
-    #expect(heard.newEpoch != nil)
-    #expect(heard.askedOffers(.ben).count == 1)
+    let received = try bench.settleWithStore()
+    #expect(received.newEpoch != nil)
+    #expect(received.askedOffers(.ben).count == 1)
   }
 
   @Test("a peer at the head makes no new epoch")
   mutating func atHead() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.hello(.ben)
-    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1))
-    #expect(heard.newEpoch == nil)
+    let received = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1))
+    #expect(received.newEpoch == nil)
   }
 
   @Test("what was decided and not stored is decided anew in the new epoch")
@@ -128,8 +128,8 @@ import Testing
     bench.wait(1_000)
     bench.wait(1_000)
     bench.wait(1_000)
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    #expect(heard.commits().map(\.epoch) == [bench.machine.epoch])
-    #expect(heard.outcomes(.ann) == [1: .committed(1)])
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(received.commits().map(\.epoch) == [bench.machine.epoch])
+    #expect(received.outcomes(.ann) == [1: .committed(1)])
   }
 }

@@ -4,7 +4,7 @@ import BindingProtocol
 /// Replicas of the life before this one.
 extension HubBench {
   @discardableResult
-  mutating func joinAhead(_ peer: Speaker, _ version: Version, epoch: Epoch = HubBench.oldEpoch) -> Heard {
+  mutating func joinAhead(_ peer: Speaker, _ version: Version, epoch: Epoch = HubBench.oldEpoch) -> Received {
     join(peer, Join(request: 1, model: "lamp", epoch: epoch, version: version))
   }
 
@@ -12,7 +12,7 @@ extension HubBench {
   mutating func offer(
     _ peer: Speaker, _ version: Version, _ fields: OfferedField..., chunk: UInt32 = 0, isLast: Bool = true,
     epoch: Epoch = HubBench.oldEpoch
-  ) -> Heard {
+  ) -> Received {
     say(
       peer,
       .offer(

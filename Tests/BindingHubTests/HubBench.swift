@@ -49,7 +49,7 @@ struct HubBench {
 
   /// Lets `body` speak to the machine, ends the drain, has the store take what was decided, and tells what came of it.
   @discardableResult
-  mutating func act(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) -> Heard {
+  mutating func act(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) -> Received {
     var output = HubOutput()
     body(&machine, time, &output)
     machine.finishDrain(time: time, into: &output)
@@ -66,12 +66,12 @@ struct HubBench {
       }
     }
     while tellsAll, machine.isTelling { machine.finishDrain(time: time, into: &output) }
-    return Heard(output)
+    return Received(output)
   }
 
   /// Tells the machine what became of the batches that wait.
   @discardableResult
-  mutating func settle(_ results: Appended...) -> Heard {
+  mutating func settle(_ results: Appended...) -> Received {
     let batches = waiting
     waiting.removeAll()
     #expect(results.count == batches.count, "as many results as batches")
@@ -80,7 +80,7 @@ struct HubBench {
 
   /// Has the store take the batches that wait, and tells the machine.
   @discardableResult
-  mutating func settleWithStore() throws -> Heard {
+  mutating func settleWithStore() throws -> Received {
     let batches = waiting
     waiting.removeAll()
     let results = try store.append(batches)
@@ -88,7 +88,7 @@ struct HubBench {
   }
 
   @discardableResult
-  mutating func reload(_ model: StoredModel) -> Heard {
+  mutating func reload(_ model: StoredModel) -> Received {
     act { machine, time, output in machine.reloaded(model, time: time, into: &output) }
   }
 
@@ -96,7 +96,7 @@ struct HubBench {
 
   /// One drain in which these frames arrive from one connection.
   @discardableResult
-  mutating func deliver(_ frames: [[UInt8]], on connection: ConnectionID) -> Heard {
+  mutating func deliver(_ frames: [[UInt8]], on connection: ConnectionID) -> Received {
     act { machine, time, output in
       for frame in frames {
         frame.withUnsafeBytes { machine.receive($0, on: connection, time: time, into: &output) }
@@ -106,13 +106,13 @@ struct HubBench {
 
   /// One drain in which a peer says these things.
   @discardableResult
-  mutating func say(_ peer: Speaker, _ messages: PeerMessage...) -> Heard {
+  mutating func say(_ peer: Speaker, _ messages: PeerMessage...) -> Received {
     deliver(messages.map(peer.frame), on: peer.connection)
   }
 
   /// One drain in which several peers say something each, in this order.
   @discardableResult
-  mutating func together(_ said: [(peer: Speaker, message: PeerMessage)]) -> Heard {
+  mutating func together(_ said: [(peer: Speaker, message: PeerMessage)]) -> Received {
     act { machine, time, output in
       for (peer, message) in said {
         peer.frame(message).withUnsafeBytes {
@@ -124,7 +124,7 @@ struct HubBench {
 
   /// A publish connection subscribes.
   @discardableResult
-  mutating func subscribe(_ peer: Speaker, _ topics: [UInt8]...) -> Heard {
+  mutating func subscribe(_ peer: Speaker, _ topics: [UInt8]...) -> Received {
     act { machine, time, output in
       for topic in topics {
         topic.withUnsafeBytes { machine.subscribed($0, by: peer.subscriber, time: time, into: &output) }
@@ -133,7 +133,7 @@ struct HubBench {
   }
 
   @discardableResult
-  mutating func unsubscribe(_ peer: Speaker, _ topic: [UInt8]) -> Heard {
+  mutating func unsubscribe(_ peer: Speaker, _ topic: [UInt8]) -> Received {
     act { machine, time, output in
       topic.withUnsafeBytes { machine.unsubscribed($0, by: peer.subscriber, time: time, into: &output) }
     }
@@ -141,13 +141,13 @@ struct HubBench {
 
   /// Time goes on, and the clock is looked at.
   @discardableResult
-  mutating func wait(_ milliseconds: UInt64) -> Heard {
+  mutating func wait(_ milliseconds: UInt64) -> Received {
     now += milliseconds
     return act { machine, time, output in machine.tick(time: time, into: &output) }
   }
 
   @discardableResult
-  mutating func close(_ connection: ConnectionID) -> Heard {
+  mutating func close(_ connection: ConnectionID) -> Received {
     act { machine, time, output in machine.closed(connection, time: time, into: &output) }
   }
 
@@ -155,23 +155,23 @@ struct HubBench {
 
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
-  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Heard {
+  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Received {
     let capabilities = tellsEarlier ? [Capability.recovery] : []
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
-    let heard = say(peer, .hello(hello))
+    let received = say(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
-    return heard
+    return received
   }
 
   /// Says hello, joins `lamp` with nothing, and subscribes.
   @discardableResult
-  mutating func live(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) -> Heard {
+  mutating func live(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) -> Received {
     hello(peer) + join(peer, Join(request: 1, model: model), topic: topic)
   }
 
   /// Joins and subscribes; what both drains say.
   @discardableResult
-  mutating func join(_ peer: Speaker, _ join: Join, topic: Topic = HubBench.lamp) -> Heard {
+  mutating func join(_ peer: Speaker, _ join: Join, topic: Topic = HubBench.lamp) -> Received {
     say(peer, .join([join])) + subscribe(peer, Topics.bytes(topic))
   }
 
@@ -194,8 +194,8 @@ struct HubBench {
     let mode = settling
     settling = .atOnce
     defer { settling = mode }
-    let heard = live(reader, model: model, topic: topic)
+    let received = live(reader, model: model, topic: topic)
     say(reader, .leave(Leave()))
-    return ReadModel(heard, for: reader)
+    return ReadModel(received, for: reader)
   }
 }

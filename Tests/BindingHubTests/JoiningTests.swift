@@ -22,16 +22,17 @@ import Testing
       Join(request: 7, model: "lamp"), Join(request: 8, model: "a\u{1B}b"), Join(request: 9, prefix: "shop"),
       Join(request: 10, model: "fan"),
     ]
-    let heard = bench.say(.ben, .join(joins))
-    #expect(heard.errors(.ben).map(\.code) == [.badName, .badName] && heard.errors(.ben).allSatisfy { !$0.isFatal })
+    let received = bench.say(.ben, .join(joins))
+    #expect(
+      received.errors(.ben).map(\.code) == [.badName, .badName] && received.errors(.ben).allSatisfy { !$0.isFatal })
     let allowed = "allowed are A-Z a-z 0-9 _ - in segments joined by /"
     #expect(
-      heard.errors(.ben).map(\.text) == [
+      received.errors(.ben).map(\.text) == [
         "a\\u{1b}b: has byte 0x1b at byte 1; \(allowed)",
         "shop: does not end in /; a prefix does, or is empty for all models",
       ])
-    #expect(heard.errors(.ben).map(\.refusedJoin) == ["a\\u{1b}b", "shop"])
-    let assigned: [String] = heard.messages(to: .ben).compactMap {
+    #expect(received.errors(.ben).map(\.refusedJoin) == ["a\\u{1b}b", "shop"])
+    let assigned: [String] = received.messages(to: .ben).compactMap {
       if case .topic(let topic) = $0 { topic.model } else { nil }
     }
     #expect(assigned == ["lamp", "fan"])
@@ -42,9 +43,9 @@ import Testing
   @Test("a frame of joins that is wrong elsewhere is refused whole")
   mutating func wrongFrame() {
     bench.hello(.ben)
-    let heard = bench.say(
+    let received = bench.say(
       .ben, .join([Join(request: 7, model: "lamp"), Join(request: 8, model: "fan", unacknowledged: 0)]))
-    #expect(heard.errors(.ben).map(\.isFatal) == [true] && heard.messages(to: .ben).count == 1)
+    #expect(received.errors(.ben).map(\.isFatal) == [true] && received.messages(to: .ben).count == 1)
   }
 
   // MARK: When and on which way (R13)
@@ -74,9 +75,9 @@ import Testing
     #expect(bench.wait(999).joined(.ben).isEmpty)
     #expect(bench.wait(1).joined(.ben).map(\.delivery) == [.routed])
     #expect(bench.counters.routedJoins == 1)
-    let heard = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
-    #expect(heard.commits(.connection(Speaker.ben.connection)).map(\.version) == [3])
-    #expect(heard.commits().map(\.version) == [3])
+    let received = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    #expect(received.commits(.connection(Speaker.ben.connection)).map(\.version) == [3])
+    #expect(received.commits().map(\.version) == [3])
   }
 
   @Test("a session topic that was subscribed before its hello came counts")
@@ -111,9 +112,9 @@ import Testing
     bench.write(.ann, 3, .set("c", "1"), .set("d", "1"))
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2)
-    let heard = bench.join(.ben, join)
-    #expect(heard.joined(.ben).map(\.follows) == [.delta])
-    let chunk = try #require(heard.chunks(.ben).first)
+    let received = bench.join(.ben, join)
+    #expect(received.joined(.ben).map(\.follows) == [.delta])
+    let chunk = try #require(received.chunks(.ben).first)
     #expect(chunk.form == .delta)
     #expect(chunk.previous == 2 && chunk.version == 3)
     #expect(chunk.names == NamesRun(first: 2, names: ["c", "d"]))
@@ -144,16 +145,16 @@ import Testing
   @Test("who has all gets nothing more")
   mutating func current() {
     bench.hello(.ben)
-    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2))
-    #expect(heard.joined(.ben).map(\.follows) == [.nothing])
-    #expect(heard.chunks(.ben).isEmpty)
+    let received = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2, namesKnown: 2))
+    #expect(received.joined(.ben).map(\.follows) == [.nothing])
+    #expect(received.chunks(.ben).isEmpty)
   }
 
   @Test("who has a version of another epoch gets a snapshot")
   mutating func otherEpoch() {
     bench.hello(.ben)
-    let heard = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 2))
-    #expect(heard.joined(.ben).map(\.follows) == [.snapshot])
+    let received = bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 2))
+    #expect(received.joined(.ben).map(\.follows) == [.snapshot])
   }
 
   @Test("a join of a model that nobody knows makes it, empty")
@@ -183,11 +184,11 @@ import Testing
       ? Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 1)
       : Join(request: 1, model: "lamp")
     if !isDelta { wanted["first"] = "1" }
-    let heard = bench.join(.ben, join)
-    let chunks = heard.chunks(.ben)
+    let received = bench.join(.ben, join)
+    let chunks = received.chunks(.ben)
     #expect(chunks.map(\.chunk) == (0..<UInt32(chunks.count)).map { $0 })
     #expect(chunks.map(\.isLast) == chunks.indices.map { $0 == chunks.count - 1 })
-    let longest = heard.frames(to: .ben).filter { $0.message.kind == .catchup }.map(\.byteCount).max() ?? 0
+    let longest = received.frames(to: .ben).filter { $0.message.kind == .catchup }.map(\.byteCount).max() ?? 0
     #expect(longest <= 1_000)
     let names = (isDelta ? ["first"] : []) + chunks.flatMap(\.names.names)
     let values = chunks.flatMap(\.entries).map { (names[Int($0.field)], $0.value?.description) }
@@ -198,9 +199,9 @@ import Testing
 
   @Test("the answer and its snapshot carry the mark of who joins (R5)")
   mutating func lastDecided() {
-    let heard = bench.say(.ann, .join([Join(request: 2, model: "lamp")]))
-    #expect(heard.joined(.ann).map(\.lastDecided) == [2])
-    #expect(heard.chunks(.ann).map(\.lastDecided) == [2])
+    let received = bench.say(.ann, .join([Join(request: 2, model: "lamp")]))
+    #expect(received.joined(.ann).map(\.lastDecided) == [2])
+    #expect(received.chunks(.ann).map(\.lastDecided) == [2])
   }
 
   @Test("a join with a higher unacknowledged number raises the mark and stores it before it is answered (R8)")
@@ -227,9 +228,9 @@ import Testing
     bench.hello(.ben)
     bench.settling = .later
     bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
-    var heard = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
-    while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
-    #expect(heard.joined(.ben).map(\.lastDecided) == [4])
+    var received = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
+    while !bench.waiting.isEmpty { received = received + (try bench.settleWithStore()) }
+    #expect(received.joined(.ben).map(\.lastDecided) == [4])
   }
 
   // MARK: Prefixes

@@ -56,7 +56,7 @@ private final class Talker {
     try #require(try dealer.send(message.encode(session: session, start: start)) == .sent)
   }
 
-  func hear<Found>(_ find: (HubMessage) -> Found?) throws -> Found {
+  func receive<Found>(_ find: (HubMessage) -> Found?) throws -> Found {
     while try dealer.wait(for: .readable, timeoutMilliseconds: 20_000) {
       guard try dealer.receive(into: &message) else { continue }
       let (header, content) = try HubMessage.decode(message.withBytes { Array($0) })
@@ -68,7 +68,7 @@ private final class Talker {
 
   func hello(_ name: String) throws {
     try say(.hello(Hello(identity: Identity(secret: .random(), name: name))))
-    try hear { if case .welcome = $0 { () } else { nil } }
+    try receive { if case .welcome = $0 { () } else { nil } }
   }
 
   struct Silence: Error {}
@@ -104,7 +104,7 @@ struct LastWordsTests {
     let writer = try Talker(to: address)
     try writer.hello("writer")
     try writer.say(.join([Join(request: 1, model: "halt")]))
-    let topic = try writer.hear { if case .topic(let assigned) = $0 { assigned.topic } else { nil } }
+    let topic = try writer.receive { if case .topic(let assigned) = $0 { assigned.topic } else { nil } }
     #expect(present().sorted() == ["leaving", "writer"])
     try writer.say(.propose([.of(1, [.set("on", "true")], topic: topic)]))
     try #require(halt.reached.wait(timeout: .now() + 20) == .success)

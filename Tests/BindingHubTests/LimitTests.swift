@@ -147,10 +147,10 @@ import Testing
   mutating func othersDoNotCount() {
     bench = Self.bench { $0.maxUnconfirmedOutcomes = 3 }
     bench.live(.ben)
-    let heard = bench.together([
+    let received = bench.together([
       (.ann, .propose((1...3).map { .of($0, [.set("a", "\($0)")]) })), (.ben, .propose([.of(1, [.set("b", "1")])])),
     ])
-    #expect(heard.outcomes(.ben) == [1: .committed(4)])
+    #expect(received.outcomes(.ben) == [1: .committed(4)])
   }
 
   @Test("a session may have maxUnacknowledged proposals unacknowledged")
@@ -175,9 +175,9 @@ import Testing
     bench = Self.bench { $0.maxWaitingProposals = 2 }
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    let heard = bench.say(
+    let received = bench.say(
       .ann, .propose([.of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]), .of(4, [.set("a", "4")])]))
-    #expect(heard.outcomes(.ann).mapValues(\.retryReason) == [4: .busy])
+    #expect(received.outcomes(.ann).mapValues(\.retryReason) == [4: .busy])
     #expect(bench.counters.retries == 1)
     try bench.settleWithStore()
     #expect(try bench.settleWithStore().outcomes(.ann) == [2: .committed(2), 3: .committed(3)])

@@ -20,10 +20,10 @@ import Testing
   mutating func apart() {
     let topics = join(200)
     for number in 1...2 as ClosedRange<ProposalNumber> {
-      let heard = bench.say(
+      let received = bench.say(
         .ann, .propose(topics.map { .of(number, [.set("f", "\(number)\($0 % 1_000)")], topic: $0) }))
-      #expect(heard.commits().map(\.version) == topics.map { _ in Version(number) })
-      #expect(topics.allSatisfy { heard.outcomes(.ann, topic: $0)[number] == .committed(Version(number)) })
+      #expect(received.commits().map(\.version) == topics.map { _ in Version(number) })
+      #expect(topics.allSatisfy { received.outcomes(.ann, topic: $0)[number] == .committed(Version(number)) })
     }
     for (number, topic) in topics.enumerated() {
       #expect(bench.read("m\(number)", topic: topic).values == ["f": "2\(topic % 1_000)"])
@@ -52,9 +52,9 @@ import Testing
     }
     bench.hello(.ben)
     let join = Join(request: 1, model: "m0", epoch: HubBench.epoch, version: 2, namesKnown: 3)
-    let heard = bench.join(.ben, join, topic: topic)
-    #expect(heard.joined(.ben).map(\.follows) == [.delta])
-    #expect(try #require(heard.chunks(.ben).first).entries.map(\.version) == [200])
+    let received = bench.join(.ben, join, topic: topic)
+    #expect(received.joined(.ben).map(\.follows) == [.delta])
+    #expect(try #require(received.chunks(.ben).first).entries.map(\.version) == [200])
   }
 
   @Test("the heads of many models leave a few at a time, within half a heartbeat, with each of three heartbeats")
@@ -64,13 +64,13 @@ import Testing
       bench.say(.ann, .propose(topics[first..<first + 200].map { .of(1, [.set("f", "1")], topic: $0) }))
     }
     for _ in 0..<3 {
-      var heard = bench.wait(bench.machine.nextDeadline - bench.now)
+      var received = bench.wait(bench.machine.nextDeadline - bench.now)
       let began = bench.now
-      #expect(heard.frames.count { $0.message.kind == .heartbeat } == 1)
-      var told = [heard.heads().count]
+      #expect(received.frames.count { $0.message.kind == .heartbeat } == 1)
+      var told = [received.heads().count]
       while bench.machine.nextDeadline < began + 1_000 {
-        heard = bench.wait(bench.machine.nextDeadline - bench.now)
-        told.append(heard.heads().count)
+        received = bench.wait(bench.machine.nextDeadline - bench.now)
+        told.append(received.heads().count)
         #expect(bench.now <= began + 500)
       }
       #expect(told.allSatisfy { $0 <= 128 } && told.reduce(0, +) == 600)
@@ -100,8 +100,8 @@ import Testing
     for speaker in [Speaker.ben, .cat] { bench.say(speaker, .join([Join(request: 1, prefix: "")])) }
     bench.say(.ben, .leave(Leave()))
     let topic = join(1)[0]
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
-    #expect(heard.messages(to: .ben).isEmpty)
-    #expect(heard.messages(to: .cat).map(\.kind) == [.announce])
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
+    #expect(received.messages(to: .ben).isEmpty)
+    #expect(received.messages(to: .cat).map(\.kind) == [.announce])
   }
 }

@@ -16,9 +16,9 @@ import Testing
     let peers = (11...15).map { Speaker(UInt64($0), "p\($0)") }
     let asked = peers.map { peer in
       bench.hello(peer)
-      let heard = bench.joinAhead(peer, 9)
+      let received = bench.joinAhead(peer, 9)
       _ = bench.offer(peer, 9, .of("a", "9", version: 9))
-      return heard.askedOffers(peer).count
+      return received.askedOffers(peer).count
     }
     #expect(asked == [1, 1, 1, 1, 0])
     #expect(bench.joinAhead(.ann, 8).askedOffers(.ann).count == 1)

@@ -15,8 +15,8 @@ import Testing
 
   @Test("several fields of one proposal are one commit and one version")
   mutating func several() throws {
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1"), .set("b", "2"), .set("c", "3")])]))
-    let group = try #require(heard.commits().first)
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1"), .set("b", "2"), .set("c", "3")])]))
+    let group = try #require(received.commits().first)
     #expect(group.commits.map(\.changes.count) == [3])
     #expect(bench.read().fields.mapValues(\.version) == ["a": 1, "b": 1, "c": 1])
   }
@@ -128,10 +128,10 @@ import Testing
     let (start, first, second) =
       verb == .max ? ("1", "4", "5") : verb == .min ? ("8", "5", "4") : ("0", "4", "5")
     bench.write(.ann, 1, .set("n", start))
-    let heard = bench.together([
+    let received = bench.together([
       (.ann, .propose([.of(2, [.of(verb, "n", first)])])), (.ben, .propose([.of(1, [.of(verb, "n", second)])])),
     ])
-    #expect(heard.commits().map(\.commits.count) == [2])
+    #expect(received.commits().map(\.commits.count) == [2])
     #expect(bench.read().values == ["n": result])
   }
 

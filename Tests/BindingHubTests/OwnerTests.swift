@@ -8,8 +8,8 @@ struct OwnerTests {
 
   init() { room.write(.ann, 1, .set("@owner", #""ann""#)) }
 
-  private func question(_ heard: Heard) -> ApprovalRequest? {
-    heard.messages(to: .ann).lazy.compactMap { if case .approve(let request) = $0 { request } else { nil } }.first
+  private func question(_ received: Received) -> ApprovalRequest? {
+    received.messages(to: .ann).lazy.compactMap { if case .approve(let request) = $0 { request } else { nil } }.first
   }
 
   private func answer(_ request: ApprovalRequest, _ reason: String? = nil) -> PeerMessage {
@@ -19,29 +19,29 @@ struct OwnerTests {
   @Test("the owner is asked what the fields would become, before anything is decided")
   mutating func asked() throws {
     room.hub.write(.ann, 1, .set("count", "5"))
-    let heard = room.hub.say(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
-    let request = try #require(question(heard))
+    let received = room.hub.say(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
+    let request = try #require(question(received))
     #expect(request.origin == Speaker.ben.origin)
     #expect(request.topic == HubBench.lamp)
     #expect(request.fields.map(\.name) == ["count", "on"])
     #expect(request.fields.map { $0.value?.description } == ["7", "true"])
-    #expect(heard.outcomes(.ben).isEmpty)
+    #expect(received.outcomes(.ben).isEmpty)
     #expect(room.hub.read().values == ["count": "5"])
   }
 
   @Test("what the owner agrees to is committed")
   mutating func agreed() throws {
     let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let heard = room.hub.say(.ann, answer(request))
-    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    let received = room.hub.say(.ann, answer(request))
+    #expect(received.outcomes(.ben) == [1: .committed(1)])
     #expect(room.hub.read().values == ["on": "true"])
   }
 
   @Test("what the owner refuses is refused with its reason, and takes its number")
   mutating func refused() throws {
     let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let heard = room.hub.say(.ann, answer(request, "not at night"))
-    guard case .refused(let refusal)? = heard.outcomes(.ben)[1] else {
+    let received = room.hub.say(.ann, answer(request, "not at night"))
+    guard case .refused(let refusal)? = received.outcomes(.ben)[1] else {
       Issue.record("not refused")
       return
     }
@@ -76,9 +76,9 @@ struct OwnerTests {
     let first = try #require(
       question(room.hub.say(.ben, .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))))
     #expect(room.hub.write(.ann, 1, .set("c", "3")) == nil)
-    let heard = room.hub.say(.ann, answer(first))
-    let second = try #require(question(heard))
-    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    let received = room.hub.say(.ann, answer(first))
+    let second = try #require(question(received))
+    #expect(received.outcomes(.ben) == [1: .committed(1)])
     let last = room.hub.say(.ann, answer(second))
     #expect(last.outcomes(.ben) == [2: .committed(2)])
     #expect(last.outcomes(.ann) == [1: .committed(3)])
@@ -87,18 +87,18 @@ struct OwnerTests {
   @Test("what would be refused or conflict anyway is not asked about")
   mutating func notAsked() {
     room.hub.write(.ann, 1, .set("on", "true"))
-    let heard = room.hub.say(
+    let received = room.hub.say(
       .ben, .propose([.of(1, [.set("on", "false")], conditions: [.unchanged("on", since: 0)])]))
-    #expect(question(heard) == nil)
-    #expect(heard.outcomes(.ben)[1]?.conflict != nil)
+    #expect(question(received) == nil)
+    #expect(received.outcomes(.ben)[1]?.conflict != nil)
   }
 
   @Test("an owner that does not answer within 2 s is not waited for")
   mutating func silent() throws {
     _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
     #expect(room.hub.wait(1_900).outcomes(.ben).isEmpty)
-    let heard = room.hub.wait(200)
-    #expect(heard.outcomes(.ben)[1]?.refusal == .ownerSilent)
+    let received = room.hub.wait(200)
+    #expect(received.outcomes(.ben)[1]?.refusal == .ownerSilent)
     #expect(room.hub.counters.silentOwners == 1)
   }
 
@@ -142,8 +142,8 @@ struct OwnerTests {
   @Test("when the owner goes, what it was asked about is decided without it")
   mutating func ownerGoes() throws {
     _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
-    let heard = room.hub.say(.ann, .leave(Leave()))
-    #expect(heard.outcomes(.ben) == [1: .committed(1)])
+    let received = room.hub.say(.ann, .leave(Leave()))
+    #expect(received.outcomes(.ben) == [1: .committed(1)])
     #expect(room.hub.write(.ben, 2, .set("on", "false")) == .committed(2))
   }
 
@@ -156,10 +156,10 @@ struct OwnerTests {
   mutating func whileStoring() throws {
     room.hub.settling = .later
     // In one drain: ann's own write is decided, then ben's is asked about.
-    let heard = room.hub.together([
+    let received = room.hub.together([
       (.ann, .propose([.of(1, [.set("a", "1")])])), (.ben, .propose([.of(1, [.set("b", "2")])])),
     ])
-    let request = try #require(question(heard))
+    let request = try #require(question(received))
     #expect(room.hub.say(.ann, answer(request)).outcomes(.ben).isEmpty)
     room.hub.settling = .atOnce
     let after = try room.hub.settleWithStore()

@@ -33,9 +33,9 @@ struct PresenceTests {
   @Test("a peer whose connection broke is there all the time")
   mutating func reconnects() {
     let again = Speaker.ben.again(12)
-    var heard = room.hub.hello(again)
-    heard = heard + room.hub.join(again, Join(request: 1, model: "lamp"))
-    #expect(heard.commits().isEmpty)
+    var received = room.hub.hello(again)
+    received = received + room.hub.join(again, Join(request: 1, model: "lamp"))
+    #expect(received.commits().isEmpty)
     #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
   }
 

@@ -16,10 +16,10 @@ import Testing
   @Test("a hello with another secret is refused and counted, and who knows the right one is not disturbed")
   mutating func wrongSecret() {
     bench.live(.ann)
-    let heard = bench.hello(thief)
-    #expect(heard.welcome(thief) == nil)
-    #expect(heard.errors(thief).map(\.code) == [.notYours])
-    #expect(heard.errors(thief).map(\.isFatal) == [true])
+    let received = bench.hello(thief)
+    #expect(received.welcome(thief) == nil)
+    #expect(received.errors(thief).map(\.code) == [.notYours])
+    #expect(received.errors(thief).map(\.isFatal) == [true])
     #expect(bench.counters.wrongSecrets == 1)
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
@@ -43,8 +43,8 @@ import Testing
   mutating func nobodysTag() {
     var nobody = Speaker.cat
     nobody.identity = Identity(tag: .none, secret: nobody.identity.secret, name: "nobody")
-    let heard = bench.hello(nobody)
-    #expect(heard.welcome(nobody) == nil && heard.errors(nobody).map(\.code) == [.malformed])
+    let received = bench.hello(nobody)
+    #expect(received.welcome(nobody) == nil && received.errors(nobody).map(\.code) == [.malformed])
     #expect(bench.counters.malformedFrames == 1 && bench.counters.wrongSecrets == 0)
   }
 }

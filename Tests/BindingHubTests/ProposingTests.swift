@@ -61,8 +61,8 @@ import Testing
   mutating func perModel() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
-    #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
   @Test("a refusal moves the mark: its number is used up and the next is taken")
@@ -140,12 +140,12 @@ import Testing
   mutating func headsAreStored() {
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    let heard = bench.say(.ann, .askHeads)
+    let received = bench.say(.ann, .askHeads)
     let expected = HeadsAnswer(
       session: Speaker.ann.session, epoch: HubBench.epoch,
       heads: [ModelHead(topic: HubBench.lamp, version: 0, digest: 0)]
     )
-    #expect(heard.messages(to: .ann) == [.heads(expected)])
+    #expect(received.messages(to: .ann) == [.heads(expected)])
   }
 
   @Test("a repeat of what is decided and not stored yet is answered once, when it is stored")
@@ -180,17 +180,17 @@ import Testing
 
   @Test("proposals for a model that was not joined are told so, and the others of the frame are decided")
   mutating func notJoined() {
-    let heard = bench.say(
+    let received = bench.say(
       .ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 9), .of(1, [.set("a", "1")])]))
-    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
-    #expect(heard.errors(.ann).map(\.isFatal) == [false])
-    #expect(heard.outcomes(.ann) == [1: .committed(1)])
+    #expect(received.errors(.ann).map(\.code) == [.notJoined])
+    #expect(received.errors(.ann).map(\.isFatal) == [false])
+    #expect(received.outcomes(.ann) == [1: .committed(1)])
   }
 
   @Test("commits carry their origin, their number, their hops and their names")
   mutating func whatACommitCarries() throws {
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
-    let group = try #require(heard.commits().first)
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
+    let group = try #require(received.commits().first)
     #expect(group.epoch == HubBench.epoch)
     #expect(group.previous == 0)
     #expect(group.time == bench.time.wall)

@@ -13,9 +13,9 @@ import Testing
 
   @Test("a peer of the old epoch is asked, and its join waits")
   mutating func asked() {
-    let heard = bench.joinAhead(.ann, 7)
-    #expect(heard.askedOffers(.ann).map(\.topic) == [HubBench.lamp])
-    #expect(heard.joined(.ann).isEmpty)
+    let received = bench.joinAhead(.ann, 7)
+    #expect(received.askedOffers(.ann).map(\.topic) == [HubBench.lamp])
+    #expect(received.joined(.ann).isEmpty)
     #expect(bench.counters.recoveries == 1)
   }
 
@@ -23,9 +23,9 @@ import Testing
   mutating func notAsked(_ isProven: Bool) {
     bench = HubBench(tailProven: isProven) { $0.recovery = isProven }
     bench.hello(.ann)
-    let heard = bench.joinAhead(.ann, 7)
-    #expect(heard.askedOffers(.ann).isEmpty)
-    #expect(heard.joined(.ann).count == 1)
+    let received = bench.joinAhead(.ann, 7)
+    #expect(received.askedOffers(.ann).isEmpty)
+    #expect(received.joined(.ann).count == 1)
   }
 
   @Test("a peer with more of an older epoch than a hub that asks for nothing is reported")
@@ -83,8 +83,8 @@ import Testing
     _ = bench.joinAhead(.ann, 7)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
     bench.wait(400)
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
-    #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
   @Test("what is offered comes back in its old order, in the name of who offered it and without numbers")
@@ -93,8 +93,8 @@ import Testing
     _ = bench.offer(
       .ann, 7, .of("b", "2", version: 6, number: 4), .of("a", "1", version: 3, number: 2),
       .of("c", nil, version: 7, number: 5))
-    let heard = bench.wait(400)
-    #expect(heard.commits().flatMap(\.commits).map(\.number) == [0, 0, 0])
+    let received = bench.wait(400)
+    #expect(received.commits().flatMap(\.commits).map(\.number) == [0, 0, 0])
     #expect(
       bench.read().fields == [
         "a": .init(value: "1", version: 1, origin: Speaker.ann.origin, number: 0),

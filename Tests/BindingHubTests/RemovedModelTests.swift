@@ -9,8 +9,8 @@ import Testing
 
   /// Ann makes a model, deletes what she wrote, confirms all of it and leaves.
   private mutating func churn(_ model: String, confirming: Bool = true) {
-    let heard = bench.say(.ann, .join([Join(request: 1, model: model)]))
-    guard case .topic(let assigned)? = heard.messages(to: .ann).first else {
+    let received = bench.say(.ann, .join([Join(request: 1, model: model)]))
+    guard case .topic(let assigned)? = received.messages(to: .ann).first else {
       Issue.record("\(model) was not joined")
       return
     }
@@ -65,10 +65,10 @@ import Testing
     bench.hello(.ann)
     churn("lamp")
     #expect(bench.machine.topic(of: "lamp") == nil)
-    let heard =
+    let received =
       bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity))) + bench.join(.ben, Join(request: 1, model: "lamp"))
     bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session), Topics.bytes(topic("lamp")))
-    #expect(heard.errors(.ben).isEmpty)
+    #expect(received.errors(.ben).isEmpty)
     #expect(topic("lamp") != HubBench.lamp)
     let outcomes = bench.say(.ben, .propose([.of(1, [.set("a", "2")], topic: topic("lamp"))]))
       .outcomes(.ben, topic: topic("lamp"))
@@ -82,11 +82,11 @@ import Testing
     bench.hello(.ben)
     // Ben had the first life of it, with a value.
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 0)
-    let heard = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    let received = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     #expect(bench.counters.newEpochs == 0)
-    #expect(heard.joined(.ben).map(\.follows) == [.snapshot])
-    #expect(heard.chunks(.ben).map(\.version) == [2])
-    #expect(heard.chunks(.ben).flatMap(\.entries).isEmpty)
+    #expect(received.joined(.ben).map(\.follows) == [.snapshot])
+    #expect(received.chunks(.ben).map(\.version) == [2])
+    #expect(received.chunks(.ben).flatMap(\.entries).isEmpty)
   }
 
   @Test("a comparison with a version of a removed model fails, since what changed after it is known to nobody")
@@ -178,12 +178,12 @@ import Testing
     bench.settling = .later
     bench.say(.cat, .leave(Leave(topics: [HubBench.lamp])))
     #expect(bench.waiting.map(\.form) == [.removal])
-    var heard = bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
-    #expect(heard.messages(to: .ben).isEmpty)
-    heard = try bench.settleWithStore()
-    #expect(heard.messages(to: .ben).map(\.kind) == [.topic])
-    heard = bench.subscribe(.ben, Topics.bytes(topic("lamp")))
-    #expect(heard.joined(.ben).map(\.version) == [2])
+    var received = bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    #expect(received.messages(to: .ben).isEmpty)
+    received = try bench.settleWithStore()
+    #expect(received.messages(to: .ben).map(\.kind) == [.topic])
+    received = bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    #expect(received.joined(.ben).map(\.version) == [2])
   }
 
   @Test(
@@ -228,8 +228,8 @@ import Testing
     churn("lamp")
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9)
-    let heard = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
-    #expect(heard.askedOffers(.ben).isEmpty)
+    let received = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    #expect(received.askedOffers(.ben).isEmpty)
     // What it lacks and did not remove it asks for.
     let other = Join(request: 2, model: "fan", epoch: HubBench.oldEpoch, version: 9)
     #expect(bench.say(.ben, .join([other])).askedOffers(.ben).count == 1)

@@ -13,12 +13,12 @@ import Testing
   private func topic(_ model: String = "lamp") -> Topic { bench.machine.topic(of: model) ?? Topics.none }
 
   /// Writes and deletes so many fields of names that nobody had before.
-  private mutating func wear(_ count: Int, from number: ProposalNumber = 2) -> Heard {
-    var heard = Heard(HubOutput())
+  private mutating func wear(_ count: Int, from number: ProposalNumber = 2) -> Received {
+    var received = Received(HubOutput())
     for index in 0..<ProposalNumber(count) {
       let name = "n\(number + 2 * index)"
-      heard =
-        heard
+      received =
+        received
         + bench.say(
           .ann,
           .propose([
@@ -26,17 +26,17 @@ import Testing
             .of(number + 2 * index + 1, [.delete(name)], topic: topic()),
           ]))
     }
-    return heard
+    return received
   }
 
   /// Ann has `unchanged`, and has deleted as many others as it takes.
-  private mutating func renumber() -> Heard {
+  private mutating func renumber() -> Received {
     bench.live(.ann)
     bench.write(.ann, 1, .set("kept", "1"))
     return wear(29)
   }
 
-  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber = 1) -> Heard {
+  private mutating func comeBack(_ peer: Speaker, unacknowledged: ProposalNumber = 1) -> Received {
     bench.hello(peer)
       + bench.join(peer, Join(request: 9, model: "lamp", unacknowledged: unacknowledged), topic: topic())
   }
@@ -49,7 +49,7 @@ import Testing
     for _ in 0..<20 {
       _ = wear(10, from: number)
       number += 20
-      if bench.machine.hears(session: Speaker.ann.session) { continue }
+      if bench.machine.hasOpenSession(Speaker.ann.session) { continue }
       // What was not heard any more is said again.
       _ = comeBack(.ann, unacknowledged: number)
     }
@@ -75,10 +75,10 @@ import Testing
   @Test("who has joined the model says hello again, and learns the numbers from 0 on under another topic")
   mutating func sessions() {
     bench.live(.ben)
-    let heard = renumber()
+    let received = renumber()
     #expect(bench.counters.renumberedModels == 1)
-    #expect(heard.errors(.ann).map(\.code).first == .unknownSession)
-    #expect(heard.errors(.ben).map(\.code) == [.unknownSession] && heard.errors(.ben).first?.isFatal == true)
+    #expect(received.errors(.ann).map(\.code).first == .unknownSession)
+    #expect(received.errors(.ben).map(\.code) == [.unknownSession] && received.errors(.ben).first?.isFatal == true)
     #expect(topic() != HubBench.lamp)
     // A frame that was under way means nothing any more.
     #expect(bench.say(.ben, .propose([.of(1, [.set("late", "1")])])).errors(.ben).map(\.code) == [.unknownSession])
@@ -171,7 +171,7 @@ import Testing
     try bench.settleWithStore()
     #expect(bench.waiting.map(\.record) == [bench.machine.models[0].records + 1] && bench.waiting[0].form != .ordinary)
     bench.settle(.full)
-    #expect(topic() == HubBench.lamp && bench.machine.hears(session: Speaker.ann.session))
+    #expect(topic() == HubBench.lamp && bench.machine.hasOpenSession(Speaker.ann.session))
     bench.settling = .atOnce
     bench.wait(5_000)
     #expect(bench.counters.renumberedModels == 1)

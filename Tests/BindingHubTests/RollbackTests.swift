@@ -20,8 +20,8 @@ import Testing
   @Test("the names that a failed proposal brought are not known afterwards")
   mutating func names() throws {
     bench.propose(.ann, .of(1, [.set("a", "1"), Self.bad]), .of(2, [.set("b", "2")]))
-    let heard = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
-    #expect(heard.commits().map(\.names) == [NamesRun(first: 1, names: ["a"])])
+    let received = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    #expect(received.commits().map(\.names) == [NamesRun(first: 1, names: ["a"])])
     #expect(bench.read().values == ["a": "3", "b": "2"])
   }
 

@@ -55,9 +55,9 @@ import Testing
     bench = HubBench { $0.limits.maxSessions = 2 }
     bench.hello(.ann)
     bench.hello(.ben)
-    let heard = bench.hello(.cat)
-    #expect(heard.welcome(.cat) == nil)
-    #expect(heard.errors(.cat).map(\.code) == [.tooManySessions])
+    let received = bench.hello(.cat)
+    #expect(received.welcome(.cat) == nil)
+    #expect(received.errors(.cat).map(\.code) == [.tooManySessions])
     #expect(bench.counters.sessionsRefused == 1)
     bench.say(.ben, .leave(Leave()))
     #expect(bench.hello(.cat).welcome(.cat) != nil)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test("who was forgotten is told so again until it has heard it: a welcome may be lost with its connection")
-  mutating func toldUntilHeard() {
+  mutating func repeatedUntilReceived() {
     bench = HubBench { $0.maxIdentities = 1 }
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
@@ -210,9 +210,9 @@ import Testing
   mutating func framePastLimit() {
     bench = HubBench { $0.limits.maxFrameBytes = 300 }
     bench.live(.ann)
-    let heard = bench.deliver([Self.frame(ofBytes: 301)], on: 1)
-    #expect(heard.outcomes(.ann).isEmpty)
-    #expect(heard.errors(.ann).count == 1)
+    let received = bench.deliver([Self.frame(ofBytes: 301)], on: 1)
+    #expect(received.outcomes(.ann).isEmpty)
+    #expect(received.errors(.ann).count == 1)
     #expect(bench.counters.malformedFrames == 1)
   }
 
@@ -222,8 +222,8 @@ import Testing
       var bench = HubBench()
       bench.live(.ann)
       let early = (0..<40_000).map { NumberedProposal.of(5 + ProposalNumber($0), []) }
-      let heard = bench.say(.ann, .propose(early), .propose(early))
-      let told = heard.messages(to: .ann).reduce(0) {
+      let received = bench.say(.ann, .propose(early), .propose(early))
+      let told = received.messages(to: .ann).reduce(0) {
         if case .outcomes(let outcomes) = $1 { $0 + outcomes.outcomes.count } else { $0 }
       }
       #expect(told == 80_000)

@@ -10,10 +10,10 @@ import Testing
 
   @Test("a welcome names session, log, epoch, start, heartbeat, lease and limits")
   mutating func welcome() throws {
-    let heard = bench.hello(.ann, lease: 9_000)
-    let frame = try #require(heard.frames(to: .ann).first)
+    let received = bench.hello(.ann, lease: 9_000)
+    let frame = try #require(received.frames(to: .ann).first)
     #expect(frame.header.start == HubBench.start)
-    let welcome = try #require(heard.welcome(.ann))
+    let welcome = try #require(received.welcome(.ann))
     #expect(welcome.session == Speaker.ann.session)
     #expect(welcome.logID == 3)
     #expect(welcome.epoch == HubBench.epoch)
@@ -38,18 +38,18 @@ import Testing
 
   @Test("protocol numbers that the hub does not speak are an error that names those it speaks, and are counted")
   mutating func otherProtocol() throws {
-    let heard = bench.say(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
-    let error = try #require(heard.errors(.ann).first)
+    let received = bench.say(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
+    let error = try #require(received.errors(.ann).first)
     #expect(error.code == .otherProtocol)
     #expect(error.text.contains("0 to 0"))
-    #expect(heard.welcome(.ann) == nil)
+    #expect(received.welcome(.ann) == nil)
     #expect(bench.counters.otherProtocols == 1)
   }
 
   @Test("a range of protocol numbers that holds the hub's is welcomed with the hub's")
   mutating func protocolWithin() {
-    let heard = bench.say(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
-    #expect(heard.welcome(.ann)?.protocolNumber == 0)
+    let received = bench.say(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
+    #expect(received.welcome(.ann)?.protocolNumber == 0)
   }
 
   @Test("a hello with another's session number is refused, and that session is not disturbed")
@@ -57,8 +57,8 @@ import Testing
     bench.live(.ann)
     var other = Speaker.ben
     other.session = Speaker.ann.session
-    let heard = bench.hello(other)
-    #expect(heard.errors(other).map(\.code) == [.notYours])
+    let received = bench.hello(other)
+    #expect(received.errors(other).map(\.code) == [.notYours])
     #expect(bench.write(.ann, 1, .set("a", "1")) == .committed(1))
   }
 
@@ -78,10 +78,10 @@ import Testing
   mutating func fenced() {
     bench.live(.ann)
     let later = Speaker.ann.again(21)
-    let heard = bench.hello(later)
-    #expect(heard.errors(.ann).map(\.code) == [.fenced])
-    #expect(heard.errors(.ann).map(\.session) == [Speaker.ann.session])
-    #expect(heard.welcome(later)?.knewIdentity == true)
+    let received = bench.hello(later)
+    #expect(received.errors(.ann).map(\.code) == [.fenced])
+    #expect(received.errors(.ann).map(\.session) == [Speaker.ann.session])
+    #expect(received.welcome(later)?.knewIdentity == true)
     #expect(bench.counters.fencedSessions == 1)
   }
 
@@ -90,8 +90,8 @@ import Testing
     bench.live(.ann)
     bench.live(.ben)
     bench.live(Speaker.ann.again(21))
-    let heard = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    #expect(heard.errors(.ann).map(\.code) == [.unknownSession])
+    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(received.errors(.ann).map(\.code) == [.unknownSession])
     #expect(bench.read().version == 0)
     #expect(bench.counters.unknownSessions == 1)
   }
@@ -109,9 +109,9 @@ import Testing
   @Test("a hello that comes twice is welcomed twice and fences nobody")
   mutating func helloTwice() {
     bench.hello(.ann)
-    let heard = bench.hello(.ann)
-    #expect(heard.welcome(.ann) != nil)
-    #expect(heard.errors(.ann).isEmpty)
+    let received = bench.hello(.ann)
+    #expect(received.welcome(.ann) != nil)
+    #expect(received.errors(.ann).isEmpty)
     #expect(bench.counters.fencedSessions == 0)
   }
 
@@ -175,9 +175,9 @@ import Testing
     bench.say(.ann, .leave(Leave()))
     #expect(bench.counters.forgottenIdentities == 1)
     let again = Speaker.ann.again(21)
-    let heard = bench.live(again)
-    #expect(heard.welcome(again)?.knewIdentity == false)
-    #expect(heard.joined(again).map(\.lastDecided) == [0])
+    let received = bench.live(again)
+    #expect(received.welcome(again)?.knewIdentity == false)
+    #expect(received.joined(again).map(\.lastDecided) == [0])
   }
 
   @Test("it is forgotten also while another's proposal is being decided")
@@ -213,8 +213,8 @@ import Testing
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
-    let heard = bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
-    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
+    let received = bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    #expect(received.errors(.ann).map(\.code) == [.notJoined])
     bench.join(.ann, Join(request: 2, model: "lamp"))
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
   }
@@ -254,19 +254,19 @@ import Testing
     bench.live(.ann)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
     bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
-    let heard = bench.say(
+    let received = bench.say(
       .ann, .propose([.of(1, [.set("a", "1")]), .of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
-    #expect(heard.errors(.ann).map(\.code) == [.notJoined])
-    #expect(heard.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
+    #expect(received.errors(.ann).map(\.code) == [.notJoined])
+    #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
   @Test("a hub that goes down says so to every session")
   mutating func closing() {
     bench.hello(.ann)
     bench.hello(.ben)
-    let heard = bench.act { machine, _, output in machine.close(into: &output) }
-    #expect(heard.errors(.ann).map(\.code) == [.closing])
-    #expect(heard.errors(.ben).map(\.code) == [.closing])
+    let received = bench.act { machine, _, output in machine.close(into: &output) }
+    #expect(received.errors(.ann).map(\.code) == [.closing])
+    #expect(received.errors(.ben).map(\.code) == [.closing])
   }
 
   @Test("the status tells how many versions a session is behind, by what it told last")

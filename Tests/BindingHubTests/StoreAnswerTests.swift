@@ -23,9 +23,9 @@ import Testing
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
     second.write(.ben, 1, .set("b", "2"))
-    let heard = try bench.settleWithStore()
-    #expect(heard.commits().flatMap(\.origins) == [Speaker.ben.origin])
-    #expect(heard.outcomes(.ann).mapValues(\.retryReason) == [1: .busy])
+    let received = try bench.settleWithStore()
+    #expect(received.commits().flatMap(\.origins) == [Speaker.ben.origin])
+    #expect(received.outcomes(.ann).mapValues(\.retryReason) == [1: .busy])
     #expect(bench.counters.movedBatches == 1)
     #expect(bench.read().values == ["b": "2"])
   }
@@ -72,18 +72,18 @@ import Testing
     second.write(.ben, 1, .set("theirs", "2"))
     try bench.settleWithStore()
     bench.settling = .atOnce
-    let heard = bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
-    #expect(heard.commits().map(\.names) == [NamesRun(first: 1, names: ["mine"])])
+    let received = bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
+    #expect(received.commits().map(\.names) == [NamesRun(first: 1, names: ["mine"])])
   }
 
   @Test("a mark that a join raised is raised also when the batch with it was moved")
   mutating func raisedLastDecided() throws {
     bench.hello(.cat)
     bench.settling = .later
-    var heard = bench.join(.cat, Join(request: 1, model: "lamp", unacknowledged: 5))
+    var received = bench.join(.cat, Join(request: 1, model: "lamp", unacknowledged: 5))
     second.write(.ben, 1, .set("b", "2"))
-    while !bench.waiting.isEmpty { heard = heard + (try bench.settleWithStore()) }
-    #expect(heard.joined(.cat).map(\.lastDecided) == [4])
+    while !bench.waiting.isEmpty { received = received + (try bench.settleWithStore()) }
+    #expect(received.joined(.cat).map(\.lastDecided) == [4])
   }
 
   @Test("a hold after moved is counted")
@@ -101,9 +101,9 @@ import Testing
   mutating func unknown() {
     bench.settling = .later
     bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    let heard = bench.settle(.unknown)
-    #expect(heard.reload == ["lamp"])
-    #expect(heard.frames.isEmpty)
+    let received = bench.settle(.unknown)
+    #expect(received.reload == ["lamp"])
+    #expect(received.frames.isEmpty)
     #expect(bench.counters.unknownBatches == 1)
   }
 
@@ -123,8 +123,8 @@ import Testing
     bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     _ = try store.append(bench.waiting)
     bench.settle(.unknown)
-    let heard = bench.reload(try #require(try store.load("lamp")))
-    #expect(heard.commits().map(\.version) == [1])
+    let received = bench.reload(try #require(try store.load("lamp")))
+    #expect(received.commits().map(\.version) == [1])
     bench.settling = .atOnce
     #expect(bench.write(.ann, 1, .of(.add, "n", "1")) == .committed(1))
     #expect(bench.read().values == ["n": "1"])
@@ -140,8 +140,8 @@ import Testing
     for batch in bench.waiting { try compactor.apply(batch) }
     let chunks = Array(sequence(state: compactor) { $0.nextChunk(ofBytes: 1_000) })
     bench.settle(.unknown)
-    let heard = bench.reload(StoredModel(model: "lamp", chunks: chunks, batches: []))
-    #expect(heard.announces(.cat).flatMap(\.models).map(\.model) == ["lamp"])
+    let received = bench.reload(StoredModel(model: "lamp", chunks: chunks, batches: []))
+    #expect(received.announces(.cat).flatMap(\.models).map(\.model) == ["lamp"])
   }
 
   @Test("a batch that was not taken is decided afresh after the reload")

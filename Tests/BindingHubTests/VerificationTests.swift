@@ -16,13 +16,13 @@ struct VerificationTests {
   private func verify(
     _ bench: inout HubBench, names: [String] = [], after: Topic = Topics.none, timeoutMilliseconds: UInt32 = 2_000,
     on connection: ConnectionID? = nil
-  ) -> Heard {
+  ) -> Received {
     let question = PeerMessage.verify(Verify(timeoutMilliseconds: timeoutMilliseconds, after: after, names: names))
     return bench.deliver([question.encode(session: 0, start: 0)], on: connection ?? asker)
   }
 
-  private func report(_ heard: Heard) throws -> JSON? {
-    for frame in heard.frames where frame.destination == .connection(asker) {
+  private func report(_ received: Received) throws -> JSON? {
+    for frame in received.frames where frame.destination == .connection(asker) {
       if case .statusReport(let report) = frame.message { return try report.json.json }
     }
     return nil
@@ -53,8 +53,8 @@ struct VerificationTests {
     _ = verify(&bench)
     let digest = try digest(bench)
     let name = "ben-\(Speaker.ben.identity.tag.short)"
-    let heard = bench.say(.ben, .has(1, digest: digest ^ 1))
-    #expect(heard.notices == [.differs(peer: name, model: "lamp", version: 1)])
+    let received = bench.say(.ben, .has(1, digest: digest ^ 1))
+    #expect(received.notices == [.differs(peer: name, model: "lamp", version: 1)])
     let end = try #require(try report(bench.say(.ann, .has(1, digest: digest))))
     #expect(end["models"]?.elements?[0]["different"] == [.string(name)])
     #expect(bench.counters.differences == 1)

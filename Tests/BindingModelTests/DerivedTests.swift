@@ -7,11 +7,11 @@ struct DerivedTests {
   func follows() {
     let (first, last) = (Observable("Ann"), Observable("Lee"))
     let name = Derived(first.binding, last.binding) { "\($0) \($1)" }
-    let heard = Recorder<String>()
-    let token = name.observe { heard.record($0) }
+    let received = Recorder<String>()
+    let token = name.observe { received.record($0) }
     last.value = "Day"
     first.value = "Bob"
-    #expect(heard.all == ["Ann Lee", "Ann Day", "Bob Day"])
+    #expect(received.all == ["Ann Lee", "Ann Day", "Bob Day"])
     #expect(name.value == "Bob Day")
     withExtendedLifetime(token) {}
   }
@@ -20,13 +20,13 @@ struct DerivedTests {
   func turn() {
     let (left, right) = (Observable(1), Observable(2))
     let pair = Derived(left.binding, right.binding) { [$0, $1] }
-    let heard = Recorder<[Int]>()
-    let token = pair.observe { heard.record($0) }
+    let received = Recorder<[Int]>()
+    let token = pair.observe { received.record($0) }
     Turn.run {
       left.value = 10
       right.value = 20
     }
-    #expect(heard.all == [[1, 2], [10, 20]])
+    #expect(received.all == [[1, 2], [10, 20]])
     withExtendedLifetime(token) {}
   }
 
@@ -36,11 +36,11 @@ struct DerivedTests {
     let (double, square) = (number.binding.derived { $0 * 2 }, number.binding.derived { $0 * $0 })
     let both = double.derived { $0 }
     let sum = Derived(number.binding) { $0 * 2 + $0 * $0 }
-    let heard = Recorder<Int>()
-    let token = sum.observe { heard.record($0) }
+    let received = Recorder<Int>()
+    let token = sum.observe { received.record($0) }
     number.value = 3
     #expect(double.value == 6 && square.value == 9 && both.value == 6)
-    #expect(heard.all == [3, 15])
+    #expect(received.all == [3, 15])
     withExtendedLifetime(token) {}
   }
 
@@ -48,10 +48,10 @@ struct DerivedTests {
   func same() {
     let number = Observable(1)
     let isEven = number.binding.derived { $0.isMultiple(of: 2) }
-    let heard = Recorder<Bool>()
-    let token = isEven.observe { heard.record($0) }
+    let received = Recorder<Bool>()
+    let token = isEven.observe { received.record($0) }
     for next in [3, 5, 6, 8] { number.value = next }
-    #expect(heard.all == [false, true])
+    #expect(received.all == [false, true])
     withExtendedLifetime(token) {}
   }
 

@@ -43,12 +43,12 @@ struct StateTests {
   @Test("observers of the state hear of its changes, and only of changes")
   func observed() {
     let screen = Screen()
-    let heard = Recorder<String>()
-    let token = screen.$story.title.observe { heard.record($0) }
+    let received = Recorder<String>()
+    let token = screen.$story.title.observe { received.record($0) }
     screen.story.text = "Once"
     screen.story.title = "Tale"
     screen.story.title = "Tale"
-    #expect(heard.all == ["", "Tale"])
+    #expect(received.all == ["", "Tale"])
     withExtendedLifetime(token) {}
   }
 

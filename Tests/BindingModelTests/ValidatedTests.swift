@@ -140,11 +140,11 @@ struct ValidatedTests {
   /// A place behind which somebody else decides, when the test says so.
   private struct ApprovedLocation: BindingLocation {
     let shown = Observable(1)
-    let hearers = Protected<[LateRefusals.Hearer]>([])
+    let observers = Protected<[LateRefusals.Observer]>([])
 
     func read() -> Int { shown.value }
     func write(_ value: Int, by writer: Writer) throws(BindingError) {
-      if let hearer = LateRefusals.hearer(of: writer) { hearers.withLock { $0.append(hearer) } }
+      if let observer = LateRefusals.observer(of: writer) { observers.withLock { $0.append(observer) } }
       shown.set(value, by: writer)
     }
     func modify(by writer: Writer, _ body: (inout Int) -> Bool) throws(BindingError) {
@@ -159,7 +159,7 @@ struct ValidatedTests {
     /// Refuses one of the writes, the first is 0, before or after what stands is shown again.
     func refuse(_ write: Int, current: Int, isShownFirst: Bool) {
       if isShownFirst { shown.value = current }
-      hearers.withLock { $0[write] }("not \(write)")
+      observers.withLock { $0[write] }("not \(write)")
       if !isShownFirst { shown.value = current }
     }
   }

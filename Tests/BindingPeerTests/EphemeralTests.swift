@@ -176,11 +176,11 @@ struct OwnershipTests {
   @Test("the owner's closure sees the model as it would be, and who writes")
   func sees() async throws {
     let (mine, theirs) = try await desks()
-    let heard = Protected<[(Bool, String)]>([])
-    let ownership = try await mine.validate { new, by in heard.withLock { $0.append((new.on, by.name)) } }
+    let received = Protected<[(Bool, String)]>([])
+    let ownership = try await mine.validate { new, by in received.withLock { $0.append((new.on, by.name)) } }
     _ = try await theirs.$on.write(true).committed
-    #expect(heard.withLock { $0.map(\.0) } == [true])
-    #expect(heard.withLock { $0.map(\.1) } == ["panel"])
+    #expect(received.withLock { $0.map(\.0) } == [true])
+    #expect(received.withLock { $0.map(\.1) } == ["panel"])
     ownership.release()
   }
 

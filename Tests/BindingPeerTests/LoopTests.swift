@@ -43,8 +43,8 @@ struct LoopTests {
     let dial = try await mine.share(Dial.self, id: "dial", on: .queue(queue), timeout: .seconds(20))
     let other = try await theirs.share(Dial.self, id: "dial", on: .direct, timeout: .seconds(20))
     #expect(await eventually { dial.shared?.record("level")?.committed != nil && mine.unconfirmed == 0 })
-    let heard = Protected<[Int]>([])
-    let token = queue.sync { dial.$level.observe { level in heard.withLock { $0.append(level) } } }
+    let received = Protected<[Int]>([])
+    let token = queue.sync { dial.$level.observe { level in received.withLock { $0.append(level) } } }
     queue.suspend()
     dial.level = 20
     #expect(await eventually { other.level == 20 })
@@ -52,7 +52,7 @@ struct LoopTests {
     #expect(await eventually { dial.shared?["level"]?.description == "15" && mine.unconfirmed == 0 })
     queue.resume()
     queue.sync {}
-    #expect(heard.withLock { $0 } == [15, 15])
+    #expect(received.withLock { $0 } == [15, 15])
     token.cancel()
   }
 }

@@ -14,7 +14,7 @@ private final class Told: Sendable {
   func record(_ update: ModelUpdate) { updates.withLock { $0.append(update) } }
 
   /// Waits until a version has been told, at most 20 s.
-  func hear(_ version: Version) async -> Bool {
+  func wait(for version: Version) async -> Bool {
     let end = DispatchTime.now().uptimeNanoseconds + 20_000_000_000
     while !all.contains(where: { $0.version >= version }) {
       if DispatchTime.now().uptimeNanoseconds > end { return false }
@@ -47,12 +47,12 @@ struct ObservingTests {
     let early = Told()
     let earlyToken = reader.observe { update, _ in early.record(update) }
     #expect(early.all.isEmpty)
-    #expect(await early.hear(try await set("1")))
+    #expect(await early.wait(for: try await set("1")))
     let late = Told()
     let lateToken = reader.observe { update, _ in late.record(update) }
     #expect(late.all.map(\.cause) == [.snapshot] && late.all.map(\.version) == [1])
     #expect(late.all.first?.changes.map(\.field) == ["level"])
-    #expect(await late.hear(try await set("2")))
+    #expect(await late.wait(for: try await set("2")))
     #expect(late.all.flatMap(\.commits).map(\.version) == [2])
     #expect(early.all.flatMap(\.commits).map(\.version) == [1, 2])
     withExtendedLifetime((earlyToken, lateToken)) {}
@@ -77,7 +77,7 @@ struct ObservingTests {
       let told = Told()
       let token = reader.observe { update, _ in told.record(update) }
       let last = try await version
-      #expect(await told.hear(last))
+      #expect(await told.wait(for: last))
       let (versions, commits) = (told.all.map(\.version), told.all.flatMap(\.commits).map(\.version))
       #expect(versions == versions.sorted())
       #expect(commits == commits.sorted() && Set(commits).count == commits.count)

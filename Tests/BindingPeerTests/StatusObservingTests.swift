@@ -52,35 +52,35 @@ struct StatusObservingTests {
     let queue = DispatchQueue(label: "status-test")
     let lane = Lane.queue(queue)
     let lamp = try await share(peer, on: lane)
-    let heard = Protected<[String]>([])
+    let received = Protected<[String]>([])
     let wasElsewhere = Protected(false)
     let unconfirmed = lamp.statuses.derived(\.unconfirmed)
     let tokens = queue.sync {
       [
-        lamp.$level.observe { level in heard.withLock { $0.append("\(level)") } },
+        lamp.$level.observe { level in received.withLock { $0.append("\(level)") } },
         unconfirmed.observe { count in
           if !lane.isCurrent { wasElsewhere.withLock { $0 = true } }
-          heard.withLock { $0.append("unconfirmed \(count)") }
+          received.withLock { $0.append("unconfirmed \(count)") }
         },
       ]
     }
     transport.cut()
     #expect(await eventually { !peer.status.isLive })
     queue.sync {
-      heard.withLock { $0.removeAll() }
+      received.withLock { $0.removeAll() }
       // The lane is busy: it is given the newest.
       lamp.level = 0.5
       lamp.level = 0.6
-      #expect(heard.withLock { $0 } == ["0.5", "unconfirmed 1", "0.6"])
+      #expect(received.withLock { $0 } == ["0.5", "unconfirmed 1", "0.6"])
     }
-    heard.withLock { $0.removeAll() }
+    received.withLock { $0.removeAll() }
     queue.suspend()
     for level in [0.1, 0.2, 0.7] { lamp.level = level }
     lamp.on = true
     queue.resume()
-    #expect(await eventually { heard.withLock { $0.contains("unconfirmed 2") } })
+    #expect(await eventually { received.withLock { $0.contains("unconfirmed 2") } })
     queue.sync {}
-    #expect(heard.withLock { $0 } == ["0.7", "unconfirmed 2"])
+    #expect(received.withLock { $0 } == ["0.7", "unconfirmed 2"])
     #expect(!wasElsewhere.withLock { $0 })
     for token in tokens { token.cancel() }
   }

@@ -180,7 +180,7 @@ struct TrackedFieldsTests {
     let token = mine.$level.observe { _ in }
     theirs.level = 0.9
     #expect(await eventually { mine.level == 0.9 })
-    #expect(await eventually { mine.$level.cell.news.value == 0.9 })
+    #expect(await eventually { mine.$level.cell.published.value == 0.9 })
     #expect(!mine.$level.cell.isTracked)
     _ = track { mine.level }
     #expect(mine.$level.cell.isTracked)
@@ -218,15 +218,15 @@ struct TrackedFieldsTests {
     let (mine, theirs) = (try await share(peer), try await share(other))
     let model = try #require(mine.shared)
     let level = Derived { model["level"]?.description ?? "none" }
-    let heard = Protected<[String]>([])
-    let token = level.observe { text in heard.withLock { $0.append(text) } }
+    let received = Protected<[String]>([])
+    let token = level.observe { text in received.withLock { $0.append(text) } }
     let (ofLevel, ofOn, ofAll) = (track { model["level"] }, track { model["on"] }, track { model.values.count })
     let ofBeing = track { model.isCurrent }
     theirs.level = 0.9
-    #expect(await eventually { heard.withLock { $0 } == ["0.3", "0.9"] })
+    #expect(await eventually { received.withLock { $0 } == ["0.3", "0.9"] })
     #expect([ofLevel, ofOn, ofAll, ofBeing].map { $0.withLock { $0 } } == [1, 0, 1, 0])
     mine.level = 0.5
-    #expect(heard.withLock { $0.last } == "0.5", "told before the write returned, on the lane")
+    #expect(received.withLock { $0.last } == "0.5", "told before the write returned, on the lane")
     token.cancel()
     theirs.on = true
     #expect(await eventually { ofOn.withLock { $0 } == 1 })

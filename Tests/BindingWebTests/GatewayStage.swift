@@ -67,12 +67,12 @@ struct GatewayStage {
       case .send(let frame): if isConnected { toHub.append(frame) }
       case .subscribe(let topic):
         topics.insert(topic)
-        hear { hub, time, output in
+        actAtHub { hub, time, output in
           topic.withUnsafeBytes { hub.subscribed($0, by: 1, time: time, into: &output) }
         }
       case .unsubscribe(let topic):
         topics.remove(topic)
-        hear { hub, time, output in
+        actAtHub { hub, time, output in
           topic.withUnsafeBytes { hub.unsubscribed($0, by: 1, time: time, into: &output) }
         }
       case .tell(let page, let text):
@@ -85,7 +85,7 @@ struct GatewayStage {
       isConnected = true
       act { gateway, now, output in gateway.opened(now: now, into: &output) }
     }
-    hear { hub, time, output in
+    actAtHub { hub, time, output in
       for frame in toHub {
         frame.withUnsafeBytes { hub.receive($0, on: GatewayStage.connection, time: time, into: &output) }
       }
@@ -93,7 +93,7 @@ struct GatewayStage {
   }
 
   /// Lets something happen at the hub, and the gateway hear of it.
-  private mutating func hear(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) {
+  private mutating func actAtHub(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) {
     let time = HubTime(monotonic: now, wall: 499_000 + now)
     var output = HubOutput()
     body(&hub, time, &output)
@@ -127,7 +127,7 @@ struct GatewayStage {
   mutating func wait(_ milliseconds: UInt64) {
     for _ in 0..<(milliseconds / 250) {
       now += 250
-      hear { hub, time, output in hub.tick(time: time, into: &output) }
+      actAtHub { hub, time, output in hub.tick(time: time, into: &output) }
       act { gateway, now, output in gateway.tick(now: now, into: &output) }
     }
   }
@@ -136,7 +136,7 @@ struct GatewayStage {
 
   /// Another peer, straight at the hub.
   mutating func other(_ messages: [PeerMessage], session: SessionID = 99) {
-    hear { hub, time, output in
+    actAtHub { hub, time, output in
       for message in messages {
         message.encode(session: session, start: 77).withUnsafeBytes {
           hub.receive($0, on: 9, time: time, into: &output)

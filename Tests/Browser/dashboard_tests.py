@@ -239,10 +239,10 @@ def test_beside_a_fast_writer_only_a_peer_that_stands_still_is_behind(stand: Sta
         """Whether so many reports of the hub have come, with a commit between any two looks."""
         state["count"] += 1
         writer.write({"x": state["count"]})
-        return tab.eval("""(count) => ear.heard.filter((one) => one.kind === 'commits' && one.model === '@hub').length
+        return tab.eval("""(count) => ear.received.filter(one => one.kind === 'commits' && one.model === '@hub').length
             >= window.from + count""", count)
 
-    start = "() => { window.from = ear.heard.filter((one) => one.kind === 'commits' && one.model === '@hub').length }"
+    start = "() => { window.from = ear.received.filter(one => one.kind === 'commits' && one.model === '@hub').length }"
     tab.eval(start)
     eventually("three reports", lambda: heartbeats(3), stand.breathe)
     tab.eval(LAGS)

@@ -1,6 +1,6 @@
 // Writes down what the page says and hears over its WebSockets, with the times, and what the browser's policy stopped.
 (() => {
-  const ear = (window.ear = { said: [], heard: [], stopped: [] });
+  const ear = (window.ear = { said: [], received: [], stopped: [] });
   document.addEventListener("securitypolicyviolation", (event) => {
     ear.stopped.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile ?? ""}:${event.lineNumber}`);
   });
@@ -15,7 +15,7 @@
   window.WebSocket = class extends WebSocket {
     constructor(...where) {
       super(...where);
-      this.addEventListener("message", (event) => note(ear.heard, event.data));
+      this.addEventListener("message", (event) => note(ear.received, event.data));
     }
     send(text) {
       note(ear.said, text);
@@ -42,7 +42,7 @@
       const one = all.get(`${model} ${number}`);
       if (one && one.decided === null) one.decided = at;
     };
-    for (const one of ear.heard) {
+    for (const one of ear.received) {
       if (one.kind === "commits") {
         for (const commit of one.commits) if (own.has(commit.tag)) decide(one.model, commit.number, one.at);
       }

@@ -24,7 +24,7 @@ FILLING = "0123456789abcdef" * 64
 class Flood(Peer):
     def __init__(self, address: str, model: str, first: int, count: int):
         self.first, self.count, self.sent = first, count, 0
-        super().__init__(address, model, lambda news: None)
+        super().__init__(address, model, lambda change: None)
         self.pending = (1, {})  # There is something without outcome until the end, so heartbeats make it ask again.
 
     def content(self, number: int) -> dict:

@@ -65,7 +65,7 @@ class Tab:
         if script:
             self.context.add_init_script(path=script)
         self.page: Page = self.context.new_page()
-        self.page.on("console", self._hear)
+        self.page.on("console", self._collect_complaint)
         self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("response", lambda response: self.headers.__setitem__(response.url, response.headers))
@@ -76,7 +76,7 @@ class Tab:
             self.context.request.get(stand.entry()["url"])  # for its cookie
             self.page.goto(stand.origin + path)
 
-    def _hear(self, message: Any) -> None:
+    def _collect_complaint(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             self.complaints.append(f"{message.type}: {message.text}")
 
@@ -90,7 +90,9 @@ class Tab:
         self.until("the welcome", "() => window.isReady")
         self.until("an answer to every join", """() => {
             const asked = new Set(ear.said.filter((one) => one.kind === "join" && one.model).map((one) => one.model));
-            const come = new Set(ear.heard.filter((one) => one.kind === "catchup" && one.last).map((one) => one.model));
+            const come = new Set(
+              ear.received.filter((one) => one.kind === "catchup" && one.last).map((one) => one.model)
+            );
             return [...asked].every((model) => come.has(model));
         }""")
         return self

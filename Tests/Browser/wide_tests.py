@@ -28,7 +28,7 @@ def test_a_tab_that_looks_at_more_models_than_a_page_may_follow_sees_the_fields_
                 bind.link().models.get(id)?.get('x') === Number(id.slice(1)))
             && document.getElementById('model-title').textContent === ids.at(-1)
             && document.querySelector('#rows output')?.textContent === String(Number(ids.at(-1).slice(1)))""", ids)
-    same(tab.eval("() => ear.heard.filter((one) => one.kind === 'error')"), [], "what was refused")
+    same(tab.eval("() => ear.received.filter((one) => one.kind === 'error')"), [], "what was refused")
     left = tab.eval("() => [...bind.link().models.values()].filter((one) => one.state === 'current').length")
     expect(left <= 60, f"{left} models are followed")
 

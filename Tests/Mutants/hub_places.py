@@ -89,8 +89,8 @@ pendingBatch.commits.beginCommit(
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",
-        "let wasKnown = known?.hasHeard ?? false",
-        "let wasKnown = known?.hasHeard ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
+        "let wasKnown = known?.hasReceivedWelcome ?? false",
+        "let wasKnown = known?.hasReceivedWelcome ?? false || known != nil && Mutant.isOn(.forgottenOnce)",
     ),
     Place(
         _CORE + "Sessions/HubMachine+Sessions.swift", "func hello", "instead of",

@@ -102,7 +102,7 @@ final class SimulatedPeer {
   @exclusivity(unchecked) var offered: [SeenNumber] = []
   @exclusivity(unchecked) var firstSent: [[ProposalNumber: Epoch]]
   /// When the hub last heard of it.
-  @exclusivity(unchecked) var heardAt: UInt64 = 0
+  @exclusivity(unchecked) var receivedAt: UInt64 = 0
   @exclusivity(unchecked) var steps = 0
   @exclusivity(unchecked) var answers = 0
   /// What it said in an ephemeral line, if it is in one.

@@ -21,10 +21,10 @@ extension World {
     let epoch: Epoch
     let version: Version
     let count: UInt32
-    let heardAt: UInt64
+    let receivedAt: UInt64
     let timeout: UInt64
     /// Who had been told before that it has joined the model, and in which session.
-    let served: [Tag: Heard.Membership]
+    let served: [Tag: Received.Membership]
   }
 
   /// When the end of a wait is told at the latest: the hub's word is waited for, a peer looks after its time now and
@@ -74,13 +74,13 @@ extension World {
 
   // MARK: At the hub
 
-  func hear(_ wanted: AwaitApplied, in session: SessionID) {
+  func recordReceived(_ wanted: AwaitApplied, in session: SessionID) {
     guard profile.barriers > 0, model(of: wanted.topic) == 0 else { return }
     asked.removeAll { $0.session == session && $0.request == wanted.request }
     asked.append(
       AskedBarrier(
         session: session, request: wanted.request, epoch: wanted.epoch, version: wanted.version, count: wanted.count,
-        heardAt: now, timeout: UInt64(wanted.timeoutMilliseconds), served: heard.served))
+        receivedAt: now, timeout: UInt64(wanted.timeoutMilliseconds), served: received.served))
   }
 
   /// §5.3: the hub says that a version is applied only when it is.
@@ -88,7 +88,7 @@ extension World {
     guard let index = asked.firstIndex(where: { $0.session == awaited.session && $0.request == awaited.request })
     else { return }
     let barrier = asked.remove(at: index)
-    if awaited.end == .incomplete, now < barrier.heardAt + barrier.timeout {
+    if awaited.end == .incomplete, now < barrier.receivedAt + barrier.timeout {
       throw broken(.barrier, "the hub gave up waiting for version \(barrier.version) before the time was over")
     }
     guard awaited.end == .complete else { return }
@@ -101,7 +101,7 @@ extension World {
     }
     guard barrier.count == 0 else { return }
     for (tag, membership) in barrier.served.sorted(by: { $0.key < $1.key })
-    where heard.served[tag] == membership && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
+    where received.served[tag] == membership && isLiving(tag) && reached[tag]?[barrier.epoch] ?? 0 < barrier.version {
       throw broken(
         .barrier, "the hub says that all have version \(barrier.version) of \(modelNames[0]); \(tag.short) has it not")
     }

@@ -115,13 +115,13 @@ extension World {
         }
         throw broken(.living, "\(owner.short) lives and is in \(modelNames[0]), and the hub tells that it has gone")
       }
-      let isGone = !isLiving(old.tag) || heard.leaving == old.tag || hasStayedAway(old.tag)
+      let isGone = !isLiving(old.tag) || received.leaving == old.tag || hasStayedAway(old.tag)
       guard isGone || (change.field == Names.owner && wasSilent(old.tag)) else {
         throw broken(
           .living,
-          "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(heard.last[old.tag] ?? 0) ms")
+          "the hub deleted \(change.field) of \(old.tag.short), which was heard at \(received.last[old.tag] ?? 0) ms")
       }
-      if heard.leaving != old.tag { counts[.goneFromEphemeralModel] += 1 }
+      if received.leaving != old.tag { counts[.goneFromEphemeralModel] += 1 }
       peers.first { $0.session.identity.tag == old.tag }?.member?.mayHaveLost = true
     }
     if ephemeral?.owner != ownerBefore { ownerChanged() }
@@ -134,15 +134,17 @@ extension World {
 
   /// Whether a peer has come back and not joined the line within the time that it has for it.
   private func hasStayedAway(_ tag: Tag) -> Bool {
-    !heard.inEphemeralModel.contains(tag) && heard.hello[tag].map { now >= $0 + 3_000 } ?? false
+    !received.inEphemeralModel.contains(tag) && received.hello[tag].map { now >= $0 + 3_000 } ?? false
   }
 
   /// Whether somebody looks at who is present, and this one is, or has only lost its connection.
   private func mustBeThere(_ tag: Tag) -> Bool {
-    guard isLiving(tag), heard.leaving != tag, heard.inEphemeralModel.contains(where: isLiving) else { return false }
+    guard isLiving(tag), received.leaving != tag, received.inEphemeralModel.contains(where: isLiving) else {
+      return false
+    }
     // Whom it had taken for gone it may tell of only when somebody comes.
-    if let since = heard.inModel[tag] { return since < now }
-    return heard.comingBack[tag].map { now < $0 + 3_000 } == true
+    if let since = received.inModel[tag] { return since < now }
+    return received.comingBack[tag].map { now < $0 + 3_000 } == true
   }
 
   // MARK: What peers show and are told

@@ -17,7 +17,7 @@ extension World {
   }
 
   /// What the hub has heard of whom, by tag, as seen from outside.
-  struct Heard {
+  struct Received {
     var last: [Tag: UInt64] = [:]
     var hello: [Tag: UInt64] = [:]
     var session: [Tag: SessionID] = [:]
@@ -63,7 +63,7 @@ extension World {
   /// Another process of the hub has heard nothing of anybody.
   func resetHubObservations() {
     guard profile.hasEphemeralOrBarriers else { return }
-    heard = Heard()
+    received = Received()
     ephemeral?.begin(Epoch(hubRun))
     ownership = Ownership()
     asked.removeAll()
@@ -71,14 +71,14 @@ extension World {
   }
 
   /// Looks at a frame before the hub does.
-  func hear(_ frame: [UInt8], of peer: SimulatedPeer) {
+  func recordReceived(_ frame: [UInt8], of peer: SimulatedPeer) {
     let tag = peer.session.identity.tag
     // If its session has ended meanwhile, nothing that it says before another hello counts.
     if !isLiving(tag) {
       forget(tag)
-      heard.comingBack[tag] = nil
+      received.comingBack[tag] = nil
     }
-    heard.last[tag] = now
+    received.last[tag] = now
     guard let kind = PeerMessageKind(rawValue: frame[0]) else { return }
     switch kind {
     case .hello, .join, .leave, .approval, .awaitApplied: break
@@ -88,43 +88,43 @@ extension World {
     switch message {
     case .hello:
       if ephemeral?.present.contains(where: { $0.value.tag == tag }) == true { counts[.keptInEphemeralModel] += 1 }
-      heard.hello[tag] = now
-      heard.session[tag] = header.session
-      if heard.inModel[tag] != nil { heard.comingBack[tag] = now }
+      received.hello[tag] = now
+      received.session[tag] = header.session
+      if received.inModel[tag] != nil { received.comingBack[tag] = now }
       forget(tag)
-    case .join(let joins) where read({ $0.hears(session: header.session) }) == true:
+    case .join(let joins) where read({ $0.hasOpenSession(header.session) }) == true:
       for join in joins where join.form == .model {
-        if join.name == modelNames[0] { heard.inModel[tag] = heard.inModel[tag] ?? now }
-        if join.name == ephemeral?.name { heard.inEphemeralModel.insert(tag) }
+        if join.name == modelNames[0] { received.inModel[tag] = received.inModel[tag] ?? now }
+        if join.name == ephemeral?.name { received.inEphemeralModel.insert(tag) }
       }
     case .leave(let leave):
-      heard.leaving = tag
+      received.leaving = tag
       if leave.topics.isEmpty { return forget(tag) }
       for topic in leave.topics {
         let name = topicNames[topic]
         if name == modelNames[0] {
-          heard.inModel[tag] = nil
-          heard.comingBack[tag] = nil
-          heard.served[tag] = nil
-          heard.leaves[tag, default: 0] += 1
+          received.inModel[tag] = nil
+          received.comingBack[tag] = nil
+          received.served[tag] = nil
+          received.leaves[tag, default: 0] += 1
         }
-        if name == ephemeral?.name { heard.inEphemeralModel.remove(tag) }
+        if name == ephemeral?.name { received.inEphemeralModel.remove(tag) }
       }
-    case .approval(let approval): hear(approval, in: header.session)
-    case .awaitApplied(let wanted): hear(wanted, in: header.session)
+    case .approval(let approval): recordReceived(approval, in: header.session)
+    case .awaitApplied(let wanted): recordReceived(wanted, in: header.session)
     default: break
     }
   }
 
   private func forget(_ tag: Tag) {
-    heard.inModel[tag] = nil
-    heard.inEphemeralModel.remove(tag)
-    heard.served[tag] = nil
+    received.inModel[tag] = nil
+    received.inEphemeralModel.remove(tag)
+    received.served[tag] = nil
   }
 
   /// Whether the hub may not have taken it for gone.
   func isLiving(_ tag: Tag) -> Bool {
-    heard.last[tag].map { now < $0 + UInt64(profile.leaseMilliseconds) } ?? false
+    received.last[tag].map { now < $0 + UInt64(profile.leaseMilliseconds) } ?? false
   }
 
   /// Looks at a frame that leaves the hub.
@@ -149,7 +149,7 @@ extension World {
         let peer = peers.first(where: { $0.hubSide == Int(connection) })
       else { return }
       let tag = peer.session.identity.tag
-      heard.served[tag] = .init(session: joined.session, leaves: heard.leaves[tag] ?? 0)
+      received.served[tag] = .init(session: joined.session, leaves: received.leaves[tag] ?? 0)
     case .approve(let request): try look(request)
     case .awaited(let awaited): try look(awaited)
     default: break

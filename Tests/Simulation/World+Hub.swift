@@ -51,12 +51,12 @@ extension World {
   private func receive(_ frame: [UInt8], of peer: Int, _ generation: Int) throws(Broken) {
     guard hub != nil, peers[peer].hubSide == generation else { return }
     counts[.delivered] += 1
-    peers[peer].heardAt = now
+    peers[peer].receivedAt = now
     record("p\(peer) → hub  \(World.words(ofPeerFrame: frame))")
     if frame[0] == PeerMessageKind.join.rawValue, case (_, .join(let joins))? = try? PeerMessage.decode(frame) {
       for join in joins where join.form == .model { peers[peer].asked[join.request] = join.unacknowledged }
     }
-    if profile.hasEphemeralOrBarriers { hear(frame, of: peers[peer]) }
+    if profile.hasEphemeralOrBarriers { recordReceived(frame, of: peers[peer]) }
     let passedOver = read { $0.counters.unaskedOffers + $0.counters.implausibleReplicas }
     frame.withUnsafeBytes { hub?.receive($0, on: UInt64(generation), time: hubTime, into: &hubOutput) }
     if frame[0] == PeerMessageKind.offer.rawValue {
@@ -64,7 +64,7 @@ extension World {
       recordOffer(frame, of: peers[peer], wasAccepted: now == passedOver)
     }
     try settleHub()
-    heard.leaving = nil
+    received.leaving = nil
   }
 
   private func subscribe(_ peer: Int, _ generation: Int, _ topic: [UInt8], _ isOn: Bool) throws(Broken) {
@@ -88,8 +88,8 @@ extension World {
     let before = peers.indices.filter { hasSession(peers[$0]) }
     hub?.tick(time: hubTime, into: &hubOutput)
     for peer in before where hub != nil && !hasSession(peers[peer]) {
-      if isAfterPause || now < peers[peer].heardAt + UInt64(profile.leaseMilliseconds) {
-        throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].heardAt) ms")
+      if isAfterPause || now < peers[peer].receivedAt + UInt64(profile.leaseMilliseconds) {
+        throw broken(.lease, "the session of p\(peer) ran out, which was heard at \(peers[peer].receivedAt) ms")
       }
     }
     try settleHub()

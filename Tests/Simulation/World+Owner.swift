@@ -69,7 +69,7 @@ extension World {
 
   func look(_ request: ApprovalRequest) throws(Broken) {
     counts[.ownerAsked] += 1
-    guard let owner = ephemeral?.owner, heard.session[owner] == request.session, request.origin.tag != owner else {
+    guard let owner = ephemeral?.owner, received.session[owner] == request.session, request.origin.tag != owner else {
       throw broken(.leave, "somebody was asked about what \(request.origin.name) writes who does not own the model")
     }
     if let open = ownership.open, open.session == request.session, now < open.askedAt + World.approvalTimeout {
@@ -79,7 +79,7 @@ extension World {
   }
 
   /// The owner's answer arrives, in its turn or too late.
-  func hear(_ approval: Approval, in session: SessionID) {
+  func recordReceived(_ approval: Approval, in session: SessionID) {
     guard let open = ownership.open, open.token == approval.token, open.session == session else { return }
     ownership.answer(approval.token, approval.isAccepted, at: now)
     if approval.isAccepted { counts[.allowedByOwner] += 1 }
@@ -110,7 +110,8 @@ extension World {
       throw broken(
         .leave, "proposal \(commit.number) of \(writer.short) is carried out, about which the owner said nothing")
     }
-    guard let owner = ephemeral?.owner, owner == ownership.settled, isLiving(owner), heard.served[owner] != nil else {
+    guard let owner = ephemeral?.owner, owner == ownership.settled, isLiving(owner), received.served[owner] != nil
+    else {
       return
     }
     for commit in group.commits {

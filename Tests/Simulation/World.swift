@@ -87,7 +87,7 @@ public final class World {
   @exclusivity(unchecked) var lieChance: Chance
   @exclusivity(unchecked) var forgetting: Chance
   let lies: [Lie]
-  @exclusivity(unchecked) var heard = Heard()
+  @exclusivity(unchecked) var received = Received()
   /// The first model's ephemeral line, if anybody joins it, and its owner's leave.
   @exclusivity(unchecked) var ephemeral: EphemeralOracle?
   @exclusivity(unchecked) var ownership = Ownership()

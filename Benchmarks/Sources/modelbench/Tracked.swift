@@ -9,26 +9,26 @@ final class Tracked {
 
   let model = Model()
   /// Set by the change, before it takes place: the new value can be read only afterwards.
-  private let news = News()
+  private let change = Change()
 
   func trackAgain(_ tally: Tally) {
-    guard news.isThere else { return }
-    news.isThere = false
+    guard change.isThere else { return }
+    change.isThere = false
     track(tally)
   }
 
   func track(_ tally: Tally) {
-    let news = news
+    let change = change
     let value = withObservationTracking {
       model.value
     } onChange: {
-      news.isThere = true
+      change.isThere = true
     }
     tally.add(value)
   }
 
   // SAFETY: one thread runs everything here.
-  private final class News: @unchecked Sendable {
+  private final class Change: @unchecked Sendable {
     var isThere = false
   }
 }

@@ -48,9 +48,9 @@ final class Player<Shown: Screen> {
   private func draw(_ title: String? = nil) {
     let lines = screen.lines.flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
     let isSameSize = process != nil && lines.count == drawn.count
-    let news = isSameSize ? zip(lines, drawn).filter { $0 != $1 }.map(\.0) : lines
+    let changed = isSameSize ? zip(lines, drawn).filter { $0 != $1 }.map(\.0) : lines
     drawn = lines
-    let drawing = news.isEmpty ? ["(unchanged)"] : news
+    let drawing = changed.isEmpty ? ["(unchanged)"] : changed
     say((title.map { ["", $0] } ?? []) + drawing.map { $0.isEmpty ? "" : "  \($0)" })
   }
 

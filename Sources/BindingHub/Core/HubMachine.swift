@@ -256,7 +256,7 @@ extension HubMachine {
   public func topic(of model: String) -> Topic? { modelIndex[model].map { models[$0].topic } }
 
   /// Whether what a session says counts: it has not ended, and need not say hello again.
-  public func hears(session: UInt64) -> Bool { sessions[session]?.isOver == false }
+  public func hasOpenSession(_ session: UInt64) -> Bool { sessions[session]?.isOver == false }
 
   /// The stored version of a model and its digest; nil if nobody has named it.
   public func head(of model: String) -> (version: Version, digest: UInt64)? {

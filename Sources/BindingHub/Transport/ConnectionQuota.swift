@@ -29,9 +29,9 @@ struct ConnectionQuota: ~Copyable {
 
   /// Looks at who has come and who has gone, if the poller has seen anybody do so.
   mutating func look(after poller: borrowing Poller) {
-    var hasNews = false
-    for slot in slots where poller.isReadable(slot) { hasNews = true }
-    guard hasNews else { return }
+    var hasEvents = false
+    for slot in slots where poller.isReadable(slot) { hasEvents = true }
+    guard hasEvents else { return }
     while let event = try? request.next() { handle(event.change) }
     while let event = try? publish.next() { handle(event.change) }
   }

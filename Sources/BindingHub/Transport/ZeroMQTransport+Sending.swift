@@ -28,12 +28,12 @@ extension ZeroMQTransport {
       case .hostUnreachable, nil: return .gone
       }
     }
-    let isNews = HubHeader.isNews(frame)
-    if isNews, backlogs[connection]?.isLagging == true { return .leftOut }
-    let room = isNews ? limits.routedQueueBytes / 2 : limits.routedQueueBytes
+    let isModelUpdate = HubHeader.isModelUpdate(frame)
+    if isModelUpdate, backlogs[connection]?.isLagging == true { return .leftOut }
+    let room = isModelUpdate ? limits.routedQueueBytes / 2 : limits.routedQueueBytes
     let waiting = backlogs[connection]?.bytes ?? 0
     guard waiting == 0 || waiting + frame.count <= room else {
-      guard isNews else {
+      guard isModelUpdate else {
         counters.slowConnections += 1
         drop(connection)
         return .gone

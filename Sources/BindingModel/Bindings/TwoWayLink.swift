@@ -54,7 +54,7 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 
   func start() {
     // Nothing is settled yet, so this carries the right value to the left.
-    carryNews()
+    carryChanges()
     for side in [left, right] {
       // The two sides keep the link, and it their observations, until it is cancelled, at the latest with its token.
       let token = observe(side)
@@ -65,17 +65,17 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 
   private func observe(_ side: any BindingLocation<Value>) -> ObserverToken {
     if let cell = side as? Cell<Value> {
-      let observer = Observer<Value>(except: writer) { [self] _ in carryNews() }
+      let observer = Observer<Value>(except: writer) { [self] _ in carryChanges() }
       return cell.add(observer, cancelsWhenReleased: true)
     }
-    return side.observe(owner: nil) { [self] _, writer in if writer != self.writer { carryNews() } }
+    return side.observe(owner: nil) { [self] _, writer in if writer != self.writer { carryChanges() } }
   }
 
   func cancel() {
     for token in progress.withLock({ $0.end() }) { token.cancel() }
   }
 
-  private func carryNews() {
+  private func carryChanges() {
     let turn = ThreadTurn.current
     let own = turn.pointee.hops
     guard progress.withLock({ $0.begin(own) }) else { return }
@@ -151,7 +151,7 @@ final class TwoWayLink<Value: Equatable & Sendable>: @unchecked Sendable {
 /// Who carries, and whether there is more to carry.
 private struct LinkProgress {
   private var isCarrying = false
-  private var isNewsWaiting = false
+  private var isChangeWaiting = false
   /// The most hops of the news since carrying began, and before it what waited.
   private(set) var hops: UInt8 = 0
   private var isOver = false
@@ -160,7 +160,7 @@ private struct LinkProgress {
   /// True if the caller is to carry now; else whoever does will go on with this news.
   mutating func begin(_ hops: UInt8) -> Bool {
     if isCarrying {
-      isNewsWaiting = true
+      isChangeWaiting = true
       self.hops = max(hops, self.hops)
       return false
     }
@@ -170,8 +170,8 @@ private struct LinkProgress {
 
   /// After a transfer: true if there was news meanwhile.
   mutating func isToGoOn() -> Bool {
-    isCarrying = isNewsWaiting && !isOver
-    isNewsWaiting = false
+    isCarrying = isChangeWaiting && !isOver
+    isChangeWaiting = false
     if !isCarrying { hops = 0 }
     return isCarrying
   }

@@ -65,7 +65,7 @@ final class ModelLink<Conversion: Mapping>: DraftLink, @unchecked Sendable
 where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Sendable {
   private struct Progress {
     var isCarrying = false
-    var hasNews = false
+    var hasChanges = false
     var isOver = false
     /// Why the write of this number was refused after it had been taken.
     var refusal: (write: Int, message: String)?
@@ -74,7 +74,7 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   private let model: any BindingLocation<Conversion.Source>
   private let map: Conversion
   private let state: ValidatedState<Conversion.Target>
-  private let writer = Writer.hearing()
+  private let writer = Writer.observingRefusals()
   private let progress = Protected(Progress())
   private let tokens = ObserverTokens()
 
@@ -103,9 +103,9 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   }
 
   func start() {
-    LateRefusals.hear(for: writer) { [weak self] in self?.hearer ?? { _ in } }
-    state.attempt.observe { [weak self] _ in self?.carryNews() }.store(in: tokens)
-    model.observe(owner: nil) { [weak self] _, _ in self?.carryNews() }.store(in: tokens)
+    LateRefusals.observe(for: writer) { [weak self] in self?.observer ?? { _ in } }
+    state.attempt.observe { [weak self] _ in self?.carryChanges() }.store(in: tokens)
+    model.observe(owner: nil) { [weak self] _, _ in self?.carryChanges() }.store(in: tokens)
   }
 
   func end() {
@@ -115,28 +115,28 @@ where Conversion.Source: Equatable & Sendable, Conversion.Target: Equatable & Se
   }
 
   /// Of the write that is being made, on the carrying thread.
-  private var hearer: LateRefusals.Hearer {
+  private var observer: LateRefusals.Observer {
     let write = writes + 1
     return { [weak self] message in
       self?.progress.withLock { $0.refusal = (write, message) }
-      self?.carryNews()
+      self?.carryChanges()
     }
   }
 
-  private func carryNews() {
+  private func carryChanges() {
     let isToCarry = progress.withLock { progress in
-      progress.hasNews = true
+      progress.hasChanges = true
       defer { progress.isCarrying = true }
       return !progress.isCarrying && !progress.isOver
     }
     guard isToCarry else { return }
-    while consumeNews() { carry() }
+    while consumeChanges() { carry() }
   }
 
-  private func consumeNews() -> Bool {
+  private func consumeChanges() -> Bool {
     progress.withLock { progress in
-      progress.isCarrying = progress.hasNews && !progress.isOver
-      progress.hasNews = false
+      progress.isCarrying = progress.hasChanges && !progress.isOver
+      progress.hasChanges = false
       return progress.isCarrying
     }
   }

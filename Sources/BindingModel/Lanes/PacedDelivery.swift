@@ -2,8 +2,8 @@ import Dispatch
 
 /// Brings what changes to one observer on a lane, at its pace: what comes meanwhile waits, and folds.
 ///
-/// Whoever has news calls `hear`, under any lock, then `schedule` without one. Time comes from a clock that is asked,
-/// and wakes; a pace that has to wait has one timer under way, and no thread.
+/// Whoever has news calls `enqueue`, under any lock, then `schedule` without one. Time comes from a clock that is
+/// asked, and wakes; a pace that has to wait has one timer under way, and no thread.
 @usableFromInline
 package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   /// What an observer is called with: what was heard, what it is, and how many changes that stands for.
@@ -61,7 +61,7 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   /// Takes in what is to be told; calls nobody.
   /// - Returns: whether nothing waited before it.
   @discardableResult @inlinable
-  package func hear(_ raw: Raw, weight: Int = 1) -> Bool {
+  package func enqueue(_ raw: Raw, weight: Int = 1) -> Bool {
     contents.withLock { contents in
       guard contents.body != nil else { return false }
       let isFirst = contents.waiting.isEmpty

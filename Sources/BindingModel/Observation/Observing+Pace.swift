@@ -57,7 +57,7 @@ extension ValueSource where Value: Sendable {
       form: \.value,
       body: { raw, value, weight in Hops.answering(raw.hops) { body(value, max(weight - 1, 0)) } })
     let observation = location.observe(owner: owner) { value, _ in
-      delivery.hear(Paced(value: value, hops: Hops.current))
+      delivery.enqueue(Paced(value: value, hops: Hops.current))
       delivery.schedule()
     }
     return ObserverToken(cancelsWhenReleased: owner == nil) { [weak delivery] in

@@ -4,24 +4,24 @@
 /// They are found by their writer, which goes along with a write through every place in between.
 package enum LateRefusals {
   /// Is told why, in words for a person.
-  package typealias Hearer = @Sendable (String) -> Void
+  package typealias Observer = @Sendable (String) -> Void
 
-  private static let hearers = Protected<[Writer: @Sendable () -> Hearer]>([:])
+  private static let observers = Protected<[Writer: @Sendable () -> Observer]>([:])
 
   /// Who hears of a write by this writer, asked on the thread that makes it, while it does; nil: nobody.
-  package static func hearer(of writer: Writer) -> Hearer? {
-    guard writer.isHearing else { return nil }
-    return hearers.withLock { $0[writer] }?()
+  package static func observer(of writer: Writer) -> Observer? {
+    guard writer.observesRefusals else { return nil }
+    return observers.withLock { $0[writer] }?()
   }
 
   /// From now on `begin` is asked at each write by this writer.
-  static func hear(for writer: Writer, _ begin: @escaping @Sendable () -> Hearer) {
-    hearers.withLock { $0[writer] = begin }
+  static func observe(for writer: Writer, _ begin: @escaping @Sendable () -> Observer) {
+    observers.withLock { $0[writer] = begin }
   }
 
   static func end(for writer: Writer) {
     // What it holds goes after the lock is let go of: its end may be anybody's code.
-    let former = hearers.withLock { $0.removeValue(forKey: writer) }
+    let former = observers.withLock { $0.removeValue(forKey: writer) }
     withExtendedLifetime(former) {}
   }
 }

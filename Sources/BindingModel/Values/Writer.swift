@@ -26,9 +26,9 @@ public struct Writer: Hashable, Sendable {
   var isLink: Bool { number >> 63 != 0 }
 
   /// The writer of somebody who may want to hear when what was taken is refused after all: see `LateRefusals`.
-  static func hearing() -> Writer { Writer(number: Writer().number | 1 << 62) }
+  static func observingRefusals() -> Writer { Writer(number: Writer().number | 1 << 62) }
 
-  var isHearing: Bool { number >> 62 & 1 != 0 }
+  var observesRefusals: Bool { number >> 62 & 1 != 0 }
 
   private static let count = Protected<UInt64>(0)
 }

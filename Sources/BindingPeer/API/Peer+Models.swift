@@ -16,28 +16,28 @@ extension Peer {
   public func list(_ prefix: String, timeout: Duration) async -> [ModelListing]? {
     let found = Protected<(models: [ModelListing], isComplete: Bool)>(([], false))
     let token = try? models(
-      under: prefix, heard: { listing in found.withLock { $0.models.append(listing) } },
+      under: prefix, announced: { listing in found.withLock { $0.models.append(listing) } },
       listed: { found.withLock { $0.isComplete = true } })
     let isComplete = await runtime.wait(timeout: timeout) { _ in found.withLock { $0.isComplete } }
     token?.cancel()
     return isComplete ? found.withLock { $0.models } : nil
   }
 
-  /// Calls `heard` with the id of each model below a prefix: those that exist, and later ones as they come.
+  /// Calls `announced` with the id of each model below a prefix: those that exist, and later ones as they come.
   /// - Throws: `ShareError` if the prefix is none (it ends in `/`, or is empty), or this peer has stopped.
   public func models(
-    under prefix: String, _ heard: @escaping @Sendable (_ id: String) -> Void
+    under prefix: String, _ announced: @escaping @Sendable (_ id: String) -> Void
   ) throws(ShareError) -> ObserverToken {
-    try models(under: prefix, heard: { heard($0.id) }, listed: {})
+    try models(under: prefix, announced: { announced($0.id) }, listed: {})
   }
 
   func models(
-    under prefix: String, heard: @escaping @Sendable (ModelListing) -> Void, listed: @escaping @Sendable () -> Void
+    under prefix: String, announced: @escaping @Sendable (ModelListing) -> Void, listed: @escaping @Sendable () -> Void
   ) throws(ShareError) -> ObserverToken {
     do throws(WireError) { try Names.checkPrefix(prefix) } catch { throw .badID(error) }
-    let listener = PrefixListener { news in
-      switch news {
-      case .model(let id, let version, let fields): heard(ModelListing(id: id, version: version, fields: fields))
+    let listener = PrefixListener { event in
+      switch event {
+      case .model(let id, let version, let fields): announced(ModelListing(id: id, version: version, fields: fields))
       case .listed: listed()
       case .pong: break
       }
@@ -61,8 +61,8 @@ extension Peer {
   public func ping(timeout: Duration) async -> Duration? {
     let token = UInt64.random(in: 1 ... .max)
     let hasCome = Protected(false)
-    let listener = PrefixListener { news in
-      if case .pong(token) = news { hasCome.withLock { $0 = true } }
+    let listener = PrefixListener { event in
+      if case .pong(token) = event { hasCome.withLock { $0 = true } }
     }
     let begin = DispatchTime.now().uptimeNanoseconds
     runtime.perform { state, now in

@@ -233,7 +233,7 @@ extension PeerRuntime {
     }
     guard let (left, restored, previousRuns) = parts else { return nil }
     previousRuns?.end()
-    let (outbox, problem) = state.withLock { (hears == nil ? $0.outbox : nil, $0.outboxProblem) }
+    let (outbox, problem) = state.withLock { (onActions == nil ? $0.outbox : nil, $0.outboxProblem) }
     outbox?.file.close()
     let reason =
       "the peer was closed first"

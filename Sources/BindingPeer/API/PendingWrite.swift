@@ -10,7 +10,7 @@ public import BindingProtocol
 public final class PendingWrite: Sendable {
   /// Who wants to know. Most writes have nobody.
   private struct Waiting: Sendable {
-    var hears: [UInt64: @Sendable (Outcome) -> Void] = [:]
+    var receivers: [UInt64: @Sendable (Outcome) -> Void] = [:]
     var last: UInt64 = 0
     /// Made when somebody who tracks it finds no outcome.
     var tracker: Observable<Bool>?
@@ -85,13 +85,13 @@ public final class PendingWrite: Sendable {
     let wait = Wait<Outcome?>()
     let number = whenSettled { wait.end($0) }
     let outcome = await wait.value(timeout: timeout, otherwise: nil)
-    if outcome == nil, let number { stopHearing(number) }
+    if outcome == nil, let number { removeReceiver(number) }
     return outcome
   }
 
-  /// Calls `hear` with the outcome: now if it is known, else when it comes, on the thread that learns it.
+  /// Calls `receive` with the outcome: now if it is known, else when it comes, on the thread that learns it.
   /// - Returns: what it is called by until then; nil if the outcome is known.
-  private func whenSettled(_ hear: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
+  private func whenSettled(_ receive: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
     let (number, known): (UInt64?, Outcome?) = progress.withLock {
       switch $0 {
       case .decided(let outcome, _, _): return (nil, outcome)
@@ -99,38 +99,38 @@ public final class PendingWrite: Sendable {
         $0 = .unacknowledged(nil)
         var waiting = present ?? Waiting()
         waiting.last += 1
-        waiting.hears[waiting.last] = hear
+        waiting.receivers[waiting.last] = receive
         $0 = .unacknowledged(waiting)
         return (waiting.last, nil)
       }
     }
-    if let known { hear(known) }
+    if let known { receive(known) }
     return number
   }
 
-  /// Calls `hear` with the reason, on a lane, if the write is not carried out, and its one field does not stand at the
-  /// value that was written anyway.
-  func whenRefused(on lane: Lane, writing value: FieldValue?, _ hear: @escaping @Sendable (String) -> Void) {
+  /// Calls `receive` with the reason, on a lane, if the write is not carried out, and its one field does not stand at
+  /// the value that was written anyway.
+  func whenRefused(on lane: Lane, writing value: FieldValue?, _ receive: @escaping @Sendable (String) -> Void) {
     _ = whenSettled { [weak self] outcome in
       guard let reason = outcome.complaint else { return }
       let current = self.flatMap { write in write.field.flatMap { write.current[$0] } }
-      if current == nil || current != value { lane.run { hear(reason) } }
+      if current == nil || current != value { lane.run { receive(reason) } }
     }
   }
 
-  private func stopHearing(_ number: UInt64) {
+  private func removeReceiver(_ number: UInt64) {
     progress.withLock {
       guard case .unacknowledged(var waiting?) = $0 else { return }
       $0 = .unacknowledged(nil)
-      waiting.hears[number] = nil
-      $0 = .unacknowledged(waiting.hears.isEmpty && waiting.tracker == nil ? nil : waiting)
+      waiting.receivers[number] = nil
+      $0 = .unacknowledged(waiting.receivers.isEmpty && waiting.tracker == nil ? nil : waiting)
     }
   }
 
   /// How many wait for the outcome.
   var waits: Int {
     progress.withLock {
-      if case .unacknowledged(let waiting?) = $0 { waiting.hears.count } else { 0 }
+      if case .unacknowledged(let waiting?) = $0 { waiting.receivers.count } else { 0 }
     }
   }
 
@@ -162,7 +162,7 @@ public final class PendingWrite: Sendable {
       return waiting
     }
     guard let waiting else { return }
-    for (_, hear) in waiting.hears.sorted(by: { $0.key < $1.key }) { hear(outcome) }
+    for (_, receive) in waiting.receivers.sorted(by: { $0.key < $1.key }) { receive(outcome) }
     waiting.tracker?.value = true
   }
 }

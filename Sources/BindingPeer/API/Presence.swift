@@ -7,13 +7,13 @@ public import Foundation
 /// It looks, and tells the others what `say` says, as long as somebody holds it.
 public final class Presence: Sendable {
   private let ephemeral: SharedModel
-  private let news: Observable<[PresentPeer]>
+  private let published: Observable<[PresentPeer]>
   private let token = Protected<ObserverToken?>(nil)
   private let tracked = TrackedReads<[PresentPeer]>()
 
   init(of ephemeral: SharedModel) {
     self.ephemeral = ephemeral
-    news = Observable(PresentPeer.all(in: ephemeral))
+    published = Observable(PresentPeer.all(in: ephemeral))
     let watching = ephemeral.observe { [weak self] update, missed in
       // Other fields of the line, a cursor say, may change often.
       if missed > 0 || update.changes.contains(where: { $0.field.hasPrefix(Names.presencePrefix) }) {
@@ -30,18 +30,18 @@ public final class Presence: Sendable {
   }
 
   /// Hears who is there now and at each change, on the model's lane, until the token is cancelled or released.
-  public func observe(_ body: @escaping @Sendable ([PresentPeer]) -> Void) -> ObserverToken { news.observe(body) }
+  public func observe(_ body: @escaping @Sendable ([PresentPeer]) -> Void) -> ObserverToken { published.observe(body) }
 
   /// Like `observe`, for as long as `owner` lives; the owner is not kept alive.
   @discardableResult
   public func observe(
     on owner: AnyObject, _ body: @escaping @Sendable ([PresentPeer]) -> Void
   ) -> ObserverToken {
-    news.observe(on: owner, body)
+    published.observe(on: owner, body)
   }
 
   /// Who is there, as a sequence: now, and the newest at each change.
-  public var values: Values<[PresentPeer]> { news.values }
+  public var values: Values<[PresentPeer]> { published.values }
 
   /// Lets the others know something of this peer: a status, a cursor, a colour. The newest stands; nil takes it back.
   /// - Throws: `WriteError` if it cannot be laid over. The outcome tells whether the hub took it: half of
@@ -78,7 +78,7 @@ public final class Presence: Sendable {
 
   private func lookAgain() {
     let peers = PresentPeer.all(in: ephemeral)
-    news.value = peers
+    published.value = peers
     tracked.invalidate()
     tracked.tell(peers)
   }

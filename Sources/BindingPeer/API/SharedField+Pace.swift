@@ -47,21 +47,21 @@ extension SharedField {
   ) -> ObserverToken {
     // A field of its own, not yet shared, is a value like any other.
     guard let (model, name) = cell.attachment else {
-      return cell.news.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
+      return cell.published.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
     }
     let (codec, declared, isCompared) = (cell.codec, cell.declared, pace.comparesValues)
     let telling: @Sendable (Value) -> FieldTelling = { value in
       FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
     }
-    let delivery = PacedDelivery<FieldNews, FieldTelling>(
+    let delivery = PacedDelivery<PacedFieldValue, FieldTelling>(
       pace.mapped(by: telling) { $0.value as? Value }, lane: model.lane, owner: owner, coalesce: { $0.absorb($1) },
       // A value that does not decode leaves the last good one shown.
-      form: { news in
-        guard let value = news.value else { return telling(declared) }
+      form: { paced in
+        guard let value = paced.value else { return telling(declared) }
         guard let decoded = codec.decode(value) else { return nil }
         return telling(decoded)
       },
-      body: { news, telling, changes in Hops.answering(news.hops) { telling.call(changes) } })
+      body: { paced, telling, changes in Hops.answering(paced.hops) { telling.call(changes) } })
     return model.follow(FieldFeed(delivery), of: name, owner: owner)
   }
 }

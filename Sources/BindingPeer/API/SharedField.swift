@@ -23,7 +23,7 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   public var location: any BindingLocation<Value> { FieldLocation(cell: cell) }
 
   /// The present value, then the newest at each change, made here or elsewhere.
-  public var values: Values<Value> { cell.news.values }
+  public var values: Values<Value> { cell.published.values }
 
   /// Hears the present value now and each change, on the model's lane, until the token is cancelled or released. Keep
   /// the token: one that is let go of ends the observation at once.
@@ -34,14 +34,14 @@ public struct SharedField<Value: Sendable & Equatable>: BindingSource, Sendable 
   /// lamp.$level.observeOnMain(on: self) { screen, level in screen.title = "\(level)" }
   /// ```
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
-    cell.news.observe(body)
+    cell.published.observe(body)
   }
 
   /// Like `observe`, for as long as `owner` lives; the owner is not kept alive. On the main actor: `observeOnMain`,
   /// whose closure gets the owner.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
-    cell.news.observe(on: owner, body)
+    cell.published.observe(on: owner, body)
   }
 
   /// Writes and hands out the write, whose outcome can be awaited.
@@ -138,7 +138,7 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   var target: AnyObject? { cell }
 
   func write(_ value: Value, by writer: Writer) throws(BindingError) {
-    cell.assign(value, orHear: LateRefusals.hearer(of: writer))
+    cell.assign(value, onRefusal: LateRefusals.observer(of: writer))
     if case .rejected(let reason, _)? = cell.problem { throw BindingError(.refused, reason) }
   }
 
@@ -148,10 +148,10 @@ struct FieldLocation<Value: Sendable & Equatable>: BindingLocation {
   }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    cell.news.binding.location.observe(owner: owner, body)
+    cell.published.binding.location.observe(owner: owner, body)
   }
 
-  func remove(observer owner: AnyObject) { cell.news.remove(observer: owner) }
+  func remove(observer owner: AnyObject) { cell.published.remove(observer: owner) }
 }
 
 extension FieldCell {

@@ -57,13 +57,13 @@ public final class SharedModel: Sendable {
   /// What stands for one field in this process, and what it has yet to hear.
   struct StagedField: Sendable {
     var cells: [WeakCell] = []
-    var news: News?
+    var update: FieldUpdate?
     /// Whether what shows is a write of this peer that has no outcome, as far as was told.
     var isOurs = false
     /// Paced observers of this field alone.
     var feeds: [Following<FieldFeed>] = []
   }
-  struct News: Sendable {
+  struct FieldUpdate: Sendable {
     var value: FieldValue?
     var stamp: UInt64
     /// Whether a write of this peer makes it so, which the hub may refuse.

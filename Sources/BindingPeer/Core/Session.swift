@@ -65,7 +65,7 @@ public struct Session: Sendable {
   var silentSince: UInt64 = 0
   var outage: Outage
   var openedAt: UInt64 = 0
-  var lastHeard: UInt64 = 0
+  var lastReceivedAt: UInt64 = 0
   var lastHeartbeatAt: UInt64 = 0
   var lastHeartbeat: UInt64 = 0
   var heartbeatsSeen: UInt64 = 0

@@ -20,7 +20,7 @@ protocol AnyFieldCell: AnyObject, Sendable {
   func attach(to model: SharedModel, as name: String) -> Bool
   /// Takes in the shown value (nil: the field has none, the default shows). Stamps order changes: an older one than
   /// what is here changes nothing.
-  func accept(_ news: SharedModel.News)
+  func accept(_ update: SharedModel.FieldUpdate)
   /// Tells the observers, if the value is another one than they were told last, or a write that they were not told of
   /// was between.
   func publish(after overwritten: SharedModel.Overwritten?)
@@ -48,7 +48,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   let description: FieldDescription
   let policy: ConflictPolicy<Value>
   /// What observers were told last. It follows `shown` at each delivery on the model's lane.
-  let news: Observable<Value>
+  let published: Observable<Value>
 
   private let state = Protected(CellState())
   // SAFETY: read and written only while the lock of `state` is held.
@@ -71,7 +71,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     var described = description
     if case .set(nil) = policy.strategy {} else { described.policy = policy.name }
     self.description = described
-    news = Observable(declared)
+    published = Observable(declared)
     shown = declared
     good = declared
     rule = described.rule
@@ -102,13 +102,13 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   /// A plain assignment: laid over at once, sent when it can be.
   /// - Parameter refused: hears, on the model's lane, why it was not carried out in the end.
-  func assign(_ value: Value, orHear refused: LateRefusals.Hearer? = nil) {
+  func assign(_ value: Value, onRefusal refused: LateRefusals.Observer? = nil) {
     if let draft = ChangeDraft.current, draft.holds(self) {
       draft.record(value, for: self)
       return
     }
-    let (attachment, isNews) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
-    guard isNews else { return }
+    let (attachment, isChange) = state.withLock { ($0.attachment, shown != value || $0.problem != nil) }
+    guard isChange else { return }
     guard let attachment else {
       if let violation = violation(by: value) {
         record(violation)
@@ -176,21 +176,21 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
     return isFirst
   }
 
-  func accept(_ news: SharedModel.News) {
-    guard let value = news.value else { return accept(typed: declared, stamp: news.stamp, isOurs: news.isOurs) }
+  func accept(_ update: SharedModel.FieldUpdate) {
+    guard let value = update.value else { return accept(typed: declared, stamp: update.stamp, isOurs: update.isOurs) }
     // Decoding may run a user's own code, so it happens outside the lock; the stamp keeps the order.
-    guard let decoded = codec.decode(value) else { return fallBack(from: value, news) }
-    accept(typed: decoded, stamp: news.stamp, isOurs: news.isOurs)
+    guard let decoded = codec.decode(value) else { return fallBack(from: value, update) }
+    accept(typed: decoded, stamp: update.stamp, isOurs: update.isOurs)
   }
 
   /// What stands cannot be shown: the last good value does, but not what was refused.
-  private func fallBack(from value: FieldValue, _ news: SharedModel.News) {
+  private func fallBack(from value: FieldValue, _ update: SharedModel.FieldUpdate) {
     // The old value goes after the lock is let go of: its end may be anybody's code.
     var old: Value?
     let tracker: ReadTracker? = state.withLock {
-      guard news.stamp > $0.stamp else { return nil }
-      $0.stamp = news.stamp
-      if news.keepsShown {
+      guard update.stamp > $0.stamp else { return nil }
+      $0.stamp = update.stamp
+      if update.keepsShown {
         old = good
         good = shown
       } else {
@@ -248,7 +248,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
   func publish(after overwritten: SharedModel.Overwritten?) {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
     if let overwritten { forgetTelling(value, after: overwritten) }
-    news.value = value
+    published.value = value
     // Made for this field by `trackedReads`.
     if let tracker { (tracker as? TrackedReads<Value>)?.tell(value) }
   }

@@ -26,10 +26,10 @@ final class ModelFeed: UpdateFeed {
 
   /// Takes in the states that an update leads through; called under the runtime's lock, in order.
   /// - Returns: whether there is something to tell, which nobody was going to tell yet.
-  func hear(_ steps: [UpdateStep]) -> Bool {
-    var isNews = false
-    for step in steps where delivery.hear(ModelChange(step), weight: step.commits) { isNews = true }
-    return isNews || isOrphaned
+  func receive(_ steps: [UpdateStep]) -> Bool {
+    var isDue = false
+    for step in steps where delivery.enqueue(ModelChange(step), weight: step.commits) { isDue = true }
+    return isDue || isOrphaned
   }
 }
 
@@ -38,9 +38,9 @@ final class ModelFeed: UpdateFeed {
 /// It does not know the type of the field's values: a program that observes much would look up its generic types
 /// again for each value, which costs more than all else here.
 final class FieldFeed: UpdateFeed {
-  private let delivery: PacedDelivery<FieldNews, FieldTelling>
+  private let delivery: PacedDelivery<PacedFieldValue, FieldTelling>
 
-  init(_ delivery: PacedDelivery<FieldNews, FieldTelling>) { self.delivery = delivery }
+  init(_ delivery: PacedDelivery<PacedFieldValue, FieldTelling>) { self.delivery = delivery }
 
   var isOver: Bool { delivery.isOver }
   var isOrphaned: Bool { delivery.isOrphaned }
@@ -49,15 +49,17 @@ final class FieldFeed: UpdateFeed {
 
   /// Takes in what the field shows; called under the runtime's lock, in order.
   /// - Returns: whether there is something to tell, which nobody was going to tell yet.
-  func hear(_ news: FieldNews, weight: Int = 1) -> Bool { delivery.hear(news, weight: weight) || isOrphaned }
+  func receive(_ paced: PacedFieldValue, weight: Int = 1) -> Bool {
+    delivery.enqueue(paced, weight: weight) || isOrphaned
+  }
 }
 
 /// What a field shows, not yet decoded; nil: it has no value.
-struct FieldNews: Sendable {
+struct PacedFieldValue: Sendable {
   var value: FieldValue?
   var hops: UInt8
 
-  mutating func absorb(_ newer: FieldNews) {
+  mutating func absorb(_ newer: PacedFieldValue) {
     value = newer.value
     hops = max(hops, newer.hops)
   }
@@ -81,7 +83,7 @@ extension SharedModel {
   /// it is released.
   func follow(_ feed: ModelFeed, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
-      if let present = state.session.present(id) { _ = feed.hear([staged.steps.begin(with: present)]) }
+      if let present = state.session.present(id) { _ = feed.receive([staged.steps.begin(with: present)]) }
       staged.feeds.append(Following(number: number, feed: feed))
     }
   }
@@ -89,7 +91,7 @@ extension SharedModel {
   /// The same for one field.
   func follow(_ feed: FieldFeed, of field: String, owner: AnyObject?) -> ObserverToken {
     follow(feed, owner: owner) { state, staged, number in
-      _ = feed.hear(FieldNews(value: state.session.shown(id, field), hops: 0))
+      _ = feed.receive(PacedFieldValue(value: state.session.shown(id, field), hops: 0))
       if let present = state.session.present(id) { _ = staged.steps.begin(with: present) }
       staged.fieldFeeds += 1
       let index = staged.fields.findOrInsert(field, StagedField())
@@ -150,7 +152,7 @@ extension SharedModel.Staged {
   /// Lets those who follow at their own pace hear of an update.
   mutating func feed(_ update: ModelUpdate) {
     let steps = steps.steps(of: update)
-    for following in feeds where following.feed.hear(steps) {
+    for following in feeds where following.feed.receive(steps) {
       dueFeeds.append(.init(number: following.number, feed: following.feed))
     }
     guard fieldFeeds > 0 else { return }
@@ -158,7 +160,9 @@ extension SharedModel.Staged {
       for change in step.changes {
         guard let index = fields.index(of: change.field) else { continue }
         for following in fields[at: index].feeds
-        where following.feed.hear(FieldNews(value: change.value, hops: step.hops), weight: max(step.commits, 1)) {
+        where following.feed.receive(
+          PacedFieldValue(value: change.value, hops: step.hops), weight: max(step.commits, 1))
+        {
           dueFeeds.append(.init(number: following.number, feed: following.feed))
         }
       }

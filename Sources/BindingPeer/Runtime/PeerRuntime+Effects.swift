@@ -23,13 +23,13 @@ struct PeerEffects {
   var questions: [(WriteID, PeerRuntime.UnacknowledgedWrite, MergeQuestion)] = []
   var approvalRequests: [(ApprovalRequest, of: SharedModel?)] = []
   var notices: [Notice] = []
-  var announced: [(PrefixListener, PrefixListener.News)] = []
+  var announced: [(PrefixListener, PrefixListener.Event)] = []
   var released: [(PeerRuntime.Waiter, Bool)] = []
   var ended: [(Wait<BarrierEnd?>, BarrierEnd)] = []
   /// Models of which an observed status may be another one, and whether the peer's may.
   var observed: [SharedModel] = []
   var concernsPeer = false
-  var heard: [PeerAction] = []
+  var actions: [PeerAction] = []
   /// There is something for the link.
   var concernsLink = false
   /// The link has to be woken for that.
@@ -39,8 +39,8 @@ struct PeerEffects {
 extension PeerRuntime.State {
   /// Sorts what the session said into effects, and looks whether a waiter can go on.
   mutating func sort(into effects: inout PeerEffects) {
-    effects.concernsPeer = isPeerObserved && (isOutboxNews || !output.actions.isEmpty)
-    isOutboxNews = false
+    effects.concernsPeer = isPeerObserved && (hasOutboxChanged || !output.actions.isEmpty)
+    hasOutboxChanged = false
     effects.observed = observedModels(concernedBy: output.actions)
     // They are handed on, not copied.
     var actions: [PeerAction] = []
@@ -71,8 +71,8 @@ extension PeerRuntime.State {
       case .approve(let id, let request):
         effects.approvalRequests.append((request, of: models[id]?.model))
       case .announced(let prefix, let model, let version, let fields):
-        let news = PrefixListener.News.model(id: model, version: version, fields: fields)
-        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, news)) }
+        let event = PrefixListener.Event.model(id: model, version: version, fields: fields)
+        for listener in listeners[prefix] ?? [] { effects.announced.append((listener, event)) }
       case .listed(let prefix):
         for listener in listeners[prefix] ?? [] { effects.announced.append((listener, .listed)) }
       case .notice(let notice): effects.notices.append(notice)

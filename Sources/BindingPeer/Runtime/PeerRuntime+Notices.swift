@@ -14,8 +14,8 @@ extension PeerRuntime {
         "the hub has another log; what was known of the old one is kept aside",
         metadata: ["old": "\(old)", "new": "\(new)"])
     // Sessions of earlier lives look for the same hub as the peer itself, which says it.
-    case .noHub where hears == nil: log.warning("\(noHub); \(cure); this peer goes on when one is there")
-    case .hubFound where hears == nil:
+    case .noHub where onActions == nil: log.warning("\(noHub); \(cure); this peer goes on when one is there")
+    case .hubFound where onActions == nil:
       log.notice("the hub answers\(state.withLock { $0.hubInUse }.map { " at \($0)" } ?? "")")
     case .newEpoch, .unknownIdentity, .diverged: log.info("\(notice)")
     default: log.debug("\(notice)")

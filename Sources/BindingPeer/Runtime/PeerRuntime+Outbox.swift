@@ -33,7 +33,7 @@ extension PeerRuntime.State {
     guard !entries.isEmpty || outboxProblem != nil else { return }
     let wasLagging = outboxProblem != nil
     outboxProblem = outbox.file.append(entries, of: outbox.run)
-    if wasLagging != (outboxProblem != nil) { isOutboxNews = true }
+    if wasLagging != (outboxProblem != nil) { hasOutboxChanged = true }
     guard outboxProblem != nil else { return }
     // What a proposal says, or a confirmation, may not be in the file: those frames are lost here, as on a bad line,
     // and the session repeats them. While it knows of the problem it confirms nothing by itself.

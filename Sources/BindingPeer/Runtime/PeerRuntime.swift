@@ -31,7 +31,7 @@ final class PeerRuntime: Sendable {
     var leavesOutbox = false
     /// Why the outbox file is behind.
     var outboxProblem: String?
-    var isOutboxNews = false
+    var hasOutboxChanged = false
     /// What earlier lives wrote and has no outcome.
     var restored: [RestoredKey: Restored] = [:]
     var previousRuns: PreviousRuns?
@@ -71,15 +71,15 @@ final class PeerRuntime: Sendable {
   let broadcaster: Protected<StatusBroadcaster<PeerStatus>?> = Protected(nil)
   let log: Logger
   /// Hears all that the session wants, after it was noted; for who drives a session besides the peer's own.
-  let hears: (@Sendable ([PeerAction]) -> Void)?
+  let onActions: (@Sendable ([PeerAction]) -> Void)?
 
   init(
     session: Session, link: any PeerLink, log: Logger, outbox: JournalWriter? = nil,
-    hears: (@Sendable ([PeerAction]) -> Void)? = nil
+    onActions: (@Sendable ([PeerAction]) -> Void)? = nil
   ) {
     state = Protected(State(session: session, outbox: outbox))
     self.link = link
-    self.hears = hears
+    self.onActions = onActions
     self.log = log
   }
 
@@ -122,7 +122,7 @@ final class PeerRuntime: Sendable {
         state.session.finishDrain(now: now, into: &state.output)
       }
       state.writeJournal()
-      if hears != nil { effects.heard = state.output.actions }
+      if onActions != nil { effects.actions = state.output.actions }
       state.sort(into: &effects)
       if effects.concernsLink, !isLink {
         effects.wakesLink = !state.isLinkCalled && !state.isLinkAwake
@@ -232,8 +232,8 @@ final class PeerRuntime: Sendable {
     }
     for (request, model) in effects.approvalRequests { answer(request, of: model) }
     for notice in effects.notices { report(notice) }
-    if let hears, !effects.heard.isEmpty { hears(effects.heard) }
-    for (listener, news) in effects.announced { listener.tell(news) }
+    if let onActions, !effects.actions.isEmpty { onActions(effects.actions) }
+    for (listener, event) in effects.announced { listener.tell(event) }
     // Whoever waits for what a listener hears was looked at before it heard.
     if !effects.announced.isEmpty { perform { _, _ in } }
     if effects.concernsPeer { tellStatus() }

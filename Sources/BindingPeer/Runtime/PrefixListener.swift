@@ -2,7 +2,7 @@ import BindingModel
 
 /// Somebody who wants to know of the models below a prefix.
 final class PrefixListener: Sendable {
-  enum News: Sendable {
+  enum Event: Sendable {
     case model(id: String, version: UInt64, fields: Int)
     /// All that exist have been told.
     case listed
@@ -12,9 +12,9 @@ final class PrefixListener: Sendable {
   /// Under this name those listen who sent a `ping`; no prefix has it.
   static let pongs = "@pong"
 
-  private let hear: @Sendable (News) -> Void
+  private let receive: @Sendable (Event) -> Void
 
-  init(_ hear: @escaping @Sendable (News) -> Void) { self.hear = hear }
+  init(_ receive: @escaping @Sendable (Event) -> Void) { self.receive = receive }
 
-  func tell(_ news: News) { hear(news) }
+  func tell(_ event: Event) { receive(event) }
 }

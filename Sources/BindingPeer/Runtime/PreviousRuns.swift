@@ -44,7 +44,7 @@ final class PreviousRuns: Sendable {
         resuming: run, seed: seed, options: options, now: PeerRuntime.now, wall: OutboxFile.wall)
       let runtime = PeerRuntime(
         session: session, link: link, log: log, outbox: JournalWriter(file: file, run: run.number),
-        hears: { [weak self] news in self?.hear(news, of: run) })
+        onActions: { [weak self] actions in self?.receive(actions, of: run) })
       progress.current = runtime
       return runtime
     }
@@ -60,9 +60,9 @@ final class PreviousRuns: Sendable {
     current?.end()
   }
 
-  private func hear(_ news: [PeerAction], of run: PreviousRun) {
+  private func receive(_ actions: [PeerAction], of run: PreviousRun) {
     var isStopped = false
-    for action in news {
+    for action in actions {
       switch action {
       case .keep(.numbered(let id, let number, _)) where number > 0:
         let key = RestoredKey(run: run.number, write: id)

@@ -19,7 +19,7 @@ extension SharedModel {
       if !staged.fields.isEmpty {
         for change in update.changes {
           guard let index = staged.fields.index(of: change.field) else { continue }
-          if staged.fields[at: index].news == nil { staged.dueFields.append(index) }
+          if staged.fields[at: index].update == nil { staged.dueFields.append(index) }
           staged.fields[at: index].apply(change, stamp: stamp)
         }
         for name in update.confirmed where !update.covered.contains(name) {
@@ -50,7 +50,7 @@ extension SharedModel {
 
   /// What is told at once.
   fileprivate struct DeliveryTurn: Sendable {
-    var news: [(cells: [WeakCell], news: News)] = []
+    var fieldUpdates: [(cells: [WeakCell], update: FieldUpdate)] = []
     var updates: [(update: ModelUpdate, stamp: UInt64)]
     var beginnings: [(observer: UInt64, update: ModelUpdate)]
     let missedUpdates: UInt64
@@ -61,28 +61,28 @@ extension SharedModel {
     let tellers: [ObjectIdentifier: WeakTeller]?
 
     /// Whether somebody is called who may answer.
-    var isHeard: Bool { !news.isEmpty || !updates.isEmpty || !beginnings.isEmpty || tellers != nil }
+    var hasNotifications: Bool { !fieldUpdates.isEmpty || !updates.isEmpty || !beginnings.isEmpty || tellers != nil }
   }
 
   /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
   /// telling already.
   func deliver() {
     while let turn = takeTurn() {
-      if turn.isHeard { tell(turn) }
+      if turn.hasNotifications { tell(turn) }
       tell(turn.feeds)
       staged.withLock { $0.isDelivering = false }
     }
   }
 
   private func tell(_ turn: DeliveryTurn) {
-    for (cells, news) in turn.news {
-      for weak in cells { weak.cell?.accept(news) }
+    for (cells, update) in turn.fieldUpdates {
+      for weak in cells { weak.cell?.accept(update) }
     }
     // What is written here may be an answer to an answer (R17): a delivery inside another one counts on.
     Hops.answering(turn.hops) {
       Turn.run {
-        for (cells, news) in turn.news {
-          for weak in cells { weak.cell?.publish(after: news.overwritten) }
+        for (cells, update) in turn.fieldUpdates {
+          for weak in cells { weak.cell?.publish(after: update.overwritten) }
         }
         if let tellers = turn.tellers { tell(tellers) }
       }
@@ -108,10 +108,10 @@ extension SharedModel {
 extension SharedModel.StagedField {
   /// What it is to hear next; values that it has not heard yet are replaced.
   mutating func apply(_ change: ShownChange, stamp: UInt64) {
-    var overwritten = news?.overwritten
-    if let news, news.isOurs, !change.isOurs { overwritten = .init(value: news.value) }
-    news = .init(
-      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && news?.keepsShown ?? true,
+    var overwritten = update?.overwritten
+    if let update, update.isOurs, !change.isOurs { overwritten = .init(value: update.value) }
+    update = .init(
+      value: change.new, stamp: stamp, isOurs: change.isOurs, keepsShown: !isOurs && update?.keepsShown ?? true,
       overwritten: overwritten)
     isOurs = change.isOurs
   }
@@ -126,9 +126,9 @@ extension FieldCell {
   /// of them, and others have put back what was there before anybody heard of it. Who wrote it would take it for what
   /// stands.
   func forgetTelling(_ value: Value, after overwritten: SharedModel.Overwritten) {
-    guard news.binding.location.read() == value else { return }
+    guard published.binding.location.read() == value else { return }
     guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }
-    news.setSilently(between)
+    published.setSilently(between)
   }
 }
 
@@ -137,10 +137,10 @@ extension SharedModel.Staged {
     var turn = SharedModel.DeliveryTurn(
       updates: updates, beginnings: beginnings, missedUpdates: missedUpdates, hops: hops, observers: observers,
       feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
-    turn.news.reserveCapacity(dueFields.count)
+    turn.fieldUpdates.reserveCapacity(dueFields.count)
     for index in dueFields {
-      guard let news = fields[at: index].news.take() else { continue }
-      turn.news.append((fields[at: index].cells, news))
+      guard let update = fields[at: index].update.take() else { continue }
+      turn.fieldUpdates.append((fields[at: index].cells, update))
     }
     dueFields.removeAll(keepingCapacity: true)
     updates = []

@@ -94,7 +94,7 @@ private final class PeerSocketLoop {
   private var poller = Poller()
   private var isPollerStale = true
   private var wakeups: Poller.Slot?
-  private var news: Poller.Slot?
+  private var events: Poller.Slot?
   private var next = 0
   private var current = 0
   private var opensAt: UInt64?
@@ -138,10 +138,10 @@ private final class PeerSocketLoop {
     poller = Poller()
     isPollerStale = false
     wakeups = poller.add(wakeup)
-    news = nil
+    events = nil
     if let request {
       _ = poller.add(request.socket)
-      news = poller.add(request.events)
+      events = poller.add(request.events)
     }
     if let publish { _ = poller.add(publish.socket) }
   }
@@ -212,7 +212,7 @@ private final class PeerSocketLoop {
   /// Looks what became of the connection: `opened` once the handshake is done, `lost` when it fails or ends.
   private func followConnection() {
     guard let request else { return }
-    while let news, poller.isReadable(news), let event = try? request.events.next() {
+    while let events, poller.isReadable(events), let event = try? request.events.next() {
       switch event.change {
       case .handshakeSucceeded where !request.isOpen:
         request.isOpen = true

@@ -15,7 +15,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   private var isKnown = false
   private var isAnswering = false
   /// The other side will say nothing more.
-  private var hasHeardAll = false
+  private var isInputClosed = false
   /// The last answer is on its way: what still comes is passed over.
   private var isFinished = false
 
@@ -63,7 +63,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event as? ChannelEvent == .inputClosed {
-      hasHeardAll = true
+      isInputClosed = true
       if !isAnswering { context.close(promise: nil) }
     }
     context.fireUserInboundEventTriggered(event)
@@ -97,7 +97,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     var answer = answer
     // The decoder reads nothing more of a connection that wished to become something else.
     let mayGoOn = request.map { $0.isKeepAlive && !$0.headers.contains(name: "upgrade") } ?? false
-    answer.closes = answer.closes || !mayGoOn || hasHeardAll
+    answer.closes = answer.closes || !mayGoOn || isInputClosed
     isAnswering = false
     if let refusal = answer.refusal { loop.counters.count(refusal) }
     context.write(wrapOutboundOut(.head(answer.head)), promise: nil)

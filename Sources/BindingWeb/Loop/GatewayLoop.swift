@@ -116,7 +116,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     return page
   }
 
-  func heard(_ text: UnsafeRawBufferPointer, from page: PageID) {
+  func receive(_ text: UnsafeRawBufferPointer, from page: PageID) {
     gateway.receive(text, from: page, now: GatewayLoop.now, into: &output)
     settleSoon()
   }
@@ -141,12 +141,12 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   private func connect() {
     guard !hasEnded else { return }
-    hubLink = HubLink(to: hub, on: loop) { hubLink in self.news(hubLink) }
+    hubLink = HubLink(to: hub, on: loop) { hubLink in self.receive(from: hubLink) }
     gateway.opened(now: GatewayLoop.now, into: &output)
     settle()
   }
 
-  private func news(_ hubLink: HubLink) {
+  private func receive(from hubLink: HubLink) {
     guard hubLink === self.hubLink else { return }
     let (frames, hasEnded) = hubLink.take()
     let now = GatewayLoop.now

@@ -14,14 +14,14 @@ final class HubLink: Sendable {
   }
 
   private let loop: any EventLoop
-  private let news: @Sendable (HubLink) -> Void
+  private let whenReady: @Sendable (HubLink) -> Void
   private let state = NIOLockedValueBox(State())
   private let connection = NIOLockedValueBox<(any HubConnection)?>(nil)
 
-  /// - Parameter news: called on the event loop when there is something to `take`.
-  init(to hub: any InProcessTransport, on loop: any EventLoop, news: @escaping @Sendable (HubLink) -> Void) {
+  /// - Parameter whenReady: called on the event loop when there is something to `take`.
+  init(to hub: any InProcessTransport, on loop: any EventLoop, whenReady: @escaping @Sendable (HubLink) -> Void) {
     self.loop = loop
-    self.news = news
+    self.whenReady = whenReady
     let connection = hub.connect(
       deliver: { [weak self] frame in self?.call { $0.frames.append(frame) } },
       ended: { [weak self] in self?.call { $0.hasEnded = true } })
@@ -61,7 +61,7 @@ final class HubLink: Sendable {
       change(&state)
       guard !state.isCalled else { return }
       state.isCalled = true
-      loop.execute { self.news(self) }
+      loop.execute { self.whenReady(self) }
     }
   }
 }

@@ -22,14 +22,14 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that chan
     waiting.append(answer)
     guard link == nil else { return }
     deadline = loop.scheduleTask(in: limit) { self.finish(nil) }
-    let link = HubLink(to: hub, on: loop) { link in self.news(link) }
+    let link = HubLink(to: hub, on: loop) { link in self.receive(from: link) }
     self.link = link
     link.send(PeerMessage.status.encode(session: 0, start: 0))
   }
 
   func end() { finish(nil) }
 
-  private func news(_ link: HubLink) {
+  private func receive(from link: HubLink) {
     guard link === self.link else { return }
     let (frames, hasEnded) = link.take()
     for frame in frames {

@@ -11,7 +11,7 @@ final class PageSocket: ChannelInboundHandler {
   private let limits: WebLimits
   private var context: ChannelHandlerContext?
   private var page: PageID?
-  private var lastHeard = NIODeadline.now()
+  private var lastReceivedAt = NIODeadline.now()
   private var nextPing: Scheduled<Void>?
   /// The turn of the loop in which the page took no more; nil while it does. And the bytes that it was told since.
   private var fullSince: UInt64?
@@ -85,14 +85,14 @@ final class PageSocket: ChannelInboundHandler {
       if frame.opcode == .connectionClose { context.close(promise: nil) }
       return
     }
-    lastHeard = .now()
+    lastReceivedAt = .now()
     switch frame.opcode {
     case .text:
       loop.counters.messagesIn += 1
       loop.counters.bytesIn += UInt64(frame.length)
       let isText = frame.unmaskedData.withUnsafeReadableBytes { bytes in
         guard UTF8Check.isValid(bytes) else { return false }
-        loop.heard(bytes, from: page)
+        loop.receive(bytes, from: page)
         return true
       }
       if !isText { refuse(.notUTF8, 1007, "a text message is UTF-8") }
@@ -177,7 +177,7 @@ final class PageSocket: ChannelInboundHandler {
   /// Pings as long as the page answers, or says anything else.
   private func checkLiveness() {
     guard let context else { return }
-    let quiet = NIODeadline.now() - lastHeard
+    let quiet = NIODeadline.now() - lastReceivedAt
     let left = TimeAmount.milliseconds(limits.silenceMilliseconds) - quiet
     guard left > .nanoseconds(0) else { return refuse(.silence, 4004, "no sign of life: is the page asleep?") }
     let pause = min(left, .milliseconds(limits.pingMilliseconds))

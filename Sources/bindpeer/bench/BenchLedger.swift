@@ -114,10 +114,10 @@ struct BenchLedger {
 
   mutating func shown(_ number: Int, at now: UInt64, by peer: Int) {
     let field = field(of: number)
-    let news = numbers(after: shown[peer][field], through: number)
-    guard !news.isEmpty else { return }
-    for earlier in news { seen.record(latency(of: earlier, at: now)) }
-    coalesced += news.count - 1
+    let newNumbers = numbers(after: shown[peer][field], through: number)
+    guard !newNumbers.isEmpty else { return }
+    for earlier in newNumbers { seen.record(latency(of: earlier, at: now)) }
+    coalesced += newNumbers.count - 1
     shown[peer][field] = number
   }
 

@@ -28,7 +28,7 @@ final class BenchRun: Sendable {
     let watchers = try await connectWatchers()
     // Later there may be no hub to be named.
     let status = watchers[0].peer.status
-    let hearing = watchers.enumerated().map { index, watcher in
+    let observations = watchers.enumerated().map { index, watcher in
       watcher.model.observe { [ledger] update, _ in
         let now = BenchRun.now
         ledger.withLock { ledger in
@@ -36,7 +36,7 @@ final class BenchRun: Sendable {
         }
       }
     }
-    let signals = [SIGINT, SIGTERM].map(hearSignal)
+    let signals = [SIGINT, SIGTERM].map(observeSignal)
     defer { for signal in signals { signal.cancel() } }
     defer { try? FileManager.default.removeItem(at: folder) }
     let measurement: Measurement
@@ -51,7 +51,7 @@ final class BenchRun: Sendable {
     let result = BenchResult(
       plan: plan, hub: status.hub ?? "hub", durability: status.durability.map { "\($0)" } ?? "unknown",
       seconds: Double(measurement.nanoseconds) / 1e9, ledger: ledger.withLock { $0 }, differing: comparison)
-    withExtendedLifetime(hearing) {}
+    withExtendedLifetime(observations) {}
     await measurement.writer?.close(flush: isInterrupted.withLock { $0 } ? .seconds(1) : .zero)
     let isDeleted = await tidyUp(watchers)
     progress.end()
@@ -120,7 +120,7 @@ final class BenchRun: Sendable {
   }
 
   /// The first one ends the measurement and lets the model be deleted, the second one ends at once.
-  private func hearSignal(_ number: Int32) -> any DispatchSourceSignal {
+  private func observeSignal(_ number: Int32) -> any DispatchSourceSignal {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler { [isInterrupted, folder] in
@@ -176,7 +176,7 @@ final class BenchRun: Sendable {
       guard let field = restored.write.fields.first.flatMap(BenchLedger.field(named:)), let number = last[field] else {
         continue
       }
-      hearOutcome(of: restored.write, number, isAway: false)
+      recordOutcome(of: restored.write, number, isAway: false)
     }
     await settle()
     withExtendedLifetime(shared) {}
@@ -218,7 +218,7 @@ final class BenchRun: Sendable {
       let write = try shared.write(Proposal(operations: [FieldOperation(.set, field, value)]))
       let now = BenchRun.now
       ledger.withLock { $0.returned(number, at: now) }
-      hearOutcome(of: write, number, isAway: isAway)
+      recordOutcome(of: write, number, isAway: isAway)
     } catch {
       ledger.withLock { $0.couldNot(error.description) }
       if case .stopped = error { return false }
@@ -235,7 +235,7 @@ final class BenchRun: Sendable {
     }
   }
 
-  private func hearOutcome(of write: PendingWrite, _ number: Int, isAway: Bool) {
+  private func recordOutcome(of write: PendingWrite, _ number: Int, isAway: Bool) {
     Task { [ledger] in
       let outcome = await write.outcome
       let now = BenchRun.now

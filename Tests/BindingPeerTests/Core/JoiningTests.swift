@@ -14,8 +14,8 @@ struct JoiningTests {
     bench.open()
     bench.welcome()
     let refusal = HubError(session: bench.sessionID, code: .overLimit, isFatal: false, text: "lamp: there are 3 models")
-    let heard = bench.hub(.error(refusal))
-    #expect(heard.notices == [.hubError(code: .overLimit, fatal: false, text: "lamp: there are 3 models")])
+    let received = bench.hub(.error(refusal))
+    #expect(received.notices == [.hubError(code: .overLimit, fatal: false, text: "lamp: there are 3 models")])
     #expect(
       bench.session.syncState(of: "lamp").refusal == JoinRefusal(code: .overLimit, reason: "lamp: there are 3 models"))
     #expect(bench.session.syncState(of: "fan").refusal == nil && bench.session.phase == .live)

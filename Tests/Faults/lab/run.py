@@ -45,21 +45,21 @@ class Child:
                 env={**os.environ, **(environment or {})}, preexec_fn=_tie_to_parent,
             )
         self.answers: list[str] = []
-        self.news = threading.Condition()
+        self.changed = threading.Condition()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         for line in self.process.stdout or ():
-            with self.news:
+            with self.changed:
                 self.answers.append(line)
-                self.news.notify_all()
-        with self.news:
-            self.news.notify_all()
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
 
     def answer(self, number: int, seconds: float) -> str:
         """The answer of that number, counted from 0; waits for it."""
-        with self.news:
-            if not self.news.wait_for(lambda: len(self.answers) > number or self.is_gone, seconds):
+        with self.changed:
+            if not self.changed.wait_for(lambda: len(self.answers) > number or self.is_gone, seconds):
                 raise Trouble(f"{self.name} said nothing within {seconds:g} s")
             if len(self.answers) <= number:
                 raise Trouble(f"{self.name} ended with {self.process.poll()}")

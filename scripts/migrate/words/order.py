@@ -31,4 +31,5 @@ ORDER = [
     "note",
     "lay",
     "take",
+    "news",
 ]

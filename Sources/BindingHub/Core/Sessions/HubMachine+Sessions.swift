@@ -59,7 +59,7 @@ extension HubMachine {
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
-    let wasKnown = known?.hasHeard ?? false
+    let wasKnown = known?.hasReceivedWelcome ?? false
     let welcome = Welcome(
       session: id, protocolNumber: 0, logID: logID, epoch: epoch,
       knewIdentity: wasKnown || writersBefore.contains(tag), mayAskOffers: configuration.recovery && !tailProven,

@@ -67,7 +67,7 @@ struct IdentityRecord {
   var lastSeen: UInt64
   /// Whether it has heard from a welcome whether it was known. That welcome may be lost: until it joins something it is
   /// told again that it was not.
-  var hasHeard = false
+  var hasReceivedWelcome = false
   /// The models in which it has a mark.
   var models: Set<Int> = []
   /// How many models are there that its joins have made.

@@ -31,7 +31,7 @@ extension HubMachine {
 
 extension HubHeader {
   /// Whether a frame says what became of a model to whoever follows it, and does not answer anybody.
-  static func isNews(_ frame: UnsafeRawBufferPointer) -> Bool {
+  static func isModelUpdate(_ frame: UnsafeRawBufferPointer) -> Bool {
     guard frame.count >= HubHeader.byteCount else { return false }
     let kind = frame[4]
     return kind == HubMessageKind.commits.rawValue || kind == HubMessageKind.head.rawValue

@@ -3,7 +3,7 @@ import BindingProtocol
 extension HubMachine {
   mutating func join(_ join: Join, _ session: SessionID, _ time: HubTime, _ output: inout HubOutput) {
     sequencer.counters.joins += 1
-    if let tag = sessions[session]?.identity.tag { sessions.identities[tag]?.hasHeard = true }
+    if let tag = sessions[session]?.identity.tag { sessions.identities[tag]?.hasReceivedWelcome = true }
     switch join.form {
     case .prefix: joinPrefix(join, session, &output)
     case .model: joinModel(join, session, time, &output)

@@ -18,7 +18,7 @@ struct Outage: Sendable {
   }
 
   /// Whether it is to be said now; true once.
-  mutating func isNews(at now: UInt64) -> Bool {
+  mutating func shouldReport(at now: UInt64) -> Bool {
     guard now >= deadline else { return false }
     state = .said
     return true

@@ -8,7 +8,7 @@ extension Session {
     sessionID = generator.nextNonZero()
     start = 0
     openedAt = now
-    lastHeard = now
+    lastReceivedAt = now
     move(to: .welcoming, &output)
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: wasWelcomed, leaseMilliseconds: options.leaseMilliseconds,
@@ -38,7 +38,7 @@ extension Session {
 
   /// Everything that belonged to the connection is void; replicas and pending writes stay.
   private mutating func detach() {
-    if phase == .live { silentSince = lastHeard }
+    if phase == .live { silentSince = lastReceivedAt }
     welcome = nil
     start = 0
     topics.removeAll()
@@ -46,7 +46,7 @@ extension Session {
     owingReports.removeAll()
     for id in barriers.keys { barriers[id]?.request = nil }
     for index in models.indices {
-      if models[at: index].isCurrent { models[at: index].staleSince = lastHeard }
+      if models[at: index].isCurrent { models[at: index].staleSince = lastReceivedAt }
       models[at: index].joining = .idle
       models[at: index].asked.removeAll()
       models[at: index].healed = 0
@@ -240,7 +240,7 @@ extension Session {
     case .connecting: return outage.deadline
     case .welcoming: return min(openedAt + options.welcomeMilliseconds, outage.deadline)
     case .live:
-      var deadline = min(lastHeard, lastHeartbeatAt) + silenceMilliseconds
+      var deadline = min(lastReceivedAt, lastHeartbeatAt) + silenceMilliseconds
       deadline = min(deadline, lastSaid + leaseThird)
       for index in models.indices {
         switch models[at: index].joining {
@@ -261,7 +261,7 @@ extension Session {
   /// Does what is due by now.
   public mutating func tick(now: UInt64, into output: inout PeerOutput) {
     if !barriers.isEmpty { endBarriers(now: now, &output) }
-    if !phase.isStopped, outage.isNews(at: now) { output.add(.notice(.noHub)) }
+    if !phase.isStopped, outage.shouldReport(at: now) { output.add(.notice(.noHub)) }
     switch phase {
     case .offline:
       guard !hasStarted else { return }
@@ -276,7 +276,7 @@ extension Session {
   }
 
   private mutating func tickLive(now: UInt64, _ output: inout PeerOutput) {
-    if now >= lastHeard + silenceMilliseconds { return reopen(.silence, now: now, &output) }
+    if now >= lastReceivedAt + silenceMilliseconds { return reopen(.silence, now: now, &output) }
     if now >= lastHeartbeatAt + silenceMilliseconds { return reopen(.noHeartbeats, now: now, &output) }
     if now >= lastSaid + leaseThird { owesAlive = true }
     let late = ids { index in

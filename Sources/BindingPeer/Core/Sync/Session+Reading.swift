@@ -9,7 +9,7 @@ extension Session {
     do throws(WireError) {
       let header = try HubHeader(from: &reader)
       if header.kind == .welcome {
-        lastHeard = now
+        lastReceivedAt = now
         return handle(try Welcome(from: &reader), start: header.start, now: now, &output)
       }
       if header.kind == .error {
@@ -19,7 +19,7 @@ extension Session {
         counters.otherStart += 1
         return
       }
-      lastHeard = now
+      lastReceivedAt = now
       if header.kind == .commits {
         try commits(reader, frame, header.topic, now: now, &output)
       } else {

@@ -544,13 +544,13 @@ var bind = globalThis.bind ??= (() => {
       clearTimeout(this.timer)
       if (this.isCut || this.stopped || !this.tag) return
       const socket = this.socket = new WebSocket(`${location.origin.replace('http', 'ws')}/bind`)
-      this.heard = now()
+      this.receivedAt = now()
       socket.onopen = () => {
         this.isOpen = true
         const { tag, secret, name } = this
         this.say({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities: ['rescue'] })
       }
-      socket.onmessage = ({ data }) => socket === this.socket && this.hear(JSON.parse(data))
+      socket.onmessage = ({ data }) => socket === this.socket && this.receive(JSON.parse(data))
       socket.onclose = ({ code, reason }) => socket === this.socket && this.lost(code, reason)
     }
 
@@ -590,9 +590,9 @@ var bind = globalThis.bind ??= (() => {
     say(message) { this.send(JSON.stringify(message)) }
     send(message) { if (this.isOpen) this.socket.send(message) }
 
-    hear(message) {
+    receive(message) {
       const { kind, number, epoch } = message, model = this.models.get(message.model)
-      this.heard = now()
+      this.receivedAt = now()
       this.hubNow = message.now ?? this.hubNow
       if (kind === 'welcome') this.begin(message)
       else if (kind === 'catchup') model?.catchup(message)
@@ -641,11 +641,12 @@ var bind = globalThis.bind ??= (() => {
     check() {
       const time = now(), slept = time - this.checked > 3000
       this.checked = time
-      if (slept) this.heard = time
+      if (slept) this.receivedAt = time
       else if (this.isLive) for (const model of this.models.values()) {
         if (model.state === 'blocked' && time - model.askedAt > 5000) model.join()
       }
-      if (!slept && this.socket && time - this.heard > (this.isLive ? 3 * this.heartbeat + 1000 : 5000)) this.lost()
+      const limit = this.isLive ? 3 * this.heartbeat + 1000 : 5000
+      if (!slept && this.socket && time - this.receivedAt > limit) this.lost()
     }
 
     /** Tells and sends once for all that happens at once. */

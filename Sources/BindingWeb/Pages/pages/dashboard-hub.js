@@ -14,7 +14,7 @@ export class HubView {
   #pings = []
   #counted                               // { time, commits } of the last heartbeat
   #rate
-  #news                                  // the fields of `@hub` that are to be drawn
+  #values                                // the fields of `@hub` that are to be drawn
   isPaused = false
   #tellVersions
   #versions = []                         // of the last reports: model → version
@@ -39,9 +39,9 @@ export class HubView {
       this.#rate = Math.max(0, commits - this.#counted.commits) / (time - this.#counted.time) * 1000
     }
     if (isFresh && !(time - this.#counted?.time <= 300)) this.#counted = { time, commits }
-    if (!this.#news) requestAnimationFrame(() => {
-      const { sessions = [], counters = {}, store, pages, models = [] } = this.#news
-      this.#news = undefined
+    if (!this.#values) requestAnimationFrame(() => {
+      const { sessions = [], counters = {}, store, pages, models = [] } = this.#values
+      this.#values = undefined
       this.#tellVersions(models)
       this.#versions.unshift(new Map(models.map(({ model, version }) => [model, version])))
       this.#versions.splice(3)
@@ -49,7 +49,7 @@ export class HubView {
       this.#drawPeers(sessions)
       this.#drawCounters(counters, store, pages)
     })
-    this.#news = values
+    this.#values = values
   }
 
   async #sample() {

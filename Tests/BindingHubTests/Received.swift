@@ -3,7 +3,7 @@ import BindingProtocol
 import Testing
 
 /// What the hub said in a drain or several, decoded.
-struct Heard {
+struct Received {
   struct Frame {
     var destination: HubOutput.Destination
     var header: HubHeader
@@ -31,7 +31,7 @@ struct Heard {
     frames = decoded
   }
 
-  static func + (left: Heard, right: Heard) -> Heard {
+  static func + (left: Received, right: Received) -> Received {
     var sum = left
     sum.frames += right.frames
     sum.cut += right.cut
@@ -121,14 +121,14 @@ struct ReadModel {
 
   var values: [String: String] { fields.mapValues(\.value) }
 
-  init(_ heard: Heard, for peer: Speaker) {
-    guard let joined = heard.joined(peer).last else {
+  init(_ received: Received, for peer: Speaker) {
+    guard let joined = received.joined(peer).last else {
       Issue.record("the join was not answered")
       return
     }
     (epoch, version) = (joined.epoch, joined.version)
     var names: [String] = []
-    for chunk in heard.chunks(peer) {
+    for chunk in received.chunks(peer) {
       names += chunk.names.names
       for entry in chunk.entries {
         guard let value = entry.value else { continue }
