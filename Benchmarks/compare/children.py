@@ -70,7 +70,7 @@ class Child:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode(errors="replace")
 
-    def say(self, line: str) -> None:
+    def send(self, line: str) -> None:
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()

@@ -79,7 +79,7 @@ def measure(contender: Contender, case: Case, seconds: float, programs: Programs
         children.append(listener)
         listener.line(60)
         used = running.child.processor_seconds()
-        writer.say("go")
+        writer.send("go")
         if case.seconds and not taker:
             sizes = Sizes(folder)
         taken = _taken(taker, seconds) if taker else {}
@@ -120,7 +120,7 @@ def _taken(taker: Child, seconds: float) -> dict[str, Any]:
     """Has it taken, a while after others have begun to write."""
     head_start = seconds / 8
     time.sleep(head_start)
-    taker.say("go")
+    taker.send("go")
     taken = json.loads(taker.line(60))
     if head_start + taken["snapshot"] / 1_000 > seconds:
         raise Trouble(f"taker: it took {taken['snapshot']:,.0f} ms, longer than the others wrote")

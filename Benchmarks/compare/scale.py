@@ -43,7 +43,7 @@ class Sizes:
 
 FULL = Sizes()
 QUICK = Sizes((1, 100), (1, 8), 1, 0.3, 5_000, 10_000, 100, 2_000, 2_000, (10_000, 20_000), 1_000, 20, 1.0)
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Bench:
@@ -89,7 +89,7 @@ class Bench:
         request = self.running.request
         child = self.client("fill", "--request", request, "--models", models, "--fields", fields, *options)
         child.line(30)
-        child.say("go")
+        child.send("go")
         return json.loads(child.line(120))
 
     def memory(self) -> dict[str, int]:
@@ -121,7 +121,7 @@ def bench(programs: Programs, name: str = HUB, folder: Path | None = None) -> It
             shutil.rmtree(place, ignore_errors=True)
 
 
-def run(programs: Programs, is_quick: bool, say: Say) -> dict[str, Any]:
+def run(programs: Programs, is_quick: bool, log: Log) -> dict[str, Any]:
     """All figures; what failed is named among them."""
     sizes = QUICK if is_quick else FULL
     found: dict[str, Any] = {"sizes": sizes.__dict__, "failed": []}
@@ -134,15 +134,15 @@ def run(programs: Programs, is_quick: bool, say: Say) -> dict[str, Any]:
             found[name] = measure(programs, sizes)
         except (Trouble, OSError, KeyError, ValueError) as trouble:
             found["failed"].append(f"{GROUP}, {name}: {trouble}")
-        say(f"{GROUP}, {name}: {json.dumps(found.get(name, 'failed'))[:400]} ({time.monotonic() - begun:.0f} s)")
+        log(f"{GROUP}, {name}: {json.dumps(found.get(name, 'failed'))[:400]} ({time.monotonic() - begun:.0f} s)")
     return found
 
 
 def _written(one: Bench, writer: Child, readers: Child, rate: float, seconds: float) -> dict[str, float]:
     """Has changes written and read: how many a second, what each cost the server in microseconds, what was missed."""
-    readers.say("count")
+    readers.send("count")
     used = one.server.processor_seconds()
-    writer.say(f"{rate} {seconds}")
+    writer.send(f"{rate} {seconds}")
     written = json.loads(writer.line(seconds + 70))
     used = one.server.processor_seconds() - used
     read = json.loads(readers.line(seconds + 70))
@@ -174,13 +174,13 @@ def by_peers(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
             with bench(programs) as one:
                 writer, _, _ = one.writer(1)
                 crowd = one.crowd(_room(peers))
-                crowd.say("join")
+                crowd.send("join")
                 crowd.line(70)
                 used = one.server.processor_seconds()
-                writer.say(f"{rate} {sizes.seconds}")
+                writer.send(f"{rate} {sizes.seconds}")
                 sent = json.loads(writer.line(60))["sent"]
                 used = one.server.processor_seconds() - used
-                crowd.say("count")
+                crowd.send("count")
                 least = json.loads(crowd.line(60))["least"]
                 rounds.append({"server": HUB, "peers": peers, "rate": rate, "cost": used / sent * 1e6,
                                "missed": max(sent - least, 0) / sent})
@@ -214,7 +214,7 @@ def memory(programs: Programs, sizes: Sizes) -> dict[str, Any]:
         peers = _room(max(sizes.peers))
         crowd = one.crowd(peers)
         before = one.memory()
-        crowd.say("join")
+        crowd.send("join")
         crowd.line(70)
         found["peer"] = slope(before, one.memory(), peers)
     # A field's own bytes: a value of 32, a name of nine to ten.
@@ -230,7 +230,7 @@ def join(programs: Programs, sizes: Sizes) -> dict[str, Any]:
         for _ in range(sizes.rounds + 2):
             crowd = one.crowd(1)
             before = one.server.processor_seconds()
-            crowd.say("join")
+            crowd.send("join")
             seconds.append(json.loads(crowd.line(70))["seconds"])
             used.append(one.server.processor_seconds() - before)
             crowd.end()
@@ -272,12 +272,12 @@ def storm(programs: Programs, sizes: Sizes) -> dict[str, Any]:
     with bench(programs) as one:
         one.fill(1, 16)
         crowd = one.crowd(sizes.storm)
-        crowd.say("join")
+        crowd.send("join")
         first = json.loads(crowd.line(70))["seconds"]
         for _ in range(sizes.rounds):
             time.sleep(1)
             before = one.server.processor_seconds()
-            crowd.say("again")
+            crowd.send("again")
             seconds.append(json.loads(crowd.line(70))["seconds"])
             used.append(one.server.processor_seconds() - before)
     return {"peers": sizes.storm, "first": first, "seconds": seconds, "processor": used}
@@ -291,7 +291,7 @@ def idle(programs: Programs, sizes: Sizes) -> list[dict[str, Any]]:
             one.fill(1, 16)
             if peers:
                 crowd = one.crowd(peers)
-                crowd.say("join")
+                crowd.send("join")
                 crowd.line(70)
             time.sleep(1)
             before = one.server.processor_seconds()

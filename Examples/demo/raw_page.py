@@ -30,7 +30,7 @@ class RawPage:
         if b" 101 " not in head.splitlines()[0]:
             raise OSError(head.decode("latin-1"))
 
-    def say(self, **message: Any) -> None:
+    def send(self, **message: Any) -> None:
         text = json.dumps(message).encode()
         mask = os.urandom(4)
         length = bytes([0x80 | len(text)]) if len(text) < 126 else b"\xfe" + struct.pack(">H", len(text))
@@ -56,9 +56,9 @@ class RawPage:
     def join(self, model: str, name: str) -> None:
         secret = os.urandom(16)
         tag = hashlib.sha256(b"bindbus tag 1\0" + secret).digest()[:8]
-        self.say(kind="hello", lowest=0, highest=0, name=name, tag=tag.hex(), secret=secret.hex())
+        self.send(kind="hello", lowest=0, highest=0, name=name, tag=tag.hex(), secret=secret.hex())
         self.receive("welcome")
-        self.say(kind="join", model=model)
+        self.send(kind="join", model=model)
         while not self.receive("catchup")["last"]:
             pass
 

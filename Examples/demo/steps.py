@@ -168,7 +168,7 @@ def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
     page = RawPage(url.split("/?", 1)[0], stage.entry()["token"])
     page.join("lamp", "page")
     seen_before, begin = len(watch.lines), time.monotonic()
-    page.say(kind="propose", model="lamp", number=1, operations=[["set", "level", 0.25]])
+    page.send(kind="propose", model="lamp", number=1, operations=[["set", "level", 0.25]])
     seen = watch.expect("the page's level", has("level", 0.25), seen_before)
     stage.tell("page", "sets lamp.level=0.25", begin)
     stage.tell("lamp", f"{seen.text}   {milliseconds(begin, seen.at)} after the page wrote", seen.at)

@@ -41,7 +41,7 @@ struct Vitals: AsyncParsableCommand {
       $0.isLetter && $0.isASCII || $0.isNumber && $0.isASCII ? $0 : "-"
     }
     let machine = try await peer.share(MachineVitals.self, id: "vitals/" + String(host), on: .direct)
-    StandardStreams.say("sharing \(machine.shared?.id ?? "")")
+    StandardStreams.print("sharing \(machine.shared?.id ?? "")")
     let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let token = machine.$interval.observe { _ in continuation.yield() }
     var waiting = changes.makeAsyncIterator()

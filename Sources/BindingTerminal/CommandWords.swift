@@ -66,7 +66,7 @@ extension ParsableArguments {
   public static func leave(_ error: any Error) -> Never {
     let (code, text) = (exitCode(for: error).rawValue, fullMessage(for: error))
     if !text.isEmpty {
-      if code == 0 { StandardStreams.say(text) } else { StandardStreams.complain(text) }
+      if code == 0 { StandardStreams.print(text) } else { StandardStreams.complain(text) }
     }
     StandardStreams.leave(code)
   }

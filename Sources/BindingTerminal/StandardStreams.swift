@@ -16,10 +16,10 @@ public enum StandardStreams {
 
   /// Prints a line of data. Where it cannot be written the program ends here: with `unwritten` and a sentence on
   /// standard error, or, if nobody reads a pipe any more, quietly as by `SIGPIPE`.
-  public static func say(_ line: String) { say(bytes: Array(line.utf8)) }
+  public static func print(_ line: String) { print(bytes: Array(line.utf8)) }
 
   /// The same for a line that is UTF-8 already.
-  public static func say(bytes: [UInt8]) {
+  public static func print(bytes: [UInt8]) {
     switch write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) {
     case nil: return
     case EPIPE?:

@@ -62,4 +62,4 @@ func fail(_ text: String, _ code: Int32) -> Never {
 
 /// Prints a line of data. In this program it stands in the place of the library's, which does not say when what was
 /// printed is lost.
-func print(_ line: String) { StandardStreams.say(line) }
+func print(_ line: String) { StandardStreams.print(line) }

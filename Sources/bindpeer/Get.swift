@@ -61,8 +61,8 @@ struct Get: AsyncParsableCommand {
 
   private func show(_ model: SharedModel, _ fields: [(field: String, value: FieldValue)]) {
     if raw, fields.count == 1 {
-      if case .string(let text)? = try? fields[0].value.json { return Terminal.say(text) }
-      return StandardStreams.say(bytes: fields[0].value.bytes)
+      if case .string(let text)? = try? fields[0].value.json { return Terminal.print(text) }
+      return StandardStreams.print(bytes: fields[0].value.bytes)
     }
     if common.json {
       var line = JSONLine()
@@ -70,11 +70,11 @@ struct Get: AsyncParsableCommand {
       line.add("version", .integer(Int64(clamping: model.version.version)))
       line.add("values", values: fields.map { ($0, $1) })
       if meta { line.add("meta", .object(fields.map { .init($0.field, metaJSON(model, $0.field)) })) }
-      return line.say()
+      return line.print()
     }
     for (field, value) in fields {
       let tail = meta ? "  " + Terminal.dim(metaText(model, field)) : ""
-      Terminal.say("\(model.modelID).\(field) = \(Terminal.readable(value))\(tail)")
+      Terminal.print("\(model.modelID).\(field) = \(Terminal.readable(value))\(tail)")
     }
   }
 

@@ -27,7 +27,7 @@ struct JSONLine {
 
   var text: String { String(decoding: whole, as: UTF8.self) }
 
-  func say() { StandardStreams.say(bytes: whole) }
+  func print() { StandardStreams.print(bytes: whole) }
 
   /// Between the parts of JSON a line may end; here that is a space.
   private static func bytes(of value: FieldValue?) -> [UInt8] {

@@ -37,15 +37,15 @@ struct PeerList {
     let name = Origin(tag: peer.tag, name: peer.name).fullName
     let since = UInt64(peer.since.timeIntervalSince1970 * 1_000)
     if common.json {
-      Terminal.say(
+      Terminal.print(
         .object([
           .init("model", .string(model)), .init("peer", .string(name)), .init("name", .string(peer.name)),
           .init("tag", .string(peer.tag.description)), .init("since", .integer(Int64(clamping: since))),
-          .init("says", peer.says ?? .null),
+          .init("says", peer.announcement ?? .null),
         ]))
     } else {
-      let says = peer.says.map { "  \(Terminal.readable(FieldValue(json: $0)))" } ?? ""
-      Terminal.say("\(model)  \(name)  since \(Terminal.clock(since))\(says)")
+      let announcement = peer.announcement.map { "  \(Terminal.readable(FieldValue(json: $0)))" } ?? ""
+      Terminal.print("\(model)  \(name)  since \(Terminal.clock(since))\(announcement)")
     }
   }
 }

@@ -89,7 +89,7 @@ struct Set: AsyncParsableCommand {
         proposal.operations.append(operation)
       }
       do { try model.write(proposal) } catch { throw Failure(.doesNotFit, "\(error)") }
-      if common.json { Terminal.say(.object([.init("model", .string(id)), .init("outcome", .string("pending"))])) }
+      if common.json { Terminal.print(.object([.init("model", .string(id)), .init("outcome", .string("pending"))])) }
     }
     let left = await peer.close(flush: .zero)
     return Failure(

@@ -43,9 +43,9 @@ enum Terminal {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  static func say(_ line: String) { StandardStreams.say(line) }
+  static func print(_ line: String) { StandardStreams.print(line) }
 
-  static func say(_ json: JSON) { StandardStreams.say(bytes: json.bytes) }
+  static func print(_ json: JSON) { StandardStreams.print(bytes: json.bytes) }
 
   static func complain(_ line: String) { StandardStreams.complain(line) }
 

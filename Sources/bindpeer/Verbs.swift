@@ -80,13 +80,13 @@ struct List: AsyncParsableCommand {
     }
     for model in present {
       if common.json {
-        Terminal.say(
+        Terminal.print(
           .object([
             .init("model", .string(model.id)), .init("version", .integer(Int64(clamping: model.version))),
             .init("fields", .integer(Int64(model.fields))),
           ]))
       } else {
-        Terminal.say("\(model.id)  version \(model.version)  \(model.fields) field\(model.fields == 1 ? "" : "s")")
+        Terminal.print("\(model.id)  version \(model.version)  \(model.fields) field\(model.fields == 1 ? "" : "s")")
       }
     }
     await peer.close(flush: .zero)
@@ -109,13 +109,13 @@ struct Describe: AsyncParsableCommand {
     let shared = try await reader.read([address])[0].1
     let description = shared.modelDescription
     if common.json {
-      Terminal.say(description.json)
+      Terminal.print(description.json)
     } else if description.fields.isEmpty {
       let near = shared.values.isEmpty ? await reader.nearestModel(to: address.model) : nil
       let hint = near.map { " Did you mean \($0)?" } ?? ""
       throw Failure(.no, "Nothing is declared of \(address.model).\(hint)")
     } else {
-      for (name, field) in description.fields.sorted(by: { $0.key < $1.key }) { Terminal.say(line(name, field)) }
+      for (name, field) in description.fields.sorted(by: { $0.key < $1.key }) { Terminal.print(line(name, field)) }
     }
     await peer.close(flush: .zero)
   }
@@ -150,9 +150,10 @@ struct Ping: AsyncParsableCommand {
       }
       let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1_000
       if common.json {
-        Terminal.say(.object([.init("number", .integer(Int64(number))), .init("milliseconds", .number(milliseconds))]))
+        Terminal.print(
+          .object([.init("number", .integer(Int64(number))), .init("milliseconds", .number(milliseconds))]))
       } else {
-        Terminal.say("\(peer.status.hub ?? "hub")  \(milliseconds.formatted(places: 3)) ms")
+        Terminal.print("\(peer.status.hub ?? "hub")  \(milliseconds.formatted(places: 3)) ms")
       }
     }
     await peer.close(flush: .zero)

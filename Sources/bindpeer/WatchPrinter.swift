@@ -101,10 +101,10 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       var line = JSONLine(of: model, change.epoch, change.version)
       line.add("folded", .integer(Int64(commits - 1)))
       line.add("changes", values: sorted.map { ($0.key, $0.value) })
-      line.say()
+      line.print()
     } else {
       let words = sorted.map { "\($0.key) → \($0.value.map { Terminal.readable($0) } ?? "deleted")" }
-      Terminal.say(
+      Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(model)  \(change.version)  "
           + words.joined(separator: "  ") + Terminal.coalesced(commits - 1))
     }
@@ -121,7 +121,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       line.add("time", .integer(Int64(clamping: commit.time)))
       line.add("folded", .integer(Int64(coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.value) })
-      line.say()
+      line.print()
     } else {
       let words = changes.map { change in
         let old =
@@ -129,7 +129,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
           ? update.changes.first { $0.field == change.field }?.old.map { "\(Terminal.readable($0)) " } ?? "" : ""
         return "\(change.field) \(old)→ \(change.value.map { Terminal.readable($0) } ?? "deleted")"
       }
-      Terminal.say(
+      Terminal.print(
         "\(Terminal.clock(commit.time))  \(update.model)  \(commit.version)  \(words.joined(separator: "  "))"
           + Terminal.coalesced(coalesced) + "        " + Terminal.dim(origin))
     }
@@ -146,10 +146,10 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
       line.add("caughtUp", .string(form))
       line.add("folded", .integer(Int64(clamping: update.coalesced)))
       line.add("changes", values: changes.map { ($0.field, $0.new) })
-      line.say()
+      line.print()
     } else if !changes.isEmpty {
       let words = changes.map { "\($0.field) \($0.new.map { Terminal.readable($0) } ?? "deleted")" }
-      Terminal.say(
+      Terminal.print(
         "\(Terminal.clock(UInt64(Date().timeIntervalSince1970 * 1_000)))  \(update.model)  \(update.version)  "
           + words.joined(separator: "  ") + Terminal.dim("        by \(form)"))
     }

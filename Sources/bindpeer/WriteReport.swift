@@ -46,18 +46,18 @@ struct WriteReport {
     _ outcome: Outcome, _ proposal: Proposal, current: [String: FieldValue], before: [String: FieldValue],
     version: Version, _ milliseconds: Double
   ) throws {
-    if common.json { outcome.json(model: model.id, current: current, milliseconds: milliseconds).say() }
+    if common.json { outcome.json(model: model.id, current: current, milliseconds: milliseconds).print() }
     switch outcome {
     case .committed(_, let new):
       guard !common.json else { return }
-      Terminal.say("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
+      Terminal.print("\(model.id)  \(version) → \(new)   \(milliseconds.formatted(places: 1)) ms")
       let after = model.values
       for operation in proposal.operations where operation.verb != .clear {
         let (old, now) = (before[operation.field], operation.verb == .add ? after[operation.field] : operation.value)
-        Terminal.say("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
+        Terminal.print("  \(operation.field)  \(Terminal.readable(old)) → \(Terminal.readable(now))")
       }
     case .unchanged:
-      if !common.json { Terminal.say("\(model.id)  nothing to do") }
+      if !common.json { Terminal.print("\(model.id)  nothing to do") }
     case .conflict(let conflict):
       let value = conflict.value.map { "set to \(Terminal.readable($0))" } ?? "deleted"
       let since = proposal.conditions.first { $0.field == conflict.field }.map { ", after \($0.version)" } ?? ""

@@ -46,7 +46,7 @@ final class ScalePeer {
     ])
     try socket.connect(endpoint)
     request = SocketBox(socket)
-    try say(.hello(Hello(identity: identity, isResuming: wasWelcome, capabilities: [Capability.applied])))
+    try send(.hello(Hello(identity: identity, isResuming: wasWelcome, capabilities: [Capability.applied])))
   }
 
   func add(to poller: inout Poller) -> (request: Poller.Slot, subscription: Poller.Slot?) {
@@ -55,7 +55,7 @@ final class ScalePeer {
     return (poller.add(request.socket), subscription.map { poller.add($0.socket) })
   }
 
-  private func say(_ message: PeerMessage) throws {
+  private func send(_ message: PeerMessage) throws {
     _ = try request?.socket.send(message.encode(session: session, start: start))
   }
 
@@ -89,7 +89,7 @@ final class ScalePeer {
     try socket.subscribe(Topics.bytes(Topics.heartbeat))
     try socket.connect(address.publishEndpoint(among: welcome.endpoints) ?? "")
     subscription = SocketBox(socket)
-    try say(.join([Join(request: 1, model: model, epoch: epoch, version: version, namesKnown: names)]))
+    try send(.join([Join(request: 1, model: model, epoch: epoch, version: version, namesKnown: names)]))
   }
 
   func receivePublished(into message: inout Message) throws {
@@ -100,7 +100,7 @@ final class ScalePeer {
       else {
         continue
       }
-      try say(.alive(Alive(heartbeat: heartbeat.number)))
+      try send(.alive(Alive(heartbeat: heartbeat.number)))
     }
   }
 }

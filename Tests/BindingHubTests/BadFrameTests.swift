@@ -41,7 +41,7 @@ import Testing
     #expect(received.errors(.ann).map(\.code) == [bad.code])
     #expect(received.errors(.ann).map(\.isFatal) == [true])
     #expect(bench.counters.malformedFrames == 1)
-    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+    #expect(bench.send(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
 
   @Test("nothing of it is carried out", arguments: all)
@@ -134,7 +134,7 @@ import Testing
     #expect(received.errors(.ann).map(\.code) == [.staleStart])
     #expect(bench.counters.staleStarts == 1)
     #expect(bench.read().version == 0)
-    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+    #expect(bench.send(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
 
   @Test("a frame with another start leaves other sessions alone")

@@ -25,11 +25,11 @@ struct BarrierTests {
   @Test("ask all who joined at once, and end when the last of them has said that it has the version")
   func complete() {
     var bench = bench()
-    let asked = bench.say(.ann, wait())
+    let asked = bench.send(.ann, wait())
     #expect(asked.asks() == [AskApplied(epoch: HubBench.epoch, version: 1)])
     #expect(asked.awaited(.ann).isEmpty)
-    #expect(bench.say(.ann, .has(1)).awaited(.ann).isEmpty)
-    let end = bench.say(.ben, .has(1)).awaited(.ann)
+    #expect(bench.send(.ann, .has(1)).awaited(.ann).isEmpty)
+    let end = bench.send(.ben, .has(1)).awaited(.ann)
     #expect(end == [Awaited(session: Speaker.ann.session, request: 9, applied: 2, of: 2, end: .complete)])
     #expect(bench.counters.barriers == 1)
   }
@@ -38,17 +38,17 @@ struct BarrierTests {
   func tooOld() {
     var bench = bench()
     bench.write(.ann, 2, .set("level", "0.6"))
-    bench.say(.ann, wait(2, count: 1))
-    #expect(bench.say(.ben, .has(1)).awaited(.ann).isEmpty)
-    #expect(bench.say(.ben, .has(2, epoch: HubBench.oldEpoch)).awaited(.ann).isEmpty)
-    #expect(bench.say(.ben, .has(3)).awaited(.ann).map(\.end) == [.complete])
+    bench.send(.ann, wait(2, count: 1))
+    #expect(bench.send(.ben, .has(1)).awaited(.ann).isEmpty)
+    #expect(bench.send(.ben, .has(2, epoch: HubBench.oldEpoch)).awaited(.ann).isEmpty)
+    #expect(bench.send(.ben, .has(3)).awaited(.ann).map(\.end) == [.complete])
   }
 
   @Test("whose time is over say who has not")
   func missing() {
     var bench = bench()
-    bench.say(.ann, wait())
-    bench.say(.ann, .has(1))
+    bench.send(.ann, wait())
+    bench.send(.ann, .has(1))
     #expect(bench.wait(1_999).awaited(.ann).isEmpty)
     let end = bench.wait(1).awaited(.ann)
     #expect(
@@ -59,10 +59,10 @@ struct BarrierTests {
   @Test("for a number end when that many have it, whoever they are")
   func count() {
     var bench = bench()
-    bench.say(.ann, wait(count: 2))
-    bench.say(.ann, .has(1))
+    bench.send(.ann, wait(count: 2))
+    bench.send(.ann, .has(1))
     bench.reporting(.cat)
-    let end = bench.say(.cat, .has(1)).awaited(.ann)
+    let end = bench.send(.cat, .has(1)).awaited(.ann)
     #expect(end.map(\.end) == [.complete])
     #expect(end.first?.applied == 2 && end.first?.of == 2)
   }
@@ -70,26 +70,26 @@ struct BarrierTests {
   @Test("for all do not wait for who joined later")
   func later() {
     var bench = bench()
-    bench.say(.ann, wait())
+    bench.send(.ann, wait())
     bench.reporting(.cat)
-    bench.say(.ann, .has(1))
-    #expect(bench.say(.ben, .has(1)).awaited(.ann).map(\.of) == [2])
+    bench.send(.ann, .has(1))
+    #expect(bench.send(.ben, .has(1)).awaited(.ann).map(\.of) == [2])
   }
 
   @Test("do not count a session that left, ended, or was not heard of for its lease")
   func gone() {
     for message in [PeerMessage.leave(Leave()), .leave(Leave(topics: [HubBench.lamp]))] {
       var bench = bench()
-      bench.say(.ann, wait())
-      bench.say(.ann, .has(1))
-      #expect(bench.say(.ben, message).awaited(.ann).map(\.of) == [1])
+      bench.send(.ann, wait())
+      bench.send(.ann, .has(1))
+      #expect(bench.send(.ben, message).awaited(.ann).map(\.of) == [1])
     }
     var bench = bench()
-    bench.say(.ann, wait(timeoutMilliseconds: 120_000))
-    bench.say(.ann, .has(1))
+    bench.send(.ann, wait(timeoutMilliseconds: 120_000))
+    bench.send(.ann, .has(1))
     var ends: [Awaited] = []
     for _ in 0..<61 where ends.isEmpty {
-      bench.say(.ann, .ping(Ping(token: 1)))
+      bench.send(.ann, .ping(Ping(token: 1)))
       ends = bench.wait(1_000).awaited(.ann)
     }
     #expect(ends.map(\.end) == [.complete] && ends.first?.of == 1)
@@ -98,29 +98,29 @@ struct BarrierTests {
   @Test("of a session that leaves are over, and it is told nothing more")
   func ownLeave() {
     var bench = bench()
-    bench.say(.ann, wait())
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
-    bench.say(.ben, .has(1))
+    bench.send(.ann, wait())
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ben, .has(1))
     #expect(bench.wait(3_000).awaited(.ann).isEmpty)
-    #expect(bench.say(.ann, wait()).awaited(.ann).map(\.end) == [.notJoined])
+    #expect(bench.send(.ann, wait()).awaited(.ann).map(\.end) == [.notJoined])
   }
 
   @Test("are asked for with each heartbeat, as long as somebody waits and no longer")
   func again() {
     var bench = bench()
     #expect(bench.wait(1_000).asks().isEmpty)
-    bench.say(.ann, wait(timeoutMilliseconds: 60_000))
+    bench.send(.ann, wait(timeoutMilliseconds: 60_000))
     #expect(bench.wait(1_000).asks().count == 1)
     #expect(bench.wait(1_000).asks().count == 1)
-    bench.say(.ann, .has(1))
-    bench.say(.ben, .has(1))
+    bench.send(.ann, .has(1))
+    bench.send(.ben, .has(1))
     #expect(bench.wait(1_000).asks().isEmpty)
   }
 
   @Test("of another epoch are answered at once")
   func otherEpoch() {
     var bench = bench()
-    #expect(bench.say(.ann, wait(epoch: HubBench.oldEpoch)).awaited(.ann).map(\.end) == [.otherEpoch])
+    #expect(bench.send(.ann, wait(epoch: HubBench.oldEpoch)).awaited(.ann).map(\.end) == [.otherEpoch])
   }
 
   @Test("past the limit of a session, and of the hub, are refused and counted")
@@ -129,34 +129,34 @@ struct BarrierTests {
       $0.maxBarriersPerSession = 2
       $0.maxBarriers = 3
     }
-    for request in 1...2 { #expect(bench.say(.ann, wait(request: UInt32(request))).awaited(.ann).isEmpty) }
-    #expect(bench.say(.ann, wait(request: 3)).awaited(.ann).map(\.end) == [.tooMany])
-    #expect(bench.say(.ben, wait(request: 1)).awaited(.ben).isEmpty)
-    #expect(bench.say(.ben, wait(request: 2)).awaited(.ben).map(\.end) == [.tooMany])
+    for request in 1...2 { #expect(bench.send(.ann, wait(request: UInt32(request))).awaited(.ann).isEmpty) }
+    #expect(bench.send(.ann, wait(request: 3)).awaited(.ann).map(\.end) == [.tooMany])
+    #expect(bench.send(.ben, wait(request: 1)).awaited(.ben).isEmpty)
+    #expect(bench.send(.ben, wait(request: 2)).awaited(.ben).map(\.end) == [.tooMany])
     #expect(bench.counters.barriersRefused == 2)
     // What has ended makes room.
     bench.wait(2_000)
-    #expect(bench.say(.ben, wait(request: 3)).awaited(.ben).isEmpty)
+    #expect(bench.send(.ben, wait(request: 3)).awaited(.ben).isEmpty)
   }
 
   @Test("never send the question to who did not name it; such a session's alive says what it has")
   func oldPeer() {
     var bench = bench()
     bench.live(.cat)
-    let asked = bench.say(.ann, wait())
+    let asked = bench.send(.ann, wait())
     #expect(asked.asks(.publish).isEmpty)
     #expect(asked.asks(.connection(Speaker.ann.connection)).count == 1)
     #expect(asked.asks(.connection(Speaker.ben.connection)).count == 1)
     #expect(asked.asks(.connection(Speaker.cat.connection)).isEmpty)
-    bench.say(.ann, .has(1))
-    bench.say(.ben, .has(1))
+    bench.send(.ann, .has(1))
+    bench.send(.ben, .has(1))
     let alive = PeerMessage.alive(
       Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 0, applied: 1)]))
-    #expect(bench.say(.cat, alive).awaited(.ann).map(\.of) == [3])
+    #expect(bench.send(.cat, alive).awaited(.ann).map(\.of) == [3])
     // What it said before is remembered.
-    bench.say(.ann, wait(request: 10))
-    bench.say(.ann, .has(1))
-    #expect(bench.say(.ben, .has(1)).awaited(.ann).map(\.applied) == [3])
+    bench.send(.ann, wait(request: 10))
+    bench.send(.ann, .has(1))
+    #expect(bench.send(.ben, .has(1)).awaited(.ann).map(\.applied) == [3])
   }
 
   @Test("who did not name the capability may not use it")
@@ -164,7 +164,7 @@ struct BarrierTests {
     for message in [wait(), .has(1)] {
       var bench = bench()
       bench.live(.cat)
-      let errors = bench.say(.cat, message).errors(.cat)
+      let errors = bench.send(.cat, message).errors(.cat)
       #expect(errors.map(\.code) == [.unknownKind])
       #expect(errors.first?.text.contains("which the hello did not name") == true)
     }
@@ -173,18 +173,18 @@ struct BarrierTests {
   @Test("ask those who are served on the request connection there")
   func routed() {
     var bench = HubBench()
-    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, capabilities: [Capability.applied])))
-    bench.say(.ann, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ann, .hello(Hello(identity: Speaker.ann.identity, capabilities: [Capability.applied])))
+    bench.send(.ann, .join([Join(request: 1, model: "lamp")]))
     bench.wait(1_000)
-    let asked = bench.say(.ann, wait(0))
+    let asked = bench.send(.ann, wait(0))
     #expect(asked.asks(.connection(Speaker.ann.connection)).count == 1 && asked.asks(.publish).isEmpty)
   }
 
   @Test("end as over when the hub finds that its log has lost its end")
   func newEpoch() {
     var bench = bench()
-    bench.say(.ann, wait(timeoutMilliseconds: 60_000))
-    let received = bench.say(
+    bench.send(.ann, wait(timeoutMilliseconds: 60_000))
+    let received = bench.send(
       .ben,
       .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 99, namesKnown: 0, unacknowledged: 1)]))
     #expect(received.awaited(.ann).map(\.end) == [.otherEpoch])
@@ -194,8 +194,8 @@ struct BarrierTests {
   func healed() {
     var bench = bench()
     let notice = HubNotice.healed(peer: "ben-\(Speaker.ben.identity.tag.short)", model: "lamp", version: 1)
-    #expect(bench.say(.ben, .has(1, healed: 1)).notices == [notice])
-    #expect(bench.say(.ben, .has(1, healed: 1)).notices.isEmpty)
+    #expect(bench.send(.ben, .has(1, healed: 1)).notices == [notice])
+    #expect(bench.send(.ben, .has(1, healed: 1)).notices.isEmpty)
     #expect(bench.counters.healedDivergences == 1)
   }
 }
@@ -213,7 +213,7 @@ extension PeerMessage {
 extension HubBench {
   /// Says hello as one that can be asked, and joins `lamp`.
   mutating func reporting(_ peer: Speaker, model: String = "lamp", topic: Topic = HubBench.lamp) {
-    say(
+    send(
       peer,
       .hello(Hello(identity: peer.identity, leaseMilliseconds: 60_000, capabilities: [Capability.applied])))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

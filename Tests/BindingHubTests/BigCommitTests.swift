@@ -14,7 +14,7 @@ import Testing
   /// A `commits` of so many bytes that sets `a`: 36 for itself, 12 for its origin, 2 for the name, 9 for the commit,
   /// 8 for the change, the rest its value.
   private mutating func commit(ofBytes count: Int) -> Received {
-    bench.say(.ann, .propose([.of(1, [.set("a", text(ofBytes: count - 67))])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", text(ofBytes: count - 67))])]))
   }
 
   @Test("a commit of maxPublishedBytes is published, and only that")
@@ -55,7 +55,7 @@ import Testing
   @Test("who waits for the answer to its join gets it in that answer, not besides")
   mutating func joining() {
     bench.hello(.cat)
-    bench.say(.cat, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.cat, .join([Join(request: 1, model: "lamp")]))
     #expect(commit(ofBytes: 9_000).frames(to: .cat).isEmpty)
     let received = bench.subscribe(.cat, Topics.bytes(HubBench.lamp))
     #expect(ReadModel(received, for: .cat).values == ["a": text(ofBytes: 9_000 - 67)])
@@ -63,7 +63,7 @@ import Testing
 
   @Test("who left the model does not get it")
   mutating func left() {
-    bench.say(.ben, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ben, .leave(Leave(topics: [HubBench.lamp])))
     #expect(commit(ofBytes: 9_000).frames(to: .ben).isEmpty)
   }
 }

@@ -66,8 +66,8 @@ import Testing
   @Test("what was told and changes, goes or comes before the end is told with it")
   mutating func changes() {
     join()
-    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
-    collect(bench.say(.ann, .propose([.of(14, [.of(.delete, "f2"), .set("f12", "\"late\""), .set("new", "1")])])))
+    collect(bench.send(.ann, .propose([.of(13, [.set("f1", "\"again\"")])])))
+    collect(bench.send(.ann, .propose([.of(14, [.of(.delete, "f2"), .set("f12", "\"late\""), .set("new", "1")])])))
     goOn()
     expectWhole()
     #expect(values["f1"] == "\"again\"" && values["f2"] == nil && values["new"] == "1")
@@ -76,7 +76,7 @@ import Testing
   @Test("what others write meanwhile is told to them at once, and to the joiner as to everybody")
   mutating func others() {
     join()
-    let received = bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
+    let received = bench.send(.ann, .propose([.of(13, [.set("f1", "1")])]))
     #expect(received.outcomes(.ann) == [13: .committed(count: 1, version: 13)])
     #expect(received.commits().map(\.version) == [13])
   }
@@ -85,7 +85,7 @@ import Testing
   mutating func stored() throws {
     join()
     bench.settling = .later
-    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    collect(bench.send(.ann, .propose([.of(13, [.set("f1", "1")])])))
     goOn()
     #expect(told.last?.isLast == false)
     collect(try bench.settleWithStore())
@@ -98,9 +98,9 @@ import Testing
   mutating func withoutPause() throws {
     join()
     bench.settling = .later
-    collect(bench.say(.ann, .propose([.of(13, [.set("f1", "1")])])))
+    collect(bench.send(.ann, .propose([.of(13, [.set("f1", "1")])])))
     for number in ProposalNumber(14)..<60 where told.last?.isLast == false {
-      collect(bench.say(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
+      collect(bench.send(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
       collect(try bench.settleWithStore())
     }
     #expect(told.last?.isLast == true)
@@ -110,8 +110,8 @@ import Testing
   mutating func betweenBatches() throws {
     bench.hello(.ben)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(13, [.set("f1", "1")])]))
-    bench.say(.ann, .propose([.of(14, [.set("f1", "2")])]))
+    bench.send(.ann, .propose([.of(13, [.set("f1", "1")])]))
+    bench.send(.ann, .propose([.of(14, [.set("f1", "2")])]))
     #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).isEmpty)
     #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [13])
   }
@@ -120,7 +120,7 @@ import Testing
   mutating func anew() {
     join()
     told.removeAll()
-    collect(bench.say(.ben, .join([Join(request: 2, model: "lamp")])))
+    collect(bench.send(.ben, .join([Join(request: 2, model: "lamp")])))
     goOn()
     #expect(told.allSatisfy { $0.request == 2 })
     expectWhole()
@@ -129,7 +129,7 @@ import Testing
   @Test("who leaves is told no more")
   mutating func left() {
     join()
-    bench.say(.ben, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ben, .leave(Leave(topics: [HubBench.lamp])))
     #expect(!bench.machine.isTelling)
   }
 

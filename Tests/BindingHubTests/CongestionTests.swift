@@ -9,8 +9,8 @@ import Testing
   /// Ann follows `lamp` on her request connection; Ben writes it.
   private mutating func follow(_ count: ProposalNumber) {
     bench.live(.ben)
-    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
-    bench.say(.ann, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
+    bench.send(.ann, .join([Join(request: 1, model: "lamp")]))
     #expect(bench.wait(1_000).joined(.ann).map(\.delivery) == [.routed])
     for number in 0..<count { bench.write(.ben, 1 + number, .set("a", "\(number)")) }
   }
@@ -39,7 +39,7 @@ import Testing
       return
     }
     #expect(head.version == 50)
-    let received = bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 3)]))
+    let received = bench.send(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 3)]))
     #expect(received.joined(.ann).map(\.follows) == [.delta])
     #expect(bench.counters.foldedCommits == 47)
     #expect(bench.counters.leftOut == 5)
@@ -50,7 +50,7 @@ import Testing
   mutating func left() {
     follow(3)
     leaveOut()
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
     #expect(makeRoom().isEmpty)
   }
 
@@ -60,7 +60,7 @@ import Testing
     leaveOut()
     bench.close(Speaker.ann.connection)
     #expect(makeRoom().isEmpty)
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     leaveOut()
     #expect(bench.counters.leftOut == 1)
   }
@@ -69,8 +69,8 @@ import Testing
   mutating func ended() {
     follow(3)
     leaveOut()
-    bench.say(.ann, .leave(Leave()))
-    bench.say(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
+    bench.send(.ann, .leave(Leave()))
+    bench.send(.ann, .hello(Hello(identity: Speaker.ann.identity, leaseMilliseconds: 60_000)))
     #expect(makeRoom().isEmpty)
   }
 
@@ -80,7 +80,7 @@ import Testing
     for number in 1...10 { bench.write(.ben, ProposalNumber(number), .set("a", "\(number)")) }
     bench.live(.ann)
     #expect(bench.counters.foldedCommits == 0)
-    bench.say(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 4)]))
+    bench.send(.ann, .join([Join(request: 2, model: "lamp", epoch: HubBench.epoch, version: 4)]))
     #expect(bench.counters.foldedCommits == 6)
   }
 }

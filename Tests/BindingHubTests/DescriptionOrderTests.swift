@@ -109,7 +109,7 @@ import Testing
       OfferedField(
         name: "@description", version: 2, origin: Speaker.ben.origin, number: 2, time: 2, value: Self.narrow.value),
     ]
-    bench.say(
+    bench.send(
       ann,
       .offer(
         Offer(

@@ -38,7 +38,7 @@ import Testing
   private mutating func declare(_ description: String, by peer: Speaker) -> Received {
     let number = (numbers[peer.identity.name] ?? 0) + 1
     numbers[peer.identity.name] = number
-    return bench.say(peer, .propose([.of(number, [.of(.setIfAbsent, "@description", description)])]))
+    return bench.send(peer, .propose([.of(number, [.of(.setIfAbsent, "@description", description)])]))
   }
 
   @Test("who proposes another description as a default is told of once, and stands in the status while it is here")
@@ -62,7 +62,7 @@ import Testing
     #expect(disagreements.count == 1 && disagreements.first?["model"] == "lamp")
     #expect(disagreements.first?["peer"] == .string(Speaker.ben.origin.fullName))
     #expect(disagreements.first?["fields"]?["on"] == ["declared": "any", "described": "boolean"])
-    bench.say(.ben, .leave(Leave(topics: [])))
+    bench.send(.ben, .leave(Leave(topics: [])))
     #expect(disagreements.isEmpty)
   }
 

@@ -15,7 +15,7 @@ import Testing
   @discardableResult
   private mutating func wear(_ count: Int, from number: ProposalNumber) -> Received {
     let names = (0..<count).map { "n\(number)-\($0)" }
-    return room.hub.say(
+    return room.hub.send(
       .ann,
       .propose([
         .of(number, names.map { .set($0, "1") }, topic: topic()),
@@ -69,7 +69,7 @@ import Testing
     #expect(joined?.follows == .snapshot && joined?.lastDecided == 1 && joined?.epoch == Room.epoch)
     let names = back.chunks(.ben).flatMap(\.names.names)
     #expect(names.last == "kept" && names.count == fields() && names.count == 3, "\(names)")
-    let outcome = room.hub.say(
+    let outcome = room.hub.send(
       .ben,
       .propose([
         .of(2, [WireOperation(verb: .set, field: .id(2), value: FieldValue(bytes: Array("2".utf8)))], topic: topic())
@@ -102,7 +102,7 @@ import Testing
     _ = comeBack(.ann, unacknowledged: 3)
     for _ in 0..<62 {
       room.hub.wait(1_000)
-      room.hub.say(.ann, .askHeads)
+      room.hub.send(.ann, .askHeads)
     }
     #expect(values().isEmpty)
   }
@@ -114,7 +114,7 @@ import Testing
     #expect(room.hub.counters.renumberedModels == 1)
     _ = comeBack(.ann, unacknowledged: 3)
     _ = comeBack(.ben, unacknowledged: 2)
-    let received = room.hub.say(.ann, .propose([.of(1, [.set("on", "true")])]))
+    let received = room.hub.send(.ann, .propose([.of(1, [.set("on", "true")])]))
     #expect(received.messages(to: .ben).contains { if case .approve = $0 { true } else { false } })
   }
 
@@ -123,7 +123,7 @@ import Testing
     wear(30, from: 1)
     let back = comeBack(.ann, unacknowledged: 1)
     #expect(back.joined(.ann).first { $0.model == Room.name }?.lastDecided == 2)
-    let outcomes = room.hub.say(.ann, .propose([.of(1, [.set("again", "9")], topic: topic())])).outcomes(
+    let outcomes = room.hub.send(.ann, .propose([.of(1, [.set("again", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes.keys.sorted() == [1])
     #expect(values().isEmpty)

@@ -22,7 +22,7 @@ struct Room {
   mutating func write(
     _ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation...
   ) -> WireOutcome.Rest? {
-    hub.say(peer, .propose([.of(number, operations, topic: Self.ephemeralLamp)])).outcomes(
+    hub.send(peer, .propose([.of(number, operations, topic: Self.ephemeralLamp)])).outcomes(
       peer, topic: Self.ephemeralLamp)[number]
   }
 
@@ -105,7 +105,7 @@ struct EphemeralTests {
   @Test("what a session wrote goes with it when it leaves")
   mutating func goesWithLeave() {
     room.write(.ann, 1, .set("cursor", "7"))
-    room.hub.say(.ann, .leave(Leave()))
+    room.hub.send(.ann, .leave(Leave()))
     #expect(room.values().isEmpty)
   }
 
@@ -118,8 +118,8 @@ struct EphemeralTests {
     room.write(cat, 1, .set("cursor", "7"))
     for _ in 0..<2 {
       room.hub.wait(1_000)
-      room.hub.say(.ann, .askHeads)
-      room.hub.say(.ben, .askHeads)
+      room.hub.send(.ann, .askHeads)
+      room.hub.send(.ben, .askHeads)
     }
     #expect(room.values() == ["cursor": "7"])
     let received = room.hub.wait(1_100)
@@ -156,7 +156,7 @@ struct EphemeralTests {
   mutating func leavesEphemeralModel() {
     room.write(.ann, 1, .set("cursor", "7"))
     room.hub.write(.ann, 1, .set("on", "true"))
-    room.hub.say(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
+    room.hub.send(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
     #expect(room.values().isEmpty)
     #expect(room.hub.read().values == ["on": "true"])
   }
@@ -164,7 +164,7 @@ struct EphemeralTests {
   @Test("an ephemeral model is announced to nobody")
   mutating func notAnnounced() {
     room.write(.ann, 1, .set("cursor", "7"))
-    let received = room.hub.say(.ben, .join([Join(request: 9, prefix: "")]))
+    let received = room.hub.send(.ben, .join([Join(request: 9, prefix: "")]))
     #expect(received.announces(.ben).flatMap(\.models).isEmpty)
   }
 
@@ -174,7 +174,7 @@ struct EphemeralTests {
     let before = room.read()
     room.write(.ann, 2, .set("b", "2"))
     let names = UInt32(before.fields.count)
-    let received = room.hub.say(
+    let received = room.hub.send(
       .ben,
       .join([
         Join(request: 5, model: Room.name, epoch: Room.epoch, version: before.version, namesKnown: names)
@@ -185,7 +185,7 @@ struct EphemeralTests {
 
   @Test("a peer that is ahead in an ephemeral model does not make the hub doubt its log")
   mutating func aheadDoesNotMatter() {
-    let received = room.hub.say(
+    let received = room.hub.send(
       .ben, .join([Join(request: 5, model: Room.name, epoch: Room.epoch, version: 1_000)]))
     #expect(received.newEpoch == nil)
   }

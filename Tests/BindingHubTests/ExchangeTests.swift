@@ -51,19 +51,19 @@ struct ExchangeTests {
     let session: SessionID = 0x8877_6655_4433_2211
     let lamp = Topics.firstModel
     var hub = Hub()
-    hub.says(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "kitchen"))), in: session, start: 0)
+    hub.sends(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "kitchen"))), in: session, start: 0)
     hub.subscribes(Topics.sessionTopic(session), Topics.bytes(Topics.heartbeat))
-    hub.says(.join([Join(request: 1, model: "lamp")]), in: session)
+    hub.sends(.join([Join(request: 1, model: "lamp")]), in: session)
     hub.subscribes(Topics.bytes(lamp))
-    hub.says(
+    hub.sends(
       .propose([
         NumberedProposal(
           topic: lamp, number: 1,
           operations: [WireOperation(verb: .set, field: .name("level"), value: FieldValue(bytes: Array("0.8".utf8)))])
       ]), in: session)
     hub.waits(1_000)
-    hub.says(.alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: lamp, confirmed: 1, applied: 1)])), in: session)
-    hub.says(.leave(Leave()), in: session)
+    hub.sends(.alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: lamp, confirmed: 1, applied: 1)])), in: session)
+    hub.sends(.leave(Leave()), in: session)
     return Script(
       about: "A peer named kitchen says hello, joins lamp, sets level to 0.8, and leaves. The hub is new.",
       secret: "000102030405060708090a0b0c0d0e0f", steps: hub.steps)
@@ -87,7 +87,7 @@ struct ExchangeTests {
         time: HubTime(monotonic: now, wall: 0), epochSeed: 1)
     }
 
-    mutating func says(_ message: PeerMessage, in session: SessionID, start: StartNumber = Hub.start) {
+    mutating func sends(_ message: PeerMessage, in session: SessionID, start: StartNumber = Hub.start) {
       let frame = message.encode(session: session, start: start)
       record("says", frame, message.kind.name.description)
       act { machine, time, output in

@@ -29,8 +29,8 @@ struct FairnessTests {
 
   @Test("a question that comes within 100 ms of a report is answered by the next, with what is so by then")
   mutating func nextReport() throws {
-    bench.say(.ann, .status)
-    #expect(reports(bench.say(.ben, .status), .ben).isEmpty)
+    bench.send(.ann, .status)
+    #expect(reports(bench.send(.ben, .status), .ben).isEmpty)
     #expect(reports(bench.wait(99), .ben).isEmpty)
     bench.hello(.cat)
     let report = try #require(reports(bench.wait(1), .ben).first)
@@ -58,7 +58,7 @@ struct FairnessTests {
 
   @Test("a connection that asked and has gone is not answered, and keeps nobody else from it")
   mutating func askerGone() {
-    bench.say(.ann, .status)
+    bench.send(.ann, .status)
     bench.together([(.ann, .status), (.ben, .status)])
     bench.close(Speaker.ann.connection)
     let received = bench.wait(100)
@@ -72,11 +72,11 @@ struct FairnessTests {
   mutating func sessionsOfOneConnection() {
     for number in 0..<16 {
       let peer = neighbour(100 + UInt64(number), of: .ann)
-      let received = bench.say(peer, .hello(Hello(identity: peer.identity)))
+      let received = bench.send(peer, .hello(Hello(identity: peer.identity)))
       #expect(received.errors(peer).isEmpty, "\(number)")
     }
     let late = neighbour(116, of: .ann)
-    let errors = bench.say(late, .hello(Hello(identity: late.identity))).errors(late)
+    let errors = bench.send(late, .hello(Hello(identity: late.identity))).errors(late)
     #expect(errors.map(\.code) == [.tooManySessions])
     #expect(errors.first?.text.contains("maxConnectionSessions is 16") == true, "\(errors)")
     #expect(bench.counters.sessionsRefused == 1)
@@ -92,7 +92,7 @@ struct FairnessTests {
       var peer = Speaker(100 + UInt64(number), "page")
       peer.connection = 1 << 63 | 5
       #expect(last.isEmpty)
-      last = bench.say(peer, .hello(Hello(identity: peer.identity))).errors(peer)
+      last = bench.send(peer, .hello(Hello(identity: peer.identity))).errors(peer)
     }
     #expect(last.map(\.code) == [.tooManySessions])
     #expect(last.first?.text.contains("maxInProcessSessions is 20") == true, "\(last)")
@@ -113,7 +113,7 @@ struct FairnessTests {
     bench.live(.ben)
     bench.hello(.ann)
     bench.tellsAll = false
-    var told = assigned(bench.say(.ann, joins(1_000)), .ann)
+    var told = assigned(bench.send(.ann, joins(1_000)), .ann)
     #expect(!told.isEmpty && told.count <= 256)
     #expect(bench.machine.isTelling)
     #expect(bench.write(.ben, 1, .set("on", "true")) == .committed(1))
@@ -129,9 +129,9 @@ struct FairnessTests {
     bench.hello(.ann)
     bench.hello(.ben)
     bench.tellsAll = false
-    bench.say(.ann, joins(1_000))
-    bench.say(.ann, .join([Join(request: 5_000, model: "last")]))
-    #expect(assigned(bench.say(.ben, .join([Join(request: 1, model: "quick")])), .ben) == ["quick"])
+    bench.send(.ann, joins(1_000))
+    bench.send(.ann, .join([Join(request: 5_000, model: "last")]))
+    #expect(assigned(bench.send(.ben, .join([Join(request: 1, model: "quick")])), .ben) == ["quick"])
     var told: [String] = []
     while bench.machine.isTelling { told += assigned(bench.wait(0), .ann) }
     #expect(told.last == "last")
@@ -141,22 +141,22 @@ struct FairnessTests {
   mutating func endedJoins() {
     bench.hello(.ann)
     bench.tellsAll = false
-    bench.say(.ann, joins(1_000))
+    bench.send(.ann, joins(1_000))
     #expect(bench.machine.isTelling)
-    #expect(assigned(bench.say(.ann, .leave(Leave())), .ann).count <= 256)
+    #expect(assigned(bench.send(.ann, .leave(Leave())), .ann).count <= 256)
     #expect(!bench.machine.isTelling)
   }
 
   @Test("the models below a prefix are announced in shares, each once, and the last message says that it is the last")
   mutating func announcedInShares() {
     bench.hello(.ann)
-    bench.say(.ann, joins(999))
+    bench.send(.ann, joins(999))
     for index in 0..<999 {
       bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(index))
     }
     bench.hello(.ben)
     bench.tellsAll = false
-    var turns = [bench.say(.ben, .join([Join(request: 9, prefix: "m/")]))]
+    var turns = [bench.send(.ben, .join([Join(request: 9, prefix: "m/")]))]
     while bench.machine.isTelling { turns.append(bench.wait(0)) }
     let announces = turns.flatMap { $0.announces(.ben) }
     #expect(turns.count > 1)
@@ -170,6 +170,6 @@ extension HubBench {
   fileprivate mutating func write(
     _ peer: Speaker, _ number: ProposalNumber, _ operations: WireOperation..., topic: Topic
   ) {
-    say(peer, .propose([.of(number, operations, topic: topic)]))
+    send(peer, .propose([.of(number, operations, topic: topic)]))
   }
 }

@@ -43,7 +43,7 @@ import Testing
   @Test("who is served on the request connection gets heads there too")
   mutating func routedHeads() {
     bench.hello(.ben)
-    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     bench.wait(1_000)
     bench.write(.ann, 1, .set("a", "1"))
     #expect(bench.wait(1_000).heads(.connection(Speaker.ben.connection)).map(\.version) == [1])
@@ -69,7 +69,7 @@ import Testing
     let head = ModelHead(
       topic: HubBench.lamp, version: 1, digest: fieldDigest(name: "a", version: 1, value: json("1")))
     let answer = HeadsAnswer(session: Speaker.ann.session, epoch: HubBench.epoch, heads: [head])
-    #expect(bench.say(.ann, .askHeads).messages(to: .ann) == [.heads(answer)])
+    #expect(bench.send(.ann, .askHeads).messages(to: .ann) == [.heads(answer)])
   }
 
   // MARK: A peer that is ahead (R8)
@@ -78,7 +78,7 @@ import Testing
   mutating func ahead() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.hello(.ben)
-    let received = bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
+    let received = bench.send(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
     let epoch = try #require(received.newEpoch)
     #expect(epoch > HubBench.epoch)
     #expect(bench.machine.epoch == epoch)
@@ -89,10 +89,10 @@ import Testing
   @Test("that is believed once in a start")
   mutating func believedOnce() throws {
     bench.hello(.ben)
-    bench.say(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
+    bench.send(.ben, .join([Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 9)]))
     let epoch = bench.machine.epoch
     bench.hello(.cat)
-    let received = bench.say(.cat, .join([Join(request: 1, model: "lamp", epoch: epoch, version: 99)]))
+    let received = bench.send(.cat, .join([Join(request: 1, model: "lamp", epoch: epoch, version: 99)]))
     #expect(received.newEpoch == nil)
     #expect(bench.machine.epoch == epoch)
   }
@@ -104,7 +104,7 @@ import Testing
     bench.write(.ann, 2, .set("a", "2"))
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 2)
-    #expect(bench.say(.ben, .join([join])).newEpoch == nil)
+    #expect(bench.send(.ben, .join([join])).newEpoch == nil)
     let received = try bench.settleWithStore()
     #expect(received.newEpoch != nil)
     #expect(received.askedOffers(.ben).count == 1)
@@ -128,7 +128,7 @@ import Testing
     bench.wait(1_000)
     bench.wait(1_000)
     bench.wait(1_000)
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     #expect(received.commits().map(\.epoch) == [bench.machine.epoch])
     #expect(received.outcomes(.ann) == [1: .committed(1)])
   }

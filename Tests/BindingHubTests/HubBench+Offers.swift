@@ -13,7 +13,7 @@ extension HubBench {
     _ peer: Speaker, _ version: Version, _ fields: OfferedField..., chunk: UInt32 = 0, isLast: Bool = true,
     epoch: Epoch = HubBench.oldEpoch
   ) -> Received {
-    say(
+    send(
       peer,
       .offer(
         Offer(

@@ -106,15 +106,15 @@ struct HubBench {
 
   /// One drain in which a peer says these things.
   @discardableResult
-  mutating func say(_ peer: Speaker, _ messages: PeerMessage...) -> Received {
+  mutating func send(_ peer: Speaker, _ messages: PeerMessage...) -> Received {
     deliver(messages.map(peer.frame), on: peer.connection)
   }
 
   /// One drain in which several peers say something each, in this order.
   @discardableResult
-  mutating func together(_ said: [(peer: Speaker, message: PeerMessage)]) -> Received {
+  mutating func together(_ sent: [(peer: Speaker, message: PeerMessage)]) -> Received {
     act { machine, time, output in
-      for (peer, message) in said {
+      for (peer, message) in sent {
         peer.frame(message).withUnsafeBytes {
           machine.receive($0, on: peer.connection, time: time, into: &output)
         }
@@ -158,7 +158,7 @@ struct HubBench {
   mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Received {
     let capabilities = tellsEarlier ? [Capability.recovery] : []
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
-    let received = say(peer, .hello(hello))
+    let received = send(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))
     return received
   }
@@ -172,13 +172,13 @@ struct HubBench {
   /// Joins and subscribes; what both drains say.
   @discardableResult
   mutating func join(_ peer: Speaker, _ join: Join, topic: Topic = HubBench.lamp) -> Received {
-    say(peer, .join([join])) + subscribe(peer, Topics.bytes(topic))
+    send(peer, .join([join])) + subscribe(peer, Topics.bytes(topic))
   }
 
   /// Proposes in one drain, each its own number; what became of them by number.
   @discardableResult
   mutating func propose(_ peer: Speaker, _ proposals: NumberedProposal...) -> [ProposalNumber: WireOutcome.Rest] {
-    say(peer, .propose(proposals)).outcomes(peer)
+    send(peer, .propose(proposals)).outcomes(peer)
   }
 
   /// Proposes one and gives its outcome; nil if there is none yet.
@@ -195,7 +195,7 @@ struct HubBench {
     settling = .atOnce
     defer { settling = mode }
     let received = live(reader, model: model, topic: topic)
-    say(reader, .leave(Leave()))
+    send(reader, .leave(Leave()))
     return ReadModel(received, for: reader)
   }
 }

@@ -22,7 +22,7 @@ import Testing
       Join(request: 7, model: "lamp"), Join(request: 8, model: "a\u{1B}b"), Join(request: 9, prefix: "shop"),
       Join(request: 10, model: "fan"),
     ]
-    let received = bench.say(.ben, .join(joins))
+    let received = bench.send(.ben, .join(joins))
     #expect(
       received.errors(.ben).map(\.code) == [.badName, .badName] && received.errors(.ben).allSatisfy { !$0.isFatal })
     let allowed = "allowed are A-Z a-z 0-9 _ - in segments joined by /"
@@ -36,14 +36,14 @@ import Testing
       if case .topic(let topic) = $0 { topic.model } else { nil }
     }
     #expect(assigned == ["lamp", "fan"])
-    #expect(bench.say(.ben, .ping(Ping(token: 1))).errors(.ben).isEmpty)
+    #expect(bench.send(.ben, .ping(Ping(token: 1))).errors(.ben).isEmpty)
     #expect(bench.counters.malformedFrames == 0)
   }
 
   @Test("a frame of joins that is wrong elsewhere is refused whole")
   mutating func wrongFrame() {
     bench.hello(.ben)
-    let received = bench.say(
+    let received = bench.send(
       .ben, .join([Join(request: 7, model: "lamp"), Join(request: 8, model: "fan", unacknowledged: 0)]))
     #expect(received.errors(.ben).map(\.isFatal) == [true] && received.messages(to: .ben).count == 1)
   }
@@ -53,7 +53,7 @@ import Testing
   @Test("a join is answered with the topic at once, and wholly only after the subscription")
   mutating func afterSubscription() {
     bench.hello(.ben)
-    let early = bench.say(.ben, .join([Join(request: 7, model: "lamp")]))
+    let early = bench.send(.ben, .join([Join(request: 7, model: "lamp")]))
     let assigned = TopicAssigned(session: Speaker.ben.session, request: 7, topic: HubBench.lamp, model: "lamp")
     #expect(early.messages(to: .ben) == [.topic(assigned)])
     let joined = bench.subscribe(.ben, Topics.bytes(HubBench.lamp)).joined(.ben)
@@ -64,18 +64,18 @@ import Testing
   @Test("the subscription of another connection does not count")
   mutating func othersSubscription() {
     bench.hello(.ben)
-    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     #expect(bench.subscribe(.cat, Topics.bytes(HubBench.lamp)).joined(.ben).isEmpty)
   }
 
   @Test("without a subscription it is answered after its time, and its messages come on the request connection")
   mutating func routed() {
     bench.hello(.ben)
-    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     #expect(bench.wait(999).joined(.ben).isEmpty)
     #expect(bench.wait(1).joined(.ben).map(\.delivery) == [.routed])
     #expect(bench.counters.routedJoins == 1)
-    let received = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    let received = bench.send(.ann, .propose([.of(3, [.set("a", "3")])]))
     #expect(received.commits(.connection(Speaker.ben.connection)).map(\.version) == [3])
     #expect(received.commits().map(\.version) == [3])
   }
@@ -83,7 +83,7 @@ import Testing
   @Test("a session topic that was subscribed before its hello came counts")
   mutating func subscribedEarly() {
     bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session))
-    bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity)))
+    bench.send(.ben, .hello(Hello(identity: Speaker.ben.identity)))
     #expect(bench.join(.ben, Join(request: 1, model: "lamp")).joined(.ben).map(\.delivery) == [.published])
   }
 
@@ -91,7 +91,7 @@ import Testing
   mutating func pastTopics() {
     bench = HubBench { $0.limits.maxTopics = 1 }
     bench.live(.ben)
-    #expect(bench.say(.ben, .join([Join(request: 2, model: "fan")])).joined(.ben).map(\.delivery) == [.routed])
+    #expect(bench.send(.ben, .join([Join(request: 2, model: "fan")])).joined(.ben).map(\.delivery) == [.routed])
   }
 
   // MARK: With what
@@ -199,7 +199,7 @@ import Testing
 
   @Test("the answer and its snapshot carry the mark of who joins (R5)")
   mutating func lastDecided() {
-    let received = bench.say(.ann, .join([Join(request: 2, model: "lamp")]))
+    let received = bench.send(.ann, .join([Join(request: 2, model: "lamp")]))
     #expect(received.joined(.ann).map(\.lastDecided) == [2])
     #expect(received.chunks(.ann).map(\.lastDecided) == [2])
   }
@@ -227,7 +227,7 @@ import Testing
   mutating func raisesWhileStoring() throws {
     bench.hello(.ben)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    bench.send(.ann, .propose([.of(3, [.set("a", "3")])]))
     var received = bench.join(.ben, Join(request: 1, model: "lamp", unacknowledged: 5))
     while !bench.waiting.isEmpty { received = received + (try bench.settleWithStore()) }
     #expect(received.joined(.ben).map(\.lastDecided) == [4])
@@ -238,20 +238,20 @@ import Testing
   @Test("a prefix join announces the models that match, the last message says so")
   mutating func prefix() throws {
     bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1)
-    bench.say(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
-    let announce = try #require(bench.say(.ann, .join([Join(request: 9, prefix: "shop/")])).announces(.ann).first)
+    bench.send(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    let announce = try #require(bench.send(.ann, .join([Join(request: 9, prefix: "shop/")])).announces(.ann).first)
     #expect(announce.isComplete)
     #expect(announce.models == [AnnouncedModel(model: "shop/one", topic: HubBench.lamp + 1, version: 1, fields: 1)])
   }
 
   @Test("models that are made later are announced with their first commit, once")
   mutating func laterModels() {
-    bench.say(.ann, .join([Join(request: 9, prefix: "shop/")]))
+    bench.send(.ann, .join([Join(request: 9, prefix: "shop/")]))
     #expect(bench.live(.ben, model: "shop/one", topic: HubBench.lamp + 1).announces(.ann).isEmpty)
-    let first = bench.say(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)])).announces(.ann)
+    let first = bench.send(.ben, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)])).announces(.ann)
     #expect(first.map(\.request) == [9])
     #expect(first.flatMap(\.models).map(\.model) == ["shop/one"])
-    let second = bench.say(.ben, .propose([.of(2, [.set("a", "2")], topic: HubBench.lamp + 1)])).announces(.ann)
+    let second = bench.send(.ben, .propose([.of(2, [.set("a", "2")], topic: HubBench.lamp + 1)])).announces(.ann)
     #expect(second.isEmpty)
   }
 
@@ -260,10 +260,10 @@ import Testing
     bench = HubBench { $0.limits.maxTopics = 2_000 }
     bench.hello(.ann)
     for number in 0..<1_001 {
-      bench.say(.ann, .join([Join(request: 1, model: "m/\(number)")]))
-      bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + Topic(number))]))
+      bench.send(.ann, .join([Join(request: 1, model: "m/\(number)")]))
+      bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + Topic(number))]))
     }
-    let announces = bench.say(.ann, .join([Join(request: 9, prefix: "m/")])).announces(.ann)
+    let announces = bench.send(.ann, .join([Join(request: 9, prefix: "m/")])).announces(.ann)
     #expect(announces.map(\.models.count) == [512, 489])
     #expect(announces.map(\.isComplete) == [false, true])
   }

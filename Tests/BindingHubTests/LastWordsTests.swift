@@ -52,7 +52,7 @@ private final class Talker {
     try #require(try dealer.wait(for: .writable, timeoutMilliseconds: 20_000))
   }
 
-  func say(_ message: PeerMessage) throws {
+  func send(_ message: PeerMessage) throws {
     try #require(try dealer.send(message.encode(session: session, start: start)) == .sent)
   }
 
@@ -67,7 +67,7 @@ private final class Talker {
   }
 
   func hello(_ name: String) throws {
-    try say(.hello(Hello(identity: Identity(secret: .random(), name: name))))
+    try send(.hello(Hello(identity: Identity(secret: .random(), name: name))))
     try receive { if case .welcome = $0 { () } else { nil } }
   }
 
@@ -103,15 +103,15 @@ struct LastWordsTests {
     try leaving?.hello("leaving")
     let writer = try Talker(to: address)
     try writer.hello("writer")
-    try writer.say(.join([Join(request: 1, model: "halt")]))
+    try writer.send(.join([Join(request: 1, model: "halt")]))
     let topic = try writer.receive { if case .topic(let assigned) = $0 { assigned.topic } else { nil } }
     #expect(present().sorted() == ["leaving", "writer"])
-    try writer.say(.propose([.of(1, [.set("on", "true")], topic: topic)]))
+    try writer.send(.propose([.of(1, [.set("on", "true")], topic: topic)]))
     try #require(halt.reached.wait(timeout: .now() + 20) == .success)
 
     // More than the hub reads before it answers.
-    for token in 0..<UInt64(ZeroMQTransport.drainMessages) { try leaving?.say(.ping(Ping(token: token))) }
-    try leaving?.say(.leave(Leave()))
+    for token in 0..<UInt64(ZeroMQTransport.drainMessages) { try leaving?.send(.ping(Ping(token: token))) }
+    try leaving?.send(.leave(Leave()))
     leaving = nil
     // What came before those connections, its end too, the hub's sockets have had.
     for _ in 0..<5 { _ = try Talker(to: address) }

@@ -174,8 +174,8 @@ import Testing
   mutating func waiting() throws {
     bench = Self.bench { $0.maxWaitingProposals = 2 }
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    let received = bench.say(
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let received = bench.send(
       .ann, .propose([.of(2, [.set("a", "2")]), .of(3, [.set("a", "3")]), .of(4, [.set("a", "4")])]))
     #expect(received.outcomes(.ann).mapValues(\.retryReason) == [4: .busy])
     #expect(bench.counters.retries == 1)

@@ -20,7 +20,7 @@ import Testing
   mutating func apart() {
     let topics = join(200)
     for number in 1...2 as ClosedRange<ProposalNumber> {
-      let received = bench.say(
+      let received = bench.send(
         .ann, .propose(topics.map { .of(number, [.set("f", "\(number)\($0 % 1_000)")], topic: $0) }))
       #expect(received.commits().map(\.version) == topics.map { _ in Version(number) })
       #expect(topics.allSatisfy { received.outcomes(.ann, topic: $0)[number] == .committed(Version(number)) })
@@ -34,11 +34,11 @@ import Testing
   mutating func dropped() {
     let topics = join(2)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("gone", "1")], topic: topics[0])]))
+    bench.send(.ann, .propose([.of(1, [.set("gone", "1")], topic: topics[0])]))
     bench.settle(.full)
     bench.wait(1_000)
     bench.settling = .atOnce
-    bench.say(.ann, .propose([.of(1, [.set("kept", "2")], topic: topics[1])]))
+    bench.send(.ann, .propose([.of(1, [.set("kept", "2")], topic: topics[1])]))
     #expect(bench.read("m0", topic: topics[0]).values.isEmpty)
     #expect(bench.read("m1", topic: topics[1]).values == ["kept": "2"])
   }
@@ -46,9 +46,9 @@ import Testing
   @Test("a delta of a model with few fields reaches back behind many commits")
   mutating func longDelta() throws {
     let topic = join(1)[0]
-    bench.say(.ann, .propose([.of(1, [.set("a", "0"), .set("b", "0"), .set("c", "0")], topic: topic)]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "0"), .set("b", "0"), .set("c", "0")], topic: topic)]))
     for number in 2...200 as ClosedRange<ProposalNumber> {
-      bench.say(.ann, .propose([.of(number, [.set("a", "\(number)")], confirmed: number - 1, topic: topic)]))
+      bench.send(.ann, .propose([.of(number, [.set("a", "\(number)")], confirmed: number - 1, topic: topic)]))
     }
     bench.hello(.ben)
     let join = Join(request: 1, model: "m0", epoch: HubBench.epoch, version: 2, namesKnown: 3)
@@ -61,7 +61,7 @@ import Testing
   mutating func heads() {
     let topics = join(600)
     for first in stride(from: 0, to: 600, by: 200) {
-      bench.say(.ann, .propose(topics[first..<first + 200].map { .of(1, [.set("f", "1")], topic: $0) }))
+      bench.send(.ann, .propose(topics[first..<first + 200].map { .of(1, [.set("f", "1")], topic: $0) }))
     }
     for _ in 0..<3 {
       var received = bench.wait(bench.machine.nextDeadline - bench.now)
@@ -84,7 +84,7 @@ import Testing
     bench.hello(.ann, lease: 1_000)
     bench.hello(.ben, lease: 3_000)
     bench.now += 500
-    bench.say(.ann, .ping(Ping(token: 1)))
+    bench.send(.ann, .ping(Ping(token: 1)))
     bench.wait(500)
     #expect(bench.counters.expiredLeases == 0)
     #expect(bench.machine.nextDeadline == bench.now + 500)
@@ -97,10 +97,10 @@ import Testing
   mutating func goneFromPrefix() {
     bench.hello(.ben)
     bench.hello(.cat)
-    for speaker in [Speaker.ben, .cat] { bench.say(speaker, .join([Join(request: 1, prefix: "")])) }
-    bench.say(.ben, .leave(Leave()))
+    for speaker in [Speaker.ben, .cat] { bench.send(speaker, .join([Join(request: 1, prefix: "")])) }
+    bench.send(.ben, .leave(Leave()))
     let topic = join(1)[0]
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: topic)]))
     #expect(received.messages(to: .ben).isEmpty)
     #expect(received.messages(to: .cat).map(\.kind) == [.announce])
   }

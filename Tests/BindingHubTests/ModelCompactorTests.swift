@@ -155,7 +155,7 @@ import Testing
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
     bench.settling = .later
-    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    bench.send(.ann, .propose([.of(2, [.set("a", "2")])]))
     bench.settle(.full)
     bench.settling = .atOnce
   }
@@ -164,7 +164,7 @@ import Testing
   mutating func held() {
     bench.live(.ann)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     #expect(bench.settle(.full).outcomes(.ann).mapValues(\.retryReason) == [1: .storeFull])
     #expect(bench.counters.fullAppends == 1)
     #expect(bench.read().values == [:])

@@ -30,7 +30,7 @@ import Testing
       let peer = Speaker(20 + number, "p")
       bench.hello(peer)
       #expect(bench.joinAhead(peer, 9).askedOffers(peer).count == 1)
-      bench.say(peer, .leave(Leave()))
+      bench.send(peer, .leave(Leave()))
     }
   }
 

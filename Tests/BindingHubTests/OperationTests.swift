@@ -15,7 +15,7 @@ import Testing
 
   @Test("several fields of one proposal are one commit and one version")
   mutating func several() throws {
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1"), .set("b", "2"), .set("c", "3")])]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1"), .set("b", "2"), .set("c", "3")])]))
     let group = try #require(received.commits().first)
     #expect(group.commits.map(\.changes.count) == [3])
     #expect(bench.read().fields.mapValues(\.version) == ["a": 1, "b": 1, "c": 1])
@@ -180,7 +180,7 @@ import Testing
   // MARK: Values and names
 
   @Test("a refusal names the place in the value, and the cure")
-  mutating func refusalsSayWhere() {
+  mutating func refusalsNamePosition() {
     func words(_ outcome: WireOutcome.Rest?) -> String? {
       if case .refused(let refusal)? = outcome { refusal.text } else { nil }
     }

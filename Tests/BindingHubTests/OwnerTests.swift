@@ -19,7 +19,7 @@ struct OwnerTests {
   @Test("the owner is asked what the fields would become, before anything is decided")
   mutating func asked() throws {
     room.hub.write(.ann, 1, .set("count", "5"))
-    let received = room.hub.say(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
+    let received = room.hub.send(.ben, .propose([.of(1, [.of(.add, "count", "2"), .set("on", "true")])]))
     let request = try #require(question(received))
     #expect(request.origin == Speaker.ben.origin)
     #expect(request.topic == HubBench.lamp)
@@ -31,37 +31,37 @@ struct OwnerTests {
 
   @Test("what the owner agrees to is committed")
   mutating func agreed() throws {
-    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let received = room.hub.say(.ann, answer(request))
+    let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let received = room.hub.send(.ann, answer(request))
     #expect(received.outcomes(.ben) == [1: .committed(1)])
     #expect(room.hub.read().values == ["on": "true"])
   }
 
   @Test("what the owner refuses is refused with its reason, and takes its number")
   mutating func refused() throws {
-    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    let received = room.hub.say(.ann, answer(request, "not at night"))
+    let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    let received = room.hub.send(.ann, answer(request, "not at night"))
     guard case .refused(let refusal)? = received.outcomes(.ben)[1] else {
       Issue.record("not refused")
       return
     }
     #expect(refusal.code == .refusedByOwner)
     #expect(refusal.text == "lamp: ann says: not at night")
-    #expect(question(room.hub.say(.ben, .propose([.of(2, [.set("on", "false")])]))) != nil)
+    #expect(question(room.hub.send(.ben, .propose([.of(2, [.set("on", "false")])]))) != nil)
   }
 
   @Test("writers may be forgotten while the owner is asked, and what it then allows be put off")
   mutating func forgottenMeanwhile() throws {
     room.hub.live(.cat)
-    let first = try #require(question(room.hub.say(.cat, .propose([.of(1, [.set("a", "1")])]))))
-    room.hub.say(.ann, answer(first))
-    let second = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("b", "2")])]))))
-    room.hub.say(
+    let first = try #require(question(room.hub.send(.cat, .propose([.of(1, [.set("a", "1")])]))))
+    room.hub.send(.ann, answer(first))
+    let second = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("b", "2")])]))))
+    room.hub.send(
       .cat, .alive(Alive(heartbeat: 0, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
-    room.hub.say(.cat, .leave(Leave()))
+    room.hub.send(.cat, .leave(Leave()))
     #expect(room.hub.counters.forgottenIdentities == 1)
     room.hub.settling = .later
-    room.hub.say(.ann, answer(second))
+    room.hub.send(.ann, answer(second))
     #expect(room.hub.settle(.full).outcomes(.ben).keys.sorted() == [1])
     #expect(room.hub.read().values == ["a": "1"])
   }
@@ -74,12 +74,12 @@ struct OwnerTests {
   @Test("what comes meanwhile waits, and is asked about in its turn")
   mutating func inTurn() throws {
     let first = try #require(
-      question(room.hub.say(.ben, .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))))
+      question(room.hub.send(.ben, .propose([.of(1, [.set("a", "1")]), .of(2, [.set("b", "2")])]))))
     #expect(room.hub.write(.ann, 1, .set("c", "3")) == nil)
-    let received = room.hub.say(.ann, answer(first))
+    let received = room.hub.send(.ann, answer(first))
     let second = try #require(question(received))
     #expect(received.outcomes(.ben) == [1: .committed(1)])
-    let last = room.hub.say(.ann, answer(second))
+    let last = room.hub.send(.ann, answer(second))
     #expect(last.outcomes(.ben) == [2: .committed(2)])
     #expect(last.outcomes(.ann) == [1: .committed(3)])
   }
@@ -87,7 +87,7 @@ struct OwnerTests {
   @Test("what would be refused or conflict anyway is not asked about")
   mutating func notAsked() {
     room.hub.write(.ann, 1, .set("on", "true"))
-    let received = room.hub.say(
+    let received = room.hub.send(
       .ben, .propose([.of(1, [.set("on", "false")], conditions: [.unchanged("on", since: 0)])]))
     #expect(question(received) == nil)
     #expect(received.outcomes(.ben)[1]?.conflict != nil)
@@ -95,7 +95,7 @@ struct OwnerTests {
 
   @Test("an owner that does not answer within 2 s is not waited for")
   mutating func silent() throws {
-    _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
+    _ = room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))
     #expect(room.hub.wait(1_900).outcomes(.ben).isEmpty)
     let received = room.hub.wait(200)
     #expect(received.outcomes(.ben)[1]?.refusal == .ownerSilent)
@@ -105,7 +105,7 @@ struct OwnerTests {
   @Test(
     "a silent owner owns the model no more: what waits behind the write that it was asked about is carried out at once")
   mutating func disowned() {
-    room.hub.say(.ben, .propose((1...8).map { .of($0, [.set("on", "\($0)")]) }))
+    room.hub.send(.ben, .propose((1...8).map { .of($0, [.set("on", "\($0)")]) }))
     let outcomes = room.hub.wait(2_000).outcomes(.ben)
     #expect(outcomes[1]?.refusal == .ownerSilent)
     #expect((2...8).allSatisfy { outcomes[$0] == .committed(Version($0) - 1) }, "\(outcomes)")
@@ -119,10 +119,10 @@ struct OwnerTests {
     room.hub.write(.ben, 1, .set("on", "true"))
     let ben = Speaker.ben.again(22)
     room.hub.hello(ben)
-    room.hub.say(ben, .join([Join(request: 1, model: "lamp")]))
+    room.hub.send(ben, .join([Join(request: 1, model: "lamp")]))
     room.hub.write(ben, 1, .set("on", "true"))
     room.hub.wait(2_000)
-    let again = room.hub.say(ben, .propose([.of(1, [.set("on", "true")])]))
+    let again = room.hub.send(ben, .propose([.of(1, [.set("on", "true")])]))
     guard case .refused(let refusal)? = again.outcomes(ben)[1] else {
       Issue.record("\(again.outcomes(ben))")
       return
@@ -132,17 +132,17 @@ struct OwnerTests {
 
   @Test("an answer that comes too late, or from somebody else, changes nothing")
   mutating func lateAnswer() throws {
-    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    #expect(room.hub.say(.ben, answer(request)).outcomes(.ben).isEmpty)
+    let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    #expect(room.hub.send(.ben, answer(request)).outcomes(.ben).isEmpty)
     room.hub.wait(2_100)
-    #expect(room.hub.say(.ann, answer(request)).outcomes(.ben).isEmpty)
+    #expect(room.hub.send(.ann, answer(request)).outcomes(.ben).isEmpty)
     #expect(room.hub.read().values.isEmpty)
   }
 
   @Test("when the owner goes, what it was asked about is decided without it")
   mutating func ownerGoes() throws {
-    _ = room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))
-    let received = room.hub.say(.ann, .leave(Leave()))
+    _ = room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))
+    let received = room.hub.send(.ann, .leave(Leave()))
     #expect(received.outcomes(.ben) == [1: .committed(1)])
     #expect(room.hub.write(.ben, 2, .set("on", "false")) == .committed(2))
   }
@@ -160,7 +160,7 @@ struct OwnerTests {
       (.ann, .propose([.of(1, [.set("a", "1")])])), (.ben, .propose([.of(1, [.set("b", "2")])])),
     ])
     let request = try #require(question(received))
-    #expect(room.hub.say(.ann, answer(request)).outcomes(.ben).isEmpty)
+    #expect(room.hub.send(.ann, answer(request)).outcomes(.ben).isEmpty)
     room.hub.settling = .atOnce
     let after = try room.hub.settleWithStore()
     #expect(after.outcomes(.ann) == [1: .committed(1)])
@@ -169,9 +169,9 @@ struct OwnerTests {
 
   @Test("a peer that goes while its write is asked about leaves the model free")
   mutating func proposerGoes() throws {
-    let request = try #require(question(room.hub.say(.ben, .propose([.of(1, [.set("on", "true")])]))))
-    room.hub.say(.ben, .leave(Leave()))
-    room.hub.say(.ann, answer(request))
+    let request = try #require(question(room.hub.send(.ben, .propose([.of(1, [.set("on", "true")])]))))
+    room.hub.send(.ben, .leave(Leave()))
+    room.hub.send(.ann, answer(request))
     #expect(room.hub.write(.ann, 1, .set("on", "false")) == .committed(1))
   }
 }

@@ -18,7 +18,7 @@ struct PresenceTests {
 
   @Test("who comes and who goes is told; places are used again")
   mutating func comesAndGoes() {
-    room.hub.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    room.hub.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
     #expect(room.present() == ["@peer-1": "ben"])
     room.hub.live(.cat)
     #expect(room.present() == ["@peer-0": "cat", "@peer-1": "ben"])
@@ -26,7 +26,7 @@ struct PresenceTests {
 
   @Test("a session that ends is there no more")
   mutating func ends() {
-    room.hub.say(.ben, .leave(Leave()))
+    room.hub.send(.ben, .leave(Leave()))
     #expect(room.present() == ["@peer-0": "ann"])
   }
 
@@ -61,7 +61,7 @@ struct PresenceTests {
   }
 
   @Test("what a peer says stands with its name")
-  mutating func says() throws {
+  mutating func announces() throws {
     #expect(room.write(.ann, 1, .set("@me", #"{"room":"attic"}"#)) != nil)
     let value = try json(try #require(room.read().values["@peer-0"])).json
     #expect(value["says"]?["room"] == .string("attic"))
@@ -81,7 +81,7 @@ struct PresenceTests {
   @Test("who leaves only the ephemeral model is still in the model, and says nothing any more")
   mutating func leavesOnlyEphemeralModel() throws {
     room.write(.ann, 1, .set("@me", "1"))
-    room.hub.say(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
+    room.hub.send(.ann, .leave(Leave(topics: [Room.ephemeralLamp])))
     #expect(room.present() == ["@peer-0": "ann", "@peer-1": "ben"])
     #expect(try json(try #require(room.read().values["@peer-0"])).json["says"] == nil)
   }

@@ -61,7 +61,7 @@ import Testing
   mutating func perModel() {
     bench.write(.ann, 1, .set("a", "1"))
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
@@ -74,7 +74,7 @@ import Testing
   @Test("a refusal is in the batch that is stored")
   mutating func refusalIsStored() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "{")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "{")])]))
     let batch = try #require(bench.waiting.first)
     #expect(batch.decisions.map(\.number) == [1])
     #expect(batch.body.isEmpty)
@@ -114,7 +114,7 @@ import Testing
   @Test("a commit is neither published nor answered before it is stored")
   mutating func notBeforeStored() throws {
     bench.settling = .later
-    let before = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let before = bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     #expect(before.frames.isEmpty)
     let after = try bench.settleWithStore()
     #expect(after.commits().map(\.version) == [1])
@@ -124,14 +124,14 @@ import Testing
   @Test("a refusal is not answered before it is stored")
   mutating func refusalNotBeforeStored() throws {
     bench.settling = .later
-    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "{")])])).frames.isEmpty)
+    #expect(bench.send(.ann, .propose([.of(1, [.set("a", "{")])])).frames.isEmpty)
     #expect(try bench.settleWithStore().outcomes(.ann)[1]?.refusal == .malformedValue)
   }
 
   @Test("a join is not answered while something is decided that is not stored")
   mutating func joinWaitsForStore() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     #expect(bench.live(.ben).joined(.ben).isEmpty)
     #expect(try bench.settleWithStore().joined(.ben).map(\.version) == [1])
   }
@@ -139,8 +139,8 @@ import Testing
   @Test("the heads that are asked for are those that are stored")
   mutating func headsAreStored() {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    let received = bench.say(.ann, .askHeads)
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let received = bench.send(.ann, .askHeads)
     let expected = HeadsAnswer(
       session: Speaker.ann.session, epoch: HubBench.epoch,
       heads: [ModelHead(topic: HubBench.lamp, version: 0, digest: 0)]
@@ -151,8 +151,8 @@ import Testing
   @Test("a repeat of what is decided and not stored yet is answered once, when it is stored")
   mutating func repeatWhileStoring() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "1")])])).frames.isEmpty)
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
+    #expect(bench.send(.ann, .propose([.of(1, [.set("a", "1")])])).frames.isEmpty)
     #expect(try bench.settleWithStore().outcomes(.ann) == [1: .committed(1)])
     #expect(bench.waiting.isEmpty)
   }
@@ -161,16 +161,16 @@ import Testing
   mutating func repeatOfStoredWhileStoring() throws {
     bench.write(.ann, 1, .set("a", "1"))
     bench.settling = .later
-    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
-    #expect(bench.say(.ann, .propose([.of(1, [.set("a", "1")])])).outcomes(.ann) == [1: .committed(1)])
+    bench.send(.ann, .propose([.of(2, [.set("a", "2")])]))
+    #expect(bench.send(.ann, .propose([.of(1, [.set("a", "1")])])).outcomes(.ann) == [1: .committed(1)])
     #expect(try bench.settleWithStore().outcomes(.ann) == [2: .committed(2)])
   }
 
   @Test("proposals that come while a batch is being stored are decided on what it made")
   mutating func decidedAfterwards() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
-    bench.say(.ann, .propose([.of(2, [.of(.add, "n", "1")]), .of(3, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(2, [.of(.add, "n", "1")]), .of(3, [.of(.add, "n", "1")])]))
     #expect(bench.waiting.count == 1)
     try bench.settleWithStore()
     #expect(bench.waiting.map(\.previous) == [1])
@@ -180,7 +180,7 @@ import Testing
 
   @Test("proposals for a model that was not joined are told so, and the others of the frame are decided")
   mutating func notJoined() {
-    let received = bench.say(
+    let received = bench.send(
       .ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 9), .of(1, [.set("a", "1")])]))
     #expect(received.errors(.ann).map(\.code) == [.notJoined])
     #expect(received.errors(.ann).map(\.isFatal) == [false])
@@ -189,7 +189,7 @@ import Testing
 
   @Test("commits carry their origin, their number, their hops and their names")
   mutating func whatACommitCarries() throws {
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")], hops: 3)]))
     let group = try #require(received.commits().first)
     #expect(group.epoch == HubBench.epoch)
     #expect(group.previous == 0)

@@ -83,7 +83,7 @@ import Testing
     _ = bench.joinAhead(.ann, 7)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
     bench.wait(400)
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
   }
 
@@ -219,7 +219,7 @@ import Testing
   @Test("a peer that goes away is not waited for")
   mutating func goesAway() {
     _ = bench.joinAhead(.ann, 7)
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     _ = bench.joinAhead(.ben, 5)
     _ = bench.offer(.ben, 5, .of("a", "5", version: 5))
     #expect(bench.wait(400).joined(.ben).map(\.version) == [1])

@@ -9,23 +9,23 @@ import Testing
 
   /// Ann makes a model, deletes what she wrote, confirms all of it and leaves.
   private mutating func churn(_ model: String, confirming: Bool = true) {
-    let received = bench.say(.ann, .join([Join(request: 1, model: model)]))
+    let received = bench.send(.ann, .join([Join(request: 1, model: model)]))
     guard case .topic(let assigned)? = received.messages(to: .ann).first else {
       Issue.record("\(model) was not joined")
       return
     }
     bench.subscribe(.ann, Topics.bytes(assigned.topic))
-    bench.say(
+    bench.send(
       .ann,
       .propose([
         .of(1, [.set("a", "1")], topic: assigned.topic),
         .of(2, [WireOperation(verb: .clear, field: .id(0), value: nil)], topic: assigned.topic),
       ]))
     if confirming {
-      bench.say(
+      bench.send(
         .ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: assigned.topic, confirmed: 2, applied: 2)])))
     }
-    bench.say(.ann, .leave(Leave(topics: [assigned.topic])))
+    bench.send(.ann, .leave(Leave(topics: [assigned.topic])))
     bench.unsubscribe(.ann, Topics.bytes(assigned.topic))
   }
 
@@ -38,7 +38,7 @@ import Testing
     for number in 0..<5_000 {
       churn("c/m\(number)")
       if number % 10 == 9 { bench.wait(1_000) }
-      if number % 10 == 9 { bench.say(.ann, .alive(Alive(heartbeat: 1, entries: []))) }
+      if number % 10 == 9 { bench.send(.ann, .alive(Alive(heartbeat: 1, entries: []))) }
     }
     #expect(bench.counters.removedModels == 5_000)
     #expect(bench.counters.modelsRefused == 0)
@@ -53,7 +53,7 @@ import Testing
     bench = HubBench { $0.maxIdentities = 1 }
     bench.hello(.ann)
     churn("lamp", confirming: false)
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     bench.hello(.ben)
     bench.wait(1_000)
     #expect(bench.counters.forgottenIdentities == 1)
@@ -66,11 +66,12 @@ import Testing
     churn("lamp")
     #expect(bench.machine.topic(of: "lamp") == nil)
     let received =
-      bench.say(.ben, .hello(Hello(identity: Speaker.ben.identity))) + bench.join(.ben, Join(request: 1, model: "lamp"))
+      bench.send(.ben, .hello(Hello(identity: Speaker.ben.identity)))
+      + bench.join(.ben, Join(request: 1, model: "lamp"))
     bench.subscribe(.ben, Topics.sessionTopic(Speaker.ben.session), Topics.bytes(topic("lamp")))
     #expect(received.errors(.ben).isEmpty)
     #expect(topic("lamp") != HubBench.lamp)
-    let outcomes = bench.say(.ben, .propose([.of(1, [.set("a", "2")], topic: topic("lamp"))]))
+    let outcomes = bench.send(.ben, .propose([.of(1, [.set("a", "2")], topic: topic("lamp"))]))
       .outcomes(.ben, topic: topic("lamp"))
     #expect(outcomes == [1: .committed(3)])
   }
@@ -82,7 +83,7 @@ import Testing
     bench.hello(.ben)
     // Ben had the first life of it, with a value.
     let join = Join(request: 1, model: "lamp", epoch: HubBench.epoch, version: 1, namesKnown: 0)
-    let received = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    let received = bench.send(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     #expect(bench.counters.newEpochs == 0)
     #expect(received.joined(.ben).map(\.follows) == [.snapshot])
     #expect(received.chunks(.ben).map(\.version) == [2])
@@ -96,7 +97,7 @@ import Testing
     bench.live(.ben)
     bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     func compare(_ number: ProposalNumber, since version: Version) -> WireOutcome.Rest? {
-      bench.say(
+      bench.send(
         .ben,
         .propose([
           .of(number, [.set("a", "9")], conditions: [.unchanged("a", since: version)], topic: topic("lamp"))
@@ -116,8 +117,8 @@ import Testing
     bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 1), topic: topic("lamp"))
     let repeated = bench.write(.ann, 1, .set("a", "1"))
     #expect(repeated == .committed(1))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
     #expect(bench.counters.removedModels == 1)
   }
 
@@ -126,18 +127,18 @@ import Testing
     bench.live(.ann)
     bench.live(.ben)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .leave(Leave()))
-    bench.say(.ben, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
+    bench.send(.ben, .leave(Leave()))
     #expect(bench.counters.removedModels == 0)
     #expect(bench.read().values == ["a": "1"])
     bench.hello(.cat)
     bench.join(.cat, Join(request: 1, model: "lamp"))
     bench.propose(.cat, .of(1, [.delete("a")]))
     #expect(bench.counters.removedModels == 0)
-    bench.say(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
+    bench.send(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 1, applied: 2)])))
     #expect(bench.counters.removedModels == 0)
     // Ann's write is not confirmed either, until nobody can ask for it.
-    bench.say(.cat, .leave(Leave()))
+    bench.send(.cat, .leave(Leave()))
     #expect(bench.counters.removedModels == 0)
   }
 
@@ -159,7 +160,7 @@ import Testing
     churn("lamp")
     bench.join(.ann, Join(request: 2, model: "lamp", unacknowledged: 3), topic: HubBench.lamp + 1)
     #expect(topic("lamp") == HubBench.lamp + 1)
-    let outcomes = bench.say(
+    let outcomes = bench.send(
       .ann,
       .propose([.of(2, [.set("a", "old")], topic: topic("lamp")), .of(3, [.set("a", "3")], topic: topic("lamp"))])
     ).outcomes(.ann, topic: topic("lamp"))
@@ -174,11 +175,11 @@ import Testing
     bench.live(.cat)
     bench.write(.cat, 1, .set("a", "1"))
     bench.propose(.cat, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.send(.cat, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.settling = .later
-    bench.say(.cat, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.cat, .leave(Leave(topics: [HubBench.lamp])))
     #expect(bench.waiting.map(\.form) == [.removal])
-    var received = bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    var received = bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     #expect(received.messages(to: .ben).isEmpty)
     received = try bench.settleWithStore()
     #expect(received.messages(to: .ben).map(\.kind) == [.topic])
@@ -192,14 +193,14 @@ import Testing
     bench.live(.ann)
     bench.propose(.ann, .of(1, [.set("a", "1")]))
     bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
     bench.settling = .later
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
     bench.hello(.ben)
-    bench.say(.ben, .join([Join(request: 1, model: "lamp")]))
+    bench.send(.ben, .join([Join(request: 1, model: "lamp")]))
     bench.settle(.full)
     #expect(topic("lamp") == HubBench.lamp)
-    bench.say(.ben, .leave(Leave()))
+    bench.send(.ben, .leave(Leave()))
     bench.settling = .atOnce
     bench.wait(2_000)
     #expect(bench.counters.removedModels == 1)
@@ -212,7 +213,7 @@ import Testing
     bench.hello(.ann)
     churn("c/gone")
     bench.hello(.ben)
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     var later = HubBench(store: store, stored: try store.loadAll())
     later.live(.ben, model: "c/gone")
     let outcomes = later.propose(.ben, .of(1, [.set("a", "2")]))
@@ -228,23 +229,23 @@ import Testing
     churn("lamp")
     bench.hello(.ben)
     let join = Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9)
-    let received = bench.say(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
+    let received = bench.send(.ben, .join([join])) + bench.subscribe(.ben, Topics.bytes(topic("lamp")))
     #expect(received.askedOffers(.ben).isEmpty)
     // What it lacks and did not remove it asks for.
     let other = Join(request: 2, model: "fan", epoch: HubBench.oldEpoch, version: 9)
-    #expect(bench.say(.ben, .join([other])).askedOffers(.ben).count == 1)
+    #expect(bench.send(.ben, .join([other])).askedOffers(.ben).count == 1)
   }
 
   @Test("an ephemeral model goes with its model, and does not keep it")
   mutating func ephemeralModel() {
     bench.hello(.ann)
     bench.join(.ann, Join(request: 1, model: "lamp"))
-    bench.say(.ann, .join([Join(request: 2, model: "@ephemeral/lamp")]))
+    bench.send(.ann, .join([Join(request: 2, model: "@ephemeral/lamp")]))
     bench.subscribe(.ann, Topics.bytes(topic("@ephemeral/lamp")))
     bench.propose(.ann, .of(1, [.set("a", "1")]))
     bench.propose(.ann, .of(2, [.delete("a")], confirmed: 1))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: HubBench.lamp, confirmed: 2, applied: 2)])))
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp, HubBench.lamp + 1])))
     #expect(bench.machine.modelIndex.isEmpty)
     #expect(bench.machine.ephemeralModels.isEmpty)
   }
@@ -254,12 +255,12 @@ import Testing
     bench = HubBench { $0.limits.maxModels = 2_000 }
     bench.hello(.ann)
     bench.hello(.ben)
-    for number in 0..<1_000 { bench.say(.ann, .join([Join(request: UInt32(number), model: "m\(number)")])) }
-    let errors = bench.say(.ann, .join([Join(request: 1, model: "more")])).errors(.ann)
+    for number in 0..<1_000 { bench.send(.ann, .join([Join(request: UInt32(number), model: "m\(number)")])) }
+    let errors = bench.send(.ann, .join([Join(request: 1, model: "more")])).errors(.ann)
     #expect(errors.map(\.code) == [.overLimit])
     #expect(errors.first?.text.hasPrefix("more: this peer has made 1000 models; maxModelsPerPeer is 1000") == true)
-    #expect(bench.say(.ben, .join([Join(request: 1, model: "more")])).errors(.ben).isEmpty)
-    bench.say(.ann, .leave(Leave(topics: [topic("m0")])))
-    #expect(bench.say(.ann, .join([Join(request: 1, model: "again")])).errors(.ann).isEmpty)
+    #expect(bench.send(.ben, .join([Join(request: 1, model: "more")])).errors(.ben).isEmpty)
+    bench.send(.ann, .leave(Leave(topics: [topic("m0")])))
+    #expect(bench.send(.ann, .join([Join(request: 1, model: "again")])).errors(.ann).isEmpty)
   }
 }

@@ -19,7 +19,7 @@ import Testing
       let name = "n\(number + 2 * index)"
       received =
         received
-        + bench.say(
+        + bench.send(
           .ann,
           .propose([
             .of(number + 2 * index, [.set(name, "1")], topic: topic()),
@@ -81,12 +81,12 @@ import Testing
     #expect(received.errors(.ben).map(\.code) == [.unknownSession] && received.errors(.ben).first?.isFatal == true)
     #expect(topic() != HubBench.lamp)
     // A frame that was under way means nothing any more.
-    #expect(bench.say(.ben, .propose([.of(1, [.set("late", "1")])])).errors(.ben).map(\.code) == [.unknownSession])
+    #expect(bench.send(.ben, .propose([.of(1, [.set("late", "1")])])).errors(.ben).map(\.code) == [.unknownSession])
     let back = comeBack(.ben)
     #expect(back.joined(.ben).map(\.follows) == [.snapshot])
     #expect(back.chunks(.ben).flatMap(\.names.names) == ["kept"])
     #expect(back.chunks(.ben).flatMap(\.entries).map(\.field) == [0])
-    let outcomes = bench.say(
+    let outcomes = bench.send(
       .ben,
       .propose([
         .of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("2".utf8)))], topic: topic())
@@ -101,7 +101,7 @@ import Testing
     _ = renumber()
     let back = comeBack(.ann, unacknowledged: 1)
     #expect(back.joined(.ann).map(\.lastDecided) == [bench.machine.models[0].lastStored(of: Speaker.ann.identity.tag)])
-    let outcomes = bench.say(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
+    let outcomes = bench.send(.ann, .propose([.of(1, [.set("kept", "9")], topic: topic())])).outcomes(
       .ann, topic: topic())
     #expect(outcomes == [1: .committed(1)])
     #expect(bench.read(topic: topic()).values == ["kept": "1"])
@@ -112,7 +112,7 @@ import Testing
     _ = renumber()
     _ = comeBack(.ben)
     func compare(_ number: ProposalNumber, since version: Version) -> WireOutcome.Rest? {
-      bench.say(
+      bench.send(
         .ben,
         .propose([.of(number, [.set("n2", "9")], conditions: [.unchanged("n2", since: version)], topic: topic())])
       ).outcomes(.ben, topic: topic())[number]
@@ -130,7 +130,7 @@ import Testing
     _ = wear(30, from: 3)
     #expect(bench.counters.renumberedModels == 1)
     _ = comeBack(.ben)
-    let outcomes = bench.say(
+    let outcomes = bench.send(
       .ben,
       .propose([
         .of(
@@ -147,7 +147,7 @@ import Testing
     bench = Self.bench(store)
     _ = renumber()
     _ = comeBack(.ben)
-    bench.say(.ben, .propose([.of(1, [.set("new", "2")], topic: topic())]))
+    bench.send(.ben, .propose([.of(1, [.set("new", "2")], topic: topic())]))
     let all = try store.loadAll()
     var compactor = try ModelCompactor(try #require(all.first))
     #expect(compactor.names == ["kept", "new"])
@@ -167,7 +167,7 @@ import Testing
     bench.write(.ann, 1, .set("kept", "1"))
     _ = wear(28)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(58, [.set("x", "1")]), .of(59, [.delete("x")])]))
+    bench.send(.ann, .propose([.of(58, [.set("x", "1")]), .of(59, [.delete("x")])]))
     try bench.settleWithStore()
     #expect(bench.waiting.map(\.record) == [bench.machine.models[0].records + 1] && bench.waiting[0].form != .ordinary)
     bench.settle(.full)
@@ -186,11 +186,11 @@ import Testing
     bench.write(.ann, 2, .set("kept", "1"))
     _ = wear(27, from: 3)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
+    bench.send(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
     try bench.settleWithStore()
     try #require(bench.waiting.map(\.form) == [.renumbering(kept: [1])])
     // Field 0 was `first`, and will be `unchanged`.
-    bench.say(
+    bench.send(
       .ben, .propose([.of(1, [WireOperation(verb: .set, field: .id(0), value: FieldValue(bytes: Array("9".utf8)))])]))
     try bench.settleWithStore()
     bench.settling = .atOnce
@@ -204,7 +204,7 @@ import Testing
     bench.write(.ann, 2, .set("kept", "1"))
     _ = wear(27, from: 3)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
+    bench.send(.ann, .propose([.of(57, [.set("x", "1")]), .of(58, [.delete("x")]), .of(59, [.delete("first")])]))
     try bench.settleWithStore()
     let batches = bench.waiting
     try #require(batches.map(\.form) == [.renumbering(kept: [1])])

@@ -20,7 +20,7 @@ import Testing
   @Test("the names that a failed proposal brought are not known afterwards")
   mutating func names() throws {
     bench.propose(.ann, .of(1, [.set("a", "1"), Self.bad]), .of(2, [.set("b", "2")]))
-    let received = bench.say(.ann, .propose([.of(3, [.set("a", "3")])]))
+    let received = bench.send(.ann, .propose([.of(3, [.set("a", "3")])]))
     #expect(received.commits().map(\.names) == [NamesRun(first: 1, names: ["a"])])
     #expect(bench.read().values == ["a": "3", "b": "2"])
   }

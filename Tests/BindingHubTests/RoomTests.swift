@@ -20,7 +20,7 @@ import Testing
   mutating func modelsPastLimit() {
     bench = HubBench { $0.limits.maxModels = 1 }
     bench.live(.ann)
-    let errors = bench.say(.ann, .join([Join(request: 2, model: "fan")])).errors(.ann)
+    let errors = bench.send(.ann, .join([Join(request: 2, model: "fan")])).errors(.ann)
     #expect(errors.map(\.code) == [.overLimit])
     #expect(errors.map(\.isFatal) == [false])
     #expect(bench.counters.modelsRefused == 1)
@@ -36,7 +36,7 @@ import Testing
   @Test("a model id of 201 bytes is a bad name, and counted")
   mutating func idPastLimit() {
     bench.hello(.ann)
-    let errors = bench.say(.ann, .join([Join(request: 1, model: String(repeating: "m", count: 201))])).errors(.ann)
+    let errors = bench.send(.ann, .join([Join(request: 1, model: String(repeating: "m", count: 201))])).errors(.ann)
     #expect(errors.map(\.code) == [.badName])
     #expect(bench.counters.modelsRefused == 1)
   }
@@ -59,7 +59,7 @@ import Testing
     #expect(received.welcome(.cat) == nil)
     #expect(received.errors(.cat).map(\.code) == [.tooManySessions])
     #expect(bench.counters.sessionsRefused == 1)
-    bench.say(.ben, .leave(Leave()))
+    bench.send(.ben, .leave(Leave()))
     #expect(bench.hello(.cat).welcome(.cat) != nil)
   }
 
@@ -78,7 +78,7 @@ import Testing
       bench.live(peer)
       bench.write(peer, 1, .set("a", "1"))
       bench.now += 10
-      bench.say(peer, .leave(Leave()))
+      bench.send(peer, .leave(Leave()))
     }
     bench.hello(.cat)
     #expect(bench.counters.forgottenIdentities == 1)
@@ -91,10 +91,10 @@ import Testing
   mutating func remembered() {
     bench = HubBench { $0.maxIdentities = 1 }
     #expect(bench.hello(.ann).welcome(.ann)?.limits.identityMilliseconds == 604_800_000)
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     #expect(bench.live(.ben).welcome(.ben)?.limits.identityMilliseconds == 604_800_000, "ann had no mark")
     bench.write(.ben, 1, .set("a", "1"))
-    bench.say(.ben, .leave(Leave()))
+    bench.send(.ben, .leave(Leave()))
     bench.now += 70
     #expect(bench.hello(.cat).welcome(.cat)?.limits.identityMilliseconds == 70)
     #expect(bench.machine.forgotten == [Speaker.ann.identity.tag], "the store keeps the marks of who did not leave")
@@ -108,7 +108,7 @@ import Testing
     bench = HubBench { $0.maxIdentities = 1 }
     bench.live(.ben)
     bench.write(.ben, 1, .set("a", "1"))
-    bench.say(.ben, .leave(Leave()))
+    bench.send(.ben, .leave(Leave()))
     #expect(bench.hello(.cat).welcome(.cat)?.limits.identityMilliseconds == 1)
   }
 
@@ -117,14 +117,14 @@ import Testing
     bench = HubBench { $0.maxIdentities = 1 }
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     bench.live(.cat)
     for session in 21...23 as ClosedRange<UInt64> {
       let ann = Speaker.ann.again(session)
       #expect(bench.hello(ann).welcome(ann)?.knewIdentity == false, "nothing was heard of the welcome before it")
     }
     let ann = Speaker.ann.again(23)
-    bench.say(ann, .join([Join(request: 1, model: "m")]))
+    bench.send(ann, .join([Join(request: 1, model: "m")]))
     let later = Speaker.ann.again(24)
     #expect(bench.hello(later).welcome(later)?.knewIdentity == true)
   }
@@ -142,7 +142,7 @@ import Testing
     bench = HubBench { $0.identityMilliseconds = 3_600_000 }
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     for _ in 0..<3_600 { bench.wait(1_000) }
     #expect(bench.counters.forgottenIdentities == 0)
     for _ in 0..<3_600 { bench.wait(1_000) }
@@ -152,7 +152,7 @@ import Testing
   // MARK: Topics
 
   private mutating func joinMany(_ models: Range<Int>) -> [HubError] {
-    models.flatMap { bench.say(.ann, .join([Join(request: UInt32($0), model: "m\($0)")])).errors(.ann) }
+    models.flatMap { bench.send(.ann, .join([Join(request: UInt32($0), model: "m\($0)")])).errors(.ann) }
   }
 
   @Test("a session may join four times maxTopics, most of them served on its request connection")
@@ -170,7 +170,7 @@ import Testing
     #expect(errors.map(\.code) == [.tooManyTopics])
     #expect(errors.map(\.isFatal) == [false])
     #expect(bench.counters.topicsRefused == 1)
-    #expect(bench.say(.ann, .ping(Ping(token: 4))).messages(to: .ann).count == 1)
+    #expect(bench.send(.ann, .ping(Ping(token: 4))).messages(to: .ann).count == 1)
   }
 
   @Test("the prefixes of a session are bounded like its models")
@@ -178,7 +178,7 @@ import Testing
     bench = HubBench { $0.limits.maxTopics = 2 }
     bench.hello(.ann)
     let errors = (0..<9).flatMap {
-      bench.say(.ann, .join([Join(request: UInt32($0), prefix: "p\($0)/")])).errors(.ann)
+      bench.send(.ann, .join([Join(request: UInt32($0), prefix: "p\($0)/")])).errors(.ann)
     }
     #expect(errors.first?.code == .tooManyTopics)
   }
@@ -222,7 +222,7 @@ import Testing
       var bench = HubBench()
       bench.live(.ann)
       let early = (0..<40_000).map { NumberedProposal.of(5 + ProposalNumber($0), []) }
-      let received = bench.say(.ann, .propose(early), .propose(early))
+      let received = bench.send(.ann, .propose(early), .propose(early))
       let told = received.messages(to: .ann).reduce(0) {
         if case .outcomes(let outcomes) = $1 { $0 + outcomes.outcomes.count } else { $0 }
       }

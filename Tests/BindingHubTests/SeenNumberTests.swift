@@ -14,7 +14,7 @@ import Testing
   /// Ben brings back a counter that he wrote last, and says up to where he has seen Ann's numbers.
   private mutating func recover(seen number: ProposalNumber?) {
     bench.join(.ben, Join(request: 1, model: "lamp", epoch: HubBench.oldEpoch, version: 9))
-    bench.say(
+    bench.send(
       .ben,
       .offer(
         Offer(
@@ -62,7 +62,7 @@ import Testing
   mutating func olderPeer() {
     recover(seen: 1)
     bench.live(.cat)
-    bench.say(.cat, .propose([Self.add(1, isEarlier: false)]))
+    bench.send(.cat, .propose([Self.add(1, isEarlier: false)]))
     #expect(bench.read().values == ["n": "115"], "nobody has seen a number of this one")
     bench.hello(.ann)
     bench.join(.ann, Join(request: 1, model: "lamp"))

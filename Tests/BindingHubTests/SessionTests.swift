@@ -38,7 +38,7 @@ import Testing
 
   @Test("protocol numbers that the hub does not speak are an error that names those it speaks, and are counted")
   mutating func otherProtocol() throws {
-    let received = bench.say(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
+    let received = bench.send(.ann, .hello(Hello(lowest: 1, highest: 3, identity: Speaker.ann.identity)))
     let error = try #require(received.errors(.ann).first)
     #expect(error.code == .otherProtocol)
     #expect(error.text.contains("0 to 0"))
@@ -48,7 +48,7 @@ import Testing
 
   @Test("a range of protocol numbers that holds the hub's is welcomed with the hub's")
   mutating func protocolWithin() {
-    let received = bench.say(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
+    let received = bench.send(.ann, .hello(Hello(lowest: 0, highest: 9, identity: Speaker.ann.identity)))
     #expect(received.welcome(.ann)?.protocolNumber == 0)
   }
 
@@ -86,11 +86,11 @@ import Testing
   }
 
   @Test("what a fenced session says is refused")
-  mutating func saysFenced() {
+  mutating func refusesFencedSession() {
     bench.live(.ann)
     bench.live(.ben)
     bench.live(Speaker.ann.again(21))
-    let received = bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     #expect(received.errors(.ann).map(\.code) == [.unknownSession])
     #expect(bench.read().version == 0)
     #expect(bench.counters.unknownSessions == 1)
@@ -125,7 +125,7 @@ import Testing
     #expect(bench.counters.expiredLeases == 0)
     bench.wait(1)
     #expect(bench.counters.expiredLeases == 1)
-    #expect(bench.say(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
+    #expect(bench.send(.ann, .ping(Ping(token: 1))).errors(.ann).map(\.code) == [.unknownSession])
   }
 
   @Test(
@@ -138,7 +138,7 @@ import Testing
   mutating func renewed(_ message: PeerMessage) {
     bench.hello(.ann, lease: 3_000)
     for _ in 0..<2 { bench.wait(1_000) }
-    bench.say(.ann, message)
+    bench.send(.ann, message)
     for _ in 0..<2 { bench.wait(1_000) }
     bench.wait(999)
     #expect(bench.counters.expiredLeases == 0)
@@ -171,8 +171,8 @@ import Testing
   mutating func leaves() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.send(.ann, .leave(Leave()))
     #expect(bench.counters.forgottenIdentities == 1)
     let again = Speaker.ann.again(21)
     let received = bench.live(again)
@@ -185,7 +185,7 @@ import Testing
     bench.live(.ann)
     bench.live(.ben)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     bench.together([(.ben, .propose([.of(1, [.set("a", "2")])])), (.ann, .leave(Leave()))])
     let again = Speaker.ann.again(21)
     #expect(bench.live(again).joined(again).map(\.lastDecided) == [0])
@@ -200,7 +200,7 @@ import Testing
     bench.write(.ben, 1, .set("a", "2"))
     bench.write(.cat, 1, .set("a", "3"))
     bench.write(.cat, 2, .set("a", "4"))
-    bench.say(
+    bench.send(
       .ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])),
       .leave(Leave()))
     #expect(bench.write(.ben, 2, .set("a", "5")) == .committed(5))
@@ -212,8 +212,8 @@ import Testing
   mutating func leavesAndComesBack() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
-    let received = bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    let received = bench.send(.ann, .propose([.of(2, [.set("a", "2")])]))
     #expect(received.errors(.ann).map(\.code) == [.notJoined])
     bench.join(.ann, Join(request: 2, model: "lamp"))
     #expect(bench.write(.ann, 2, .set("a", "2")) == .committed(2))
@@ -235,7 +235,7 @@ import Testing
   mutating func outcomeIsKept() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .leave(Leave()))
+    bench.send(.ann, .leave(Leave()))
     let again = Speaker.ann.again(21)
     #expect(bench.live(again).welcome(again)?.knewIdentity == true)
     #expect(bench.write(again, 1, .set("a", "1")) == .committed(1))
@@ -245,7 +245,7 @@ import Testing
   mutating func confirmed() {
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "1"))
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 1, applied: 1)])))
     #expect(bench.write(.ann, 1, .set("a", "1")) == nil)
   }
 
@@ -253,8 +253,8 @@ import Testing
   mutating func leavesModel() {
     bench.live(.ann)
     bench.join(.ann, Join(request: 2, model: "fan"), topic: HubBench.lamp + 1)
-    bench.say(.ann, .leave(Leave(topics: [HubBench.lamp])))
-    let received = bench.say(
+    bench.send(.ann, .leave(Leave(topics: [HubBench.lamp])))
+    let received = bench.send(
       .ann, .propose([.of(1, [.set("a", "1")]), .of(1, [.set("a", "1")], topic: HubBench.lamp + 1)]))
     #expect(received.errors(.ann).map(\.code) == [.notJoined])
     #expect(received.outcomes(.ann, topic: HubBench.lamp + 1) == [1: .committed(1)])
@@ -278,10 +278,10 @@ import Testing
       let sessions = bench.machine.statusJSON(time: bench.time)["sessions"]?.elements ?? []
       return Dictionary(sessions.map { ($0["name"]?.string ?? "", $0["lag"] ?? nil) }) { $1 }
     }
-    bench.say(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 5, applied: 5)])))
-    bench.say(.ben, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 2)])))
+    bench.send(.ann, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 5, applied: 5)])))
+    bench.send(.ben, .alive(Alive(heartbeat: 1, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 2)])))
     #expect(lags() == ["ann": 0, "ben": 3])
-    bench.say(.ben, .alive(Alive(heartbeat: 2, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 5)])))
+    bench.send(.ben, .alive(Alive(heartbeat: 2, entries: [.init(topic: HubBench.lamp, confirmed: 0, applied: 5)])))
     #expect(lags() == ["ann": 0, "ben": 0])
   }
 }

@@ -21,7 +21,7 @@ import Testing
   @Test("after moved the machine takes in and publishes what it missed, and asks the proposer to send again")
   mutating func moved() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     second.write(.ben, 1, .set("b", "2"))
     let received = try bench.settleWithStore()
     #expect(received.commits().flatMap(\.origins) == [Speaker.ben.origin])
@@ -33,7 +33,7 @@ import Testing
   @Test("what was put off is decided afresh when it comes again, on the new head")
   mutating func decidedAfresh() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     second.write(.ben, 1, .set("n", "10"))
     try bench.settleWithStore()
     bench.settling = .atOnce
@@ -44,7 +44,7 @@ import Testing
   @Test("the mark comes first: what the other hub has decided already is not decided again")
   mutating func lastDecidedFirst() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     second.live(Speaker.ann)
     second.write(.ann, 1, .of(.add, "n", "1"))
     try bench.settleWithStore()
@@ -57,8 +57,8 @@ import Testing
   mutating func waiting() throws {
     bench.live(.cat)
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
-    bench.say(.cat, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.cat, .propose([.of(1, [.of(.add, "n", "1")])]))
     second.write(.ben, 1, .set("n", "10"))
     try bench.settleWithStore()
     #expect(try bench.settleWithStore().outcomes(.cat) == [1: .committed(2)])
@@ -68,11 +68,11 @@ import Testing
   @Test("field ids after moved are those of the log")
   mutating func ids() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("mine", "1")])]))
     second.write(.ben, 1, .set("theirs", "2"))
     try bench.settleWithStore()
     bench.settling = .atOnce
-    let received = bench.say(.ann, .propose([.of(1, [.set("mine", "1")])]))
+    let received = bench.send(.ann, .propose([.of(1, [.set("mine", "1")])]))
     #expect(received.commits().map(\.names) == [NamesRun(first: 1, names: ["mine"])])
   }
 
@@ -89,7 +89,7 @@ import Testing
   @Test("a hold after moved is counted")
   mutating func countedHold() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     second.write(.ben, 1, .set("b", "2"))
     try bench.settleWithStore()
     #expect(bench.counters.retries == 1)
@@ -100,7 +100,7 @@ import Testing
   @Test("after unknown the machine asks for a reload and answers nobody")
   mutating func unknown() {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     let received = bench.settle(.unknown)
     #expect(received.reload == ["lamp"])
     #expect(received.frames.isEmpty)
@@ -110,9 +110,9 @@ import Testing
   @Test("until the reload nothing of that model is decided and no join answered")
   mutating func untilReload() {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     bench.settle(.unknown)
-    bench.say(.ann, .propose([.of(2, [.set("a", "2")])]))
+    bench.send(.ann, .propose([.of(2, [.set("a", "2")])]))
     #expect(bench.waiting.isEmpty)
     #expect(bench.live(.cat).joined(.cat).isEmpty)
   }
@@ -120,7 +120,7 @@ import Testing
   @Test("a batch that was taken after all is published after the reload, and its repeat told its outcome")
   mutating func storedAfterAll() throws {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     _ = try store.append(bench.waiting)
     bench.settle(.unknown)
     let received = bench.reload(try #require(try store.load("lamp")))
@@ -133,9 +133,9 @@ import Testing
   @Test("a model whose first commit comes back folded is announced to who has joined its prefix")
   mutating func compactedFirst() throws {
     bench.hello(.cat)
-    bench.say(.cat, .join([Join(request: 9, prefix: "")]))
+    bench.send(.cat, .join([Join(request: 9, prefix: "")]))
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.set("a", "1")])]))
     var compactor = ModelCompactor("lamp")
     for batch in bench.waiting { try compactor.apply(batch) }
     let chunks = Array(sequence(state: compactor) { $0.nextChunk(ofBytes: 1_000) })
@@ -147,7 +147,7 @@ import Testing
   @Test("a batch that was not taken is decided afresh after the reload")
   mutating func notStored() {
     bench.settling = .later
-    bench.say(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
+    bench.send(.ann, .propose([.of(1, [.of(.add, "n", "1")])]))
     bench.settle(.unknown)
     bench.reload(StoredModel(model: "lamp", batches: []))
     bench.settling = .atOnce
@@ -161,7 +161,7 @@ import Testing
     bench.live(.ann)
     bench.write(.ann, 1, .set("a", "{"))
     bench.settling = .later
-    bench.say(.ann, .propose([.of(2, [.set("a", "1")])]))
+    bench.send(.ann, .propose([.of(2, [.set("a", "1")])]))
     bench.settle(.unknown)
     bench.reload(try #require(try store.load("lamp")))
     bench.settling = .atOnce

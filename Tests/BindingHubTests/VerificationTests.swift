@@ -39,8 +39,8 @@ struct VerificationTests {
     #expect(asked.asks().count == 1)
     #expect(try report(asked) == nil)
     let digest = try digest(bench)
-    bench.say(.ann, .has(1, digest: digest))
-    let end = try #require(try report(bench.say(.ben, .has(1, digest: digest))))
+    bench.send(.ann, .has(1, digest: digest))
+    let end = try #require(try report(bench.send(.ben, .has(1, digest: digest))))
     #expect(
       end.text
         == #"{"start":"4d","next":0,"models":[{"model":"lamp","version":1,"digest":"\#(String(digest, radix: 16))","#
@@ -53,9 +53,9 @@ struct VerificationTests {
     _ = verify(&bench)
     let digest = try digest(bench)
     let name = "ben-\(Speaker.ben.identity.tag.short)"
-    let received = bench.say(.ben, .has(1, digest: digest ^ 1))
+    let received = bench.send(.ben, .has(1, digest: digest ^ 1))
     #expect(received.notices == [.differs(peer: name, model: "lamp", version: 1)])
-    let end = try #require(try report(bench.say(.ann, .has(1, digest: digest))))
+    let end = try #require(try report(bench.send(.ann, .has(1, digest: digest))))
     #expect(end["models"]?.elements?[0]["different"] == [.string(name)])
     #expect(bench.counters.differences == 1)
   }
@@ -64,7 +64,7 @@ struct VerificationTests {
   func beyond() throws {
     var bench = bench()
     _ = verify(&bench)
-    bench.say(.ben, .has(2, digest: try digest(bench)))
+    bench.send(.ben, .has(2, digest: try digest(bench)))
     #expect(bench.counters.differences == 1)
   }
 
@@ -76,8 +76,8 @@ struct VerificationTests {
     bench.write(.ann, 2, .set("level", "0.6"))
     let second = try digest(bench)
     bench.write(.ann, 3, .set("level", "0.7"))
-    bench.say(.ann, .has(1, digest: first))
-    let end = try #require(try report(bench.say(.ben, .has(2, digest: second))))
+    bench.send(.ann, .has(1, digest: first))
+    let end = try #require(try report(bench.send(.ben, .has(2, digest: second))))
     #expect(end["models"]?.elements?[0]["equal"] == 2)
     #expect(end["models"]?.elements?[0]["version"] == 3)
   }
@@ -88,8 +88,8 @@ struct VerificationTests {
     bench.write(.ann, 2, .set("level", "0.6"))
     _ = verify(&bench)
     let digest = try digest(bench)
-    bench.say(.ann, .has(2, digest: digest))
-    #expect(try report(bench.say(.ben, .has(1, digest: 5))) == nil)
+    bench.send(.ann, .has(2, digest: digest))
+    #expect(try report(bench.send(.ben, .has(1, digest: 5))) == nil)
     #expect(bench.wait(1_000).asks().count == 1)
     let end = try #require(try report(bench.wait(1_000)))
     #expect(end["models"]?.elements?[0]["silent"] == [.string("ben-\(Speaker.ben.identity.tag.short)")])
@@ -104,9 +104,9 @@ struct VerificationTests {
     for number in 2...20 { bench.write(.ann, ProposalNumber(number), .set("level", "\(number)")) }
     let last = try digest(bench)
     // Too old to be compared: it is asked again.
-    bench.say(.ann, .has(1, digest: first))
-    bench.say(.ben, .has(20, digest: last))
-    let end = try #require(try report(bench.say(.ann, .has(20, digest: last))))
+    bench.send(.ann, .has(1, digest: first))
+    bench.send(.ben, .has(20, digest: last))
+    let end = try #require(try report(bench.send(.ann, .has(20, digest: last))))
     #expect(end["models"]?.elements?[0]["equal"] == 2)
   }
 

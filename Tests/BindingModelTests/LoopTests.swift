@@ -240,8 +240,8 @@ struct LoopTests {
         itself.withLock { $0 = derived }
         _ = derived.value
       }
-      let said = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-      #expect(said.contains("a Derived reads itself while it is computed for the first time"))
+      let output = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+      #expect(output.contains("a Derived reads itself while it is computed for the first time"))
     }
   #endif
 }

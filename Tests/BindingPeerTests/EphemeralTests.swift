@@ -120,11 +120,11 @@ struct EphemeralFieldTests {
     let here = try await mine.presence(timeout: .seconds(20))
     #expect(await eventually { here.peers.map(\.name) == ["left", "right"] })
     #expect(here.peers.map(\.tag) == [left.tag, right.tag])
-    #expect(here.peers.allSatisfy { $0.says == nil })
-    try here.say("busy")
-    #expect(await eventually { here.peers.first?.says == .string("busy") })
-    try here.say(json: nil)
-    #expect(await eventually { here.peers.first?.says == nil })
+    #expect(here.peers.allSatisfy { $0.announcement == nil })
+    try here.announce("busy")
+    #expect(await eventually { here.peers.first?.announcement == .string("busy") })
+    try here.announce(json: nil)
+    #expect(await eventually { here.peers.first?.announcement == nil })
     withExtendedLifetime(theirs) {}
   }
 

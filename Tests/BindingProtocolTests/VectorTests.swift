@@ -130,7 +130,7 @@ struct VectorTests {
   }
 
   @Test("name message, place and problem when they are refused")
-  func errorsSayWhere() {
+  func errorsNamePosition() {
     #expect(throws: WireError(message: "ping", place: "token", problem: "needs 8 bytes, 7 are left", offset: 13)) {
       try PeerMessage.decode(Array(PeerMessage.ping(Ping(token: 1)).encode(session: 1, start: 1).dropLast()))
     }

@@ -10,9 +10,9 @@ struct GatewayFeedTests {
   private func stage(_ configure: (inout GatewayOptions) -> Void = { _ in }) -> (GatewayStage, PageID, PageID) {
     var stage = GatewayStage(configure)
     let (writer, reader) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(writer, #"{"kind":"join","model":"lamp"}"#)
+    stage.send(writer, #"{"kind":"join","model":"lamp"}"#)
     stage.propose(writer, "lamp", 1, #"[["set","level",1],["set","on",true]]"#)
-    stage.say(reader, join)
+    stage.send(reader, join)
     stage.wait(2_000)
     #expect(stage.take(reader, "feed").isEmpty)
     return (stage, writer, reader)
@@ -43,7 +43,7 @@ struct GatewayFeedTests {
     stage.wait(2_250)
     _ = lines(&stage, reader)
     let other = stage.welcomed(3)
-    stage.say(other, #"{"kind":"join","model":"lamp"}"#)
+    stage.send(other, #"{"kind":"join","model":"lamp"}"#)
     for number in 3...12 { stage.propose(writer, "lamp", number, #"[["set","level",\#(number)]]"#) }
     stage.propose(other, "lamp", 1, #"[["delete","on"]]"#)
     #expect(lines(&stage, reader).isEmpty)
@@ -76,7 +76,7 @@ struct GatewayFeedTests {
     stage.wait(250)
     let line = lines(&stage, reader).first
     #expect(line?["changes"]?.elements?.count == 16 && line?["more"] == 4)
-    for number in 1...140 { stage.say(writer, #"{"kind":"join","model":"m\#(number)"}"#) }
+    for number in 1...140 { stage.send(writer, #"{"kind":"join","model":"m\#(number)"}"#) }
     for number in 1...140 { stage.propose(writer, "m\(number)", 1, #"[["set","a",1]]"#) }
     stage.wait(2_250)
     for number in 1...140 { stage.propose(writer, "m\(number)", 2, #"[["set","a",2]]"#) }
@@ -94,7 +94,7 @@ struct GatewayFeedTests {
     stage.leave(writer)
     stage.wait(2_000)
     #expect(stage.gateway.modelCount == 1)
-    stage.say(reader, #"{"kind":"leave","feed":true}"#)
+    stage.send(reader, #"{"kind":"leave","feed":true}"#)
     stage.wait(2_000)
     #expect(stage.gateway.modelCount == 0)
   }
@@ -107,11 +107,11 @@ struct GatewayFeedTests {
     }
     stage.propose(writer, "lamp", 2, #"[["set","level",2]]"#)
     stage.wait(2_250)
-    stage.say(writer, #"{"kind":"leave","model":"lamp"}"#)
-    for model in ["a", "b"] { stage.say(reader, #"{"kind":"join","model":"\#(model)"}"#) }
+    stage.send(writer, #"{"kind":"leave","model":"lamp"}"#)
+    for model in ["a", "b"] { stage.send(reader, #"{"kind":"join","model":"\#(model)"}"#) }
     #expect(stage.take(reader, "error").isEmpty)
     #expect(stage.take(reader, "catchup").count == 2)
-    stage.say(writer, #"{"kind":"join","model":"c"}"#)
+    stage.send(writer, #"{"kind":"join","model":"c"}"#)
     #expect(stage.take(writer, "error").first?["code"] == "tooManyTopics")
   }
 
@@ -123,24 +123,24 @@ struct GatewayFeedTests {
       $0.reservedModelsPerPage = 3
     }
     let first = stage.welcomed(1)
-    for number in 1...20 { stage.say(first, #"{"kind":"join","model":"a\#(number)"}"#) }
+    for number in 1...20 { stage.send(first, #"{"kind":"join","model":"a\#(number)"}"#) }
     #expect(stage.take(first, "catchup").count == 12)
     let refused = stage.take(first, "error")
     #expect(refused.count == 8 && refused.first?["code"] == "tooManyTopics" && refused.first?["model"] == "a13")
     for page in UInt64(2)...3 {
       let late = stage.welcomed(page)
-      for number in 1...4 { stage.say(late, #"{"kind":"join","model":"b\#(page)-\#(number)"}"#) }
+      for number in 1...4 { stage.send(late, #"{"kind":"join","model":"b\#(page)-\#(number)"}"#) }
       #expect(stage.take(late, "catchup").count == 3)
       #expect(stage.take(late, "error").count == 1)
     }
     // What is followed already is shared.
-    stage.say(first, #"{"kind":"join","model":"b2-1"}"#)
+    stage.send(first, #"{"kind":"join","model":"b2-1"}"#)
     #expect(stage.take(first, "catchup").count == 1)
     // What the first page leaves, others have at once.
-    stage.say(first, #"{"kind":"leave","model":"a1"}"#)
+    stage.send(first, #"{"kind":"leave","model":"a1"}"#)
     for number in 1...3 {
       let late = stage.welcomed(UInt64(3 + number))
-      stage.say(late, #"{"kind":"join","model":"c\#(number)"}"#)
+      stage.send(late, #"{"kind":"join","model":"c\#(number)"}"#)
       #expect(stage.take(late, "error").isEmpty, "\(number)")
     }
   }

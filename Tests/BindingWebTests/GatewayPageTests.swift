@@ -25,7 +25,7 @@ struct GatewayPageTests {
   func malformed(_ text: String) {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
-    stage.say(page, text)
+    stage.send(page, text)
     #expect(stage.ended[page] == 4000)
     #expect(stage.gateway.counters.malformedTexts == 1)
     #expect(stage.gateway.pageCount == 0)
@@ -33,14 +33,14 @@ struct GatewayPageTests {
 
   @Test("a page says of a proposal that it was first sent in an earlier epoch, if its hello says that it does so")
   func earlier() throws {
-    func read(_ text: String) throws -> PageSaying {
+    func read(_ text: String) throws -> PageMessage {
       var text = text
-      return try text.withUTF8 { try PageSaying(UnsafeRawBufferPointer($0)) }
+      return try text.withUTF8 { try PageMessage(UnsafeRawBufferPointer($0)) }
     }
     var hello = GatewayStage.hello(GatewayStage.identity(1))
     hello = hello.dropLast() + #","capabilities":["applied","rescue","ephemeral","other"]}"#
-    guard case .hello(let said) = try read(hello) else { return #expect(Bool(false)) }
-    #expect(said.capabilities == [Capability.recovery])
+    guard case .hello(let parsed) = try read(hello) else { return #expect(Bool(false)) }
+    #expect(parsed.capabilities == [Capability.recovery])
     for (more, isEarlier) in ["": false, #","earlier":false"#: false, #","earlier":true"#: true] {
       let text = #"{"kind":"propose","model":"lamp","number":1,"operations":[["set","a",1]]\#(more)}"#
       guard case .propose(let proposal) = try read(text) else { return #expect(Bool(false)) }
@@ -52,7 +52,7 @@ struct GatewayPageTests {
   func order() {
     var stage = GatewayStage()
     let early = stage.arrive(1)
-    stage.say(early, join)
+    stage.send(early, join)
     #expect(stage.ended[early] == 4000)
     let twice = stage.welcomed(2)
     stage.hello(twice, tag: 2)
@@ -66,14 +66,14 @@ struct GatewayPageTests {
     var forged = GatewayStage.identity(2)
     forged.tag = GatewayStage.identity(1).tag
     let thief = stage.arrive(3)
-    stage.say(thief, GatewayStage.hello(forged))
+    stage.send(thief, GatewayStage.hello(forged))
     #expect(stage.take(thief, "error").last?["code"] == "notYours")
     #expect(stage.ended[thief] == 4003)
     forged.tag = .none
     let nobody = stage.arrive(4)
-    stage.say(nobody, GatewayStage.hello(forged))
+    stage.send(nobody, GatewayStage.hello(forged))
     #expect(stage.ended[nobody] == 4000)
-    stage.say(owner, join)
+    stage.send(owner, join)
     stage.propose(owner, "lamp", 1, #"[["set","level",1]]"#)
     #expect(stage.take(owner, "commits").count == 1)
   }
@@ -97,7 +97,7 @@ struct GatewayPageTests {
     #expect(stage.ended[one] == 4001)
     #expect(stage.take(one, "error").last?["code"] == "fenced")
     #expect(stage.take(two, "welcome").count == 1)
-    stage.say(two, join)
+    stage.send(two, join)
     stage.propose(two, "lamp", 1, #"[["set","level",1]]"#)
     #expect(stage.take(two, "commits").count == 1)
   }
@@ -106,12 +106,12 @@ struct GatewayPageTests {
   func repeats() {
     var stage = GatewayStage()
     let one = stage.welcomed(1)
-    stage.say(one, join)
+    stage.send(one, join)
     stage.propose(one, "lamp", 1, #"[["add","count",1]]"#)
     stage.leave(one)
     let again = stage.arrive(2)
     stage.hello(again, tag: 1, resuming: true)
-    stage.say(again, join)
+    stage.send(again, join)
     stage.propose(again, "lamp", 1, #"[["add","count",1]]"#)
     #expect(stage.take(again, "outcomes").last?["outcomes"]?[0]?["version"] == 1)
     #expect(stage.take(again, "catchup").last?["fields"]?[0]?[6] == 1)
@@ -121,8 +121,8 @@ struct GatewayPageTests {
   func refusals() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.propose(one, "lamp", 1, #"[["set","@description",{"fields":{"level":{"type":"number","min":0,"max":1}}}]]"#)
     stage.propose(one, "lamp", 2, #"[["set","level",7]]"#)
     let refused = stage.take(one, "outcomes").last?["outcomes"]?[0]
@@ -144,7 +144,7 @@ struct GatewayPageTests {
     let page = stage.welcomed(1)
     stage.propose(page, "lamp", 1, #"[["set","level",1]]"#)
     #expect(stage.take(page, "error").last?["code"] == "notJoined")
-    stage.say(page, #"{"kind":"ping","token":5}"#)
+    stage.send(page, #"{"kind":"ping","token":5}"#)
     #expect(stage.take(page, "pong").last?["token"] == 5)
   }
 
@@ -152,14 +152,14 @@ struct GatewayPageTests {
   func hubGone() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
-    stage.say(page, join)
+    stage.send(page, join)
     stage.loseHub()
     #expect(stage.ended[page] == 1012)
     #expect(stage.pauses.count == 2)
     let again = stage.arrive(2)
     stage.hello(again, tag: 1, resuming: true)
     #expect(stage.take(again, "welcome").first?["known"] == true)
-    stage.say(again, join)
+    stage.send(again, join)
     #expect(stage.take(again, "catchup").count == 1)
   }
 
@@ -167,7 +167,7 @@ struct GatewayPageTests {
   func lease() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(two, #"{"kind":"join","model":"@hub"}"#)
+    stage.send(two, #"{"kind":"join","model":"@hub"}"#)
     stage.wait(30_000)
     #expect(stage.ended.isEmpty)
     stage.leave(one)
@@ -185,11 +185,11 @@ struct GatewayPageTests {
       $0.maxModels = 3
     })
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    for model in ["a", "b", "c"] { stage.say(one, #"{"kind":"join","model":"\#(model)"}"#) }
+    for model in ["a", "b", "c"] { stage.send(one, #"{"kind":"join","model":"\#(model)"}"#) }
     #expect(stage.take(one, "error").map { $0["model"] } == ["c"])
-    for prefix in ["", "shop/"] { stage.say(one, #"{"kind":"join","prefix":"\#(prefix)"}"#) }
+    for prefix in ["", "shop/"] { stage.send(one, #"{"kind":"join","prefix":"\#(prefix)"}"#) }
     #expect(stage.take(one, "error").map { $0["prefix"] } == ["shop/"])
-    for model in ["d", "e"] { stage.say(two, #"{"kind":"join","model":"\#(model)"}"#) }
+    for model in ["d", "e"] { stage.send(two, #"{"kind":"join","model":"\#(model)"}"#) }
     #expect(stage.take(two, "error").map { $0["model"] } == ["e"])
     #expect(stage.gateway.counters.joinsRefused == 3)
   }
@@ -198,12 +198,12 @@ struct GatewayPageTests {
   func lingering() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
-    stage.say(page, join)
-    stage.say(page, #"{"kind":"leave","model":"lamp"}"#)
+    stage.send(page, join)
+    stage.send(page, #"{"kind":"leave","model":"lamp"}"#)
     #expect(stage.gateway.modelCount == 1)
     stage.wait(11_000)
     #expect(stage.gateway.modelCount == 0)
-    stage.say(page, join)
+    stage.send(page, join)
     #expect(stage.take(page, "catchup").count == 2)
   }
 }

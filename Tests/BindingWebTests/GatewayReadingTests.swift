@@ -11,7 +11,7 @@ struct GatewayReadingTests {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
     #expect(stage.take(page, "welcome").count == 1)
-    stage.say(page, join)
+    stage.send(page, join)
     let catchup = stage.take(page, "catchup")
     #expect(catchup.count == 1)
     #expect(catchup.first?["form"] == "none")
@@ -22,8 +22,8 @@ struct GatewayReadingTests {
   func twoPages() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.propose(one, "lamp", 1, #"[["set","level",0.80]]"#)
     for page in [one, two] {
       let commits = stage.take(page, "commits")
@@ -45,11 +45,11 @@ struct GatewayReadingTests {
   func snapshot() {
     var stage = GatewayStage()
     let one = stage.welcomed(1)
-    stage.say(one, join)
+    stage.send(one, join)
     stage.propose(one, "lamp", 1, #"[["set","level",0.5],["set","on",true]]"#)
     stage.propose(one, "lamp", 2, #"[["delete","on"]]"#)
     let two = stage.welcomed(2)
-    stage.say(two, join)
+    stage.send(two, join)
     let catchup = stage.take(two, "catchup")
     #expect(catchup.count == 1)
     #expect(catchup.first?["form"] == "snapshot")
@@ -65,8 +65,8 @@ struct GatewayReadingTests {
   func delta() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.propose(one, "lamp", 1, #"[["set","level",0.5],["set","on",true]]"#)
     let epoch = stage.take(one, "commits").first?["epoch"]?.string ?? ""
     stage.leave(one)
@@ -75,7 +75,7 @@ struct GatewayReadingTests {
     let again = stage.arrive(3)
     stage.hello(again, tag: 1, resuming: true)
     #expect(stage.take(again, "welcome").first?["known"] == true)
-    stage.say(again, #"{"kind":"join","model":"lamp","epoch":"\#(epoch)","version":1,"unacknowledged":2}"#)
+    stage.send(again, #"{"kind":"join","model":"lamp","epoch":"\#(epoch)","version":1,"unacknowledged":2}"#)
     let catchup = stage.take(again, "catchup")
     #expect(catchup.first?["form"] == "delta")
     #expect(catchup.first?["previous"] == 1)
@@ -90,8 +90,8 @@ struct GatewayReadingTests {
   func slowPage() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.fill(two)
     for number in 1...50 { stage.propose(one, "lamp", number, #"[["set","level",\#(number)]]"#) }
     #expect(stage.take(one, "commits").count == 50)
@@ -116,8 +116,8 @@ struct GatewayReadingTests {
   func lastDecidedOfCoalesced() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.propose(two, "lamp", 1, #"[["set","level",1]]"#)
     stage.fill(two)
     stage.propose(two, "lamp", 2, #"[["set","level",2]]"#)
@@ -131,10 +131,10 @@ struct GatewayReadingTests {
   func pieces() {
     var stage = GatewayStage({ $0.chunkBytes = 2_000 })
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
+    stage.send(one, join)
     let filler = String(repeating: "x", count: 900)
     for number in 1...40 { stage.propose(one, "lamp", number, #"[["set","f\#(number)","\#(filler)"]]"#) }
-    stage.say(two, join)
+    stage.send(two, join)
     var pieces = stage.take(two, "catchup")
     #expect(pieces.count > 1 && pieces.count < 14, "no more than was asked for at once")
     #expect(pieces.allSatisfy { $0["last"] == false })
@@ -152,8 +152,8 @@ struct GatewayReadingTests {
   func lostCommit() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(two, join)
+    stage.send(one, join)
+    stage.send(two, join)
     stage.propose(one, "lamp", 1, #"[["set","level",1]]"#)
     stage.losesCommits = true
     stage.propose(one, "lamp", 2, #"[["set","level",2]]"#)
@@ -169,11 +169,11 @@ struct GatewayReadingTests {
   func prefixes() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
+    stage.send(one, join)
     stage.propose(one, "lamp", 1, #"[["set","level",1]]"#)
-    stage.say(two, #"{"kind":"join","prefix":""}"#)
+    stage.send(two, #"{"kind":"join","prefix":""}"#)
     #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "lamp")
-    stage.say(one, #"{"kind":"join","model":"shop/door"}"#)
+    stage.send(one, #"{"kind":"join","model":"shop/door"}"#)
     stage.propose(one, "shop/door", 1, #"[["set","open",true]]"#)
     #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "shop/door")
   }
@@ -182,7 +182,7 @@ struct GatewayReadingTests {
   func ownModel() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
-    stage.say(page, #"{"kind":"join","model":"@hub"}"#)
+    stage.send(page, #"{"kind":"join","model":"@hub"}"#)
     let fields = stage.take(page, "catchup").first?["fields"]?.elements ?? []
     #expect(fields.contains { $0[0] == "sessions" })
     #expect(fields.contains { $0[0] == "pages" && $0[6] == 1 })
@@ -196,17 +196,17 @@ struct GatewayReadingTests {
   func presence() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
-    stage.say(one, join)
-    stage.say(one, #"{"kind":"join","model":"@ephemeral/lamp"}"#)
+    stage.send(one, join)
+    stage.send(one, #"{"kind":"join","model":"@ephemeral/lamp"}"#)
     func names(_ fields: [JSON], at index: Int) -> Set<String> {
       Set(fields.compactMap { $0[index]?["name"]?.string })
     }
     let here = stage.take(one, "catchup").last?["fields"]?.elements ?? []
     #expect(names(here, at: 6) == ["page1", "web"])
-    stage.say(two, join)
+    stage.send(two, join)
     let changes = stage.take(one, "commits").last?["commits"]?[0]?["changes"]?.elements ?? []
     #expect(names(changes, at: 1) == ["page2"])
-    stage.say(two, #"{"kind":"leave","model":"lamp"}"#)
+    stage.send(two, #"{"kind":"leave","model":"lamp"}"#)
     let gone = stage.take(one, "commits").last?["commits"]?[0]?["changes"]?.elements ?? []
     #expect(gone.map { $0.elements?.count } == [1])
     stage.propose(one, "@ephemeral/lamp", 1, #"[["set","cursor",1]]"#)

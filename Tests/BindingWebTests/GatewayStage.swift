@@ -160,7 +160,7 @@ struct GatewayStage {
     return page
   }
 
-  mutating func say(_ page: PageID, _ text: String) {
+  mutating func send(_ page: PageID, _ text: String) {
     act { gateway, now, output in
       var text = text
       text.withUTF8 { gateway.receive(UnsafeRawBufferPointer($0), from: page, now: now, into: &output) }
@@ -175,7 +175,7 @@ struct GatewayStage {
   }
 
   mutating func hello(_ page: PageID, tag: UInt64, resuming: Bool = false) {
-    say(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming))
+    send(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming))
   }
 
   /// Who a page is that was given this number.
@@ -190,7 +190,7 @@ struct GatewayStage {
   }
 
   mutating func propose(_ page: PageID, _ model: String, _ number: Int, _ operations: String, _ more: String = "") {
-    say(
+    send(
       page, #"{"kind":"propose","model":"\#(model)","number":\#(number),"operations":\#(operations)\#(more)}"#)
   }
 

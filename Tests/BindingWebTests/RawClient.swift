@@ -136,7 +136,7 @@ final class RawClient {
     send(RawClient.frame(first, payload, isMasked: isMasked))
   }
 
-  func say(_ text: String) { frame(0x81, Array(text.utf8)) }
+  func sendText(_ text: String) { frame(0x81, Array(text.utf8)) }
 
   static func frame(_ first: UInt8, _ payload: [UInt8], isMasked: Bool = true) -> [UInt8] {
     let mask: [UInt8] = [0x12, 0x34, 0x56, 0x78]

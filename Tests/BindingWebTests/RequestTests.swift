@@ -210,7 +210,7 @@ struct IdleTests {
     for client in idle.prefix(100) { client.send("GET / HTTP/1.1\r\n") }
     #expect(try site.ask("GET", "/healthz").status == 200)
     let page = try site.welcomedPage()
-    page.say(#"{"kind":"ping","token":7}"#)
+    page.sendText(#"{"kind":"ping","token":7}"#)
     #expect(try page.frame { $0.text.contains("pong") }.text.contains("7"))
     withExtendedLifetime(idle) {}
   }
@@ -232,7 +232,7 @@ struct IdleTests {
     }
     #expect(silent[0].ends())
     #expect(try known.ask("GET", "/", [site.bearer], host: site.host).status == 200)
-    page.say(#"{"kind":"ping","token":7}"#)
+    page.sendText(#"{"kind":"ping","token":7}"#)
     #expect(try page.frame { $0.text.contains("pong") }.text.contains("7"))
     #expect(try site.refusals("tooManyConnections") == 0)
     #expect(try site.refusals("tooManyStrangers") >= 36)

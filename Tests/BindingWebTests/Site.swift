@@ -65,7 +65,7 @@ final class Site {
   func welcomedPage(receiveBytes: Int32? = nil) throws -> RawClient {
     try #require(waitUntilReady())
     let page = try page(receiveBytes: receiveBytes)
-    page.say(Site.hello)
+    page.sendText(Site.hello)
     _ = try page.frame { $0.opcode == 1 && $0.text.contains("welcome") }
     return page
   }

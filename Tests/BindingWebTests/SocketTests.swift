@@ -95,9 +95,9 @@ struct SocketTests {
 
   @Test("what is no message of the protocol is refused by the place in it")
   func malformed() throws {
-    #expect(try closeCode(nil) { $0.say("{") } == 4000)
-    #expect(try closeCode(nil) { $0.say("[]") } == 4000)
-    #expect(try closeCode(nil) { $0.say(String(repeating: "[", count: 90_000)) } == 4000)
+    #expect(try closeCode(nil) { $0.sendText("{") } == 4000)
+    #expect(try closeCode(nil) { $0.sendText("[]") } == 4000)
+    #expect(try closeCode(nil) { $0.sendText(String(repeating: "[", count: 90_000)) } == 4000)
   }
 
   @Test("a page that floods is closed, and nobody else notices")
@@ -108,7 +108,7 @@ struct SocketTests {
     page.send([UInt8]((0..<3_000).flatMap { _ in ping }))
     #expect(try page.closeCode() == 1008)
     #expect(try site.refusals("flood") == 1)
-    other.say(#"{"kind":"ping","token":7}"#)
+    other.sendText(#"{"kind":"ping","token":7}"#)
     #expect(try other.frame { $0.text.contains("pong") }.text.contains("7"))
   }
 
@@ -193,7 +193,7 @@ struct PageLivenessTests {
         return try site.fullPages() > 0
       })
     let other = try site.welcomedPage()
-    other.say(#"{"kind":"ping","token":7}"#)
+    other.sendText(#"{"kind":"ping","token":7}"#)
     #expect(try other.frame { $0.text.contains("pong") }.text.contains("7"))
     #expect(try site.refusals("flood") == 0)
   }

@@ -59,7 +59,7 @@ def names_and_roles(path: str) -> Callable[[Stand], None]:
             && !(one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight))
             .map((one) => one.outerHTML.slice(0, 100))""")
         same(bare, [], f"{path}: places for the focus without a role")
-        stand.say(f"{sum(1 for role in roles if role in OPERATED)} controls, all with a name")
+        stand.log(f"{sum(1 for role in roles if role in OPERATED)} controls, all with a name")
     return run
 
 
@@ -106,7 +106,7 @@ def keyboard(path: str) -> Callable[[Stand], None]:
         same(missed, [], f"{path}: controls that Tab does not reach")
         same(unmarked, [], f"{path}: controls that do not show the focus")
         same(dead, [], f"{path}: controls that the keyboard does not move")
-        stand.say(f"{len(met)} stops of Tab for {len(controls)} controls")
+        stand.log(f"{len(met)} stops of Tab for {len(controls)} controls")
     return run
 
 
@@ -119,7 +119,7 @@ def looks(path: str) -> Callable[[Stand], None]:
             seen = tab.eval("() => sight.faint()")
             same(seen["found"], [], f"{path} {scheme}: texts with too little contrast")
             expect(seen["count"] >= 3, "hardly any text was looked at")
-            stand.say(f"{scheme}: {seen['count']} texts, the lowest contrast {seen['lowest']:.2f}")
+            stand.log(f"{scheme}: {seen['count']} texts, the lowest contrast {seen['lowest']:.2f}")
         tab.page.set_viewport_size({"width": 320, "height": 640})
         tab.eval("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         same(tab.eval("() => sight.wide()"), [], f"{path} at 320 px")

@@ -44,7 +44,7 @@
   }
 
   // The gateway's side of the connection.
-  const gateway = { isOpen: false, socket: null, said: [], attempts: [] };
+  const gateway = { isOpen: false, socket: null, sent: [], attempts: [] };
 
   class Socket extends EventTarget {
     static CONNECTING = 0;
@@ -76,7 +76,7 @@
     }
     send(text) {
       if (this.readyState === 0) throw new DOMException("still connecting", "InvalidStateError");
-      if (this.readyState === 1) gateway.said.push(JSON.parse(text));
+      if (this.readyState === 1) gateway.sent.push(JSON.parse(text));
     }
     close(code = 1000, reason = "") {
       if (this.readyState >= 2) return;
@@ -171,10 +171,10 @@
     async says(pattern) {
       const isFor = (message) => pattern.kind === message.kind || !idle(message);
       for (let spent = 0; ; spent += 5) {
-        const place = gateway.said.findIndex(isFor);
+        const place = gateway.sent.findIndex(isFor);
         if (place >= 0) {
-          const message = gateway.said[place];
-          gateway.said.splice(0, place + 1);
+          const message = gateway.sent[place];
+          gateway.sent.splice(0, place + 1);
           return fits(pattern, message) ? undefined : `it said ${brief(message)}`;
         }
         if (spent >= 50) return "it said nothing";
@@ -183,7 +183,7 @@
     },
     async silent() {
       await pass(100);
-      const message = gateway.said.find((one) => !idle(one));
+      const message = gateway.sent.find((one) => !idle(one));
       if (message) return `it said ${brief(message)}`;
     },
     async gets(message) {
@@ -193,7 +193,7 @@
     },
     async cuts(how) {
       gateway.isOpen = false;
-      gateway.said = [];
+      gateway.sent = [];
       gateway.socket?.ends(how.code ?? 1006, how.reason ?? "");
       await pass(0);
     },

@@ -76,7 +76,7 @@ def attempts(stand: Stand) -> list[float]:
 def test_a_page_that_is_cut_off_tries_again_with_growing_jittered_pauses_up_to_5_s(stand: Stand) -> None:
     tries = attempts(stand)
     pauses = [later - earlier for earlier, later in zip(tries, tries[1:])]
-    stand.say(f"{len(tries)} tries in the first minute; pauses " + ", ".join(f"{pause:.0f}" for pause in pauses[:12]))
+    stand.log(f"{len(tries)} tries in the first minute; pauses " + ", ".join(f"{pause:.0f}" for pause in pauses[:12]))
     expect(50 <= pauses[0] <= 200, f"the first pause is {pauses[0]} ms")
     expect(all(50 <= pause <= 5010 for pause in pauses), pauses)
     expect(max(pauses[5:]) >= 2000, f"the pauses do not grow: {pauses}")

@@ -38,12 +38,12 @@ def test_the_log_tells_of_models_that_the_page_does_not_follow(stand: Stand) -> 
     for number in range(60):
         stand.set(f"room/r{number:02}.x=1")
     tab = opened(stand, "a")
-    joined = len(tab.eval("() => ear.said.filter((one) => one.kind === 'join' && one.model).map((one) => one.model)"))
+    joined = len(tab.eval("() => ear.sent.filter((one) => one.kind === 'join' && one.model).map((one) => one.model)"))
     stand.set("room/r57.lamp=on")
     logged(tab, "room/r57", "lamp", "shell")
     tab.until("its version in the tree",
               "() => document.querySelector(\"[data-id='room/r57'] .version\").textContent === '2'")
-    again = tab.eval("() => ear.said.filter((one) => one.kind === 'join' && one.model).length")
+    again = tab.eval("() => ear.sent.filter((one) => one.kind === 'join' && one.model).length")
     same(again, joined, "models that the page has joined")
     expect(joined <= 4, f"{joined} models are joined for a log")
 

@@ -1,6 +1,6 @@
 // Writes down what the page says and hears over its WebSockets, with the times, and what the browser's policy stopped.
 (() => {
-  const ear = (window.ear = { said: [], received: [], stopped: [] });
+  const ear = (window.ear = { sent: [], received: [], stopped: [] });
   document.addEventListener("securitypolicyviolation", (event) => {
     ear.stopped.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile ?? ""}:${event.lineNumber}`);
   });
@@ -18,7 +18,7 @@
       this.addEventListener("message", (event) => note(ear.received, event.data));
     }
     send(text) {
-      note(ear.said, text);
+      note(ear.sent, text);
       super.send(text);
     }
   };
@@ -26,13 +26,13 @@
   // How the links of the page stand, in the order of their lights.
   ear.lights = () => [...document.querySelectorAll("[data-light]")].map((one) => one.dataset.state).join();
 
-  const tags = () => new Set(ear.said.filter((one) => one.kind === "hello").map((one) => one.tag));
+  const tags = () => new Set(ear.sent.filter((one) => one.kind === "hello").map((one) => one.tag));
 
   // Every proposal of the page with the times at which it was first said and decided (by its outcome or own commit).
   ear.proposals = () => {
     const own = tags();
     const all = new Map();
-    for (const one of ear.said.filter((one) => one.kind === "propose")) {
+    for (const one of ear.sent.filter((one) => one.kind === "propose")) {
       const key = `${one.model} ${one.number}`;
       const known = all.get(key);
       if (known) known.times += 1;

@@ -73,12 +73,12 @@ def test_drafts_are_back_in_their_boxes_with_their_words_after_a_reload(stand: S
     tab.page.fill("#note", "too long")
     tab.page.fill("#level", "150")
     tab.state("#settings", "refused")
-    said = tab.eval("() => document.getElementById('settings').title")
+    title = tab.eval("() => document.getElementById('settings').title")
     keeps(tab, "150")
     reload(tab)
     tab.until("what was typed", """() => ['settings', 'note', 'level'].every((id, place) =>
         document.getElementById(id).value === ['{"a":1, "b":', 'too long', '150'][place])""")
-    for name, words in {"settings": said, "note": "8 of 4 characters", "level": "it is not written yet"}.items():
+    for name, words in {"settings": title, "note": "8 of 4 characters", "level": "it is not written yet"}.items():
         tab.state(f"#{name}", "refused")
         same(tab.eval("(id) => document.getElementById(id).title", name), words, name)
     same(stand.get("lamp")["version"], 2, "what is written by that")

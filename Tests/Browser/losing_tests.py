@@ -38,7 +38,7 @@ def test_rule_6_what_happened_meanwhile_is_caught_up_with(stand: Stand) -> None:
     tab.until("the deletion", "() => bind.model('lamp').get('note') === undefined")
     tab.until("the controls", """() => document.getElementById("name").value === "shelf"
         && document.getElementById("note").value === "" """)
-    joins = tab.eval("() => ear.said.filter((one) => one.kind === 'join' && one.model === 'lamp')")
+    joins = tab.eval("() => ear.sent.filter((one) => one.kind === 'join' && one.model === 'lamp')")
     same(len(joins), 2, "joins")
     expect(joins[1]["version"] > 0, "the page joins again with what it has")
 
@@ -60,10 +60,10 @@ def test_rule_6_after_a_reconnect_unconfirmed_writes_are_resent_with_the_same_nu
     tab.state("#name", None)
     tab.state("#count", None)
     tab.shows("lamp", "name", "two")
-    said = tab.eval("""() => ear.said.filter((one) => one.kind === "propose")
+    sent = tab.eval("""() => ear.sent.filter((one) => one.kind === "propose")
         .map((one) => [one.number, JSON.stringify(one.operations)])""")
     meant: dict[int, set[str]] = {}
-    for number, operations in said:
+    for number, operations in sent:
         meant.setdefault(number, set()).add(operations)
     expect(all(len(all_) == 1 for all_ in meant.values()), f"a number stood for two things: {meant}")
     same(sorted(meant), list(range(1, len(meant) + 1)), "numbers")
@@ -85,7 +85,7 @@ def test_rule_7_offline_edits_stay_are_outlined_counted_and_come_back(stand: Sta
     tab.page.click("h1")
     expect(tab.eval(OUTLINE, "name") != plain, "an offline edit looks as a confirmed one")
     same(tab.eval("() => document.getElementById('name').value"), "shelf")
-    stand.say(f"the light says: {tab.eval(LIGHT)!r}")
+    stand.log(f"the light says: {tab.eval(LIGHT)!r}")
     eventually("tries to come back", lambda: tab.link.refused >= 3, stand.breathe)
     find(tab)
     for field, value in (("name", "shelf"), ("note", "written without a link"), ("on", True)):

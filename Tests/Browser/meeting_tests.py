@@ -101,7 +101,7 @@ def test_a_slider_that_is_dragged_ends_everywhere_on_its_last_value(stand: Stand
     expect(all(one["decided"] is not None for one in proposals), "a proposal without outcome")
     same(proposals[-1]["operations"][0][2], last, "the last proposal")
     times = [one["decided"] - one["at"] for one in proposals]
-    stand.say(f"{len(times)} writes of a dragged slider, acknowledged in the page after p50 "
+    stand.log(f"{len(times)} writes of a dragged slider, acknowledged in the page after p50 "
               f"{statistics.median(times):.1f} ms, p90 {percentile(times, 0.9):.1f} ms, "
               f"p99 {percentile(times, 0.99):.1f} ms, longest {max(times):.1f} ms")
 

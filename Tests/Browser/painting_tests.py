@@ -44,7 +44,7 @@ def test_rule_10_many_commits_in_a_frame_are_painted_once(stand: Stand) -> None:
     most = tab.eval("() => Math.max(...window.frames_)")
     commits = tab.eval("() => ear.received.reduce((sum, one) => sum + (one.commits?.length ?? 0), 0)")
     writes, frames = tab.eval("() => [window.count.writes, window.frames_.length]")
-    stand.say(f"{commits} commits were painted {paints} times in {frames} frames")
+    stand.log(f"{commits} commits were painted {paints} times in {frames} frames")
     same(most, 1, "repaints of one element in one frame")
     expect(writes <= frames, f"{writes} writes to a control in {frames} frames")
 

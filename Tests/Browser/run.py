@@ -63,8 +63,8 @@ def play(test: Test, stand: Stand) -> str | None:
         for number, tab in enumerate(stand.tabs):
             lines += [f"    tab {number + 1} complained: {words}" for words in tab.complaints[:5]]
         for actor in stand.actors:
-            said = (stand.folder / f"{actor.name}.err").read_text(encoding="utf-8", errors="replace").splitlines()
-            lines += [f"    {actor.name} said: {line}" for line in said[-5:]]
+            output = (stand.folder / f"{actor.name}.err").read_text(encoding="utf-8", errors="replace").splitlines()
+            lines += [f"    {actor.name} said: {line}" for line in output[-5:]]
         return "\n".join(lines)
     finally:
         signal.alarm(0)

@@ -53,7 +53,7 @@ def test_a_stalled_tab_leaves_hub_memory_flat_while_another_follows(stand: Stand
         for process in own:
             os.kill(process, signal.SIGCONT)
     grown = at_last - at_first
-    stand.say(f"{commits} commits of 1 kB in {spent:.0f} s: the hub had {at_first / 2**20:.1f} MiB before and "
+    stand.log(f"{commits} commits of 1 kB in {spent:.0f} s: the hub had {at_first / 2**20:.1f} MiB before and "
               f"{at_last / 2**20:.1f} MiB after, with {len(own)} stopped renderer and one page that does not read")
     expect(commits >= COMMITS * 0.9, f"only {commits} commits")
     expect(grown <= FLAT, f"the hub's memory grew by {grown / 2**20:.1f} MiB")

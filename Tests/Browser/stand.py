@@ -89,7 +89,7 @@ class Tab:
         self.eval("() => { bind.ready.then(() => { window.isReady = true; }); }")
         self.until("the welcome", "() => window.isReady")
         self.until("an answer to every join", """() => {
-            const asked = new Set(ear.said.filter((one) => one.kind === "join" && one.model).map((one) => one.model));
+            const asked = new Set(ear.sent.filter((one) => one.kind === "join" && one.model).map((one) => one.model));
             const come = new Set(
               ear.received.filter((one) => one.kind === "catchup" && one.last).map((one) => one.model)
             );
@@ -160,7 +160,7 @@ class Stand(Stage):
     def tell(self, name: str, text: str, at: float | None = None) -> None:
         self.told.append(f"{name:<8} {text}")
 
-    def say(self, words: str) -> None:
+    def log(self, words: str) -> None:
         """A line for whoever runs the tests: something measured."""
         self.words.append(words)
 

@@ -153,7 +153,7 @@ def test_two_tabs_a_process_and_a_terminal_type_into_one_text_and_nothing_is_los
     for tab in tabs:
         same(tab.eval("() => typist.astray"), [], "carets that went astray")
         same(tab.complaints, [], "complaints")
-    stand.say(f"{SECONDS} s, {len(text)} letters and blanks, {len(terminal.typed)} of them from the terminal, "
+    stand.log(f"{SECONDS} s, {len(text)} letters and blanks, {len(terminal.typed)} of them from the terminal, "
               f"{stand.get('sheet')['version']} commits")
 
 

@@ -59,10 +59,10 @@ def test_a_write_that_no_hub_could_read_is_refused_and_no_other_one(stand: Stand
           ["count", NaN], ["mail", new Set([1])], ["fine", deep(120)], ["name", "x"]];
         const others = [[["double", "level", 2]], [["set", "level"]], [["delete", "level", 1]], []];
         const condition = [["a b", "0", 1]], many = Array.from({ length: 256 }, (_, n) => [`f${n}`, "0", 0]);
-        const said = await Promise.all([...sets.map(([field, value]) => lamp.set(field, value)),
+        const outcomes = await Promise.all([...sets.map(([field, value]) => lamp.set(field, value)),
           ...others.map((operations) => lamp.propose(operations)),
           ...[condition, many].map((conditions) => lamp.propose([["set", "on", true]], conditions))]);
-        return said.map(({ kind, code }) => code ?? kind);
+        return outcomes.map(({ kind, code }) => code ?? kind);
     }""")
     bad = "malformedValue"
     same(outcomes, [bad, "badName", bad, bad, bad, bad, "committed", "committed",

@@ -53,7 +53,7 @@ def test_rule_2_one_write_in_flight_newer_ones_coalesce_and_the_last_arrives(sta
     stand.committed("lamp", "level", 90)
     tab.state("#level", None)
     same(together(tab.proposals("level")), 1, "proposals of one field in flight at once")
-    stand.say(f"60 movements became {len(tab.proposals('level')) - 2} commits")
+    stand.log(f"60 movements became {len(tab.proposals('level')) - 2} commits")
 
 
 def test_rule_3_a_field_with_an_unconfirmed_write_is_not_moved_by_others(stand: Stand) -> None:

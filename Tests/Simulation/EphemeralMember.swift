@@ -7,7 +7,7 @@ final class EphemeralMember {
   @exclusivity(unchecked) var unacknowledged: [WriteID: [String]] = [:]
   @exclusivity(unchecked) var withdrawn: Swift.Set<WriteID> = []
   /// By field: its writes that count, oldest first; nil: it was deleted.
-  @exclusivity(unchecked) private var said: [String: [(id: WriteID, value: FieldValue?)]] = [:]
+  @exclusivity(unchecked) private var written: [String: [(id: WriteID, value: FieldValue?)]] = [:]
   /// The hub has taken it for gone once, or has started again: another may have been quicker.
   @exclusivity(unchecked) var mayHaveLost = false
   /// How often the session claimed something again that was another's by then.
@@ -22,24 +22,24 @@ final class EphemeralMember {
     unacknowledged[id] = operations.contains { $0.verb == .clear } ? [] : operations.map(\.field)
     for operation in operations {
       switch operation.verb {
-      case .clear: for field in said.keys { said[field]?.append((id, nil)) }
-      default: said[operation.field, default: []].append((id, operation.value))
+      case .clear: for field in written.keys { written[field]?.append((id, nil)) }
+      default: written[operation.field, default: []].append((id, operation.value))
       }
     }
   }
 
   /// A write had no effect: what was said before stands.
   func revert(_ id: WriteID) {
-    for field in said.keys { said[field]?.removeAll { $0.id == id } }
+    for field in written.keys { written[field]?.removeAll { $0.id == id } }
   }
 
   /// What it has in a field, as far as it knows.
-  func has(_ field: String) -> FieldValue? { said[field]?.last?.value }
+  func has(_ field: String) -> FieldValue? { written[field]?.last?.value }
 
   /// The last write of a field, if that is unacknowledged.
   func pending(_ field: String) -> (id: WriteID, value: FieldValue?)? {
-    said[field]?.last.flatMap { unacknowledged[$0.id] == nil ? nil : $0 }
+    written[field]?.last.flatMap { unacknowledged[$0.id] == nil ? nil : $0 }
   }
 
-  var fields: [String] { said.keys.sorted() }
+  var fields: [String] { written.keys.sorted() }
 }

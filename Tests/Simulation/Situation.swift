@@ -71,7 +71,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case forgedOffer = "replica offered that never was"
   case lied = "lie told to the hub"
   case toldUnknown = "outcome that no epoch of the log knows"
-  case saidInEphemeralModel = "write in an ephemeral model"
+  case wroteInEphemeralModel = "write in an ephemeral model"
   case notOwner = "write of another's ephemeral field refused"
   case keptInEphemeralModel = "ephemeral fields kept over a reconnect"
   case goneFromEphemeralModel = "ephemeral field gone with its writer"

@@ -37,16 +37,16 @@ extension World {
       peer.session.leave(ephemeral.name, now: peerNow(index), into: &peer.output)
       agenda.add(.besides(.comeBack(peer: index, run: peer.run)), at: now + featureChance.within(0...3_000))
       try settle(index)
-    case 1: try say([FieldOperation(.clear, "")], peer, member)
-    case 2, 3: try say([FieldOperation(.delete, field)], peer, member)
-    case 4: try say([FieldOperation(.set, Names.me, uniqueValue(of: index))], peer, member)
-    case 5: try say([FieldOperation(.delete, Names.me)], peer, member)
+    case 1: try writeEphemeral([FieldOperation(.clear, "")], peer, member)
+    case 2, 3: try writeEphemeral([FieldOperation(.delete, field)], peer, member)
+    case 4: try writeEphemeral([FieldOperation(.set, Names.me, uniqueValue(of: index))], peer, member)
+    case 5: try writeEphemeral([FieldOperation(.delete, Names.me)], peer, member)
     case 6:
       let fields = Swift.Set([own, field, "x"]).sorted()
-      try say(fields.map { FieldOperation(.set, $0, uniqueInEphemeralModel($0, index)) }, peer, member)
+      try writeEphemeral(fields.map { FieldOperation(.set, $0, uniqueInEphemeralModel($0, index)) }, peer, member)
     case 7 where profile.hasOwner && featureChance.perMille(200):
-      try say([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
-    default: try say([FieldOperation(.set, field, uniqueInEphemeralModel(field, index))], peer, member)
+      try writeEphemeral([FieldOperation(.set, Names.owner, uniqueValue(of: index))], peer, member)
+    default: try writeEphemeral([FieldOperation(.set, field, uniqueInEphemeralModel(field, index))], peer, member)
     }
   }
 
@@ -55,7 +55,7 @@ extension World {
     field == "n" ? FieldValue(bytes: Array("\(featureChance.below(40))".utf8)) : uniqueValue(of: peer)
   }
 
-  func say(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
+  func writeEphemeral(_ operations: [FieldOperation], _ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
     guard let ephemeral else { return }
     let id: WriteID
     do {
@@ -66,7 +66,7 @@ extension World {
       throw broken(.oneOutcome, "p\(peer.index) cannot write to \(ephemeral.name): \(error)")
     }
     writeCount += 1
-    counts[.saidInEphemeralModel] += 1
+    counts[.wroteInEphemeralModel] += 1
     record("p\(peer.index) writes \(id.rawValue) to \(ephemeral.name): \(operations.map { "\($0.verb) \($0.field)" })")
     member.record(id, operations)
     try settle(peer.index)

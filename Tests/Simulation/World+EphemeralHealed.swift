@@ -61,8 +61,8 @@ extension World {
         throw broken(.living, "p\(peer.index) is in \(modelNames[0]), and \(ephemeral.name) does not tell of it")
       }
       // Who leaves the model leaves its place, and with it what it says.
-      guard profile.leaves == 0, let member = living[tag], case let says = (try? slot.json)?["says"],
-        says != (try? member.has(Names.me)?.json)
+      guard profile.leaves == 0, let member = living[tag], case let announcement = (try? slot.json)?["says"],
+        announcement != (try? member.has(Names.me)?.json)
       else { continue }
       throw broken(.living, "p\(peer.index) has said \(describe(member.has(Names.me))), and its place is \(slot)")
     }

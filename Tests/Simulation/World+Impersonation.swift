@@ -43,18 +43,18 @@ extension World {
     let session = chance.next() | 1
     let start = StartNumber(hubRun)
     record("an impostor speaks for \(tag.short) before it is back")
-    func say(_ message: PeerMessage, start: StartNumber) throws(Broken) {
+    func send(_ message: PeerMessage, start: StartNumber) throws(Broken) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
       }
       try settleHub()
     }
-    try say(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "impostor"))), start: 0)
-    try say(.join([Join(request: 1, model: modelNames[model])]), start: start)
+    try send(.hello(Hello(identity: Identity(tag: tag, secret: secret, name: "impostor"))), start: 0)
+    try send(.join([Join(request: 1, model: modelNames[model])]), start: start)
     if let topic = topic(of: model) {
       let set = WireOperation(verb: .set, field: .name("a"), value: Oracle.ofImpostor)
       let number = oracle.lastDecided(of: tag, in: model) + 1
-      try say(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
+      try send(.propose([NumberedProposal(topic: topic, number: number, operations: [set])]), start: start)
     }
     counts[.impostorFirst] += 1
   }

@@ -65,28 +65,28 @@ extension World {
       identity: identity, session: lieChance.next() | 1, connection: 1 << 41 + lieChance.next() % (1 << 30))
   }
 
-  private func say(_ bytes: [UInt8], _ liar: Liar) throws(Broken) {
+  private func send(_ bytes: [UInt8], _ liar: Liar) throws(Broken) {
     guard hub != nil else { return }
     bytes.withUnsafeBytes { hub?.receive($0, on: liar.connection, time: hubTime, into: &hubOutput) }
     try settleHub()
   }
 
-  private func say(_ message: PeerMessage, _ liar: Liar) throws(Broken) {
+  private func send(_ message: PeerMessage, _ liar: Liar) throws(Broken) {
     var start = StartNumber(hubRun)
     if case .hello = message { start = 0 }
-    try say(message.encode(session: liar.session, start: start), liar)
+    try send(message.encode(session: liar.session, start: start), liar)
   }
 
   /// Says hello and joins a model; nil if the hub has none of that name then.
   private func enter(_ liar: Liar, unacknowledged: ProposalNumber = 1) throws(Broken) -> (model: Int, topic: Topic)? {
-    try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
+    try send(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
     let model = lieChance.below(modelNames.count)
-    try say(.join([Join(request: 1, model: modelNames[model], unacknowledged: unacknowledged)]), liar)
+    try send(.join([Join(request: 1, model: modelNames[model], unacknowledged: unacknowledged)]), liar)
     return topic(of: model).map { (model, $0) }
   }
 
   private func goAway(_ liar: Liar) throws(Broken) {
-    if lieChance.perMille(500) { try say(.leave(Leave()), liar) }
+    if lieChance.perMille(500) { try send(.leave(Leave()), liar) }
     hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
     try settleHub()
   }
@@ -104,21 +104,21 @@ extension World {
     let liar = makeLiar()
     let stolen = Identity(tag: victim.session.identity.tag, secret: liar.identity.secret, name: "thief")
     record("a liar says hello as p\(victim.index), and speaks in its session")
-    try say(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
+    try send(.hello(Hello(identity: stolen, capabilities: Capability.all)), liar)
     let index = lieChance.below(modelNames.count)
-    try say(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
+    try send(.join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), liar)
     guard let topic = topic(of: index) else { return }
     let next = oracle.lastDecided(of: stolen.tag, in: index) + 1
     let set = WireOperation(verb: .set, field: .name("b"), value: Oracle.ofImpostor)
     let proposal = NumberedProposal(topic: topic, number: next, confirmed: .max, operations: [set])
-    try say(.propose([proposal]), liar)
+    try send(.propose([proposal]), liar)
     let wasThere = hasSession(victim)
     let inItsName = Liar(identity: stolen, session: victim.sessionOnTheWire, connection: liar.connection)
     for message in [
       .join([Join(request: 1, model: modelNames[index], unacknowledged: 1_000)]), .propose([proposal]),
       .alive(Alive(heartbeat: 1, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), .leave(Leave()),
     ] as [PeerMessage] where inItsName.session != 0 {
-      try say(message, inItsName)
+      try send(message, inItsName)
     }
     if wasThere, !hasSession(victim) {
       throw broken(.lease, "a liar that spoke in its session ended that of p\(victim.index)")
@@ -132,11 +132,11 @@ extension World {
     guard let (model, topic) = try enter(liar) else { return }
     let version: Version = [4, 400, 1 << 52][lieChance.below(3)]
     let old = epoch
-    try say(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
+    try send(.join([Join(request: 2, model: modelNames[model], epoch: old, version: version)]), liar)
     let field = OfferedField(
       name: SimulatedField.names[lieChance.below(SimulatedField.plain)], version: version,
       origin: liar.identity.origin, number: .max, time: .max, value: Oracle.forged)
-    try say(
+    try send(
       .offer(
         Offer(request: 2, topic: topic, epoch: old, version: version, chunk: 0, isLast: true, fields: [field])), liar)
     try goAway(liar)
@@ -151,9 +151,9 @@ extension World {
       let proposal = NumberedProposal(
         topic: topic, number: number, confirmed: .max, isVoid: lieChance.perMille(200),
         isEarlier: lieChance.perMille(500), operations: [forged()])
-      try say(.propose([proposal]), liar)
+      try send(.propose([proposal]), liar)
     }
-    try say(.alive(Alive(heartbeat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
+    try send(.alive(Alive(heartbeat: .max, entries: [AliveEntry(topic: topic, confirmed: .max, applied: .max)])), liar)
     try goAway(liar)
   }
 
@@ -164,7 +164,7 @@ extension World {
     for (index, name) in ["@me", "@owner", "@peer-0", "@x", Names.description, "a.b", "", "a\u{0}"].enumerated() {
       // A frame with a name that is none ends the session; the next ones are of nobody.
       let proposal = NumberedProposal(topic: topic, number: ProposalNumber(index + 1), operations: [forged(name)])
-      try say(.propose([proposal]), liar)
+      try send(.propose([proposal]), liar)
     }
     try goAway(liar)
   }
@@ -185,7 +185,7 @@ extension World {
       NumberedProposal(topic: topic + 1_000, number: 6, operations: [forged()]),
       NumberedProposal(topic: topic, number: 6, hops: 8, operations: [forged()]),
     ]
-    try say(.propose(proposals), liar)
+    try send(.propose(proposals), liar)
     for _ in 0..<3 {
       var frame = PeerMessage.propose(Array(proposals.suffix(1))).encode(
         session: liar.session, start: StartNumber(hubRun))
@@ -194,8 +194,8 @@ extension World {
       } else {
         frame.append(UInt8(truncatingIfNeeded: lieChance.next()))
       }
-      try say(frame, liar)
-      try say(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
+      try send(frame, liar)
+      try send(.hello(Hello(identity: liar.identity, capabilities: Capability.all)), liar)
     }
     try goAway(liar)
   }
@@ -204,8 +204,8 @@ extension World {
   private func comeAndGo() throws(Broken) {
     let liar = makeLiar()
     guard let (_, topic) = try enter(liar) else { return }
-    try say(.propose([NumberedProposal(topic: topic, number: 1, operations: [forged()])]), liar)
-    try say(.leave(Leave()), liar)
+    try send(.propose([NumberedProposal(topic: topic, number: 1, operations: [forged()])]), liar)
+    try send(.leave(Leave()), liar)
     hub?.closed(liar.connection, time: hubTime, into: &hubOutput)
   }
 }

@@ -64,14 +64,14 @@ extension World {
     let offeredEpoch = offeredEpochs[lieChance.perMille(600) ? 0 : lieChance.below(offeredEpochs.count)]
     let version = versions[lieChance.below(versions.count)]
     record("an impostor offers version \(version) of epoch \(offeredEpoch >> 32) of \(modelNames[model])")
-    func say(_ message: PeerMessage, start: StartNumber) {
+    func send(_ message: PeerMessage, start: StartNumber) {
       message.encode(session: session, start: start).withUnsafeBytes {
         hub?.receive($0, on: connection, time: hubTime, into: &hubOutput)
       }
     }
     let start = StartNumber(hubRun)
-    say(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
-    say(.join([Join(request: 1, model: modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
+    send(.hello(Hello(identity: identity, capabilities: Capability.all)), start: 0)
+    send(.join([Join(request: 1, model: modelNames[model], epoch: offeredEpoch, version: version)]), start: start)
     guard let topic = topic(of: model) else { return try settleHub() }
     let victim = peers[lieChance.below(peers.count)].session.identity
     let names = [SimulatedField.names[lieChance.below(SimulatedField.plain)], "@peer-0", "@me"]
@@ -83,14 +83,14 @@ extension World {
     let numbers = peers.map { peer in
       SeenNumber(tag: peer.session.identity.tag, number: ProposalNumber(lieChance.below(100_000)))
     }
-    say(
+    send(
       .offer(
         Offer(
           request: 1, topic: topic, epoch: offeredEpoch, version: version, chunk: 0, isLast: true, fields: fields,
           numbers: numbers)), start: start)
     counts[.forgedOffer] += 1
     try settleHub()
-    say(.leave(Leave()), start: start)
+    send(.leave(Leave()), start: start)
     try settleHub()
   }
 

@@ -10,9 +10,9 @@ extension World {
   /// Takes the model, or gives it up.
   func own(_ peer: SimulatedPeer, _ member: EphemeralMember) throws(Broken) {
     if member.has(Names.owner) == nil {
-      try say([FieldOperation(.set, Names.owner, uniqueValue(of: peer.index))], peer, member)
+      try writeEphemeral([FieldOperation(.set, Names.owner, uniqueValue(of: peer.index))], peer, member)
     } else if featureChance.perMille(300) {
-      try say([FieldOperation(.delete, Names.owner)], peer, member)
+      try writeEphemeral([FieldOperation(.delete, Names.owner)], peer, member)
     }
   }
 
@@ -21,7 +21,7 @@ extension World {
     guard profile.hasOwner, profile.requestDelay > 5 || featureChance.perMille(500) else { return }
     for peer in peers {
       guard let member = peer.member, !member.isAway, member.has(Names.owner) != nil else { continue }
-      try say([FieldOperation(.delete, Names.owner)], peer, member)
+      try writeEphemeral([FieldOperation(.delete, Names.owner)], peer, member)
     }
   }
 

@@ -3,7 +3,7 @@
 # Every function prints what it found, or prints nothing and returns 1.
 
 # The words of these scripts go to stderr, so that stdout stays free for data.
-say() { printf '%s\n' "$*" >&2; }
+log() { printf '%s\n' "$*" >&2; }
 
 # at_least 6.2 6.10.1: is the second version the first or a later one? Compares major and minor only.
 at_least() {

@@ -49,15 +49,15 @@ step() {
     steps_count "$words" &
     steps_clock=$!
   else
-    say "$words"
+    log "$words"
   fi
   "$@" >"$log" 2>&1 || code=$?
   steps_quiet
   if ((code == 0)); then
-    say "$words: ok, $(steps_time "$((SECONDS - started))")"
+    log "$words: ok, $(steps_time "$((SECONDS - started))")"
   else
     steps_failed+=("$name")
-    say "$words: FAILED with $code, $(steps_time "$((SECONDS - started))")"
+    log "$words: FAILED with $code, $(steps_time "$((SECONDS - started))")"
     steps_show "$log"
   fi
   return "$code"
@@ -67,16 +67,16 @@ step() {
 steps_show() {
   if (($(wc -l <"$1") > 40)); then
     grep -aE 'recorded an issue|error: |FAILED' "$1" | cut -c 1-300 | head -n 20 >&2 || true
-    say '…'
+    log '…'
   fi
   tail -n 40 "$1" >&2
-  say "   all of it: $1"
+  log "   all of it: $1"
 }
 
 # Looks for what is needed, as a step; what it is about to install is said before.
 step_setup() {
   local missing
   missing=$(scripts/setup --check "$@" 2>&1 | grep '^setup: missing: ') || missing=''
-  if [[ -n $missing ]]; then say "$missing; scripts/setup installs what it may (apt-get, brew, pip)"; fi
+  if [[ -n $missing ]]; then log "$missing; scripts/setup installs what it may (apt-get, brew, pip)"; fi
   step setup scripts/setup "$@"
 }

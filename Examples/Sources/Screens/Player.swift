@@ -21,7 +21,7 @@ final class Player<Shown: Screen> {
     draw("the screen")
     for step in steps {
       if sides.contains(step.side) {
-        say(["", "\(step.side.rawValue) \(step.words)"])
+        write(["", "\(step.side.rawValue) \(step.words)"])
         step.act(screen)
         try await waitUntilShown(step)
         draw()
@@ -51,11 +51,11 @@ final class Player<Shown: Screen> {
     let changed = isSameSize ? zip(lines, drawn).filter { $0 != $1 }.map(\.0) : lines
     drawn = lines
     let drawing = changed.isEmpty ? ["(unchanged)"] : changed
-    say((title.map { ["", $0] } ?? []) + drawing.map { $0.isEmpty ? "" : "  \($0)" })
+    write((title.map { ["", $0] } ?? []) + drawing.map { $0.isEmpty ? "" : "  \($0)" })
   }
 
   /// In one piece, so that two processes may write to one terminal.
-  private func say(_ lines: [String]) {
+  private func write(_ lines: [String]) {
     let prefixed = process.map { process in lines.map { $0.isEmpty ? "\(process)|" : "\(process)| \($0)" } } ?? lines
     FileHandle.standardOutput.write(Data(prefixed.map { $0 + "\n" }.joined().utf8))
   }

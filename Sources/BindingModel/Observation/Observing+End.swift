@@ -21,7 +21,7 @@ private final class Farewell: Sendable {
 
   init(_ body: @escaping @Sendable () -> Void) { self.body = Protected(body) }
 
-  func say() { take()?() }
+  func run() { take()?() }
 
   func cancel() { _ = take() }
 
@@ -39,5 +39,5 @@ private final class EndSign: Sendable {
 
   init(_ farewell: Farewell) { self.farewell = farewell }
 
-  deinit { farewell.say() }
+  deinit { farewell.run() }
 }

@@ -4,7 +4,7 @@ public import Foundation
 
 /// Who is in a model now: `let here = await lamp.presence()`.
 ///
-/// It looks, and tells the others what `say` says, as long as somebody holds it.
+/// It looks, and tells the others what `announce` says, as long as somebody holds it.
 public final class Presence: Sendable {
   private let ephemeral: SharedModel
   private let published: Observable<[PresentPeer]>
@@ -47,7 +47,7 @@ public final class Presence: Sendable {
   /// - Throws: `WriteError` if it cannot be laid over. The outcome tells whether the hub took it: half of
   ///   `maxValueBytes` is the most.
   @discardableResult
-  public func say(json value: JSON?) throws(WriteError) -> PendingWrite {
+  public func announce(json value: JSON?) throws(WriteError) -> PendingWrite {
     let value = value.map { FieldValue(json: $0) }
     return try ephemeral.write(
       Proposal(operations: [FieldOperation(value == nil ? .delete : .set, Names.me, value)]))
@@ -55,8 +55,8 @@ public final class Presence: Sendable {
 
   /// The same for one of the types that fields can have.
   @discardableResult
-  public func say(_ value: some FieldCodable) throws(WriteError) -> PendingWrite {
-    try say(json: value.fieldJSON)
+  public func announce(_ value: some FieldCodable) throws(WriteError) -> PendingWrite {
+    try announce(json: value.fieldJSON)
   }
 
   /// Waits until it can tell who is there; false when `timeout` passes first, the task is cancelled, or the hub does
@@ -92,7 +92,7 @@ public struct PresentPeer: Sendable, Hashable {
   /// When it came, on the hub's clock.
   public var since: Date
   /// What it said of itself last.
-  public var says: JSON?
+  public var announcement: JSON?
 
   init?(_ value: FieldValue) {
     guard let json = value.jsonIfValid, case .string(let tag)? = json["tag"], let tag = Tag(tag),
@@ -101,7 +101,7 @@ public struct PresentPeer: Sendable, Hashable {
     self.tag = tag
     self.name = name
     self.since = Date(timeIntervalSince1970: Double(since) / 1_000)
-    says = json["says"]
+    announcement = json["says"]
   }
 
   static func all(in ephemeral: SharedModel) -> [PresentPeer] {

@@ -69,7 +69,7 @@ public struct Session: Sendable {
   var lastHeartbeatAt: UInt64 = 0
   var lastHeartbeat: UInt64 = 0
   var heartbeatsSeen: UInt64 = 0
-  var lastSaid: UInt64 = 0
+  var lastSentAt: UInt64 = 0
   var owesAlive = false
   var owesAskHeads = false
   var hasStarted = false
@@ -189,7 +189,7 @@ public struct Session: Sendable {
   public mutating func joinPrefix(_ prefix: String, now: UInt64, into output: inout PeerOutput) {
     lastRequest += 1
     prefixes[prefix] = lastRequest
-    if phase == .live { say(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
+    if phase == .live { send(.join([Join(request: lastRequest, prefix: prefix)]), now: now, &output) }
   }
 
   /// Asks no longer; the hub's announcements are passed over.
@@ -197,7 +197,7 @@ public struct Session: Sendable {
 
   /// Has the hub answer with `pong`.
   public mutating func ping(_ token: UInt64, now: UInt64, into output: inout PeerOutput) {
-    if phase == .live { say(.ping(Ping(token: token)), now: now, &output) }
+    if phase == .live { send(.ping(Ping(token: token)), now: now, &output) }
   }
 
   /// The models for whose places this holds, in order.
@@ -220,9 +220,9 @@ public struct Session: Sendable {
       if model.outbox.lastNumber > 0, !isJournalLagging {
         let (confirmed, applied) = (model.outbox.lowestUnacknowledged - 1, model.replica.version)
         let entry = AliveEntry(topic: topic, confirmed: confirmed, applied: applied)
-        say(.alive(Alive(heartbeat: lastHeartbeat, entries: [entry])), now: lastSaid, &output)
+        send(.alive(Alive(heartbeat: lastHeartbeat, entries: [entry])), now: lastSentAt, &output)
       }
-      say(.leave(Leave(topics: [topic])), now: lastSaid, &output)
+      send(.leave(Leave(topics: [topic])), now: lastSentAt, &output)
     }
   }
 
@@ -245,16 +245,16 @@ public struct Session: Sendable {
           namesKnown: UInt32(models[at: index].replica.namesKnown),
           unacknowledged: isJournalLagging ? 1 : models[at: index].outbox.lowestUnacknowledged))
       if joins.count == 500 {
-        say(.join(joins), now: now, &output)
+        send(.join(joins), now: now, &output)
         joins.removeAll()
       }
     }
-    if !joins.isEmpty { say(.join(joins), now: now, &output) }
+    if !joins.isEmpty { send(.join(joins), now: now, &output) }
   }
 
-  mutating func say(_ message: PeerMessage, now: UInt64, _ output: inout PeerOutput) {
+  mutating func send(_ message: PeerMessage, now: UInt64, _ output: inout PeerOutput) {
     counters.framesSent += 1
-    lastSaid = now
+    lastSentAt = now
     let start: StartNumber = if case .hello = message { 0 } else { self.start }
     output.add(.send(message.encode(session: sessionID, start: start)))
   }

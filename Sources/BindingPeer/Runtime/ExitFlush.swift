@@ -64,7 +64,7 @@ enum ExitFlush {
       let hadHub = runtime.state.withLock { $0.session.logID != nil }
       runtime.block(until: min(end, hadHub ? end : entry.madeAt) + entry.timeoutMilliseconds) { $0.isSettledForGood }
     }
-    for entry in entries { entry.runtime?.sayWhatIsLost() }
+    for entry in entries { entry.runtime?.reportLostWrites() }
     for entry in entries where entry.runtime !== own { entry.runtime?.end() }
     for entry in entries where entry.runtime !== own { entry.runtime?.link.join(milliseconds: farewellMilliseconds) }
   }
@@ -79,7 +79,7 @@ extension PeerRuntime.State {
 
 extension PeerRuntime {
   /// Says, in one line, what the end of the program leaves without an outcome.
-  fileprivate func sayWhatIsLost() {
+  fileprivate func reportLostWrites() {
     let (counts, phase, isKept) = state.withLock { state in
       var counts: [String: Int] = [:]
       // Descriptions and defaults are nobody's loss: the next one to share the model proposes them.

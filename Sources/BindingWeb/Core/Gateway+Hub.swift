@@ -74,7 +74,7 @@ extension Gateway {
     counters.pagesWelcomed += 1
     pages[page]?.phase = .live
     pages[page]?.start = start
-    pages[page]?.lastSaid = now
+    pages[page]?.lastSentAt = now
     tell(page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
   }
 

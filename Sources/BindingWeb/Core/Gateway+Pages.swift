@@ -9,11 +9,11 @@ extension Gateway {
     guard let record = pages[page] else { return }
     counters.textsReceived += 1
     do throws(WireError) {
-      let saying = try PageSaying(text)
-      switch (record.phase, saying) {
+      let message = try PageMessage(text)
+      switch (record.phase, message) {
       case (.silent, .hello(let hello)): handle(hello, page, now: now, &output)
       case (.live, .hello): throw WireError(message: "hello", place: "kind", problem: "was said already")
-      case (.live, _): handle(saying, page, now: now, &output)
+      case (.live, _): handle(message, page, now: now, &output)
       default:
         throw WireError(message: "page", place: "kind", problem: "came before the welcome")
       }
@@ -38,11 +38,11 @@ extension Gateway {
     bySession[session] = page
     byTag[hello.identity.tag] = page
     output.add(.subscribe(Topics.sessionTopic(session)))
-    say(.hello(hello), for: page, now: now, &output)
+    send(.hello(hello), for: page, now: now, &output)
   }
 
-  private mutating func handle(_ saying: PageSaying, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
-    switch saying {
+  private mutating func handle(_ message: PageMessage, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+    switch message {
     case .hello: break
     case .join(let join): handle(join, page, now: now, &output)
     case .joinPrefix(let prefix): joinPrefix(prefix, page, now: now, &output)
@@ -59,8 +59,8 @@ extension Gateway {
         guard let topic = pages[page]?.joins[entry.model]?.topic else { return nil }
         return AliveEntry(topic: topic, confirmed: entry.confirmed, applied: entry.applied)
       }
-      say(.alive(Alive(heartbeat: heartbeat, entries: entries)), for: page, now: now, &output)
-    case .ping(let token): say(.ping(Ping(token: token)), for: page, now: now, &output)
+      send(.alive(Alive(heartbeat: heartbeat, entries: entries)), for: page, now: now, &output)
+    case .ping(let token): send(.ping(Ping(token: token)), for: page, now: now, &output)
     }
   }
 
@@ -106,7 +106,7 @@ extension Gateway {
     leaveRoom(model, page, now: now)
     guard let topic = membership.topic else { return }
     pages[page]?.topics[topic] = nil
-    say(.leave(Leave(topics: [topic])), for: page, now: now, &output)
+    send(.leave(Leave(topics: [topic])), for: page, now: now, &output)
   }
 
   mutating func leaveRoom(_ model: String, _ page: PageID, now: UInt64) {
@@ -167,6 +167,6 @@ extension Gateway {
     counters.proposals += 1
     var numbered = proposal.proposal
     numbered.topic = topic
-    say(.propose([numbered]), for: page, now: now, &output)
+    send(.propose([numbered]), for: page, now: now, &output)
   }
 }

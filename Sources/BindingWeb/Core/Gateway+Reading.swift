@@ -126,7 +126,7 @@ extension Gateway {
       let join = Join(
         request: lastRequest, model: model, epoch: epoch, version: version, namesKnown: .max,
         unacknowledged: membership.unacknowledged)
-      say(.join([join]), for: page, now: now, &output)
+      send(.join([join]), for: page, now: now, &output)
     case .answered(let epoch, let version):
       let (here, known) = reader.version(of: model)
       guard here == epoch, known >= version else { return }
@@ -161,11 +161,11 @@ extension Gateway {
     pages[page]?.joins[model]?.version = version
     pages[page]?.joins[model]?.owesAnswer = false
     pages[page]?.queue = texts
-    sayQueued(page, &output)
+    sendQueued(page, &output)
   }
 
   /// Says some of what waits for a page.
-  private mutating func sayQueued(_ page: PageID, _ output: inout GatewayOutput) {
+  private mutating func sendQueued(_ page: PageID, _ output: inout GatewayOutput) {
     var bytes = 0
     let taken = (pages[page]?.queue ?? []).prefix { text in
       defer { bytes += text.count }
@@ -178,7 +178,7 @@ extension Gateway {
   /// Goes on with a page that was busy: with what waits for it, then, if there is room still, with what it missed.
   mutating func goOn(_ page: PageID, _ output: inout GatewayOutput) {
     guard let record = pages[page], !record.isFull else { return }
-    sayQueued(page, &output)
+    sendQueued(page, &output)
     // The order of names, so that the same history is told the same way.
     for model in record.joins.keys.sorted() where pages[page]?.isBusy == false {
       if pages[page]?.joins[model]?.isCurrent == true { catchUp(page, in: model, &output) }

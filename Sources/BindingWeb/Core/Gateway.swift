@@ -103,7 +103,7 @@ public struct Gateway: Sendable {
   mutating func end(
     _ page: PageID, _ code: UInt16, _ reason: String, now: UInt64, _ output: inout GatewayOutput, leaving: Bool = false
   ) {
-    if leaving, pages[page]?.isLive == true { say(.leave(Leave()), for: page, now: now, &output) }
+    if leaving, pages[page]?.isLive == true { send(.leave(Leave()), for: page, now: now, &output) }
     gone(page, now: now, into: &output)
     output.add(.end(page, code: code, reason: reason))
   }
@@ -142,7 +142,7 @@ public struct Gateway: Sendable {
         end(page, 4004, "no hello", now: now, &output)
       case .live:
         // The page is there as long as its socket is, whatever a browser does to the timers of a hidden one.
-        if now >= record.lastSaid + lease / 3 { say(.alive(Alive(heartbeat: 0)), for: page, now: now, &output) }
+        if now >= record.lastSentAt + lease / 3 { send(.alive(Alive(heartbeat: 0)), for: page, now: now, &output) }
         for (model, membership) in record.joins {
           if case .asked(_, let at) = membership.progress, now >= at + options.joinMilliseconds {
             pages[page]?.joins[model]?.progress = .waiting
@@ -165,9 +165,9 @@ public struct Gateway: Sendable {
 
   // MARK: Saying
 
-  mutating func say(_ message: PeerMessage, for page: PageID, now: UInt64, _ output: inout GatewayOutput) {
+  mutating func send(_ message: PeerMessage, for page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard let record = pages[page], record.session != 0 else { return }
-    pages[page]?.lastSaid = now
+    pages[page]?.lastSentAt = now
     output.add(.send(message.encode(session: record.session, start: record.start)))
   }
 

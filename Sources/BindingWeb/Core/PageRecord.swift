@@ -20,7 +20,7 @@ struct PageRecord: Sendable {
   var topics: [Topic: String] = [:]
   var prefixes: Set<String> = []
   /// When something was last said to the hub in its name.
-  var lastSaid: UInt64 = 0
+  var lastSentAt: UInt64 = 0
   /// Its socket takes no more for now.
   var isFull = false
   /// What is still to be said of a long catch-up.

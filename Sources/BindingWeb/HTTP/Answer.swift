@@ -15,13 +15,13 @@ struct Answer {
   var refusal: WebRefusal?
 
   /// A sentence for people: what is wrong, and what to do.
-  static func says(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal? = nil) -> Answer {
+  static func plainText(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal? = nil) -> Answer {
     Answer(status: status, body: ByteBuffer(string: text + "\n"), headers: [Answer.notKept], refusal: refusal)
   }
 
   /// The last word on a connection that does not follow the rules.
   static func closing(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal) -> Answer {
-    var answer = says(status, text, refusal)
+    var answer = plainText(status, text, refusal)
     answer.closes = true
     return answer
   }

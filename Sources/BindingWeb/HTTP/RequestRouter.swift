@@ -22,15 +22,16 @@ struct RequestRouter {
       respond(StoredPages.all[name].map { $0.answer(to: head.headers) } ?? RequestRouter.nothing(for: head))
     case .success(.userPage(let parts)): answer(userPage: parts, head, respond)
     case .success(.userPages):
-      var answer = Answer.says(.movedPermanently, "It is at /pages/.")
+      var answer = Answer.plainText(.movedPermanently, "It is at /pages/.")
       answer.headers.append(("Location", "/pages/"))
       respond(answer)
     case .success(.socket): respond(noSocket(head, local))
-    case .success(.health): respond(.says(.ok, "ok"))
+    case .success(.health): respond(.plainText(.ok, "ok"))
     case .success(.readiness):
       respond(
         loop.isLive
-          ? .says(.ok, "ok") : .says(.serviceUnavailable, "The hub has not let this gateway in yet: ask again."))
+          ? .plainText(.ok, "ok")
+          : .plainText(.serviceUnavailable, "The hub has not let this gateway in yet: ask again."))
     case .success(.status): loop.questions.ask { [loop] in respond(Reports.status(of: loop, hub: $0)) }
     case .success(.metrics): loop.questions.ask { [loop] in respond(Reports.metrics(of: loop, hub: $0)) }
     }
@@ -93,7 +94,7 @@ struct RequestRouter {
 
   /// What was shown goes from the address, where it would be seen and kept, to a cookie.
   private func letIn(_ key: WebKey, _ host: String, to path: String) -> Answer {
-    var answer = Answer.says(.seeOther, "Come in.")
+    var answer = Answer.plainText(.seeOther, "Come in.")
     let cookie = access.cookie(key, host: host, now: WebEntry.now)
     answer.headers += [("Location", path), ("Set-Cookie", cookie)]
     return answer
@@ -125,7 +126,7 @@ struct RequestRouter {
       ? Answer(
         status: .unauthorized, type: "text/html; charset=utf-8", body: ByteBuffer(string: EntryPage.html(why)),
         headers: [Answer.notKept], refusal: .noToken)
-      : .says(
+      : .plainText(
         .unauthorized,
         "This gateway asks who comes. A browser: run  bindhub web  on the hub's machine, and open the address that it "
           + "prints. A program: send 'Authorization: Bearer TOKEN', which  bindhub web --json  tells.", .noToken)
@@ -137,7 +138,7 @@ struct RequestRouter {
   private static func nothing(for head: HTTPRequestHead, _ why: String? = nil) -> Answer {
     let hint = "The dashboard is at /, a model's form at /form/MODEL."
     guard isRead(head.headers) else {
-      return .says(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(hint)", .notFound)
+      return .plainText(.notFound, why ?? "There is nothing at \(head.uri.prefix(200)). \(hint)", .notFound)
     }
     return Answer(
       status: .notFound, type: "text/html; charset=utf-8", body: ByteBuffer(string: NothingPage.html(why ?? hint)),
@@ -190,7 +191,7 @@ struct RequestRouter {
         for: head,
         "Only these are served from there: html, js, mjs, map, wasm, css, svg, png, jpg, gif, webp, avif, ico, mp3, "
           + "woff2, json, webmanifest and txt.")
-    case .tooLong: .says(.internalServerError, "A file of pages has at most \(limit) bytes.", .fileTooLong)
+    case .tooLong: .plainText(.internalServerError, "A file of pages has at most \(limit) bytes.", .fileTooLong)
     }
   }
 }

@@ -155,10 +155,10 @@ final class PageSocket: ChannelInboundHandler {
   }
 
   /// A page that closes is answered in kind (RFC 6455, 5.5.1).
-  private func answer(close said: ByteBuffer) {
-    var said = said
-    guard said.readableBytes != 1 else { return refuse(.badFrame, 1002, "a close frame has no code or a whole one") }
-    let code: UInt16? = said.readInteger()
+  private func answer(close payload: ByteBuffer) {
+    var payload = payload
+    guard payload.readableBytes != 1 else { return refuse(.badFrame, 1002, "a close frame has no code or a whole one") }
+    let code: UInt16? = payload.readInteger()
     if let code, !(1000...1003).contains(code), !(1007...1014).contains(code), !(3000...4999).contains(code) {
       return refuse(.badFrame, 1002, "the close code means nothing")
     }

@@ -46,9 +46,9 @@ struct Bench: AsyncParsableCommand {
     let plan = try BenchPlan(profile, rate: rate, peers: peers, span: span)
     let result = try await BenchRun(plan, common).measured()
     if common.json {
-      Terminal.say(result.json(isChecked: check))
+      Terminal.print(result.json(isChecked: check))
     } else {
-      for line in result.words(isChecked: check) { Terminal.say(line) }
+      for line in result.words(isChecked: check) { Terminal.print(line) }
     }
     if let remark = result.remark { Terminal.complain(remark) }
     if check {

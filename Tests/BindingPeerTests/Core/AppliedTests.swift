@@ -46,9 +46,9 @@ struct AppliedTests {
       (.incomplete, .missing(["desk"], applied: 1, of: 2)), (.tooMany, .tooMany), (.otherEpoch, .otherEpoch),
       (.notJoined, .notJoined),
     ]
-    for (said, told) in cases {
+    for (answered, reported) in cases {
       let request = try #require(wait(0).drain.awaits.first).request
-      #expect(bench.hub(awaited(request, said, applied: 1, of: 2, ["desk"])).barriers.map(\.end) == [told])
+      #expect(bench.hub(awaited(request, answered, applied: 1, of: 2, ["desk"])).barriers.map(\.end) == [reported])
     }
   }
 

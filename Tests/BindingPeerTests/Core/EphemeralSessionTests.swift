@@ -37,7 +37,7 @@ struct EphemeralSessionTests {
       bench.chunk(request, version: version, fields, lastDecided: lastDecided))
   }
 
-  private func say(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
+  private func write(_ bench: inout PeerBench, _ field: String, _ value: String) throws -> Drain {
     try bench.write(.set([field: value]), to: Self.ephemeralLamp).drain
   }
 
@@ -79,7 +79,7 @@ struct EphemeralSessionTests {
   @Test("an outcome that names the log's epoch acknowledges what was written here")
   func outcomes() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     let drain = bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     #expect(drain.settled.map(\.1) == [.committed(epoch: Epoch(bench.start), version: 1)])
   }
@@ -87,7 +87,7 @@ struct EphemeralSessionTests {
   @Test("after a new welcome it claims again what it wrote, and shows it all the time")
   func claims() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     bench.lose()
     bench.open()
@@ -108,7 +108,7 @@ struct EphemeralSessionTests {
   /// What it wrote is committed, and here.
   private func withCursor() throws -> PeerBench {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     let names = NamesRun(first: 0, names: ["cursor"])
     bench.hub(bench.commits(after: 0, [[0: "7"]], own: [0: 1], names: names, epoch: Epoch(bench.start)))
@@ -142,8 +142,8 @@ struct EphemeralSessionTests {
     arguments: [.expired, .refused(Refusal(.doesNotFit, "too much"))] as [WireOutcome.Rest])
   func claimsBelow(end: WireOutcome.Rest) throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
-    _ = try say(&bench, "cursor", "8")
+    _ = try write(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "8")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, end)))
     expectClaim(of: "7", &bench)
   }
@@ -161,8 +161,8 @@ struct EphemeralSessionTests {
   @Test("the later of two writes is claimed, whichever outcome comes first")
   func claimsLater() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
-    _ = try say(&bench, "cursor", "8")
+    _ = try write(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "8")
     bench.hub(bench.outcomes((2, .committed(count: 1, version: 2)), (1, .committed(count: 1, version: 1))))
     expectClaim(of: "8", &bench)
   }
@@ -212,10 +212,10 @@ struct EphemeralSessionTests {
   }
 
   @Test("what it says before it could give up what was there from before it left stays")
-  func saysMeanwhile() throws {
+  func writesMeanwhile() throws {
     var (bench, _) = try returned(maxOutboxWrites: 1)
     change(&bench, after: 2, [0: nil], number: 2)
-    _ = try say(&bench, "pen", "8")
+    _ = try write(&bench, "pen", "8")
     change(&bench, after: 3, [1: "8"], number: 3)
     let given = bench.hub(bench.heartbeat(1)).proposals
     #expect(given.isEmpty && bench.session.shown(Self.ephemeralLamp, "pen") == json("8"))
@@ -224,7 +224,7 @@ struct EphemeralSessionTests {
   @Test("what it released is not claimed again")
   func released() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     _ = try bench.write(.one(.delete, "cursor"), to: Self.ephemeralLamp)
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1)), (2, .committed(count: 1, version: 2))))
     bench.lose()
@@ -236,7 +236,7 @@ struct EphemeralSessionTests {
   @Test("what turned out to be somebody else's is not claimed again")
   func refused() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     bench.hub(bench.outcomes((1, .refused(Refusal(.notOwner, "it is ben's")))))
     bench.lose()
     bench.open()
@@ -247,7 +247,7 @@ struct EphemeralSessionTests {
   @Test("nothing of it is kept in an outbox")
   func notKept() throws {
     var bench = present(keepsOutbox: true)
-    let drain = try say(&bench, "cursor", "7")
+    let drain = try write(&bench, "cursor", "7")
     let end = bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     #expect((drain.entries + end.entries).isEmpty)
   }
@@ -255,7 +255,7 @@ struct EphemeralSessionTests {
   @Test("after a hub with another log it goes on, and claims what it had")
   func otherLog() throws {
     var bench = present()
-    _ = try say(&bench, "cursor", "7")
+    _ = try write(&bench, "cursor", "7")
     bench.hub(bench.outcomes((1, .committed(count: 1, version: 1))))
     bench.lose()
     bench.open()

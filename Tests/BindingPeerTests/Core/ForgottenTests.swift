@@ -64,7 +64,7 @@ struct ForgottenTests {
   }
 
   @Test("a hub that does not say how long it remembers is taken to have forgotten")
-  func doesNotSay() throws {
+  func omitsLimit() throws {
     var (bench, id) = try cut()
     #expect(bench.welcome(knew: false).settled.map(\.id) == [id])
   }

@@ -38,12 +38,12 @@ struct Typing: AsyncParsableCommand {
 
   @MainActor private func work(_ peer: Peer) async throws {
     let sheet = try await peer.share(Sheet.self, id: model)
-    say("ready")
+    report("ready")
     var typing: Task<Void, any Error>?
     for await command in Work.commands {
       switch command {
       case "go": typing = Task { @MainActor in try await type(into: sheet) }
-      case "look": say(JSON.object([.init("text", .string(sheet.text))]).text)
+      case "look": report(JSON.object([.init("text", .string(sheet.text))]).text)
       default: FileHandle.standardError.write(Data("bindlab: '\(command)'? go or look\n".utf8))
       }
     }
@@ -70,8 +70,8 @@ struct Typing: AsyncParsableCommand {
       due += pause
       try await clock.sleep(until: due)
     }
-    say("typed")
+    report("typed")
   }
 
-  private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+  private func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

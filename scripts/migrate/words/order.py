@@ -32,4 +32,5 @@ ORDER = [
     "lay",
     "take",
     "news",
+    "say",
 ]

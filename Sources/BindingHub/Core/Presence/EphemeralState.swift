@@ -53,13 +53,13 @@ final class EphemeralState {
 }
 
 extension EphemeralState.Slot {
-  /// What the field tells; `says` is what the peer wants the others to know of it.
-  func value(saying says: UnsafeRawBufferPointer?) -> FieldValue {
+  /// What the field tells; `announcement` is what the peer wants the others to know of it.
+  func value(announcing announcement: UnsafeRawBufferPointer?) -> FieldValue {
     var members: [JSON.Member] = [
       .init("tag", .string(tag.description)), .init("name", .string(name)),
       .init("since", .integer(Int64(clamping: since))),
     ]
-    if let says, let json = try? JSON(parsing: says) { members.append(.init("says", json)) }
+    if let announcement, let json = try? JSON(parsing: announcement) { members.append(.init("says", json)) }
     return FieldValue(json: .object(members))
   }
 }

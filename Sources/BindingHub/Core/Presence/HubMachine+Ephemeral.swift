@@ -44,7 +44,7 @@ extension HubMachine {
     let slot = model.ephemeral?.slot(of: tag)
     let changes: [(name: String, value: FieldValue?)] = fields.map { id in
       let name = model.fields[id].name
-      return (name, name.hasPrefix(Names.presencePrefix) ? slot?.value(saying: nil) : nil)
+      return (name, name.hasPrefix(Names.presencePrefix) ? slot?.value(announcing: nil) : nil)
     }
     change(index, changes, time)
   }
@@ -97,7 +97,7 @@ extension HubMachine {
     for (tag, slot) in present.sorted(by: { $0.key < $1.key }) where ephemeral.slot(of: tag) == nil {
       let field = ephemeral.occupy(slot)
       changes.removeAll { $0.0 == field }
-      changes.append((field, slot.value(saying: nil)))
+      changes.append((field, slot.value(announcing: nil)))
     }
     change(index, changes, time)
   }

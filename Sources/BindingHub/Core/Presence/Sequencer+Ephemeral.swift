@@ -22,7 +22,7 @@ extension Sequencer {
 
   /// Writes what a peer wants others to know of it into the field of its place.
   /// - Returns: how many fields change.
-  mutating func say(
+  mutating func announce(
     _ value: UnsafeRawBufferPointer?, _ verb: Verb, _ version: Version, _ writer: Int, in model: ModelLog
   ) throws(Verdict) -> Int {
     guard verb == .set || verb == .delete else {
@@ -42,7 +42,7 @@ extension Sequencer {
     if let value, value.count > limits.maxValueBytes / 2 {
       throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
     }
-    let told = slot.value(saying: value)
+    let told = slot.value(announcing: value)
     if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
     let fits = model.pendingBatch.commits.change(id, told)
     try record(fits, told.bytes.count, for: id, version, writer, in: model)

@@ -23,7 +23,7 @@ extension Sequencer {
         continue
       }
       if model.ephemeral != nil, let name = operations.name, name.elementsEqual(Names.me.utf8) {
-        changed += try say(operations.value, verb, version, writer, in: model)
+        changed += try announce(operations.value, verb, version, writer, in: model)
         continue
       }
       let known = try field(operations.id, operations.name, in: model)
@@ -85,7 +85,7 @@ extension Sequencer {
         guard model.holder(of: id)?.tag == model.origin(ofWriter: writer).tag else { continue }
         // A place is the hub's: only what is said there goes.
         if model.fields[id].name.hasPrefix(Names.presencePrefix) {
-          changed += try say(nil, .delete, version, writer, in: model)
+          changed += try announce(nil, .delete, version, writer, in: model)
           continue
         }
       }

@@ -96,7 +96,7 @@ extension Session {
       let wanted = AwaitApplied(
         request: lastRequest, topic: topic, epoch: model.replica.epoch, version: barrier.version, count: barrier.count,
         timeoutMilliseconds: left)
-      say(.awaitApplied(wanted), now: now, &output)
+      send(.awaitApplied(wanted), now: now, &output)
     }
   }
 
@@ -170,10 +170,10 @@ extension Session {
           topic: topic, epoch: models[at: index].replica.epoch, version: version,
           digest: models[at: index].replica.digest(), healed: models[at: index].healed))
       if entries.count == 1_000 {
-        say(.report(entries), now: now, &output)
+        send(.report(entries), now: now, &output)
         entries.removeAll()
       }
     }
-    if !entries.isEmpty { say(.report(entries), now: now, &output) }
+    if !entries.isEmpty { send(.report(entries), now: now, &output) }
   }
 }

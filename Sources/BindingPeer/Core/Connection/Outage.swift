@@ -6,7 +6,7 @@ struct Outage: Sendable {
   private enum State: Sendable {
     case over
     case unnoticed(since: UInt64)
-    case said
+    case reported
   }
   private var state: State
 
@@ -20,14 +20,14 @@ struct Outage: Sendable {
   /// Whether it is to be said now; true once.
   mutating func shouldReport(at now: UInt64) -> Bool {
     guard now >= deadline else { return false }
-    state = .said
+    state = .reported
     return true
   }
 
   /// A hub has spoken. Whether it was said that none does.
   mutating func end() -> Bool {
     defer { state = .over }
-    if case .said = state { return true }
+    if case .reported = state { return true }
     return false
   }
 }

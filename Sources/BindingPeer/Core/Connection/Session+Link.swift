@@ -13,7 +13,7 @@ extension Session {
     let hello = Hello(
       lowest: 0, highest: 0, identity: identity, isResuming: wasWelcomed, leaseMilliseconds: options.leaseMilliseconds,
       encoding: "json", capabilities: Capability.all)
-    say(.hello(hello), now: now, &output)
+    send(.hello(hello), now: now, &output)
   }
 
   /// The connection is gone, or could not be opened: tries again after a pause.
@@ -84,9 +84,9 @@ extension Session {
     if phase == .live, !keepsOutbox || unconfirmed == 0 {
       // An identity whose outcomes are all confirmed is forgotten at once.
       let entries = aliveEntries().filter { $0.confirmed > 0 }
-      if !entries.isEmpty { say(.alive(Alive(heartbeat: lastHeartbeat, entries: entries)), now: now, &output) }
+      if !entries.isEmpty { send(.alive(Alive(heartbeat: lastHeartbeat, entries: entries)), now: now, &output) }
     }
-    if phase == .live, !keepsOutbox || unconfirmed == 0 { say(.leave(Leave()), now: now, &output) }
+    if phase == .live, !keepsOutbox || unconfirmed == 0 { send(.leave(Leave()), now: now, &output) }
     stop(.closed, &output)
   }
 
@@ -140,7 +140,8 @@ extension Session {
     output.add(.listen(sessionTopic: Topics.sessionTopic(sessionID), endpoints: welcome.endpoints))
     askToJoin(Array(models.keys), now: now, &output)
     if !prefixes.isEmpty {
-      say(.join(prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }), now: now, &output)
+      send(
+        .join(prefixes.sorted { $0.key < $1.key }.map { Join(request: $0.value, prefix: $0.key) }), now: now, &output)
     }
   }
 
@@ -241,7 +242,7 @@ extension Session {
     case .welcoming: return min(openedAt + options.welcomeMilliseconds, outage.deadline)
     case .live:
       var deadline = min(lastReceivedAt, lastHeartbeatAt) + silenceMilliseconds
-      deadline = min(deadline, lastSaid + leaseThird)
+      deadline = min(deadline, lastSentAt + leaseThird)
       for index in models.indices {
         switch models[at: index].joining {
         case .asked(_, let at), .catchingUp(_, let at): deadline = min(deadline, at + options.joinMilliseconds)
@@ -278,7 +279,7 @@ extension Session {
   private mutating func tickLive(now: UInt64, _ output: inout PeerOutput) {
     if now >= lastReceivedAt + silenceMilliseconds { return reopen(.silence, now: now, &output) }
     if now >= lastHeartbeatAt + silenceMilliseconds { return reopen(.noHeartbeats, now: now, &output) }
-    if now >= lastSaid + leaseThird { owesAlive = true }
+    if now >= lastSentAt + leaseThird { owesAlive = true }
     let late = ids { index in
       switch models[at: index].joining {
       case .asked(_, let at), .catchingUp(_, let at): now >= at + options.joinMilliseconds

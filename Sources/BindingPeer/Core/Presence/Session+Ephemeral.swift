@@ -50,8 +50,8 @@ extension Session {
     guard models[at: index].isEphemeral, models[at: index].orphanedFields == nil else { return }
     let (replica, tag) = (models[at: index].replica, identity.tag)
     let own = replica.fields.filter { $0.value != nil && $0.origin.tag == tag }.map(\.name)
-    let says = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
-    models[at: index].orphanedFields = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + says
+    let announced = replica.value(of: Names.me, ifOf: tag) == nil ? [] : [Names.me]
+    models[at: index].orphanedFields = own.filter { !$0.hasPrefix(Names.presencePrefix) }.sorted() + announced
     giveUpOrphanedFields(at: index, now: now, &output)
   }
 
@@ -85,7 +85,7 @@ extension Session {
     guard phase == .live, request.session == sessionID else { return }
     var text = reason ?? ""
     while text.utf8.count > Approval.maxTextBytes { text.removeLast() }
-    say(
+    send(
       .approval(Approval(topic: request.topic, token: request.token, isAccepted: reason == nil, text: text)), now: now,
       &output)
   }

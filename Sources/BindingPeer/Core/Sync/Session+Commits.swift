@@ -107,7 +107,7 @@ extension Session {
     var part: [OfferedField] = []
     var bytes = 0
     func send(isLast: Bool, _ session: inout Session, _ output: inout PeerOutput) {
-      session.say(
+      session.send(
         .offer(
           Offer(
             request: ask.request, topic: ask.topic, epoch: replica.epoch, version: replica.version, chunk: chunk,

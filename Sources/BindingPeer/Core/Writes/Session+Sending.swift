@@ -45,7 +45,7 @@ extension Session {
           size = $0.bytes
         }
         if let full = batch, bytes + size > limits.maxProposalBytes || full.count == 4_096 {
-          say(full, now: now, &output)
+          send(full, now: now, &output)
           batch = nil
         }
         if batch == nil {
@@ -57,12 +57,12 @@ extension Session {
       }
       models[at: index].sendsFrom = 0
     }
-    if let batch, batch.count > 0 { say(batch, now: now, &output) }
+    if let batch, batch.count > 0 { send(batch, now: now, &output) }
   }
 
-  private mutating func say(_ batch: consuming ProposalsWriter, now: UInt64, _ output: inout PeerOutput) {
+  private mutating func send(_ batch: consuming ProposalsWriter, now: UInt64, _ output: inout PeerOutput) {
     counters.framesSent += 1
-    lastSaid = now
+    lastSentAt = now
     output.add(.send(batch.finish()))
   }
 

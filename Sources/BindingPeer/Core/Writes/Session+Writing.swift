@@ -183,7 +183,7 @@ extension Session {
     guard phase == .live else { return }
     if owesAskHeads {
       owesAskHeads = false
-      say(.askHeads, now: now, &output)
+      send(.askHeads, now: now, &output)
     }
     send(now: now, &output)
     // What could not be sent as it was has ended there.
@@ -191,7 +191,7 @@ extension Session {
     if !owingReports.isEmpty { report(now: now, &output) }
     if owesAlive {
       owesAlive = false
-      say(.alive(Alive(heartbeat: lastHeartbeat, entries: aliveEntries())), now: now, &output)
+      send(.alive(Alive(heartbeat: lastHeartbeat, entries: aliveEntries())), now: now, &output)
     }
     for id in ids(where: { models[at: $0].isLeft && models[at: $0].outbox.unacknowledged == 0 }) { forget(id, &output) }
   }

@@ -365,11 +365,11 @@ var bind = globalThis.bind ??= (() => {
       this.askedAt = now()
       this.chunks = []
       const { id: model, epoch, version } = this
-      this.link.say({ kind: 'join', model, epoch, version, unacknowledged: this.unacknowledged() })
+      this.link.sendJSON({ kind: 'join', model, epoch, version, unacknowledged: this.unacknowledged() })
     }
 
     leave() {
-      this.link.say({ kind: 'leave', model: this.id })
+      this.link.sendJSON({ kind: 'leave', model: this.id })
       this.state = 'left'
     }
 
@@ -499,7 +499,7 @@ var bind = globalThis.bind ??= (() => {
     /** Calls back for each model below a prefix, later ones too; and once all that are there were told. */
     list(prefix, call, done) {
       this.prefixes.set(prefix, { call, done })
-      if (this.isLive) this.say({ kind: 'join', prefix })
+      if (this.isLive) this.sendJSON({ kind: 'join', prefix })
     }
 
     /** Calls back with ('state' | 'outcome' | 'error' | 'heartbeat' | 'feed', detail). */
@@ -521,7 +521,7 @@ var bind = globalThis.bind ??= (() => {
       return new Promise(resolve => {
         const token = Math.floor(Math.random() * 2 ** 32), start = now()
         this.pings.set(token, () => resolve(now() - start))
-        this.say({ kind: 'ping', token })
+        this.sendJSON({ kind: 'ping', token })
       })
     }
 
@@ -548,7 +548,7 @@ var bind = globalThis.bind ??= (() => {
       socket.onopen = () => {
         this.isOpen = true
         const { tag, secret, name } = this
-        this.say({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities: ['rescue'] })
+        this.sendJSON({ kind: 'hello', tag, secret, name, resuming: !!this.welcome, capabilities: ['rescue'] })
       }
       socket.onmessage = ({ data }) => socket === this.socket && this.receive(JSON.parse(data))
       socket.onclose = ({ code, reason }) => socket === this.socket && this.lost(code, reason)
@@ -587,7 +587,7 @@ var bind = globalThis.bind ??= (() => {
       this.tell('state')
     }
 
-    say(message) { this.send(JSON.stringify(message)) }
+    sendJSON(message) { this.send(JSON.stringify(message)) }
     send(message) { if (this.isOpen) this.socket.send(message) }
 
     receive(message) {
@@ -621,7 +621,7 @@ var bind = globalThis.bind ??= (() => {
         if (model.state !== 'left') model.join()
         model.touchPending()
       }
-      for (const prefix of this.prefixes.keys()) this.say({ kind: 'join', prefix })
+      for (const prefix of this.prefixes.keys()) this.sendJSON({ kind: 'join', prefix })
       this.tell('state')
       started(this)
     }
@@ -634,7 +634,7 @@ var bind = globalThis.bind ??= (() => {
         model.toldToHub = told
         models.push({ model: model.id, confirmed, applied })
       }
-      this.say({ kind: 'alive', heartbeat, models })
+      this.sendJSON({ kind: 'alive', heartbeat, models })
     }
 
     /** A page that was itself asleep listens first. */
@@ -967,7 +967,9 @@ var bind = globalThis.bind ??= (() => {
     for (const link of links.values()) if (link.unconfirmed().count) event.preventDefault()
   })
   addEventListener('pagehide', event => {
-    if (!event.persisted) for (const link of links.values()) if (!link.unconfirmed().count) link.say({ kind: 'leave' })
+    if (!event.persisted) for (const link of links.values()) {
+      if (!link.unconfirmed().count) link.sendJSON({ kind: 'leave' })
+    }
   })
   setInterval(() => {
     for (const link of links.values()) link.check()

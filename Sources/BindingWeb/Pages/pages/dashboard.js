@@ -13,10 +13,10 @@ const link = bind.link()
 const at = id => document.getElementById(id)
 
 /** Says something to who does not see the page. */
-function sayAloud(words) { at('aloud').textContent = words }
+function announce(words) { at('aloud').textContent = words }
 
-const view = new ModelView(link, sayAloud)
-const log = new Log(link, view, sayAloud)
+const view = new ModelView(link, announce)
+const log = new Log(link, view, announce)
 const followed = new Map()               // id → its end, longest not looked at first
 const hub = new HubView(link, versions => {
   for (const { model, version } of versions) tree.note(model, version)
@@ -108,9 +108,9 @@ link.on((what, detail) => {
       tree.note(model, line.version)
     }
   }
-  if (what === 'state' && link.isLive) link.say({ kind: 'join', feed: true })
+  if (what === 'state' && link.isLive) link.sendJSON({ kind: 'join', feed: true })
 })
-if (link.isLive) link.say({ kind: 'join', feed: true })
+if (link.isLive) link.sendJSON({ kind: 'join', feed: true })
 
 let isPaused = false
 at('pause').addEventListener('click', () => {
@@ -156,7 +156,7 @@ tellFacts()
 link.on((what, detail) => {
   if (what === 'state') {
     tellFacts()
-    sayAloud(link.isLive ? 'The hub is there' : 'The hub is out of reach')
+    announce(link.isLive ? 'The hub is there' : 'The hub is out of reach')
   }
-  if (what === 'error') sayAloud(`The hub says: ${detail.text}`)
+  if (what === 'error') announce(`The hub says: ${detail.text}`)
 })

@@ -64,17 +64,17 @@ export function doubt(binding, formats) {
   const { element, model, field, part, attribute } = binding, { format, bindOn } = element.dataset
   if (binding.isDoubted || model.state !== 'current') return
   binding.isDoubted = true
-  const say = words => console.warn(`bind.js: ${words}`, element)
+  const warn = words => console.warn(`bind.js: ${words}`, element)
   const name = format?.split(':')[0]
-  if (name && !formats[name]) say(`data-format="${format}": there are ${Object.keys(formats).join(', ')}`)
-  if (bindOn && !WHEN.test(bindOn)) say(`data-bind-on="${bindOn}": there are input, change, blur, enter`)
-  if (attribute && !ATTRIBUTES.test(attribute.toLowerCase())) say(`data-bind-attr="${attribute}" cannot be bound`)
-  if (part?.includes('.')) say(`${field}.${part}: one member of an object can be bound, and none of a member`)
+  if (name && !formats[name]) warn(`data-format="${format}": there are ${Object.keys(formats).join(', ')}`)
+  if (bindOn && !WHEN.test(bindOn)) warn(`data-bind-on="${bindOn}": there are input, change, blur, enter`)
+  if (attribute && !ATTRIBUTES.test(attribute.toLowerCase())) warn(`data-bind-attr="${attribute}" cannot be bound`)
+  if (part?.includes('.')) warn(`${field}.${part}: one member of an object can be bound, and none of a member`)
   if (model.get(field) !== undefined || model.describe(field)) return
   // What is not described is free; but one of these was probably meant.
   const described = Object.keys(model.get('@description')?.fields ?? {})
   const near = described.find(other => isNear(field.toLowerCase(), other.toLowerCase()))
-  if (near) say(`${model.id} describes no field '${field}'; did you mean '${near}'?`)
+  if (near) warn(`${model.id} describes no field '${field}'; did you mean '${near}'?`)
 }
 
 /** Whether a letter of three is wrong, missing, too many, or in its neighbour's place. */

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 /// What a page says (protocol §10.1), read and checked.
-enum PageSaying {
+enum PageMessage {
   case hello(Hello)
   case join(PageJoin)
   case joinPrefix(String)
@@ -20,7 +20,7 @@ enum PageSaying {
     let kind = try parts.text("kind")
     let body = PageParts(kind, parts.json)
     switch kind {
-    case "hello": self = .hello(try PageSaying.hello(body))
+    case "hello": self = .hello(try PageMessage.hello(body))
     case "join":
       if let prefix = try body.textIfAny("prefix") {
         do { try Names.checkPrefix(prefix) } catch { throw body.fault("prefix", error.problem) }
