@@ -194,7 +194,7 @@ static int in_order(const void *one, const void *other) {
   return (left > right) - (left < right);
 }
 
-static void tell_delays(void) {
+static void report_delays(void) {
   size_t count = 0;
   for (int index = 0; index < options.count; index++) count += seen[index].delay_count;
   if (count == 0) return;
@@ -238,7 +238,7 @@ static int subscribe(const struct listener *listener) {
   }
   printf("{\"least\":%llu,\"expected\":%llu,\"rate\":%.1f", (unsigned long long)least, (unsigned long long)expected,
          rate);
-  tell_delays();
+  report_delays();
   puts("}");
   fflush(stdout);
   // Threads of a client library may still be listening.

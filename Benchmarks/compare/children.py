@@ -99,8 +99,8 @@ class Child:
 
     def last_words(self) -> str:
         lines = self._words.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        telling = [line for line in lines if "rror" in line] or lines
-        return f": {telling[-1].strip()}" if telling else ""
+        errors = [line for line in lines if "rror" in line] or lines
+        return f": {errors[-1].strip()}" if errors else ""
 
     def end(self) -> None:
         """Asks it to end, then kills it and what it started."""

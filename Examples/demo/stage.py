@@ -106,19 +106,19 @@ class Stage:
         self.step = step
         print(f"\n── {step}", flush=True)
 
-    def tell(self, name: str, text: str, at: float | None = None) -> None:
+    def show(self, name: str, text: str, at: float | None = None) -> None:
         moment = (at or time.monotonic()) - self.began
         print(f"{moment:8.3f} s  {name:<8} {text}", flush=True)
 
     def start(self, name: str, *command: str) -> Actor:
         actor = Actor(self, name, *command)
         self.actors.append(actor)
-        self.tell(name, "$ " + " ".join(command).replace(str(self.folder), "…"))
+        self.show(name, "$ " + " ".join(command).replace(str(self.folder), "…"))
         return actor
 
     def run(self, *arguments: str, code: int = 0) -> tuple[float, str]:
         """Runs `bindpeer` to its end, as in a shell; returns when it was started and what it said."""
-        self.tell("shell", "$ bindpeer " + " ".join(arguments))
+        self.show("shell", "$ bindpeer " + " ".join(arguments))
         return self._run("shell", [str(self.bin / "bindpeer"), *arguments], code)
 
     def entry(self) -> dict[str, str]:
@@ -133,7 +133,7 @@ class Stage:
     def run_python(self, python: str, *arguments: str) -> tuple[float, str]:
         """Runs the peer that is one Python file."""
         peer = Path(__file__).resolve().parent.parent / "python" / "bindpeer.py"
-        self.tell("python", "$ python3 Examples/python/bindpeer.py " + " ".join(arguments))
+        self.show("python", "$ python3 Examples/python/bindpeer.py " + " ".join(arguments))
         return self._run("python", [python, str(peer), *arguments], 0)
 
     def _run(self, name: str, command: list[str], code: int) -> tuple[float, str]:
@@ -143,7 +143,7 @@ class Stage:
             timeout=LIMIT_SECONDS, start_new_session=True, check=False,
         )
         for line in (done.stdout + done.stderr).splitlines():
-            self.tell(name, line)
+            self.show(name, line)
         if done.returncode != code:
             raise Failed(f"{name} ended with {done.returncode}, not {code}")
         return at, done.stdout

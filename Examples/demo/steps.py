@@ -40,7 +40,7 @@ def pace(stage: Stage, watch: Actor, first: int, count: int) -> float:
         line = watch.expect("another reading", lambda line: "uptime" in line.changes, place)
         place = watch.lines.index(line) + 1
         commits.append(line)
-        stage.tell("watch", line.text, line.at)
+        stage.show("watch", line.text, line.at)
     return statistics.median(later.at - earlier.at for earlier, later in zip(commits, commits[1:]))
 
 
@@ -57,18 +57,18 @@ def share_this_machine(stage: Stage) -> Actor:
     hub, _ = start_hub(stage, "127.0.0.1:0")
     stage.start("vitals", "vitals")
     first = watch.expect("vitals", lambda line: "uptime" in line.changes)
-    stage.tell("watch", first.text, first.at)
+    stage.show("watch", first.text, first.at)
     model = first.json["model"]
     before = pace(stage, watch, 1, 5)
-    stage.tell("demo", f"a reading every {before:.2f} s")
+    stage.show("demo", f"a reading every {before:.2f} s")
 
     stage.begin("another process writes the interval, and the first one follows")
     begin, _ = stage.run("set", f"{model}.interval=0.2")
     seen = watch.expect("the new interval", has("interval", 0.2))
-    stage.tell("watch", seen.text, seen.at)
-    stage.tell("demo", f"seen {milliseconds(begin, seen.at)} after the shell was started, its joining the hub included")
+    stage.show("watch", seen.text, seen.at)
+    stage.show("demo", f"seen {milliseconds(begin, seen.at)} after the shell was started, its joining the hub included")
     after = pace(stage, watch, watch.lines.index(seen) + 1, 8)
-    stage.tell("demo", f"a reading every {after:.2f} s now, every {before:.2f} s before")
+    stage.show("demo", f"a reading every {after:.2f} s now, every {before:.2f} s before")
     if not 0.1 <= after <= before / 2:
         raise Failed(f"the pace did not follow the interval: {before:.3f} s before, {after:.3f} s after")
     stage.run("set", f"{model}.interval=1")
@@ -80,13 +80,13 @@ def set_and_watch(stage: Stage) -> Actor:
     watch = stage.start("lamp", "bindpeer", "watch", "lamp", "--json", "--wait-for-hub")
     stage.run("set", "lamp.place=desk")
     seen = watch.expect("the lamp's place", has("place", "desk"))
-    stage.tell("lamp", seen.text, seen.at)
+    stage.show("lamp", seen.text, seen.at)
     begin, _ = stage.run("set", "lamp.on=true", "lamp.level=0.3")
     seen = watch.expect("the lamp's level", has("level", 0.3))
-    stage.tell("lamp", seen.text, seen.at)
+    stage.show("lamp", seen.text, seen.at)
     if seen.changes.get("on") is not True:
         raise Failed("the two fields came apart")
-    stage.tell("demo", f"seen {milliseconds(begin, seen.at)} after the shell was started")
+    stage.show("demo", f"seen {milliseconds(begin, seen.at)} after the shell was started")
     return watch
 
 
@@ -104,9 +104,9 @@ def write_to_and_fro(stage: Stage) -> tuple[Actor, Actor]:
         seen = reader.expect(f"level {number / 20}", has("level", number / 20))
         times.append(seen.at - begin)
         if number < SHOWN_LINES:
-            stage.tell(reader.name, f"{seen.text}   {milliseconds(begin, seen.at)} after {writer.name} wrote", seen.at)
+            stage.show(reader.name, f"{seen.text}   {milliseconds(begin, seen.at)} after {writer.name} wrote", seen.at)
     middle, worst = statistics.median(times) * 1000, max(times) * 1000
-    stage.tell("demo", f"20 writes, from one process's input to the other's output: median {middle:.1f} ms, "
+    stage.show("demo", f"20 writes, from one process's input to the other's output: median {middle:.1f} ms, "
                f"longest {worst:.1f} ms")
     return north, south
 
@@ -117,7 +117,7 @@ def conflict(stage: Stage) -> None:
     version = record["meta"]["level"]["version"]
     stage.run("set", "lamp.level=0.5")
     stage.run("set", "lamp.level=0.6", "--if-version", str(version), code=3)
-    stage.tell("demo", f"exit code 3: level was no longer as of version {version}")
+    stage.show("demo", f"exit code 3: level was no longer as of version {version}")
 
 
 def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south: Actor) -> str:
@@ -126,10 +126,10 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     marks = {actor.name: len(actor.lines) for actor in (watch, north, south)}
     hub.process.kill()
     hub.process.wait()
-    stage.tell("demo", f"hub process {hub.process.pid} killed; its models are in its store")
+    stage.show("demo", f"hub process {hub.process.pid} killed; its models are in its store")
     sides = [(north, {"level": 0.1, "colour": "red"}), (south, {"level": 0.9, "shade": "linen"})]
     for side, fields in sides:
-        stage.tell(side.name, "writes " + json.dumps(fields), side.write(fields))
+        stage.show(side.name, "writes " + json.dumps(fields), side.write(fields))
 
     stage.begin("a hub is started again: the same log, in the same epoch")
     back = time.monotonic()
@@ -142,8 +142,8 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
                 line.json.get("epoch") == epoch and line.changes.get(name) == value), marks[side.name])
         last[side.name] = [line for line in side.lines[marks[side.name]:] if "level" in line.changes][-1]
     for line in watch.lines[marks[watch.name]:]:
-        stage.tell("lamp", line.text, line.at)
-    stage.tell("demo", f"both edits seen on all sides {milliseconds(back, max(line.at for line in last.values()))} "
+        stage.show("lamp", line.text, line.at)
+    stage.show("demo", f"both edits seen on all sides {milliseconds(back, max(line.at for line in last.values()))} "
                "after the hub was started")
     _, text = stage.run("get", "lamp", "--json", "--meta")
     record = json.loads(text)
@@ -156,9 +156,9 @@ def edit_without_hub(stage: Stage, hub: Actor, watch: Actor, north: Actor, south
     winners["the hub"] = values.get("level")
     if len(set(winners.values())) != 1:
         raise Failed(f"the sides disagree about the level: {winners}")
-    stage.tell("demo", "what was committed before is there: the hub had it in its store")
-    stage.tell("demo", "colour and shade, each written on one side, both stand")
-    stage.tell("demo", f"level was written on both sides; everywhere it is {values['level']}, by "
+    stage.show("demo", "what was committed before is there: the hub had it in its store")
+    stage.show("demo", "colour and shade, each written on one side, both stand")
+    stage.show("demo", f"level was written on both sides; everywhere it is {values['level']}, by "
                f"{record['meta']['level']['origin']}, the later in the hub's order")
     return page
 
@@ -170,8 +170,8 @@ def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
     seen_before, begin = len(watch.lines), time.monotonic()
     page.send(kind="propose", model="lamp", number=1, operations=[["set", "level", 0.25]])
     seen = watch.expect("the page's level", has("level", 0.25), seen_before)
-    stage.tell("page", "sets lamp.level=0.25", begin)
-    stage.tell("lamp", f"{seen.text}   {milliseconds(begin, seen.at)} after the page wrote", seen.at)
+    stage.show("page", "sets lamp.level=0.25", begin)
+    stage.show("lamp", f"{seen.text}   {milliseconds(begin, seen.at)} after the page wrote", seen.at)
     writers = [("shell", 0.5, lambda: stage.run("set", "lamp.level=0.5"))]
     if python := os.environ.get("BINDBUS_PYTHON"):
         writers.append(("python", 0.75, lambda: stage.run_python(python, "set", "lamp", "level=0.75")))
@@ -179,7 +179,7 @@ def move_from_everywhere(stage: Stage, watch: Actor, url: str) -> None:
         write()
         while ["level", level] not in page.receive("commits")["commits"][-1]["changes"]:
             pass
-        stage.tell("page", f"shows level {level}, set by the {writer}")
+        stage.show("page", f"shows level {level}, set by the {writer}")
     page.end()
 
 

@@ -128,13 +128,13 @@ class Peer:
     def values(self): return {name: json.loads(field[5]) for name, field in self.fields.items() if field[5] is not None}
     def outcomes(self, r):
         for _ in range(r("16xH")):
-            (number, kind), told = r("4xIB"), {}
-            if kind == 1: told["version"] = r("2xQ")
-            elif kind == 3: told["code"], told["text"] = r("H"), r.text("H")
-            elif kind == 4: told = dict(field=r.text(), now=r("Q8x"), by=r.text(), ago=r("Q"), value=str(r.value()))
+            (number, kind), details = r("4xIB"), {}
+            if kind == 1: details["version"] = r("2xQ")
+            elif kind == 3: details["code"], details["text"] = r("H"), r.text("H")
+            elif kind == 4: details = dict(field=r.text(), now=r("Q8x"), by=r.text(), ago=r("Q"), value=str(r.value()))
             elif kind == 7: self.repeat_at = time.monotonic() + r("2xI") / 1000
             elif kind == 8: r("I")  # the join that follows every second heartbeat tells the hub where our numbers stand
-            if kind in ENDS: self.settle(number, outcome=ENDS[kind], **told)
+            if kind in ENDS: self.settle(number, outcome=ENDS[kind], **details)
     def head(self, r):
         if r("QQ8x") != (self.epoch, self.version) and self.current: self.join()
     def heartbeats(self, r):

@@ -54,7 +54,7 @@ public enum AdminRequest: Sendable, Hashable {
   }
 
   /// Says how far the hub is with it; who has withdrawn it meanwhile hears nothing.
-  static func tell(_ progress: String, at path: String) {
+  static func report(_ progress: String, at path: String) {
     guard StoreFiles.exists(file(of: path)) else { return }
     try? Data("compact\n\(progress)\n".utf8).write(to: URL(fileURLWithPath: file(of: path)), options: .atomic)
   }

@@ -130,11 +130,11 @@ public struct Poller: ~Copyable {
     }
     var ready = 0
     for index in entries.indices {
-      let told = count > 0 ? Readiness(systemEvents: signals[index].revents) : []
+      let reported = count > 0 ? Readiness(systemEvents: signals[index].revents) : []
       if let core = entries[index].core {
-        if told != [], entries[index].found == [] { ready += try ask(core, at: index) }
+        if reported != [], entries[index].found == [] { ready += try ask(core, at: index) }
       } else {
-        entries[index].found = entries[index].isUsed ? told : []
+        entries[index].found = entries[index].isUsed ? reported : []
         if entries[index].found != [] { ready += 1 }
       }
     }

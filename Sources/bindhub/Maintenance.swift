@@ -15,11 +15,11 @@ struct KeptStore: ParsableArguments {
   func path() -> String {
     if let store { return absolutePath(store) }
     let address = choice.address()
-    if let told = HubStatus.ask(address, timeoutMilliseconds: 1_000)?["store"]?["path"] {
-      guard told != .null else {
+    if let reported = HubStatus.ask(address, timeoutMilliseconds: 1_000)?["store"]?["path"] {
+      guard reported != .null else {
         fail("The hub at \(address) keeps its models in memory: there is no store.\nName one:  --store FILE", 1)
       }
-      return told.plain
+      return reported.plain
     }
     guard let path = StoreChoice.defaultPath(for: address), FileManager.default.fileExists(atPath: path) else {
       let location = StoreChoice.defaultPath(for: address).map { " at \($0)" } ?? ""
@@ -61,7 +61,7 @@ struct Backup: ParsableCommand {
       try SQLiteStore.backup(of: path, to: file) { progress.show($0) }
       progress.end()
       let found = try SQLiteStore.check(path: file)
-      tell(found, of: file, json: json)
+      printReport(found, of: file, json: json)
     } catch {
       progress.end()
       fail(error.description, error.exitCode)
@@ -86,7 +86,7 @@ struct Check: ParsableCommand {
   func run() throws {
     let path = file.map { absolutePath($0) } ?? kept.path()
     do throws(StoreError) {
-      tell(try SQLiteStore.check(path: path), of: path, json: json)
+      printReport(try SQLiteStore.check(path: path), of: path, json: json)
     } catch {
       fail(error.description, error.exitCode)
     }
@@ -152,7 +152,7 @@ struct Recover: ParsableCommand {
 
   func run() throws {
     let path = kept.pathOfLost()
-    let told = logID.map { text in
+    let given = logID.map { text in
       guard let number = UInt64(text, radix: 16), number > 0 else {
         fail("--log takes what 'bindhub status' prints", 64)
       }
@@ -161,7 +161,7 @@ struct Recover: ParsableCommand {
     let limit = ContinuousClock.now + .seconds(2)
     while true {
       do throws(StoreError) {
-        let done = try SQLiteStore.recover(path, backup: backup.map { absolutePath($0) }, logID: told)
+        let done = try SQLiteStore.recover(path, backup: backup.map { absolutePath($0) }, logID: given)
         print("\(path) is log \(String(done.logID, radix: 16)) again, \(backup.map { "as \($0)" } ?? "empty")")
         if let aside = done.aside { print("What was there is kept:  \(aside)") }
         print("Start the hub, and peers bring back what they hold:  bindhub serve")
@@ -225,7 +225,7 @@ private func words(_ check: StoreCheck) -> String {
   "\(check.models) models, \(check.fields) fields, \(check.records) records"
 }
 
-private func tell(_ check: StoreCheck, of path: String, json: Bool) {
+private func printReport(_ check: StoreCheck, of path: String, json: Bool) {
   guard json else { return print("\(path)  \(words(check)), \(check.bytes) bytes: all in order") }
   print(
     JSON.object([

@@ -59,16 +59,16 @@ struct Status: ParsableCommand {
         )
       }
     }
-    for told in report["disagreements"]?.elements ?? [] {
-      for field in told["fields"]?.members ?? [] {
+    for entry in report["disagreements"]?.elements ?? [] {
+      for field in entry["fields"]?.members ?? [] {
         lines.append(
-          "\(plain(told, "peer")) declares \(plain(told, "model")).\(PrintedText.escaped(field.name)) as "
+          "\(plain(entry, "peer")) declares \(plain(entry, "model")).\(PrintedText.escaped(field.name)) as "
             + "\(plain(field.value, "declared")); it is described as \(plain(field.value, "described"))")
       }
     }
     if case .object(let counters)? = report["counters"] {
-      let told = counters.filter { if case .integer(let count) = $0.value { count != 0 } else { false } }
-      lines.append("counters  " + told.map { "\($0.name) \($0.value.plain)" }.joined(separator: "  "))
+      let nonzero = counters.filter { if case .integer(let count) = $0.value { count != 0 } else { false } }
+      lines.append("counters  " + nonzero.map { "\($0.name) \($0.value.plain)" }.joined(separator: "  "))
     }
     return lines.joined(separator: "\n")
   }

@@ -56,8 +56,8 @@ struct Web: ParsableCommand {
     guard let report = HubStatus.ask(address, timeoutMilliseconds: 2_000) else {
       fail(choice.noAnswer(at: address, to: "web"), 69)
     }
-    let told = report["store"]?["path"]
-    let store = told == nil || told == .null ? StoreChoice.defaultPath(for: address) : told?.plain
+    let reported = report["store"]?["path"]
+    let store = reported == nil || reported == .null ? StoreChoice.defaultPath(for: address) : reported?.plain
     do throws(WebFailure) {
       if let path = store.map(StoreChoice.webKeyPath), let entry = try WebEntry.read(path), entry.isServed() {
         return entry

@@ -24,7 +24,7 @@ struct PeerList {
             .timedOut,
             "Who is in \(id) did not come within \(common.timeout.milliseconds) ms; an older hub cannot tell.")
       }
-      for present in presence.peers { tell(present, in: id) }
+      for present in presence.peers { print(present, in: id) }
       count += presence.peers.count
     }
     if count == 0, !common.json {
@@ -33,7 +33,7 @@ struct PeerList {
     await peer.close(flush: .zero)
   }
 
-  private func tell(_ peer: PresentPeer, in model: String) {
+  private func print(_ peer: PresentPeer, in model: String) {
     let name = Origin(tag: peer.tag, name: peer.name).fullName
     let since = UInt64(peer.since.timeIntervalSince1970 * 1_000)
     if common.json {

@@ -39,10 +39,10 @@ struct WriteReport {
       )
     }
     let milliseconds = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1_000_000
-    try tell(outcome, proposal, current: write.current, before: before, version: version, milliseconds)
+    try report(outcome, proposal, current: write.current, before: before, version: version, milliseconds)
   }
 
-  private func tell(
+  private func report(
     _ outcome: Outcome, _ proposal: Proposal, current: [String: FieldValue], before: [String: FieldValue],
     version: Version, _ milliseconds: Double
   ) throws {

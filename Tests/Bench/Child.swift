@@ -41,7 +41,7 @@ final class Child {
 }
 
 /// Says a line to the process that started this one, at once.
-func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
 /// Nanoseconds of a clock that all processes of this machine share, in 16 digits.
 func now() -> UInt64 { 1_000_000_000_000_000 + DispatchTime.now().uptimeNanoseconds % 1_000_000_000_000_000 }

@@ -24,7 +24,7 @@ struct Listen: ParsableCommand {
     let sockets = try Sockets(count, to: to, prefix, in: context)
     // A subscription is on its way for as long as a connection takes to come about.
     usleep(400_000)
-    tell("ready")
+    report("ready")
     var seen = (0..<count).map { _ in Seen(isTimed: rate > 0) }
     try Self.wait(
       for: { Arrivals(seen) },
@@ -37,7 +37,7 @@ struct Listen: ParsableCommand {
           }
         }
       })
-    tell(Self.figures(of: seen))
+    report(Self.figures(of: seen))
   }
 
   /// Listens until all have the last change, or nothing has come for long.

@@ -67,9 +67,9 @@ struct WatchPeer: ParsableCommand {
       guard at > 0 else { return }
       if delays.add(now() - UInt64(at)) == wanted { done.signal() }
     }
-    tell("ready")
+    report("ready")
     done.wait()
-    tell(try Delays(of: delays.all).line)
+    report(try Delays(of: delays.all).line)
     withExtendedLifetime(token) {}
   }
 }

@@ -54,7 +54,7 @@ struct PeerWrites: ParsableCommand {
     let all = model.all
     // To find it takes a look at the model's fields.
     guard let sharedModel = model.shared else { throw NothingShared() }
-    tell("ready")
+    report("ready")
     guard readLine() != nil else { return }
     let start = now()
     let end = start + UInt64(seconds * 1e9)
@@ -73,7 +73,7 @@ struct PeerWrites: ParsableCommand {
     try wait { sharedModel.status.unconfirmed == 0 }
     assign(to: all[0], isLast: true)
     try wait { sharedModel.status.unconfirmed == 0 }
-    tell("{\"sent\":\(sent),\"seconds\":\(Double(now() - start) / 1e9)}")
+    report("{\"sent\":\(sent),\"seconds\":\(Double(now() - start) / 1e9)}")
   }
 
   private func wait(until isSo: () -> Bool) throws {
@@ -105,9 +105,9 @@ struct PeerSees: ParsableCommand {
         field.observe(.everyChange(limit: 100_000)) { value in watched.record(value) }
       }
     }
-    tell("ready")
+    report("ready")
     Listen.wait(for: { Arrivals(seen.map(\.present)) }, listen: { usleep(100_000) })
-    tell(Listen.figures(of: seen.map(\.present)))
+    report(Listen.figures(of: seen.map(\.present)))
     withExtendedLifetime((peers, tokens)) {}
   }
 }

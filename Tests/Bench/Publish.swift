@@ -27,7 +27,7 @@ struct Publish: ParsableCommand {
   func run() throws {
     let writer = try Writer(
       Contender(rawValue: kind) ?? .hub, request: request, publish: publish, sessions: 4, fields: fields)
-    tell("ready \(writer.publish) \(writer.prefix.map(String.init).joined(separator: ","))")
+    report("ready \(writer.publish) \(writer.prefix.map(String.init).joined(separator: ","))")
     guard readLine() != nil else { return }
     let start = now()
     var course = Course(writer: writer, bytes: bytes)
@@ -35,7 +35,7 @@ struct Publish: ParsableCommand {
     try waitForAll(of: writer)
     _ = try course.put(1, due: now(), isLast: true)
     try waitForAll(of: writer)
-    tell("{\"sent\":\(course.sent),\"seconds\":\(Double(now() - start) / 1e9)}")
+    report("{\"sent\":\(course.sent),\"seconds\":\(Double(now() - start) / 1e9)}")
   }
 
   private func waitForAll(of writer: Writer) throws {

@@ -23,7 +23,7 @@ struct Report {
   func throughput(_ name: String, _ pair: [(ours: Double, bare: Double)]) {
     let ratios = pair.map { $0.ours / $0.bare }
     let figures = "\(millions(median(pair.map(\.ours)))) of \(millions(median(pair.map(\.bare)))) M/s"
-    tell(name, "throughput", ratios, isMet: median(ratios) >= 0.5, figures)
+    report(name, "throughput", ratios, isMet: median(ratios) >= 0.5, figures)
   }
 
   func latency(_ name: String, _ pair: [(ours: Delays, bare: Delays)]) {
@@ -31,13 +31,13 @@ struct Report {
       let ratios = pair.map { $0.ours[keyPath: path] / $0.bare[keyPath: path] }
       let mine = median(pair.map { $0.ours[keyPath: path] })
       let bare = median(pair.map { $0.bare[keyPath: path] })
-      tell(
+      report(
         "\(name), \(label)", "latency", ratios, isMet: label == "p50" ? median(ratios) <= 1.3 : nil,
         String(format: "%.0f of %.0f µs", mine, bare))
     }
   }
 
-  private func tell(_ name: String, _ measure: String, _ ratios: [Double], isMet: Bool?, _ figures: String) {
+  private func report(_ name: String, _ measure: String, _ ratios: [Double], isMet: Bool?, _ figures: String) {
     let (low, middle, high) = (ratios.min() ?? 0, median(ratios), ratios.max() ?? 0)
     if asJSON {
       let aim = isMet.map { ",\"aimMet\":\($0)" } ?? ""

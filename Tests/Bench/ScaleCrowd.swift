@@ -16,7 +16,7 @@ struct ScaleCrowd: ParsableCommand {
     let context = try Context(maximumSockets: min(4 * peers + 64, 65_535))
     let address = try HubAddress(request)
     let crowd = ScalePeers(try (0..<peers).map { _ in try ScalePeer(of: model, at: address, request, in: context) })
-    tell("here")
+    report("here")
     while true {
       var command: String?
       while command == nil {
@@ -24,9 +24,9 @@ struct ScaleCrowd: ParsableCommand {
         command = try Self.word()
       }
       switch command {
-      case "join", "again": tell("{\"seconds\":\(try crowd.joinAll())}")
+      case "join", "again": report("{\"seconds\":\(try crowd.joinAll())}")
       case "count":
-        tell("{\"least\":\(crowd.least),\"most\":\(crowd.most)}")
+        report("{\"least\":\(crowd.least),\"most\":\(crowd.most)}")
         crowd.forgetCounts()
       default: return
       }

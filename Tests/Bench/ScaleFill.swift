@@ -18,7 +18,7 @@ struct ScaleFill: ParsableCommand {
 
   func run() throws {
     // Connecting waits for the word, so that a hub may be started meanwhile.
-    tell("here")
+    report("here")
     guard readLine() != nil else { return }
     let begun = now()
     let connection = try ScaleConnection(
@@ -29,7 +29,7 @@ struct ScaleFill: ParsableCommand {
       for session in connection.sessions { try put(first, in: session, over: connection) }
     }
     try connection.waitForAll()
-    tell("{\"joinedAt\":\(joined),\"doneAt\":\(now()),\"seconds\":\(Double(now() - begun) / 1e9)}")
+    report("{\"joinedAt\":\(joined),\"doneAt\":\(now()),\"seconds\":\(Double(now() - begun) / 1e9)}")
     _ = readLine()
   }
 

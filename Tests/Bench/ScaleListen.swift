@@ -31,8 +31,8 @@ struct ScaleListen: ParsableCommand {
     }
     // Subscriptions are on their way for as long as a connection takes to come about.
     usleep(500_000)
-    tell("ready")
-    while readLine() != nil { tell(try count(boxes)) }
+    report("ready")
+    while readLine() != nil { report(try count(boxes)) }
   }
 
   private func count(_ boxes: [(reader: Int, socket: SocketBox)]) throws -> String {

@@ -21,7 +21,7 @@ struct ScaleWrite: ParsableCommand {
       Contender(rawValue: kind) ?? .hub, request: request, publish: publish, models: models)
     var course = ScaleCourse(connection: connection, window: Self.window / ScaleConnection.sessionCount)
     if connection.kind == .hub { try course.nameFields() }
-    tell("ready \(connection.publish) " + connection.topics.map(String.init).joined(separator: ","))
+    report("ready \(connection.publish) " + connection.topics.map(String.init).joined(separator: ","))
     while let words = readLine()?.split(separator: " ").compactMap({ Double($0) }), words.count == 2 {
       let (rate, seconds) = (words[0], words[1])
       let begun = now()
@@ -32,7 +32,7 @@ struct ScaleWrite: ParsableCommand {
         try course.write(until: begun + UInt64(seconds * 1e9))
       }
       try connection.waitForAll()
-      tell("{\"sent\":\(course.sent - before),\"seconds\":\(Double(now() - begun) / 1e9)}")
+      report("{\"sent\":\(course.sent - before),\"seconds\":\(Double(now() - begun) / 1e9)}")
     }
   }
 }

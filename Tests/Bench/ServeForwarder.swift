@@ -23,7 +23,7 @@ struct ServeForwarder: ParsableCommand {
     try xpub.set(common + [.sendHighWaterMark(messages: waiting), .receiveHighWaterMark(messages: 0)])
     try router.bind(request)
     try xpub.bind(publish)
-    tell("\(try router.lastEndpoint()) \(try xpub.lastEndpoint())")
+    report("\(try router.lastEndpoint()) \(try xpub.lastEndpoint())")
     try forward(router, xpub)
   }
 

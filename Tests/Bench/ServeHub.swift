@@ -15,7 +15,7 @@ struct ServeHub: ParsableCommand {
     options.limits.maxModelFields = maxFields
     let hub = try Hub(options: options, log: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }))
     try hub.start()
-    tell(hub.addresses.map(\.description).joined(separator: " "))
+    report(hub.addresses.map(\.description).joined(separator: " "))
     try hub.wait()
   }
 }

@@ -20,7 +20,7 @@ struct Fill: ParsableCommand {
     let (_, topic, start) = try sessions.join([id], over: dealer, request: request, model: Snapshot.model)
     _ = try sessions.name(
       fields, of: topic, session: id, start, over: dealer, value: StampText(max(bytes, Stamp.leastBytes)).bytes)
-    tell("ready")
+    report("ready")
   }
 }
 
@@ -34,12 +34,12 @@ struct Snapshot: ParsableCommand {
   @Flag var peer = false
 
   func run() throws {
-    tell("ready")
+    report("ready")
     guard readLine() != nil else { return }
     let start = now()
     let (count, end) = try peer ? shownByPeer() : readAsMessages()
     guard count == fields else { throw Incomplete(count: count, of: fields) }
-    tell("{\"snapshot\":\(Double(end - start) / 1e6),\"fields\":\(count)}")
+    report("{\"snapshot\":\(Double(end - start) / 1e6),\"fields\":\(count)}")
   }
 
   private func readAsMessages() throws -> (count: Int, end: UInt64) {

@@ -18,11 +18,11 @@ struct Subscribe: ParsableCommand {
     let context = try Context()
     let prefix = topic.split(separator: ",").compactMap { UInt8($0) }
     let sockets = try Sockets(count, to: to, prefix, in: context)
-    tell("ready")
-    if samples > 0 { try tellDelays(sockets) } else { try tellRate(sockets) }
+    report("ready")
+    if samples > 0 { try reportDelays(sockets) } else { try reportRate(sockets) }
   }
 
-  private func tellDelays(_ sockets: Sockets) throws {
+  private func reportDelays(_ sockets: Sockets) throws {
     var delays: [UInt64] = []
     while delays.count < samples {
       try sockets.drain(timeoutMilliseconds: -1) { _, frame in
@@ -30,11 +30,11 @@ struct Subscribe: ParsableCommand {
         delays.append(now() - Frames.timeAtEnd(frame))
       }
     }
-    tell(try Delays(of: delays).line)
+    report(try Delays(of: delays).line)
   }
 
   /// Counts until nothing has come for a while; what counts is the subscriber that got least.
-  private func tellRate(_ sockets: Sockets) throws {
+  private func reportRate(_ sockets: Sockets) throws {
     var counts = [Int](repeating: 0, count: count)
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -48,7 +48,7 @@ struct Subscribe: ParsableCommand {
       }
       if !came, first > 0 { break }
     }
-    tell("\(Double(counts.min() ?? 0) / (Double(last - first) / 1e9)) \(counts.min() ?? 0)")
+    report("\(Double(counts.min() ?? 0) / (Double(last - first) / 1e9)) \(counts.min() ?? 0)")
   }
 
   private func changes(_ frame: UnsafeRawBufferPointer) -> Int {

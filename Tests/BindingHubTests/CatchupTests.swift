@@ -7,33 +7,33 @@ import Testing
 @Suite struct CatchupTests {
   var bench = HubBench { $0.limits.chunkBytes = 200 }
   /// What ben has been told so far.
-  var told: [CatchupChunk] = []
+  var chunks: [CatchupChunk] = []
 
   init() {
     bench.live(.ann)
     for number in 1...12 { bench.write(.ann, ProposalNumber(number), .set("f\(number)", "\"\(number) of twelve\"")) }
-    bench.tellsAll = false
+    bench.sendsAll = false
   }
 
   /// Joins with nothing; the first share is told.
   private mutating func join() {
     bench.hello(.ben)
     collect(bench.join(.ben, Join(request: 1, model: "lamp")))
-    #expect(told.count == 1 && told.last?.isLast == false)
+    #expect(chunks.count == 1 && chunks.last?.isLast == false)
   }
 
-  private mutating func collect(_ received: Received) { told += received.chunks(.ben) }
+  private mutating func collect(_ received: Received) { chunks += received.chunks(.ben) }
 
   /// The turns that are left, as they are told when nothing else happens.
   private mutating func goOn() {
-    while bench.machine.isTelling { collect(bench.wait(0)) }
+    while bench.machine.isStreaming { collect(bench.wait(0)) }
   }
 
   /// The fields as whoever reads the messages one after the other has them in the end.
   private var values: [String: String] {
     var names: [String] = []
     var values: [String: String] = [:]
-    for chunk in told {
+    for chunk in chunks {
       #expect(Int(chunk.names.first) == names.count)
       names += chunk.names.names
       for entry in chunk.entries where names.indices.contains(Int(entry.field)) {
@@ -44,11 +44,11 @@ import Testing
   }
 
   private mutating func expectWhole() {
-    #expect(told.map(\.isLast) == told.indices.map { $0 == told.count - 1 })
-    #expect(told.map(\.chunk) == (0..<UInt32(told.count)).map { $0 })
-    let last = told.last?.version
+    #expect(chunks.map(\.isLast) == chunks.indices.map { $0 == chunks.count - 1 })
+    #expect(chunks.map(\.chunk) == (0..<UInt32(chunks.count)).map { $0 })
+    let last = chunks.last?.version
     let values = values
-    bench.tellsAll = true
+    bench.sendsAll = true
     let now = bench.read()
     #expect(values == now.values)
     #expect(last == now.version)
@@ -58,7 +58,7 @@ import Testing
   mutating func shares() {
     join()
     collect(bench.wait(0))
-    #expect(told.count <= 3 && told.last?.isLast == false)
+    #expect(chunks.count <= 3 && chunks.last?.isLast == false)
     goOn()
     expectWhole()
   }
@@ -87,7 +87,7 @@ import Testing
     bench.settling = .later
     collect(bench.send(.ann, .propose([.of(13, [.set("f1", "1")])])))
     goOn()
-    #expect(told.last?.isLast == false)
+    #expect(chunks.last?.isLast == false)
     collect(try bench.settleWithStore())
     goOn()
     expectWhole()
@@ -99,11 +99,11 @@ import Testing
     join()
     bench.settling = .later
     collect(bench.send(.ann, .propose([.of(13, [.set("f1", "1")])])))
-    for number in ProposalNumber(14)..<60 where told.last?.isLast == false {
+    for number in ProposalNumber(14)..<60 where chunks.last?.isLast == false {
       collect(bench.send(.ann, .propose([.of(number, [.set("f\(number % 12 + 1)", "\(number)")])])))
       collect(try bench.settleWithStore())
     }
-    #expect(told.last?.isLast == true)
+    #expect(chunks.last?.isLast == true)
   }
 
   @Test("a join is answered between two batches though proposals wait")
@@ -119,10 +119,10 @@ import Testing
   @Test("a join anew begins anew")
   mutating func anew() {
     join()
-    told.removeAll()
+    chunks.removeAll()
     collect(bench.send(.ben, .join([Join(request: 2, model: "lamp")])))
     goOn()
-    #expect(told.allSatisfy { $0.request == 2 })
+    #expect(chunks.allSatisfy { $0.request == 2 })
     expectWhole()
   }
 
@@ -130,21 +130,21 @@ import Testing
   mutating func left() {
     join()
     bench.send(.ben, .leave(Leave(topics: [HubBench.lamp])))
-    #expect(!bench.machine.isTelling)
+    #expect(!bench.machine.isStreaming)
   }
 
   @Test("whose connection ends is told no more")
   mutating func closed() {
     join()
     bench.close(Speaker.ben.connection)
-    #expect(!bench.machine.isTelling)
+    #expect(!bench.machine.isStreaming)
   }
 
   @Test("a connection without room is told no more until there is")
   mutating func congested() {
     join()
     collect(bench.act { machine, _, _ in machine.becameCongested(Speaker.ben.connection) })
-    #expect(told.count == 1 && !bench.machine.isTelling)
+    #expect(chunks.count == 1 && !bench.machine.isStreaming)
     collect(bench.act { machine, _, output in machine.becameWritable(Speaker.ben.connection, into: &output) })
     goOn()
     expectWhole()
@@ -157,7 +157,7 @@ import Testing
     let cat = bench.join(.cat, Join(request: 1, model: "lamp"))
     collect(cat)
     var received = cat.chunks(.cat)
-    while bench.machine.isTelling {
+    while bench.machine.isStreaming {
       let turn = bench.wait(0)
       collect(turn)
       received += turn.chunks(.cat)

@@ -32,10 +32,10 @@ import Testing
     follow(3)
     for _ in 0..<5 { leaveOut() }
     for number in 4...50 { bench.write(.ben, ProposalNumber(number), .set("a", "\(number)")) }
-    let told = makeRoom()
-    #expect(told.count == 1)
-    guard case .head(let head)? = told.first else {
-      Issue.record("\(told)")
+    let messages = makeRoom()
+    #expect(messages.count == 1)
+    guard case .head(let head)? = messages.first else {
+      Issue.record("\(messages)")
       return
     }
     #expect(head.version == 50)

@@ -112,39 +112,39 @@ struct FairnessTests {
   mutating func joinsInShares() {
     bench.live(.ben)
     bench.hello(.ann)
-    bench.tellsAll = false
-    var told = assigned(bench.send(.ann, joins(1_000)), .ann)
-    #expect(!told.isEmpty && told.count <= 256)
-    #expect(bench.machine.isTelling)
+    bench.sendsAll = false
+    var models = assigned(bench.send(.ann, joins(1_000)), .ann)
+    #expect(!models.isEmpty && models.count <= 256)
+    #expect(bench.machine.isStreaming)
     #expect(bench.write(.ben, 1, .set("on", "true")) == .committed(1))
-    #expect(told.count < 1_000)
-    while bench.machine.isTelling { told += assigned(bench.wait(0), .ann) }
+    #expect(models.count < 1_000)
+    while bench.machine.isStreaming { models += assigned(bench.wait(0), .ann) }
     // What the write's own turn took was heard by nobody here.
-    #expect(told == told.sorted { Int($0.dropFirst(2)) ?? 0 < Int($1.dropFirst(2)) ?? 0 })
-    #expect(told.last == "m/999" && told.count >= 1_000 - 256)
+    #expect(models == models.sorted { Int($0.dropFirst(2)) ?? 0 < Int($1.dropFirst(2)) ?? 0 })
+    #expect(models.last == "m/999" && models.count >= 1_000 - 256)
   }
 
   @Test("a later join of a session does not overtake those that wait; that of another session does")
   mutating func joinsInTurn() {
     bench.hello(.ann)
     bench.hello(.ben)
-    bench.tellsAll = false
+    bench.sendsAll = false
     bench.send(.ann, joins(1_000))
     bench.send(.ann, .join([Join(request: 5_000, model: "last")]))
     #expect(assigned(bench.send(.ben, .join([Join(request: 1, model: "quick")])), .ben) == ["quick"])
-    var told: [String] = []
-    while bench.machine.isTelling { told += assigned(bench.wait(0), .ann) }
-    #expect(told.last == "last")
+    var models: [String] = []
+    while bench.machine.isStreaming { models += assigned(bench.wait(0), .ann) }
+    #expect(models.last == "last")
   }
 
   @Test("joins of a session that has ended are forgotten")
   mutating func endedJoins() {
     bench.hello(.ann)
-    bench.tellsAll = false
+    bench.sendsAll = false
     bench.send(.ann, joins(1_000))
-    #expect(bench.machine.isTelling)
+    #expect(bench.machine.isStreaming)
     #expect(assigned(bench.send(.ann, .leave(Leave())), .ann).count <= 256)
-    #expect(!bench.machine.isTelling)
+    #expect(!bench.machine.isStreaming)
   }
 
   @Test("the models below a prefix are announced in shares, each once, and the last message says that it is the last")
@@ -155,9 +155,9 @@ struct FairnessTests {
       bench.write(.ann, 1, .set("a", "1"), topic: HubBench.lamp + Topic(index))
     }
     bench.hello(.ben)
-    bench.tellsAll = false
+    bench.sendsAll = false
     var turns = [bench.send(.ben, .join([Join(request: 9, prefix: "m/")]))]
-    while bench.machine.isTelling { turns.append(bench.wait(0)) }
+    while bench.machine.isStreaming { turns.append(bench.wait(0)) }
     let announces = turns.flatMap { $0.announces(.ben) }
     #expect(turns.count > 1)
     #expect(Set(announces.flatMap { $0.models.map(\.model) }).count == 999)

@@ -24,7 +24,7 @@ struct HubBench {
   /// Batches that left and whose end the machine has not been told.
   private(set) var waiting: [Batch] = []
   /// Whether catch-ups are told to their end, and not a share of them.
-  var tellsAll = true
+  var sendsAll = true
   var now: UInt64 = 1_000
   private var readers: UInt64 = 0
 
@@ -65,7 +65,7 @@ struct HubBench {
         Issue.record("the store failed: \(error)")
       }
     }
-    while tellsAll, machine.isTelling { machine.finishDrain(time: time, into: &output) }
+    while sendsAll, machine.isStreaming { machine.finishDrain(time: time, into: &output) }
     return Received(output)
   }
 
@@ -155,8 +155,8 @@ struct HubBench {
 
   /// A hello, and the subscriptions that every peer makes.
   @discardableResult
-  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, tellsEarlier: Bool = false) -> Received {
-    let capabilities = tellsEarlier ? [Capability.recovery] : []
+  mutating func hello(_ peer: Speaker, lease: UInt32 = 60_000, reportsEarlier: Bool = false) -> Received {
+    let capabilities = reportsEarlier ? [Capability.recovery] : []
     let hello = Hello(identity: peer.identity, leaseMilliseconds: lease, capabilities: capabilities)
     let received = send(peer, .hello(hello))
     subscribe(peer, Topics.sessionTopic(peer.session), Topics.bytes(Topics.heartbeat))

@@ -67,13 +67,13 @@ import Testing
       var received = bench.wait(bench.machine.nextDeadline - bench.now)
       let began = bench.now
       #expect(received.frames.count { $0.message.kind == .heartbeat } == 1)
-      var told = [received.heads().count]
+      var counts = [received.heads().count]
       while bench.machine.nextDeadline < began + 1_000 {
         received = bench.wait(bench.machine.nextDeadline - bench.now)
-        told.append(received.heads().count)
+        counts.append(received.heads().count)
         #expect(bench.now <= began + 500)
       }
-      #expect(told.allSatisfy { $0 <= 128 } && told.reduce(0, +) == 600)
+      #expect(counts.allSatisfy { $0 <= 128 } && counts.reduce(0, +) == 600)
     }
     #expect(bench.wait(1_000).heads().isEmpty)
   }

@@ -7,7 +7,7 @@ struct PresenceTests {
   private var room = Room()
 
   @Test("who joined the model is told in its ephemeral model, with name and tag")
-  mutating func told() throws {
+  mutating func listsPeers() throws {
     let read = room.read()
     #expect(Set(read.values.keys) == ["@peer-0", "@peer-1"])
     let first = try json(try #require(read.values["@peer-0"])).json

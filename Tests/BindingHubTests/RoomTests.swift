@@ -223,10 +223,10 @@ import Testing
       bench.live(.ann)
       let early = (0..<40_000).map { NumberedProposal.of(5 + ProposalNumber($0), []) }
       let received = bench.send(.ann, .propose(early), .propose(early))
-      let told = received.messages(to: .ann).reduce(0) {
+      let outcomeCount = received.messages(to: .ann).reduce(0) {
         if case .outcomes(let outcomes) = $1 { $0 + outcomes.outcomes.count } else { $0 }
       }
-      #expect(told == 80_000)
+      #expect(outcomeCount == 80_000)
     }
   }
 }

@@ -7,8 +7,8 @@ import Testing
   var bench = HubBench(tailProven: false)
 
   init() {
-    bench.hello(.ann, tellsEarlier: true)
-    bench.hello(.ben, tellsEarlier: true)
+    bench.hello(.ann, reportsEarlier: true)
+    bench.hello(.ben, reportsEarlier: true)
   }
 
   /// Ben brings back a counter that he wrote last, and says up to where he has seen Ann's numbers.
@@ -72,7 +72,7 @@ import Testing
   @Test("the last writers of fields were seen, too, where an offer says nothing of numbers")
   mutating func lastWriters() {
     recover(seen: nil)
-    bench.hello(.ben, tellsEarlier: true)
+    bench.hello(.ben, reportsEarlier: true)
     bench.join(.ben, Join(request: 2, model: "lamp", unacknowledged: 4))
     #expect(bench.propose(.ben, Self.add(4, isEarlier: true)) == [4: .unknown])
   }
@@ -109,7 +109,7 @@ import Testing
       }
     }
     bench = HubBench(store: store, stored: [model])
-    bench.hello(.ann, tellsEarlier: true)
+    bench.hello(.ann, reportsEarlier: true)
     bench.join(.ann, Join(request: 1, model: "lamp"))
     #expect(bench.propose(.ann, Self.add(1, isEarlier: true)) == [1: .unknown])
   }

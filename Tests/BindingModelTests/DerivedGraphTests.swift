@@ -212,10 +212,10 @@ struct DerivedGraphTests {
     number.value = -2
     #expect(seen.all == [false, true])
     number.value = .nan
-    let told = Recorder<Double>()
-    let other = number.observe { told.record($0) }
+    let received = Recorder<Double>()
+    let other = number.observe { received.record($0) }
     number.value = .nan
-    #expect(told.all.count == 1)
+    #expect(received.all.count == 1)
     token.cancel()
     other.cancel()
   }

@@ -6,7 +6,7 @@ struct EndTests {
   private let seen = Recorder<String>()
 
   @Test("is told once when the owner goes")
-  func told() {
+  func notifiesOnce() {
     var count: Observable<Int>? = Observable(1)
     let token = count?.observeEnd { [seen] in seen.record("end") }
     count?.value = 2

@@ -33,8 +33,8 @@ struct PaceLimiterTests {
     #expect(limiter.admit(1, weight: 1, at: 0)?.value == 1)
     for value in [1.125, 1.2, 0.8] { #expect(limiter.admit(value, weight: 1, at: 2 * second) == nil) }
     #expect(limiter.wait(at: 2 * second) == nil)
-    let told = limiter.admit(1.25, weight: 1, at: 2 * second)
-    #expect(told?.value == 1.25 && told?.weight == 4)
+    let admitted = limiter.admit(1.25, weight: 1, at: 2 * second)
+    #expect(admitted?.value == 1.25 && admitted?.weight == 4)
   }
 
   @Test("whole numbers have a deadband, too, up to their ends")
@@ -53,7 +53,7 @@ struct PaceLimiterTests {
   }
 
   @Test("what cannot be told counts for what can")
-  func untellable() {
+  func undeliverable() {
     var limiter = PaceLimiter<Int>(.everyChange())
     #expect(limiter.admit(nil, weight: 2, at: 0) == nil)
     #expect(limiter.admit(1, weight: 1, at: 0)?.weight == 3)

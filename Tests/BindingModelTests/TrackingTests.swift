@@ -56,17 +56,17 @@ struct TrackingTests {
   @Test("finds the new value when it is told, and once for a turn")
   func turns() {
     let (first, last) = (Observable("Ada"), Observable("Lovelace"))
-    let told = Recorder<String>()
+    let received = Recorder<String>()
     withObservationTracking {
       _ = first.value + last.value
     } onChange: {
-      told.record("\(first.value) \(last.value)")
+      received.record("\(first.value) \(last.value)")
     }
     Turn.run {
       first.value = "Grace"
       last.value = "Hopper"
     }
-    #expect(told.all == ["Grace Hopper"])
+    #expect(received.all == ["Grace Hopper"])
   }
 
   @Test("in another, tells the outer one too")

@@ -45,8 +45,8 @@ struct FallbackTests {
     let counted = try await described()
     let named = try await peers.share(Named.self, by: peers.right)
     #expect(named.count == "one")
-    let told = Protected<[String]>([])
-    let token = named.$count.observe { value in told.withLock { $0.append(value) } }
+    let received = Protected<[String]>([])
+    let token = named.$count.observe { value in received.withLock { $0.append(value) } }
     let write = try named.$count.write("two")
     let outcome = await write.outcome
     guard case .refused = outcome else {
@@ -54,7 +54,7 @@ struct FallbackTests {
       return
     }
     #expect(await eventually { named.count == "one" })
-    #expect(await eventually { told.withLock { $0.last } == "one" })
+    #expect(await eventually { received.withLock { $0.last } == "one" })
     #expect(counted.count == 7)
     token.cancel()
   }

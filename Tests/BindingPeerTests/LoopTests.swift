@@ -36,7 +36,7 @@ struct LoopTests {
   }
 
   @Test("a value is told again if others put it back before a write of this peer's was told")
-  func toldAgain() async throws {
+  func notifiesAgain() async throws {
     let hub = try Hub.embedded()
     let (mine, theirs) = (Peer(name: "mine", hub: hub), Peer(name: "theirs", hub: hub))
     let queue = DispatchQueue(label: "loop-test")

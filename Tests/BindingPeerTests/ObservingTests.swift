@@ -6,7 +6,7 @@ import Dispatch
 import Testing
 
 /// What an observer was told, version by version.
-private final class Told: Sendable {
+private final class UpdateRecorder: Sendable {
   private let updates = Protected<[ModelUpdate]>([])
 
   var all: [ModelUpdate] { updates.withLock { $0 } }
@@ -44,11 +44,11 @@ struct ObservingTests {
 
   @Test("who comes late is told what is there first, then what comes, nothing twice")
   func late() async throws {
-    let early = Told()
+    let early = UpdateRecorder()
     let earlyToken = reader.observe { update, _ in early.record(update) }
     #expect(early.all.isEmpty)
     #expect(await early.wait(for: try await set("1")))
-    let late = Told()
+    let late = UpdateRecorder()
     let lateToken = reader.observe { update, _ in late.record(update) }
     #expect(late.all.map(\.cause) == [.snapshot] && late.all.map(\.version) == [1])
     #expect(late.all.first?.changes.map(\.field) == ["level"])
@@ -62,11 +62,11 @@ struct ObservingTests {
   func withoutHub() throws {
     let alone = try Peer(name: "alone", hubs: [HubAddress("ipc:///nowhere/hub.sock")]).model("lamp")
     try alone.write(Proposal(operations: [FieldOperation(.set, "level", FieldValue(json: 1))]))
-    let told = Told()
-    let token = alone.observe { update, _ in told.record(update) }
-    #expect(told.all.map(\.cause) == [.snapshot])
-    #expect(told.all.flatMap(\.changes).map(\.field) == ["level"])
-    #expect(told.all.first?.changes.first?.new == FieldValue(json: 1))
+    let recorder = UpdateRecorder()
+    let token = alone.observe { update, _ in recorder.record(update) }
+    #expect(recorder.all.map(\.cause) == [.snapshot])
+    #expect(recorder.all.flatMap(\.changes).map(\.field) == ["level"])
+    #expect(recorder.all.first?.changes.first?.new == FieldValue(json: 1))
     withExtendedLifetime(token) {}
   }
 
@@ -74,11 +74,11 @@ struct ObservingTests {
   func meeting() async throws {
     for round in 0..<50 {
       async let version = set("\(round)")
-      let told = Told()
-      let token = reader.observe { update, _ in told.record(update) }
+      let recorder = UpdateRecorder()
+      let token = reader.observe { update, _ in recorder.record(update) }
       let last = try await version
-      #expect(await told.wait(for: last))
-      let (versions, commits) = (told.all.map(\.version), told.all.flatMap(\.commits).map(\.version))
+      #expect(await recorder.wait(for: last))
+      let (versions, commits) = (recorder.all.map(\.version), recorder.all.flatMap(\.commits).map(\.version))
       #expect(versions == versions.sorted())
       #expect(commits == commits.sorted() && Set(commits).count == commits.count)
       withExtendedLifetime(token) {}

@@ -63,41 +63,41 @@ struct PaceTests {
   func latest() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
-    let told = Recorder<ModelChange>()
-    let token = lamp.observe(.latest(every: .zero)) { told.record($0) }
+    let received = Recorder<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero)) { received.record($0) }
     let before = try #require(lamp.shared?.version.version)
     let last = try await count(to: 50)
     #expect(await eventually { lamp.shared?.version.version == last })
     stopped.letGo()
-    #expect(await eventually { told.all.last?.version == last })
-    #expect(told.all.last?["count"]?.description == "50")
-    #expect(told.all.reduce(0) { $0 + $1.coalesced + 1 } == Int(last - before) + (told.all.count > 1 ? 1 : 0))
+    #expect(await eventually { received.all.last?.version == last })
+    #expect(received.all.last?["count"]?.description == "50")
+    #expect(received.all.reduce(0) { $0 + $1.coalesced + 1 } == Int(last - before) + (received.all.count > 1 ? 1 : 0))
     withExtendedLifetime(token) {}
   }
 
   @Test("with an interval the first change comes at once, the last in its time, and the counts add up")
   func interval() async throws {
     let lamp = try await reader()
-    let told = Recorder<ModelChange>()
+    let received = Recorder<ModelChange>()
     let owner = Owner()
-    lamp.observe(.latest(every: .milliseconds(30)), on: owner) { told.record($0) }
-    let first = try #require(told.all.first)
+    lamp.observe(.latest(every: .milliseconds(30)), on: owner) { received.record($0) }
+    let first = try #require(received.all.first)
     #expect(first.isBeginning && first.coalesced == 0)
     let last = try await count(to: 100)
-    #expect(await eventually { told.all.last?.version == last })
-    #expect(told.all.dropFirst().reduce(0) { $0 + $1.coalesced + 1 } == Int(last - first.version))
-    #expect(told.all.dropFirst().allSatisfy { !$0.isBeginning })
+    #expect(await eventually { received.all.last?.version == last })
+    #expect(received.all.dropFirst().reduce(0) { $0 + $1.coalesced + 1 } == Int(last - first.version))
+    #expect(received.all.dropFirst().allSatisfy { !$0.isBeginning })
   }
 
   @Test("every change is told, one a commit, none folded, to who keeps up", .timeLimit(.minutes(5)))
   func everyChange() async throws {
     let lamp = try await reader()
-    let told = Recorder<ModelChange>()
-    let token = lamp.observe(.everyChange(limit: 1_000)) { told.record($0) }
+    let received = Recorder<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 1_000)) { received.record($0) }
     let last = try await count(to: 100)
-    #expect(await eventually { told.all.last?.version == last })
-    #expect(told.all.dropFirst().map { $0["count"]?.description } == (1...100).map { "\($0)" })
-    #expect(told.all.allSatisfy { $0.coalesced == 0 })
+    #expect(await eventually { received.all.last?.version == last })
+    #expect(received.all.dropFirst().map { $0["count"]?.description } == (1...100).map { "\($0)" })
+    #expect(received.all.allSatisfy { $0.coalesced == 0 })
     withExtendedLifetime(token) {}
   }
 
@@ -105,83 +105,83 @@ struct PaceTests {
   func everyChangeWithALimit() async throws {
     let stopped = StoppedQueue()
     let lamp = try await reader(on: .queue(stopped.queue))
-    let told = Recorder<ModelChange>()
-    let token = lamp.observe(.everyChange(limit: 3)) { told.record($0) }
+    let received = Recorder<ModelChange>()
+    let token = lamp.observe(.everyChange(limit: 3)) { received.record($0) }
     _ = try await writer.$on.write(true).committed
     let last = try await count(to: 20)
     #expect(await eventually { lamp.shared?.version.version == last })
     stopped.letGo()
-    #expect(await eventually { told.all.last?.version == last })
-    #expect(told.all.map { $0["count"]?.description } == ["18", "19", "20"])
-    #expect(told.all.first?["on"]?.description == "true")
-    #expect(told.all.dropFirst().map(\.coalesced) == [0, 0])
+    #expect(await eventually { received.all.last?.version == last })
+    #expect(received.all.map { $0["count"]?.description } == ["18", "19", "20"])
+    #expect(received.all.first?["on"]?.description == "true")
+    #expect(received.all.dropFirst().map(\.coalesced) == [0, 0])
     withExtendedLifetime(token) {}
   }
 
   @Test("a field at every change is told each value that was committed, in order", .timeLimit(.minutes(5)))
   func everyValue() async throws {
     let lamp = try await reader()
-    let told = Recorder<[Int]>()
+    let received = Recorder<[Int]>()
     let owner = Owner()
-    lamp.$count.observe(.everyChange(limit: 1_000), on: owner) { told.record([$0, $1]) }
+    lamp.$count.observe(.everyChange(limit: 1_000), on: owner) { received.record([$0, $1]) }
     _ = try await writer.$on.write(true).committed
     _ = try await count(to: 100)
-    #expect(await eventually { told.all.count == 101 })
-    #expect(told.all == (0...100).map { [$0, 0] })
+    #expect(await eventually { received.all.count == 101 })
+    #expect(received.all == (0...100).map { [$0, 0] })
   }
 
   @Test("a field's deadband keeps small changes back, a larger one arrives")
   func deadband() async throws {
     let lamp = try await reader()
-    let told = Recorder<Double>()
+    let received = Recorder<Double>()
     let owner = Owner()
-    lamp.$level.observe(.latest(every: .zero, deadband: 0.25), on: owner) { told.record($0) }
+    lamp.$level.observe(.latest(every: .zero, deadband: 0.25), on: owner) { received.record($0) }
     for level in [0.125, 0.2, 0.25, 0.375, 0.5] { _ = try await writer.$level.write(level).committed }
     #expect(await eventually { lamp.level == 0.5 })
-    #expect(await eventually { told.all.last == 0.5 })
-    #expect(told.all == [0, 0.25, 0.5])
+    #expect(await eventually { received.all.last == 0.5 })
+    #expect(received.all == [0, 0.25, 0.5])
   }
 
   @Test("a model's deadband keeps back the numbers that moved little, and nothing else")
   func modelDeadband() async throws {
     let lamp = try await reader()
-    let told = Recorder<ModelChange>()
-    let token = lamp.observe(.latest(every: .zero, deadband: 0.25)) { told.record($0) }
+    let received = Recorder<ModelChange>()
+    let token = lamp.observe(.latest(every: .zero, deadband: 0.25)) { received.record($0) }
     for level in [0.5, 0.625, 0.7] { _ = try await writer.$level.write(level).committed }
     _ = try await writer.change {
       $0.level = 0.72
       $0.on = true
     }.committed
-    #expect(await eventually { told.all.last?["on"]?.description == "true" })
-    #expect(told.all.dropFirst().map { $0.fields.keys.sorted() } == [["level"], ["on"]])
-    #expect(told.all.last?.coalesced == 2)
+    #expect(await eventually { received.all.last?["on"]?.description == "true" })
+    #expect(received.all.dropFirst().map { $0.fields.keys.sorted() } == [["level"], ["on"]])
+    #expect(received.all.last?.coalesced == 2)
     withExtendedLifetime(token) {}
   }
 
   @Test("an own write is told at once, its commit not again")
   func own() async throws {
-    let told = Recorder<Double>()
-    let token = writer.$level.observe(.everyChange()) { told.record($0) }
+    let received = Recorder<Double>()
+    let token = writer.$level.observe(.everyChange()) { received.record($0) }
     _ = try await writer.$level.write(0.5).committed
     writer.level = 0.75
-    #expect(told.all == [0, 0.5, 0.75])
+    #expect(received.all == [0, 0.5, 0.75])
     withExtendedLifetime(token) {}
   }
 
   @Test("nothing comes after cancel, nor to an owner that is gone; neither is kept alive")
   func endings() async throws {
-    let told = Recorder<Int>()
-    let token = writer.$count.observe(.latest(every: .milliseconds(1))) { told.record($0) }
+    let received = Recorder<Int>()
+    let token = writer.$count.observe(.latest(every: .milliseconds(1))) { received.record($0) }
     token.cancel()
     var owner: Owner? = Owner()
     weak let watched = owner
-    if let owner { writer.observe(.everyChange(), on: owner) { _ in told.record(-1) } }
+    if let owner { writer.observe(.everyChange(), on: owner) { _ in received.record(-1) } }
     owner = nil
     #expect(watched == nil)
-    let before = told.all.count
+    let before = received.all.count
     _ = try await writer.$count.write(1).committed
     _ = try await writer.$count.write(2).committed
-    #expect(told.all.count == before)
+    #expect(received.all.count == before)
   }
 
   @Test("whoever observes a field next finds those out whose owner is gone, though it never changed since")

@@ -51,7 +51,7 @@ struct SharingTests {
   }
 
   @Test("an awaited write tells the version at which it was committed")
-  func tellsVersion() async throws {
+  func returnsVersion() async throws {
     let (mine, _) = try await lamps()
     let first = try await mine.$level.write(0.5).committed
     let second = try await mine.$level.write(0.6).committed

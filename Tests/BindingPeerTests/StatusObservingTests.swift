@@ -104,11 +104,11 @@ struct StatusObservingTests {
   @Test("a field that is not shared says so, and whoever observes it follows it into the model")
   func local() async throws {
     let lamp = Lamp()
-    let told = Protected<[FieldStatus]>([])
-    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    let received = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in received.withLock { $0.append(status) } }
     lamp.level = 7
     lamp.level = 0.7
-    #expect(told.withLock { $0.map { $0 == .local } } == [true, false, true])
+    #expect(received.withLock { $0.map { $0 == .local } } == [true, false, true])
     token.cancel()
   }
 

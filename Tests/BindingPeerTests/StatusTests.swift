@@ -52,15 +52,15 @@ struct StatusTests {
   @Test("a write is pending, then in flight, then current; no status is told twice in a row")
   func write() async throws {
     let lamp = try await share(peer)
-    let told = Protected<[FieldStatus]>([])
-    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
-    #expect(kinds(told.withLock { $0 }) == ["current"])
+    let received = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in received.withLock { $0.append(status) } }
+    #expect(kinds(received.withLock { $0 }) == ["current"])
     transport.keep { if case .propose = $0 { true } else { false } }
     lamp.level = 0.8
-    #expect(await eventually { told.withLock { $0.last?.description } == "pending, in flight" })
+    #expect(await eventually { received.withLock { $0.last?.description } == "pending, in flight" })
     transport.keep { _ in false }
-    #expect(await eventually { told.withLock { isCurrent($0[$0.count - 1]) } })
-    let all = told.withLock { $0 }
+    #expect(await eventually { received.withLock { isCurrent($0[$0.count - 1]) } })
+    let all = received.withLock { $0 }
     #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 })
     #expect(kinds(all) == ["current", "pending, in flight", "current"])
     token.cancel()
@@ -109,8 +109,8 @@ struct StatusTests {
   func hold() async throws {
     let lamp = try await share(peer)
     let proposed = Protected(0)
-    let told = Protected<[FieldStatus]>([])
-    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    let received = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in received.withLock { $0.append(status) } }
     transport.keep { [transport] message in
       guard case .propose(let proposals) = message, let first = proposals.first else { return false }
       let isFirst = proposed.withLock { proposed in
@@ -131,8 +131,8 @@ struct StatusTests {
       return isFirst
     }
     lamp.level = 0.8
-    #expect(await eventually { told.withLock { kinds($0).contains("waiting: storeFull") } })
-    #expect(await eventually { told.withLock { kinds($0).last } == "current" })
+    #expect(await eventually { received.withLock { kinds($0).contains("waiting: storeFull") } })
+    #expect(await eventually { received.withLock { kinds($0).last } == "current" })
     #expect(lamp.level == 0.8)
     token.cancel()
   }
@@ -143,15 +143,15 @@ struct StatusTests {
     let lamp = try await share(peer)
     let wide = try await peer.share(OtherLamp.self, id: "lamp", on: .direct, timeout: .seconds(20))
     #expect(await eventually { lamp.level == 0.3 && wide.level == 0.3 })
-    let told = Protected<[FieldStatus]>([])
-    let token = wide.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    let received = Protected<[FieldStatus]>([])
+    let token = wide.$level.statuses.observe { status in received.withLock { $0.append(status) } }
     wide.level = 7
     let refusal = FieldStatus.problem(
       .rejected("refused: lamp.level: 7 is not in 0...1", current: try FieldValue(text: "0.3")))
-    #expect(await eventually { told.withLock { $0.last } == refusal })
+    #expect(await eventually { received.withLock { $0.last } == refusal })
     #expect(wide.status.problems["level"] != nil && lamp.status.problems.isEmpty == false)
     wide.level = 0.5
-    #expect(await eventually { told.withLock { $0.last?.description.hasPrefix("declared as") } == true })
+    #expect(await eventually { received.withLock { $0.last?.description.hasPrefix("declared as") } == true })
     // What is left is that the two programs declare the field otherwise.
     guard case .describedOtherwise? = wide.status.problems["level"], wide.status.problems.count == 1 else {
       Issue.record("problems are \(wide.status.problems)")
@@ -163,16 +163,16 @@ struct StatusTests {
   @Test("an assignment that the declaration does not allow says so, with the value that stands")
   func refusedHere() async throws {
     let lamp = try await share(peer)
-    let told = Protected<[FieldStatus]>([])
-    let token = lamp.$level.statuses.observe { status in told.withLock { $0.append(status) } }
+    let received = Protected<[FieldStatus]>([])
+    let token = lamp.$level.statuses.observe { status in received.withLock { $0.append(status) } }
     lamp.level = 7
-    guard case .problem(.rejected(let reason, let current))? = told.withLock({ $0.last }) else {
-      Issue.record("\(told.withLock { $0 })")
+    guard case .problem(.rejected(let reason, let current))? = received.withLock({ $0.last }) else {
+      Issue.record("\(received.withLock { $0 })")
       return
     }
     #expect(reason.contains("0...1") && current?.description == "0.3")
     lamp.level = 0.5
-    #expect(await eventually { told.withLock { kinds($0).last } == "current" })
+    #expect(await eventually { received.withLock { kinds($0).last } == "current" })
     token.cancel()
   }
 
@@ -192,15 +192,15 @@ struct StatusTests {
   @Test("a write that expires says so")
   func expiry() async throws {
     let (theirs, mine) = (try await share(other), try await share(peer))
-    let told = Protected<[FieldStatus]>([])
-    let token = mine.$mood.statuses.observe { status in told.withLock { $0.append(status) } }
+    let received = Protected<[FieldStatus]>([])
+    let token = mine.$mood.statuses.observe { status in received.withLock { $0.append(status) } }
     transport.cut()
     #expect(await eventually { !peer.status.isLive })
     mine.mood = "wild"
     _ = try await theirs.$mood.write("bright").committed
     transport.open()
-    #expect(await eventually { if case .problem? = told.withLock({ $0.last }) { true } else { false } })
-    guard case .problem(.rejected(let reason, let current))? = told.withLock({ $0.last }) else { return }
+    #expect(await eventually { if case .problem? = received.withLock({ $0.last }) { true } else { false } })
+    guard case .problem(.rejected(let reason, let current))? = received.withLock({ $0.last }) else { return }
     #expect(reason.contains("given up") && current?.description == "\"bright\"")
     token.cancel()
   }

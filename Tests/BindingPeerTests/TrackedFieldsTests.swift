@@ -33,13 +33,13 @@ struct TrackedFieldsTests {
 
   /// How often one tracked reading is told of a change.
   private func track<Value>(_ read: () -> Value) -> Protected<Int> {
-    let told = Protected(0)
+    let notified = Protected(0)
     withObservationTracking {
       _ = read()
     } onChange: {
-      told.withLock { $0 += 1 }
+      notified.withLock { $0 += 1 }
     }
-    return told
+    return notified
   }
 
   @Test("a tracked field tells once of the next change, made here or elsewhere, and finds the new value")
@@ -66,18 +66,18 @@ struct TrackedFieldsTests {
       #expect(found.withLock { $0 } == [level])
     }
     #expect(await eventually { peer.unconfirmed == 0 && theirs.level == 0.1 })
-    let told = track { mine.level }
+    let notified = track { mine.level }
     theirs.level = 0.9
-    #expect(await eventually { told.withLock { $0 } == 1 })
+    #expect(await eventually { notified.withLock { $0 } == 1 })
     #expect(mine.level == 0.9)
   }
 
   @Test("a field that is not shared is tracked too")
   func local() {
     let mine = Lamp()
-    let told = track { mine.level }
+    let notified = track { mine.level }
     mine.level = 0.8
-    #expect(told.withLock { $0 } == 1)
+    #expect(notified.withLock { $0 } == 1)
   }
 
   @Test("a change of several fields tells once, when all of them show")
@@ -105,12 +105,12 @@ struct TrackedFieldsTests {
     let lamp = try await share(peer, on: .queue(queue))
     queue.suspend()
     lamp.level = 0.8
-    let told = [track { lamp.level }, track { lamp.level }]
+    let notified = [track { lamp.level }, track { lamp.level }]
     if isFallingBack { lamp.level = 0.3 }
     queue.resume()
     #expect(await eventually { lamp.$level.status.isCurrent })
     queue.sync {}
-    #expect(told.map { $0.withLock { $0 } } == (isFallingBack ? [1, 1] : [0, 0]))
+    #expect(notified.map { $0.withLock { $0 } } == (isFallingBack ? [1, 1] : [0, 0]))
     #expect(lamp.level == (isFallingBack ? 0.3 : 0.8))
   }
 
@@ -150,14 +150,14 @@ struct TrackedFieldsTests {
     #expect(sum.value == 0.5)
     #expect(named.value == 5)
     queue.resume()
-    let told = Protected<[Double]>([])
-    let token = queue.sync { sum.observe { value in told.withLock { $0.append(value) } } }
+    let notified = Protected<[Double]>([])
+    let token = queue.sync { sum.observe { value in notified.withLock { $0.append(value) } } }
     #expect(await eventually { peer.unconfirmed == 0 })
     try theirs.change {
       $0.level = 0.75
       $0.on = true
     }
-    #expect(await eventually { told.withLock { $0 } == [0.5, 1.75] })
+    #expect(await eventually { notified.withLock { $0 } == [0.5, 1.75] })
     #expect(named.value == 7.5)
     token.cancel()
   }
@@ -208,7 +208,7 @@ struct TrackedFieldsTests {
     // Who has told is looked at once more, and then no more.
     lamp.level = 0.7
     #expect(await eventually { lamp.$level.status.isCurrent && peer.unconfirmed == 0 })
-    #expect(await eventually { model.staged.withLock { $0.tellers.isEmpty } })
+    #expect(await eventually { model.staged.withLock { $0.reporters.isEmpty } })
     #expect(await eventually { peer.runtime.state.withLock { $0.observedModels.isEmpty && !$0.isPeerObserved } })
     #expect(all.map { $0.withLock { $0 } } == [1, 1, 1, 1, 1])
   }
@@ -246,10 +246,10 @@ struct TrackedFieldsTests {
     lamp.level = 0.8
     #expect(pending.value == 2)
     queue.resume()
-    let told = Protected<[Int]>([])
-    let token = pending.observe { count in told.withLock { $0.append(count) } }
+    let notified = Protected<[Int]>([])
+    let token = pending.observe { count in notified.withLock { $0.append(count) } }
     transport.keep { _ in false }
-    #expect(await eventually { told.withLock { $0.last } == 0 })
+    #expect(await eventually { notified.withLock { $0.last } == 0 })
     #expect(pending.value == 0)
     token.cancel()
   }
@@ -260,9 +260,9 @@ struct TrackedFieldsTests {
     let here = try await lamp.presence(timeout: .seconds(20))
     let names = Derived { here.peers.map(\.name) }
     #expect(names.value == ["peer"])
-    let told = track { here.peers }
+    let notified = track { here.peers }
     let token = try await share(other).presence(timeout: .seconds(20))
-    #expect(await eventually { told.withLock { $0 } == 1 })
+    #expect(await eventually { notified.withLock { $0 } == 1 })
     #expect(here.peers.map(\.name) == ["peer", "other"])
     #expect(names.value == ["peer", "other"])
     withExtendedLifetime(token) {}
@@ -273,14 +273,14 @@ struct TrackedFieldsTests {
     let lamp = try await share(peer)
     transport.keep { if case .propose = $0 { true } else { false } }
     let write = try lamp.$level.write(0.8)
-    let told = track { write.outcomeSoFar }
+    let notified = track { write.outcomeSoFar }
     let stands = track { write.current }
     let isDecided = Derived { write.outcomeSoFar != nil }
     #expect(!isDecided.value)
-    #expect(told.withLock { $0 } == 0)
+    #expect(notified.withLock { $0 } == 0)
     transport.keep { _ in false }
     _ = await write.outcome
-    #expect(await eventually { told.withLock { $0 } == 1 && stands.withLock { $0 } == 1 })
+    #expect(await eventually { notified.withLock { $0 } == 1 && stands.withLock { $0 } == 1 })
     #expect(isDecided.value)
   }
 }

@@ -67,7 +67,7 @@ struct RecoveryTests {
   }
 
   @Test("where nothing tells which log it was, it must be told")
-  func told() throws {
+  func requiresLog() throws {
     let before = try filled()
     for file in StoreFiles.all(of: bench.path) + [bench.path + ".log-id"] { unlink(file) }
     let error = #expect(throws: StoreError.self) { try SQLiteStore.recover(bench.path) }

@@ -15,7 +15,7 @@ struct GatewayStage {
   private(set) var isConnected = false
   private var topics: Set<[UInt8]> = []
   /// What each page was told and has not been asked for here.
-  private var told: [PageID: [JSON]] = [:]
+  private var texts: [PageID: [JSON]] = [:]
   private(set) var ended: [PageID: UInt16] = [:]
   private(set) var pauses: [UInt64] = []
   /// Frames of the hub that are lost on the way.
@@ -75,8 +75,8 @@ struct GatewayStage {
         actAtHub { hub, time, output in
           topic.withUnsafeBytes { hub.unsubscribed($0, by: 1, time: time, into: &output) }
         }
-      case .tell(let page, let text):
-        do { told[page, default: []].append(try JSON(parsing: text)) } catch { Issue.record("\(error)") }
+      case .sendText(let page, let text):
+        do { texts[page, default: []].append(try JSON(parsing: text)) } catch { Issue.record("\(error)") }
       case .end(let page, let code, _): ended[page] = code
       case .log, .close: break
       }
@@ -105,7 +105,7 @@ struct GatewayStage {
         hub.appended(try store.append(batches), of: batches, time: time, into: &output)
       } catch { Issue.record("\(error)") }
     }
-    while hub.isTelling { hub.finishDrain(time: time, into: &output) }
+    while hub.isStreaming { hub.finishDrain(time: time, into: &output) }
     var frames: [[UInt8]] = []
     let (subscribed, loses) = (topics, losesCommits)
     output.forEachFrame { destination, frame in
@@ -206,8 +206,8 @@ struct GatewayStage {
 
   /// What a page was told since this was asked last, of one kind.
   mutating func take(_ page: PageID, _ kind: String) -> [JSON] {
-    let all = told[page] ?? []
-    told[page] = all.filter { $0["kind"]?.string != kind }
+    let all = texts[page] ?? []
+    texts[page] = all.filter { $0["kind"]?.string != kind }
     return all.filter { $0["kind"]?.string == kind }
   }
 }

@@ -149,7 +149,7 @@ def tree(tab: Tab) -> str:
     return text
 
 
-def told(stand: Stand, path: str, name: str) -> None:
+def check_tree(stand: Stand, path: str, name: str) -> None:
     """What the page tells is soon as it is stored. It is stored as it is once nothing has changed for some seconds."""
     tab = opened(stand, path, viewport={"width": 1440, "height": 900})
     file = STORED / f"{name}.txt"
@@ -170,15 +170,15 @@ def told(stand: Stand, path: str, name: str) -> None:
 
 
 def test_the_accessibility_tree_of_the_dashboard_is_as_stored(stand: Stand) -> None:
-    told(stand, "/", "dashboard")
+    check_tree(stand, "/", "dashboard")
 
 
 def test_the_accessibility_tree_of_a_form_is_as_stored(stand: Stand) -> None:
-    told(stand, "/form/lamp", "form")
+    check_tree(stand, "/form/lamp", "form")
 
 
 def test_the_accessibility_tree_of_the_demo_is_as_stored(stand: Stand) -> None:
-    told(stand, "/demo", "demo")
+    check_tree(stand, "/demo", "demo")
 
 
 def made() -> dict[str, Callable[[Stand], None]]:

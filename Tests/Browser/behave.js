@@ -72,7 +72,7 @@
       if (this.readyState !== 0) return;
       gateway.socket = this;
       this.readyState = 1;
-      this.tells(new Event("open"));
+      this.emit(new Event("open"));
     }
     send(text) {
       if (this.readyState === 0) throw new DOMException("still connecting", "InvalidStateError");
@@ -86,11 +86,11 @@
     ends(code, reason) {
       if (this.readyState === 3) return;
       if (gateway.socket === this) gateway.socket = null;
-      if (code === 1006) this.tells(new Event("error"));
+      if (code === 1006) this.emit(new Event("error"));
       this.readyState = 3;
-      this.tells(new CloseEvent("close", { code, reason, wasClean: code !== 1006 }));
+      this.emit(new CloseEvent("close", { code, reason, wasClean: code !== 1006 }));
     }
-    tells(event) {
+    emit(event) {
       this["on" + event.type]?.call(this, event);
       this.dispatchEvent(event);
     }
@@ -188,7 +188,7 @@
     },
     async gets(message) {
       if (!gateway.socket) return "there is no connection";
-      gateway.socket.tells(new MessageEvent("message", { data: JSON.stringify(filled(message)) }));
+      gateway.socket.emit(new MessageEvent("message", { data: JSON.stringify(filled(message)) }));
       await pass(0);
     },
     async cuts(how) {
@@ -231,10 +231,10 @@
       if ((is === "refused") !== (control.getAttribute("aria-invalid") === "true")) {
         return `aria-invalid is ${control.getAttribute("aria-invalid")}`;
       }
-      const told = ["aria-describedby", "aria-errormessage"]
+      const described = ["aria-describedby", "aria-errormessage"]
         .flatMap((name) => (control.getAttribute(name) ?? "").split(/\s+/))
         .map((id) => (id && document.getElementById(id)?.textContent) ?? "");
-      const words = [control.title, ...told].join(" ");
+      const words = [control.title, ...described].join(" ");
       for (const part of why) if (!words.includes(part)) return `what is told of it is '${words}'`;
     },
     async waits(milliseconds) {

@@ -45,13 +45,13 @@ def _unfiltered(data: bytes, width: int, step: int) -> list[bytes]:
         for place in range(length if kind else 0):
             left = row[place - step] if place >= step else 0
             corner = above[place - step] if place >= step else 0
-            row[place] = (row[place] + _told(kind, left, above[place], corner)) & 0xFF
+            row[place] = (row[place] + _predicted(kind, left, above[place], corner)) & 0xFF
         rows.append(bytes(row))
         above = row
     return rows
 
 
-def _told(kind: int, left: int, above: int, corner: int) -> int:
+def _predicted(kind: int, left: int, above: int, corner: int) -> int:
     if kind == 1:
         return left
     if kind == 2:

@@ -59,7 +59,7 @@ def play(test: Test, stand: Stand) -> str | None:
         last = traceback.extract_tb(error.__traceback__)
         place = next((frame for frame in last if frame.filename.endswith("_tests.py")), last[-1])
         lines = [f"{Path(place.filename).name}:{place.lineno}: {str(error) or repr(error)}"]
-        lines += [f"    {line}" for line in stand.told[-12:]]
+        lines += [f"    {line}" for line in stand.shown[-12:]]
         for number, tab in enumerate(stand.tabs):
             lines += [f"    tab {number + 1} complained: {words}" for words in tab.complaints[:5]]
         for actor in stand.actors:

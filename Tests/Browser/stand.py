@@ -153,12 +153,12 @@ class Stand(Stage):
         self.browser = browser
         self.tabs: list[Tab] = []
         self.words: list[str] = []
-        self.told: list[str] = []
+        self.shown: list[str] = []
         self.url = self.origin = ""
         self.hub: Actor | None = None
 
-    def tell(self, name: str, text: str, at: float | None = None) -> None:
-        self.told.append(f"{name:<8} {text}")
+    def show(self, name: str, text: str, at: float | None = None) -> None:
+        self.shown.append(f"{name:<8} {text}")
 
     def log(self, words: str) -> None:
         """A line for whoever runs the tests: something measured."""
@@ -235,7 +235,7 @@ class Stand(Stage):
             try:
                 tab.end()
             except Error as error:
-                self.tell("browser", str(error))
+                self.show("browser", str(error))
         super().end()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -176,6 +176,6 @@ def agreed(stand: Stand, tabs: list[Tab], typist: Any) -> str | None:
     """The text, if all four show the same."""
     count = len(typist.lines)
     write(typist, "look")
-    told = typist.expect("its text", lambda line: "text" in line.json, count).json["text"]
+    typed = typist.expect("its text", lambda line: "text" in line.json, count).json["text"]
     there = stand.get("sheet")["values"].get("text")
-    return there if all(one == there for one in [told, *[tab.eval(VALUE) for tab in tabs]]) else None
+    return there if all(one == there for one in [typed, *[tab.eval(VALUE) for tab in tabs]]) else None

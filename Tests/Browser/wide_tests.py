@@ -50,10 +50,10 @@ def test_a_model_that_may_not_be_joined_is_seen_to_be_so_and_comes_back(stand: S
         document.body.append(more)
     }""")
     tab.until("which are refused", "() => document.querySelectorAll('#more [data-state=refused]').length > 0")
-    told = tab.eval("""() => { const one = document.querySelector('#more [data-state=refused]')
+    shown = tab.eval("""() => { const one = document.querySelector('#more [data-state=refused]')
         return [one.title, document.querySelector('[data-light]').dataset.state,
                 document.querySelector('[data-light]').textContent] }""")
-    expect("256 models" in told[0] and told[1] == "blocked" and "live, without" in told[2], told)
+    expect("256 models" in shown[0] and shown[1] == "blocked" and "live, without" in shown[2], shown)
     outcome = tab.eval("() => bind.model('m259').set('y', 1)")
     same([outcome["kind"], outcome["code"]], ["refused", "tooManyTopics"], "a write into it")
     # What leaves the document makes room, and what was refused is asked for again.

@@ -8,7 +8,7 @@ from typing import Any
 from stand import Stand, Tab, expect, same
 
 # What a control tells a person who cannot see colours: its title and what describes it.
-TOLD = """(id) => {
+DESCRIPTION = """(id) => {
     const control = document.getElementById(id);
     const ids = ["aria-describedby", "aria-errormessage"]
       .flatMap((name) => (control.getAttribute(name) ?? "").split(/\\s+/));
@@ -89,8 +89,8 @@ def test_rule_5_a_refusal_is_marked_says_why_and_keeps_the_typed_text(stand: Sta
     tab.state("#code", "refused")
     same(tab.eval("() => document.getElementById('code').getAttribute('aria-invalid')"), "true", "aria-invalid")
     same(tab.eval("() => document.getElementById('code').value"), "purple", "the text of the focused control")
-    told = tab.eval(TOLD, "code")
-    expect("purple" in told or "green" in told, f"what the control tells is {told!r}")
+    words = tab.eval(DESCRIPTION, "code")
+    expect("purple" in words or "green" in words, f"what the control tells is {words!r}")
     same(tab.get("lamp", "code"), "blue", "what the model has")
     tab.page.fill("#name", "elsewhere")
     stand.committed("lamp", "name", "elsewhere")
@@ -142,7 +142,7 @@ def test_rule_5_unfinished_text_stays_when_its_control_is_left(stand: Stand) -> 
     tab.shows("lamp", "count", 3)
     for field, half in halves.items():
         same(tab.eval("(id) => document.getElementById(id).value", field), half, "what was typed")
-        expect(len(tab.eval(TOLD, field).strip()) > 0, f"{field} does not say why")
+        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} does not say why")
         same(tab.proposals(field), [], f"proposals of {field}")
     # Emptied, it is nothing to keep.
     tab.page.fill("#count", "")
@@ -237,7 +237,7 @@ def test_rule_8_what_the_control_finds_invalid_is_not_sent(stand: Stand) -> None
     same(tab.proposals("count") + tab.proposals("code"), [], "proposals of what does not fit")
     for field in ("count", "code"):
         same(tab.eval("(id) => document.getElementById(id).getAttribute('aria-invalid')", field), "true", field)
-        expect(len(tab.eval(TOLD, field).strip()) > 0, f"{field} does not say why")
+        expect(len(tab.eval(DESCRIPTION, field).strip()) > 0, f"{field} does not say why")
     tab.page.fill("#count", "8")
     tab.page.fill("#code", "desk-1")
     stand.committed("lamp", "count", 8)

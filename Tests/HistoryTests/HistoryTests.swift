@@ -21,13 +21,13 @@ struct HistoryTests {
     builder.submit("a", 2, #"["add","n",2]"#)
     builder.commit(2, by: "a", 2, #""n":2"#)
     builder.commit(3, by: "b", 1, #""p":"b1","q":"b1""#)
-    builder.told("a", 2, 2)
-    builder.told("b", 1, 3)
+    builder.outcome("a", 2, 2)
+    builder.outcome("b", 1, 3)
     builder.submit("a", 3, #"["union","tags",["a3"]],["text","body","a3"]"#)
     builder.commit(4, by: "a", 3, #""tags":["a3"],"body":"hello a3""#)
     builder.submit("b", 2, #"["delete","x"]"#, conditions: #"["x",1,1]"#)
     builder.commit(5, by: "b", 2, #""x":null"#)
-    builder.told("b", 2, 5)
+    builder.outcome("b", 2, 5)
     for peer in ["a", "b"] {
       builder.update(peer, 5, #""x":null,"p":"b1","q":"b1","n":2,"tags":["a3"],"body":"hello a3""#)
       builder.final(peer, 5, #""p":"b1","q":"b1","n":2,"tags":["a3"],"body":"hello a3""#)
@@ -54,7 +54,7 @@ struct HistoryTests {
     builder.commit(1, by: "a", 1, #""x":"a1""#)
     builder.hub(2)
     builder.commit(1, by: "a", 1, #""x":"a1""#, epoch: 2)
-    builder.told("a", 1, 1, epoch: 2)
+    builder.outcome("a", 1, 1, epoch: 2)
     #expect(builder.findings.isEmpty)
   }
 
@@ -63,11 +63,11 @@ struct HistoryTests {
     builder.hub(1, durability: "process")
     for number in 1...2 { builder.submit("a", number, "[\"set\",\"x\",\"a\(number)\"]") }
     builder.commit(1, by: "a", 1, #""x":"a1""#)
-    builder.told("a", 1, 1)
+    builder.outcome("a", 1, 1)
     builder.hub(1, durability: "process")
     builder.commit(1, by: "a", 1, #""x":"a1""#, again: true)
     builder.commit(2, by: "a", 2, #""x":"a2""#, again: true)
-    builder.told("a", 2, 2)
+    builder.outcome("a", 2, 2)
     builder.final("a", 2, #""x":"a2""#)
     #expect(builder.findings.isEmpty)
   }
@@ -121,7 +121,7 @@ struct HistoryTests {
   mutating func changed() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"other""#)
-    builder.told("a", 1, 1)
+    builder.outcome("a", 1, 1)
     #expect(builder.findings == ["changed hub:2"])
   }
 
@@ -129,7 +129,7 @@ struct HistoryTests {
   mutating func undone() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
     builder.commit(1, by: "a", 1, #""x":"a1""#)
-    builder.told("a", 1, as: "conflict")
+    builder.outcome("a", 1, as: "conflict")
     #expect(builder.findings == ["undone hub:2"])
   }
 
@@ -138,14 +138,14 @@ struct HistoryTests {
     builder.submit("a", 1, #"["add","n",1]"#)
     builder.commit(1, by: "a", 1, #""n":1"#)
     builder.commit(2, by: "a", 1, #""n":2"#)
-    builder.told("a", 1, 1)
+    builder.outcome("a", 1, 1)
     #expect(builder.findings.first == "miscounted a:2" && builder.findings.last == "twice hub:3")
   }
 
   @Test("unstored: an acknowledgement without a commit")
   mutating func unstored() {
     builder.submit("a", 1, #"["add","n",0]"#)
-    builder.told("a", 1, 1)
+    builder.outcome("a", 1, 1)
     #expect(builder.findings == ["unstored a:3"])
   }
 
@@ -165,7 +165,7 @@ struct HistoryTests {
   mutating func lostElement() {
     builder.submit("a", 1, #"["text","body","one"]"#)
     builder.commit(1, by: "a", 1, #""body":"one""#)
-    builder.told("a", 1, 1)
+    builder.outcome("a", 1, 1)
     builder.submit("b", 1, #"["text","body","two"]"#)
     builder.commit(2, by: "b", 1, #""body":"two""#)
     #expect(builder.findings == ["lost a:3"])
@@ -186,15 +186,15 @@ struct HistoryTests {
     builder.submit("a", 1, #"["add","n",1]"#)
     builder.submit("a", 2, #"["add","n",1]"#)
     builder.commit(1, by: "a", 1, #""n":1"#)
-    builder.told("a", 1, 1)
-    builder.told("a", 2, 1)
+    builder.outcome("a", 1, 1)
+    builder.outcome("a", 2, 1)
     #expect(builder.findings.contains("miscounted a:3"))
   }
 
   @Test("late: a write comes after one that was made when it had been acknowledged")
   mutating func late() {
     builder.submit("a", 1, #"["set","x","a1"]"#)
-    builder.told("a", 1, 2)
+    builder.outcome("a", 1, 2)
     builder.submit("b", 1, #"["set","y","b1"]"#)
     builder.commit(1, by: "b", 1, #""y":"b1""#)
     builder.commit(2, by: "a", 1, #""x":"a1""#)
@@ -231,7 +231,7 @@ struct HistoryTests {
     for number in 1...2 {
       builder.submit("a", number, "[\"set\",\"p\",\"a\(number)\"],[\"set\",\"q\",\"a\(number)\"]")
       builder.commit(number, by: "a", number, "\"p\":\"a\(number)\",\"q\":\"a\(number)\"")
-      builder.told("a", number, number)
+      builder.outcome("a", number, number)
     }
     builder.update("b", 1, #""p":"a1","q":"a1""#)
     builder.update("b", 2, #""p":"a2""#)

@@ -37,11 +37,11 @@ struct HistoryBuilder {
     line(peer, "\"e\":\"submit\",\"w\":\(write),\"m\":\"m\",\"ops\":[\(operations)],\"if\":[\(conditions)]")
   }
 
-  mutating func told(_ peer: String, _ write: Int, _ version: Int, epoch: Int = 1) {
+  mutating func outcome(_ peer: String, _ write: Int, _ version: Int, epoch: Int = 1) {
     line(peer, "\"e\":\"outcome\",\"w\":\(write),\"as\":\"committed\",\"epoch\":\(epoch),\"version\":\(version)")
   }
 
-  mutating func told(_ peer: String, _ write: Int, as outcome: String) {
+  mutating func outcome(_ peer: String, _ write: Int, as outcome: String) {
     line(peer, "\"e\":\"outcome\",\"w\":\(write),\"as\":\"\(outcome)\"")
   }
 
@@ -63,7 +63,7 @@ struct HistoryBuilder {
   mutating func set(_ field: String, _ value: String, by peer: String, _ number: Int, at version: Int) {
     submit(peer, number, "[\"set\",\"\(field)\",\"\(value)\"]")
     commit(version, by: peer, number, "\"\(field)\":\"\(value)\"")
-    told(peer, number, version)
+    outcome(peer, number, version)
   }
 
   var checked: HistoryCheck {

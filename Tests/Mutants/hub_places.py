@@ -12,7 +12,7 @@ PLACES = [
 if Mutant.isOn(.publishUnstored) { publish(batch, index, &output) }
 if Mutant.isOn(.acknowledgeUnstored) {
   let others = model.pendingBatch.others
-  forEachRun(model.pendingBatch.answers) { $0.tell($1, others, of: model, wall: time.wall) }
+  forEachRun(model.pendingBatch.answers) { $0.enqueue($1, others, of: model, wall: time.wall) }
 }
 """,
     ),
@@ -110,12 +110,12 @@ pendingBatch.commits.beginCommit(
     Place(
         _CORE + "Sync/Catchup.swift", "func record", "before",
         "for field in changed where field < next { again.insert(field) }",
-        "if Mutant.isOn(.forgetToldAgain) { return }",
+        "if Mutant.isOn(.forgetResend) { return }",
     ),
     Place(
         _CORE + "Sync/Catchup.swift", "func recordChanges", "before",
         "record(model.fieldsChanged(after: seen), after: seen)",
-        "if Mutant.isOn(.forgetToldAgain) { seen = model.version }",
+        "if Mutant.isOn(.forgetResend) { seen = model.version }",
     ),
     Place(
         _CORE + "Sync/HubMachine+Heartbeats.swift", "func tick", "before",
@@ -143,7 +143,7 @@ pendingBatch.commits.beginCommit(
         "if Mutant.isOn(.ignorePeerAhead) { return }",
     ),
     Place(
-        _CORE + "Sync/HubMachine+Telling.swift", "func publish", "before",
+        _CORE + "Sync/HubMachine+Publishing.swift", "func publish", "before",
         "announceFirstCommit(index, &output)",
         """
 if Mutant.isOn(.noHeads) { recentlyChanged.remove(index) }
@@ -200,6 +200,6 @@ if !isNext, !isAccepted { return answerOutOfTurn(proposal.number, record) }
     Place(
         _CORE + "Models/HubMachine+Renumbering.swift", "func endRenumbering", "before",
         "endSessions(in: index, &output)",
-        "if Mutant.isOn(.renumberUntold) { return }",
+        "if Mutant.isOn(.renumberSilently) { return }",
     ),
 ]

@@ -14,7 +14,7 @@ MUTANTS = {
     "expireDecided": "R3 a void proposal that was carried out is answered as expired",
     "overlayLowerOwn": "R4 own lower writes stay over an own commit",
     "catchUpWithoutLastDecided": "R5 catch-ups carry no mark",
-    "forgetToldAgain": "R5 a catch-up does not tell again what changed while it was told",
+    "forgetResend": "R5 a catch-up does not tell again what changed while it was told",
     "ignoreLastDecided": "R5 the mark of a catch-up hides nothing",
     "dropAcknowledged": "R6 an acknowledged write leaves the overlay at once",
     "noHeads": "R7 no heads go out with the heartbeats",
@@ -65,6 +65,6 @@ MUTANTS = {
     "repeatOffered": "§7 what a replica has seen carried out is carried out again",
     "acknowledgeRecovered": "§7 what is brought back stands under the name and number that its offer gives it",
     "offerLastWriters": "§7 an offer tells of no numbers but those of the fields' last writers",
-    "renumberUntold": "§5.1 fields are numbered anew, and nobody is told to say hello again",
+    "renumberSilently": "§5.1 fields are numbered anew, and nobody is told to say hello again",
     "keepFieldNumbers": "§5.1 a peer that says hello again keeps the numbers of fields that it had",
 }

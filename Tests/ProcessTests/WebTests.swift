@@ -29,8 +29,8 @@ struct WebTests {
     let port = try #require(url.port)
     let entry = try RunningProcess(Bench.program("bindhub"), ["web", "--json"], hub: bench.hub)
     #expect(entry.end() == 0, "\(entry.output)")
-    let told = try JSONSerialization.jsonObject(with: Data((entry.output.first ?? "").utf8)) as? [String: Any]
-    let token = told?["token"] as? String ?? ""
+    let fields = try JSONSerialization.jsonObject(with: Data((entry.output.first ?? "").utf8)) as? [String: Any]
+    let token = fields?["token"] as? String ?? ""
     let answer = try WebTests.exchange(
       "GET \(path) HTTP/1.0\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n\r\n", port: port)
     let halves = answer.components(separatedBy: "\r\n\r\n")

@@ -8,7 +8,7 @@ struct Fates {
     var decision: WireOutcome.Kind?
     var run = 0
     /// Its outcome has left the hub.
-    var isTold = false
+    var isSent = false
     /// Which write it turned out to be.
     var claimedBy: WriteID?
     /// The fields that it changed, by the life of the log in which it did.

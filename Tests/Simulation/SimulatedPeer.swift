@@ -81,13 +81,13 @@ final class SimulatedPeer {
   /// Which write made a value.
   @exclusivity(unchecked) var writers: [FieldValue: WriteID] = [:]
   /// By model: what its observers were told that each field shows.
-  @exclusivity(unchecked) var told: [[FieldValue?]]
+  @exclusivity(unchecked) var notified: [[FieldValue?]]
   /// By model: what it has come to show.
   @exclusivity(unchecked) var seen: [(epoch: Epoch, version: Version)]
   /// The hub once did not know it any more.
   @exclusivity(unchecked) var wasForgotten = false
   /// It was told once that nobody knows what became of a write, and may have sent that again under a later number.
-  @exclusivity(unchecked) var wasToldUnknown = false
+  @exclusivity(unchecked) var receivedUnknown = false
   /// The lowest unacknowledged number that each of its joins told.
   @exclusivity(unchecked) var asked: [UInt32: ProposalNumber] = [:]
   /// The version of the answer that each of them got.
@@ -137,7 +137,7 @@ final class SimulatedPeer {
     lastPlain = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     seen = Array(repeating: (0, 0), count: models)
     announced = Array(repeating: false, count: models)
-    told = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
+    notified = Array(repeating: Array(repeating: nil, count: SimulatedField.count), count: models)
     saw = Array(repeating: [:], count: models)
     firstSent = Array(repeating: [:], count: models)
   }

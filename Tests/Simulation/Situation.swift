@@ -70,7 +70,7 @@ public enum Situation: String, CaseIterable, Sendable {
   case impostorFirst = "impostor refused that came first after a hub restart"
   case forgedOffer = "replica offered that never was"
   case lied = "lie told to the hub"
-  case toldUnknown = "outcome that no epoch of the log knows"
+  case receivedUnknown = "outcome that no epoch of the log knows"
   case wroteInEphemeralModel = "write in an ephemeral model"
   case notOwner = "write of another's ephemeral field refused"
   case keptInEphemeralModel = "ephemeral fields kept over a reconnect"

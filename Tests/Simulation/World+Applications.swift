@@ -67,7 +67,7 @@ extension World {
       peers[peer].session.leave(model, now: peerNow(peer), into: &peers[peer].output)
       try settle(peer)
       if !peers[peer].session.knows(model) {
-        for field in peers[peer].told[index].indices { peers[peer].told[index][field] = nil }
+        for field in peers[peer].notified[index].indices { peers[peer].notified[index][field] = nil }
       }
       peers[peer].session.join(model, now: peerNow(peer), into: &peers[peer].output)
       if peers[peer].session.version(of: model).version == 0 {

@@ -23,7 +23,7 @@ extension World {
         .hops, "an answer of p\(peer.index) to a commit \(commit.hops) hops deep would be \(update.proposalHops) deep")
     }
     peer.read { $0.look(at: update.model, SimulatedField.names, meant: SimulatedField.areShown, into: &peer.snapshot) }
-    recordTold(update, peer, in: model)
+    recordNotified(update, peer, in: model)
     try checkOwnWrites(peer, in: model)
     // A write of its own changes nothing of what is committed.
     guard update.version > 0, update.cause != .local else { return }

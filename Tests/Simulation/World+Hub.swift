@@ -169,7 +169,7 @@ extension World {
     repeat {
       beginNewEpoch()
       recordTopicOfEphemeralModel()
-      try checkTold()
+      try checkSent()
     } while try store()
     ownership.settled = ephemeral?.owner
     guard hubOutput.frameCount > 0 else { return hubOutput.removeAll() }

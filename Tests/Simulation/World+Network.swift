@@ -109,11 +109,11 @@ extension World {
       swap(&output, &emptyOutput)
       swap(&output, &peer.output)
       for action in output.actions.indices { try carryOut(output.actions[action], of: peer) }
-      if peer.successor != nil { try tellSuccessor(output.actions, of: index) }
+      if peer.successor != nil { try reportToSuccessor(output.actions, of: index) }
       output.removeAll()
       swap(&output, &emptyOutput)
     } else if peer.successor != nil {
-      try tellSuccessor([], of: index)
+      try reportToSuccessor([], of: index)
     }
     if !peer.acknowledged.isEmpty { try checkAcknowledged(peer) }
   }

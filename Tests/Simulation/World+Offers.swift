@@ -27,13 +27,13 @@ extension World {
     if offer.chunk == 0 { peer.offering.removeAll() }
     peer.offering += World.seen(in: offer)
     guard offer.isLast else { return }
-    var told: [Tag: ProposalNumber] = [:]
-    for seen in peer.offering { told[seen.tag] = max(told[seen.tag] ?? 0, seen.number) }
-    for (tag, number) in peer.saw[model] where told[tag] ?? 0 < number {
+    var highest: [Tag: ProposalNumber] = [:]
+    for seen in peer.offering { highest[seen.tag] = max(highest[seen.tag] ?? 0, seen.number) }
+    for (tag, number) in peer.saw[model] where highest[tag] ?? 0 < number {
       throw broken(
         .exactlyOnce,
         "p\(peer.index) has seen proposal \(number) of \(tag.short) in \(modelNames[model]) and offers its replica as "
-          + "if it had seen \(told[tag] ?? 0)")
+          + "if it had seen \(highest[tag] ?? 0)")
     }
   }
 
@@ -108,7 +108,7 @@ extension World {
 
   /// What this life was sent first has an outcome, whatever others say of older lives.
   func checkUnknown(_ number: ProposalNumber, in model: Int, to peer: Int) throws(Broken) {
-    peers[peer].wasToldUnknown = true
+    peers[peer].receivedUnknown = true
     guard peers[peer].firstSent[model][number] == epoch else { return }
     throw broken(
       .outcomeKept,

@@ -75,7 +75,7 @@ extension World {
   }
 
   /// Tells the successor how far its carrier is.
-  func tellSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
+  func reportToSuccessor(_ actions: [PeerAction], of carrier: Int) throws(Broken) {
     guard let successor = peers[carrier].successor, peers[successor].carrier == carrier else { return }
     for action in actions {
       switch action {

@@ -26,7 +26,7 @@ extension World {
         if let number {
           number <= base.number
         } else {
-          (base.id.map { id < $0 } ?? false) && !peer.wasForgotten && !peer.wasToldUnknown && write.original == nil
+          (base.id.map { id < $0 } ?? false) && !peer.wasForgotten && !peer.receivedUnknown && write.original == nil
         }
       guard isOlder else { continue }
       throw broken(
@@ -60,6 +60,6 @@ extension World {
   ) -> Bool {
     guard let entry = oracle.entry(point), entry.isRecovered else { return true }
     guard let number, let first = peer.firstSent[point.model][number] else { return false }
-    return first >= entry.epoch && !peer.wasToldUnknown
+    return first >= entry.epoch && !peer.receivedUnknown
   }
 }

@@ -4,9 +4,9 @@ import BindingProtocol
 /// What is shown, held against what is committed and pending: the two may part only as long as something is pending.
 extension World {
   /// Notes what observers are told.
-  func recordTold(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
+  func recordNotified(_ update: ModelUpdate, _ peer: SimulatedPeer, in model: Int) {
     for change in update.changes {
-      if let field = SimulatedField.index(of: change.field) { peer.told[model][field] = change.new }
+      if let field = SimulatedField.index(of: change.field) { peer.notified[model][field] = change.new }
     }
   }
 
@@ -15,14 +15,14 @@ extension World {
     for (model, name) in modelNames.enumerated() {
       for (field, title) in SimulatedField.names.enumerated() {
         let record = peer.read { $0.fieldRecord(name, title) }
-        let told = peer.told[model][field]
-        guard record?.shown != record?.committed || record?.isPending == true || told != record?.committed else {
+        let notified = peer.notified[model][field]
+        guard record?.shown != record?.committed || record?.isPending == true || notified != record?.committed else {
           continue
         }
         throw broken(
           .readYourWrites,
           "p\(peer.index) shows \(title) = \(describe(record?.shown)) of \(name) where nothing waits and "
-            + "\(describe(record?.committed)) is committed; its observers were told \(describe(told))")
+            + "\(describe(record?.committed)) is committed; its observers were told \(describe(notified))")
       }
     }
   }

@@ -42,7 +42,7 @@ extension World {
     record("p\(peer) joins \(visited)")
     // Who observes it from now on was told nothing yet.
     if !peers[peer].session.knows(visited) {
-      for field in SimulatedField.names.indices { peers[peer].told[modelNames.count - 1][field] = nil }
+      for field in SimulatedField.names.indices { peers[peer].notified[modelNames.count - 1][field] = nil }
     }
     peers[peer].session.join(visited, now: peerNow(peer), into: &peers[peer].output)
     if peers[peer].session.version(of: visited).version == 0 {

@@ -23,11 +23,11 @@ struct ModelBench: ParsableCommand {
     for group in Self.groups {
       let races = group.races.filter { isAsked($0.name) }
       if !races.isEmpty { report.title(group.title) }
-      for race in races { report.tell(race, race.run(rounds: max(rounds, 1), seconds: milliseconds / 1000)) }
+      for race in races { report.add(race, race.run(rounds: max(rounds, 1), seconds: milliseconds / 1000)) }
     }
     let counts = Counts.all.filter { isAsked($0.name) }
     if !counts.isEmpty { report.title(Counts.title) }
-    for count in counts { report.tell(count, count.measure()) }
+    for count in counts { report.add(count, count.measure()) }
   }
 
   private static var groups: [any Group.Type] {

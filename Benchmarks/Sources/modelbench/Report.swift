@@ -14,7 +14,7 @@ struct Report {
     if !asJSON { print("\n\(text)") }
   }
 
-  func tell(_ race: Race, _ rounds: [Race.Round]) {
+  func add(_ race: Race, _ rounds: [Race.Round]) {
     let ratios = rounds.map(race.ratio)
     let (low, middle, high) = (ratios.min() ?? 0, median(ratios), ratios.max() ?? 0)
     let (ours, theirs) = (median(rounds.map(\.ours)), median(rounds.map(\.theirs)))
@@ -29,7 +29,7 @@ struct Report {
     }
   }
 
-  func tell(_ count: Count, _ figure: Double?) {
+  func add(_ count: Count, _ figure: Double?) {
     guard let figure else {
       if !asJSON { table(count.name, "not counted on this platform", "", nil, "") }
       return

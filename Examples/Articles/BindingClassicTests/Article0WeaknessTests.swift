@@ -34,10 +34,10 @@ struct Article0WeaknessTests {
     let copy = Observable("")
     text.bind { _, value in copy.value = value }
     copy.bind { _, value in text.value = value }
-    var told = 0
-    text.bind { _, _ in told += 1 }
+    var notified = 0
+    text.bind { _, _ in notified += 1 }
     text.value = "b"
-    #expect(told == 1)
+    #expect(notified == 1)
     #expect(copy.value == "b")
   }
 

@@ -33,7 +33,7 @@ extension HubMachine {
     }
     touched = still
     if !removals.waiting.isEmpty { removeWaiting(time, &output) }
-    tellCatchups(&output)
+    sendCatchups(&output)
     if !announcing.isEmpty { announceShares(&output) }
     sendOutcomes(&output)
     sendReports(time, &output)
@@ -86,7 +86,7 @@ extension HubMachine {
     }
     for (field, point) in pendingBatch.recoveredFields { model.recordBroughtBack(field, from: point) }
     forEachRun(pendingBatch.answers) { machine, run in
-      machine.tell(run, pendingBatch.others, of: model, wall: time.wall)
+      machine.enqueue(run, pendingBatch.others, of: model, wall: time.wall)
     }
     model.clearBatch()
     model.isAppending = false

@@ -37,7 +37,7 @@ public struct HubMachine {
   /// Request connections at which messages wait for room, and the models of which they were not told all.
   var congestedConnections: [ConnectionID: Set<Topic>] = [:]
   /// Catch-ups that have not been told wholly.
-  var catchups: [Telling] = []
+  var catchups: [CatchupStream] = []
   /// Joins that wait for their turn, by session, how many they are, and how many this turn has taken.
   var waitingJoins: [WaitingJoins] = []
   var waitingJoinCount = 0
@@ -102,7 +102,7 @@ public struct HubMachine {
 
   /// When `tick` is due, on the monotonic clock.
   public var nextDeadline: UInt64 {
-    if isTelling { return lastTick }
+    if isStreaming { return lastTick }
     var deadline = min(nextHeartbeat, nextHeads, sessions.nextExpiry, barriers.nextDeadline, questions.deadline)
     for verification in verifications { deadline = min(deadline, verification.deadline) }
     if sequencer.storeFullUntil > lastTick, !touched.isEmpty { deadline = min(deadline, sequencer.storeFullUntil) }

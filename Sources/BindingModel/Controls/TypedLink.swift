@@ -45,7 +45,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     for token in tokens { token.cancel() }
     tokens = []
     // It was a problem of this model, which the control shows no more.
-    tell(nil)
+    report(nil)
     // What it captured is not needed any more.
     onProblem = nil
     target = nil
@@ -62,7 +62,7 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
   /// Shows the model whatever stood there, and forgets what was wrong with that.
   private func showAfresh() {
     isRefused = false
-    tell(nil)
+    report(nil)
     if !isOver { show() }
   }
 
@@ -132,24 +132,24 @@ package final class TypedLink<Shown: Equatable>: ControlLink {
     guard !isOver, editing == .idle, !isRefused else { return }
     show()
     // Left after a correction, it shows what the model has: all is well again.
-    if !isEdit { tell(nil) }
+    if !isEdit { report(nil) }
   }
 
   private func write(_ value: Shown) {
     isRefused = false
-    guard model.read() != value else { return tell(nil) }
+    guard model.read() != value else { return report(nil) }
     do {
       try model.write(value, writer)
       let accepted = model.read()
       let isAccepted = accepted.map { $0 == value || model.isSame($0, value) } ?? false
-      tell(isAccepted ? nil : .corrected(value, to: accepted.map { "\($0)" } ?? "nothing"))
+      report(isAccepted ? nil : .corrected(value, to: accepted.map { "\($0)" } ?? "nothing"))
     } catch {
       isRefused = true
-      tell(error)
+      report(error)
     }
   }
 
-  private func tell(_ problem: BindingError?) {
+  private func report(_ problem: BindingError?) {
     guard problem != nil || hasProblem else { return }
     hasProblem = problem != nil
     onProblem?(problem)

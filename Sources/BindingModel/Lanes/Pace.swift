@@ -14,11 +14,11 @@ public struct Pace<Value: Sendable>: Sendable {
   /// Makes of an older and a newer change the one that stands for both.
   @usableFromInline package let coalesce: @Sendable (inout Value, Value) -> Void
   /// What of a change is worth telling to who was told something before; nil: nothing.
-  @usableFromInline let remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)?
+  @usableFromInline let remainder: (@Sendable (_ notified: Value, _ new: Value) -> Value?)?
 
   package init(
     every interval: Duration, limit: Int = 1, coalesce: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
-    remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil
+    remainder: (@Sendable (_ notified: Value, _ new: Value) -> Value?)? = nil
   ) {
     self.interval = interval.nanoseconds
     self.limit = max(1, limit)
@@ -44,13 +44,14 @@ public struct Pace<Value: Sendable>: Sendable {
     by form: @escaping @Sendable (Value) -> Other, value: @escaping @Sendable (Other) -> Value?
   ) -> Pace<Other> {
     guard let remainder else { return Pace<Other>(interval: interval, limit: limit) }
-    return Pace<Other>(interval: interval, limit: limit) { told, new in
-      guard let told = value(told), let new = value(new) else { return new }
-      return remainder(told, new).map(form)
+    return Pace<Other>(interval: interval, limit: limit) { notified, new in
+      guard let notified = value(notified), let new = value(new) else { return new }
+      return remainder(notified, new).map(form)
     }
   }
 
-  private init(interval: UInt64, limit: Int, remainder: (@Sendable (_ told: Value, _ new: Value) -> Value?)? = nil) {
+  private init(interval: UInt64, limit: Int, remainder: (@Sendable (_ notified: Value, _ new: Value) -> Value?)? = nil)
+  {
     self.interval = interval
     self.limit = limit
     coalesce = { $0 = $1 }
@@ -68,7 +69,7 @@ extension Pace where Value: BinaryFloatingPoint {
   ///   - interval: from zero up; less counts as zero.
   ///   - deadband: in the unit of the value; zero or less, or no number: every change is told.
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
-    Pace(every: interval, remainder: { told, new in abs(new - told) < deadband ? nil : new })
+    Pace(every: interval, remainder: { notified, new in abs(new - notified) < deadband ? nil : new })
   }
 }
 
@@ -81,8 +82,8 @@ extension Pace where Value: FixedWidthInteger {
   public static func latest(every interval: Duration, deadband: Value) -> Pace {
     Pace(
       every: interval,
-      remainder: { told, new in
-        let (difference, isBeyond) = max(told, new).subtractingReportingOverflow(min(told, new))
+      remainder: { notified, new in
+        let (difference, isBeyond) = max(notified, new).subtractingReportingOverflow(min(notified, new))
         return !isBeyond && difference < deadband ? nil : new
       })
   }

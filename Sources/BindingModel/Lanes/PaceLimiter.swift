@@ -5,7 +5,7 @@ package struct PaceLimiter<Value: Sendable>: Sendable {
   @usableFromInline let pace: Pace<Value>
   @usableFromInline var opensAt: UInt64 = 0
   /// What was told, as far as a deadband needs it.
-  @usableFromInline var told: Value?
+  @usableFromInline var notified: Value?
   /// Changes that were not worth telling since.
   @usableFromInline var withheld = 0
 
@@ -29,12 +29,12 @@ package struct PaceLimiter<Value: Sendable>: Sendable {
     defer { withheld = 0 }
     opensAt = now &+ pace.interval
     if pace.remainder != nil {
-      if var all = told {
-        told = nil
+      if var all = notified {
+        notified = nil
         pace.coalesce(&all, rest)
-        told = all
+        notified = all
       } else {
-        told = rest
+        notified = rest
       }
     }
     return (rest, weight + withheld)
@@ -42,7 +42,7 @@ package struct PaceLimiter<Value: Sendable>: Sendable {
 
   @inlinable
   func remainder(of value: Value) -> Value? {
-    guard let remainder = pace.remainder, let told else { return value }
-    return remainder(told, value)
+    guard let remainder = pace.remainder, let notified else { return value }
+    return remainder(notified, value)
   }
 }

@@ -17,13 +17,13 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
     /// Nil once it is over.
     @usableFromInline var body: Body?
     /// Somebody is calling the body: he tells what comes meanwhile, too.
-    @usableFromInline var isTelling = false
+    @usableFromInline var isNotifying = false
     /// The lane, or the clock, has been asked.
     @usableFromInline var isAsked = false
   }
   @usableFromInline
   enum Turn {
-    case tell(CoalescingQueue<Raw>.Entry, Body)
+    case notify(CoalescingQueue<Raw>.Entry, Body)
     case wait(nanoseconds: UInt64)
     case nothing
   }
@@ -72,31 +72,31 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
 
   /// Tells what is due: now if the caller is on the lane, else as soon as that gets to it.
   package func schedule() {
-    if lane.isCurrent { return tell() }
+    if lane.isCurrent { return notify() }
     let isToAsk = contents.withLock { contents in
       guard !contents.isAsked, !contents.waiting.isEmpty else { return false }
       contents.isAsked = true
       return true
     }
-    if isToAsk { lane.run { self.beTold() } }
+    if isToAsk { lane.run { self.notifyOnLane() } }
   }
 
   /// Tells what is due, on the lane.
   @inlinable
-  package func tell() {
+  package func notify() {
     var isFirst = true
     while true {
       switch takeTurn(isFirst: isFirst) {
-      case .tell(let entry, let body):
+      case .notify(let entry, let body):
         isFirst = false
         let value = form(entry.element)
         let now = isTimed ? clock.now() : 0
-        let told = contents.withLock { $0.limiter.admit(value, weight: entry.weight, at: now) }
-        guard let told else { continue }
+        let admitted = contents.withLock { $0.limiter.admit(value, weight: entry.weight, at: now) }
+        guard let admitted else { continue }
         // The owner lives for as long as its observer runs.
         let object = owner?.object
         if owner != nil, object == nil { return end() }
-        withExtendedLifetime(object) { ThreadTurn.runObserver { body(entry.element, told.value, told.weight) } }
+        withExtendedLifetime(object) { ThreadTurn.runObserver { body(entry.element, admitted.value, admitted.weight) } }
       case .wait(let nanoseconds):
         return clock.after(nanoseconds) { [weak self] in self?.beWoken() }
       case .nothing: return
@@ -126,8 +126,8 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
   func takeTurn(isFirst: Bool) -> Turn {
     let now = isTimed ? clock.now() : 0
     return contents.withLock { contents in
-      if isFirst, contents.isTelling { return .nothing }
-      contents.isTelling = false
+      if isFirst, contents.isNotifying { return .nothing }
+      contents.isNotifying = false
       guard let body = contents.body, !contents.waiting.isEmpty else { return .nothing }
       if let wait = contents.limiter.wait(at: now) {
         guard !contents.isAsked else { return .nothing }
@@ -135,20 +135,20 @@ package final class PacedDelivery<Raw: Sendable, Value: Sendable>: Sendable {
         return .wait(nanoseconds: wait)
       }
       guard let entry = contents.waiting.popFirst() else { return .nothing }
-      contents.isTelling = true
-      return .tell(entry, body)
+      contents.isNotifying = true
+      return .notify(entry, body)
     }
   }
 
   /// The time has come; the lane has still to get to it.
   @usableFromInline
   func beWoken() {
-    if lane.isCurrent { beTold() } else { lane.run { [weak self] in self?.beTold() } }
+    if lane.isCurrent { notifyOnLane() } else { lane.run { [weak self] in self?.notifyOnLane() } }
   }
 
-  private func beTold() {
+  private func notifyOnLane() {
     contents.withLock { $0.isAsked = false }
-    tell()
+    notify()
   }
 }
 

@@ -40,8 +40,8 @@ public struct PacedValues<Value: Sendable>: AsyncSequence, Sendable {
         }
         guard let entry = await subscription.mailbox.next() else { return nil }
         let now = PaceClock.system.now()
-        if let told = limiter.admit(entry.element, weight: entry.weight, at: now) {
-          return Element(value: told.value, coalesced: Swift.max(told.weight - 1, 0))
+        if let admitted = limiter.admit(entry.element, weight: entry.weight, at: now) {
+          return Element(value: admitted.value, coalesced: Swift.max(admitted.weight - 1, 0))
         }
       }
     }

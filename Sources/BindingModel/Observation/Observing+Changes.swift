@@ -42,9 +42,9 @@ extension ValueSource {
   private func observe(
     owner: AnyObject?, initial: Bool, _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
   ) -> ObserverToken {
-    let told = ToldLast<Value>()
+    let last = LastNotified<Value>()
     return location.observe(owner: owner) { new, _ in
-      if let old = told.replace(by: new) {
+      if let old = last.replace(by: new) {
         body(old, new)
       } else if initial {
         body(new, new)
@@ -116,10 +116,10 @@ extension ValueSource where Value: Sendable {
     there lane: Lane, owner: AnyObject?, initial: Bool,
     _ body: @escaping @Sendable (_ old: Value, _ new: Value) -> Void
   ) -> ObserverToken {
-    let told = ToldLast<Value>()
-    let delivery = LaneDelivery<Value>(lane: lane) { new in body(told.replace(by: new) ?? new, new) }
+    let last = LastNotified<Value>()
+    let delivery = LaneDelivery<Value>(lane: lane) { new in body(last.replace(by: new) ?? new, new) }
     let first: @Sendable (Value) -> Void = { new in
-      _ = told.replace(by: new)
+      _ = last.replace(by: new)
       if initial { body(new, new) }
     }
     return delivery.observe(location, owner: owner, first: first) { $0 }
@@ -128,7 +128,7 @@ extension ValueSource where Value: Sendable {
 
 /// What one observer was told last.
 // SAFETY: used by one observation only, whose callbacks never overlap and happen each before the next, on a lane too.
-private final class ToldLast<Value>: @unchecked Sendable {
+private final class LastNotified<Value>: @unchecked Sendable {
   private var value: Value?
 
   func replace(by new: Value) -> Value? {

@@ -63,13 +63,13 @@ private final class TimedFollower<Value: Sendable>: Sendable {
     var dueAt: UInt64 = 0
     /// The clock has been asked, or somebody tells: whoever comes meanwhile only leaves what he has.
     var isAsked = false
-    var isTelling = false
+    var isPublishing = false
     /// The source has ended: what waits is told now.
     var isEnding = false
   }
 
   private enum Step {
-    case tell(Value, hops: UInt8)
+    case publish(Value, hops: UInt8)
     case wait(nanoseconds: UInt64)
     case rest
     case end
@@ -131,7 +131,7 @@ private final class TimedFollower<Value: Sendable>: Sendable {
       let step = state.withLock { next(in: &$0, at: now, isFirst: isFirst) }
       isFirst = false
       switch step {
-      case .tell(let value, let hops): _ = Hops.answering(hops) { shown.store(value, by: .unnamed) }
+      case .publish(let value, let hops): _ = Hops.answering(hops) { shown.store(value, by: .unnamed) }
       case .wait(let nanoseconds): return clock.after(nanoseconds) { [weak self] in self?.goOn() }
       case .rest: return
       case .end: return shown.end()
@@ -140,17 +140,17 @@ private final class TimedFollower<Value: Sendable>: Sendable {
   }
 
   private func next(in state: inout State, at now: UInt64, isFirst: Bool) -> Step {
-    if isFirst, state.isTelling { return .rest }
-    state.isTelling = false
+    if isFirst, state.isPublishing { return .rest }
+    state.isPublishing = false
     guard let value = state.waiting else {
       state.isAsked = false
       return state.isEnding ? .end : .rest
     }
     if now < state.dueAt, !state.isEnding { return .wait(nanoseconds: state.dueAt - now) }
     state.waiting = nil
-    state.isTelling = true
+    state.isPublishing = true
     if rule == .pause { state.dueAt = now &+ interval }
-    return .tell(value, hops: state.hops)
+    return .publish(value, hops: state.hops)
   }
 }
 

@@ -1,22 +1,22 @@
 extension Cell {
   /// Tells what a derived value is now, unless a newer result has been told or it is the same again. Called in the
   /// round of derived values, where no observer is running. False if perhaps nobody observes any more.
-  func tell(
-    _ new: Value, version: UInt64, over told: UnsafeMutablePointer<UInt64>, cause: UInt64,
+  func publish(
+    _ new: Value, version: UInt64, over published: UnsafeMutablePointer<UInt64>, cause: UInt64,
     in turn: UnsafeMutablePointer<ThreadTurn>
   ) -> Bool {
     lock()
     // Of results that follow one another each is another; of others some may be what was told last.
-    if told.pointee &+ 1 < version, isRepeatedUnlocked(new) {
+    if published.pointee &+ 1 < version, isRepeatedUnlocked(new) {
       unlock()
       return true
     }
     let traffic = openTraffic()
-    guard told.pointee < version else {
+    guard published.pointee < version else {
       unlock()
       return true
     }
-    told.pointee = version
+    published.pointee = version
     let old = Self.exchange(&value, for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
@@ -49,11 +49,11 @@ extension Cell {
   }
 
   /// Puts a newer result in place, where nobody has been told the former.
-  func renew(_ new: Value, version: UInt64, over told: UnsafeMutablePointer<UInt64>) {
+  func renew(_ new: Value, version: UInt64, over published: UnsafeMutablePointer<UInt64>) {
     lock()
     let traffic = openTraffic()
-    guard !traffic.pointee.hasObservers, told.pointee < version else { return unlock() }
-    told.pointee = version
+    guard !traffic.pointee.hasObservers, published.pointee < version else { return unlock() }
+    published.pointee = version
     let old = Self.exchange(&value, for: new)
     traffic.pointee.version &+= 1
     unlock()

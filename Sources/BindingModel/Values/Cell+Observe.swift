@@ -35,9 +35,9 @@ extension Cell {
     let hops = turn.pointee.hops
     var next: EarlyValue<Value>? = EarlyValue(value: present, writer: .unnamed, hops: hops)
     var rounds = 0
-    while let told = next {
-      turn.pointee.hops = told.hops
-      let isOwned = withUnsafePointer(to: told.value) { observation.deliver($0, by: told.writer) }
+    while let delivery = next {
+      turn.pointee.hops = delivery.hops
+      let isOwned = withUnsafePointer(to: delivery.value) { observation.deliver($0, by: delivery.writer) }
       rounds += 1
       lock()
       next = nextEarly(of: observation, isOwned: isOwned, isEnough: rounds >= Service.limit, traffic)

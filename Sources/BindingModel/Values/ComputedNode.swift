@@ -1,5 +1,5 @@
 /// A derived value's node: how it is computed, its result, and its observers.
-// SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `told`;
+// SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `published`;
 // `evaluation` and the declared nodes change when nobody uses the node any more.
 final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   @exclusivity(unchecked) private var evaluation: Unmanaged<EvaluationBox<Value>>?
@@ -15,7 +15,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   /// Where the observers are, with what they were told last; made for the first of them, and retained.
   @exclusivity(unchecked) private var cell: Unmanaged<Cell<Value>>?
   /// The version of that; made with the cell.
-  @exclusivity(unchecked) private var told: UnsafeMutablePointer<UInt64>?
+  @exclusivity(unchecked) private var published: UnsafeMutablePointer<UInt64>?
 
   init(
     source: DerivedNode? = nil, others: [DerivedNode?] = [], evaluate: @escaping @Sendable (Reading<Value>) -> Bool
@@ -30,7 +30,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     cell?.release()
     room?.deallocate()
     spare?.deallocate()
-    told?.deallocate()
+    published?.deallocate()
   }
 
   // SAFETY: asked for only once something has been computed.
@@ -233,7 +233,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   override func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {
     let state = self.state.lock()
     // SAFETY: a node has the same cell for life, once it has one.
-    guard !state.pointee.isRetired, state.pointee.isWatched, let cell, let told else { return self.state.unlock() }
+    guard !state.pointee.isRetired, state.pointee.isWatched, let cell, let published else { return self.state.unlock() }
     let outer = turn.pointee.pass
     ThreadTurn.renewPass(turn)
     // Which root was written is not known; whether that matters is found out from the inputs.
@@ -243,7 +243,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     let (value, version) = (result.pointee, state.pointee.version)
     self.state.unlock()
     let isSure = cell._withUnsafeGuaranteedRef {
-      $0.tell(value, version: version, over: told, cause: cause, in: turn)
+      $0.publish(value, version: version, over: published, cause: cause, in: turn)
     }
     if !isSure { lookForObservers() }
   }
@@ -254,17 +254,17 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     beObserved(in: turn)
     let state = self.state.lock()
     let (value, version) = (result.pointee, state.pointee.version)
-    if let cell = cell?.takeUnretainedValue(), let told {
+    if let cell = cell?.takeUnretainedValue(), let published {
       self.state.unlock()
       // Those who observe already are told what it is now, at the end of a turn under way; a first one finds it there.
-      cell.renew(value, version: version, over: told)
+      cell.renew(value, version: version, over: published)
       return cell
     }
     let cell = Cell(value, filter: ChangeFilter(rule: .repeated(isSame)))
     cell.markFollower()
-    let told = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
-    told.initialize(to: version)
-    self.told = told
+    let published = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    published.initialize(to: version)
+    self.published = published
     self.cell = Unmanaged.passRetained(cell)
     self.state.unlock()
     return cell

@@ -16,7 +16,7 @@ final class Tracker: Observation.Observable, Sendable {
 
   /// Tells those who track. Observation speaks of it before a change; here it is told once the change is stored, and
   /// once for a turn of several, so that whoever reads at once reads the new value.
-  func tell() {
+  func notify() {
     registrar.willSet(self, keyPath: \.value)
     registrar.didSet(self, keyPath: \.value)
   }
@@ -88,7 +88,7 @@ extension Cell {
     let tracker = Tracker()
     traffic.pointee.tracker = tracker
     unlock()
-    _ = add(Observer(owner: nil) { _ in tracker.tell() }, cancelsWhenReleased: false)
+    _ = add(Observer(owner: nil) { _ in tracker.notify() }, cancelsWhenReleased: false)
     return tracker
   }
 }

@@ -45,11 +45,11 @@ extension ModelChange {
     return change
   }
 
-  /// What is left for who was told `told`: nothing of numbers that have moved by less than `deadband`.
-  func remainder(after told: ModelChange, deadband: Double) -> ModelChange? {
+  /// What is left for who was told `notified`: nothing of numbers that have moved by less than `deadband`.
+  func remainder(after notified: ModelChange, deadband: Double) -> ModelChange? {
     var rest = self
     for (field, value) in fields {
-      guard let old = told[field]?.jsonIfValid?.double, let new = value?.jsonIfValid?.double,
+      guard let old = notified[field]?.jsonIfValid?.double, let new = value?.jsonIfValid?.double,
         abs(new - old) < deadband
       else { continue }
       rest.fields.removeValue(forKey: field)
@@ -74,7 +74,7 @@ extension Pace<ModelChange> {
   public static func latest(every interval: Duration, deadband: Double) -> Pace {
     Pace(
       every: interval, coalesce: { $0.absorb($1) },
-      remainder: { told, new in new.remainder(after: told, deadband: deadband) })
+      remainder: { notified, new in new.remainder(after: notified, deadband: deadband) })
   }
 
   /// Each state that this peer passes through, one call a commit or write of its own. Up to `limit` of them (at least

@@ -77,51 +77,51 @@ extension SharedModel {
     return Statuses(broadcaster: broadcaster, subject: self)
   }
 
-  /// From now on `teller` is asked to tell whenever its status may be another one.
-  func register(_ teller: any StatusTeller) {
+  /// From now on `reporter` is asked to tell whenever its status may be another one.
+  func register(_ reporter: any StatusReporter) {
     runtime.state.withLock { state in
       state.observedModels.insert(id)
       staged.withLock { staged in
-        staged.lastTeller += 1
-        staged.tellers[ObjectIdentifier(teller)] = WeakTeller(number: staged.lastTeller, teller: teller)
+        staged.lastReporter += 1
+        staged.reporters[ObjectIdentifier(reporter)] = WeakReporter(number: staged.lastReporter, reporter: reporter)
       }
     }
   }
 
   /// A status may be another one: it is told with the next delivery.
   func invalidateStatus() {
-    let tellers = staged.withLock { staged in
-      if !staged.tellers.isEmpty { staged.isStatusDue = true }
-      return staged.tellers
+    let reporters = staged.withLock { staged in
+      if !staged.reporters.isEmpty { staged.isStatusDue = true }
+      return staged.reporters
     }
-    for weak in tellers.values { weak.teller?.invalidate() }
+    for weak in reporters.values { weak.reporter?.invalidate() }
   }
 
   /// Tells within the turn of a delivery; who has no observers left is not asked again.
-  func tell(_ tellers: [ObjectIdentifier: WeakTeller]) {
-    var ended: [(teller: ObjectIdentifier, number: UInt64)] = []
-    for (id, weak) in tellers {
-      guard let teller = weak.teller, teller.isObserved else {
+  func report(_ reporters: [ObjectIdentifier: WeakReporter]) {
+    var ended: [(reporter: ObjectIdentifier, number: UInt64)] = []
+    for (id, weak) in reporters {
+      guard let reporter = weak.reporter, reporter.isObserved else {
         ended.append((id, weak.number))
         continue
       }
-      teller.tell()
+      reporter.report()
     }
     guard !ended.isEmpty else { return }
     runtime.state.withLock { state in
       let isAlone = staged.withLock { staged in
         // Who is observed again meanwhile has another number.
-        for (id, number) in ended where staged.tellers[id]?.number == number { staged.tellers[id] = nil }
-        return staged.tellers.isEmpty
+        for (id, number) in ended where staged.reporters[id]?.number == number { staged.reporters[id] = nil }
+        return staged.reporters.isEmpty
       }
       if isAlone { state.observedModels.remove(id) }
     }
   }
 }
 
-struct WeakTeller: Sendable {
+struct WeakReporter: Sendable {
   let number: UInt64
-  weak var teller: (any StatusTeller)?
+  weak var reporter: (any StatusReporter)?
 }
 
 extension Model {

@@ -60,7 +60,7 @@ private struct Declaration: Sendable {
     }
     let missing = missing(in: model)
     if !missing.isEmpty { _ = try? model.write(Proposal(operations: missing)) }
-    tellDifferences(in: model)
+    reportDifferences(in: model)
   }
 
   /// The description as the hub has it.
@@ -77,7 +77,7 @@ private struct Declaration: Sendable {
 
   /// Says where the description differs: here, and to the hub, which then can tell others. A weak write does that: it
   /// yields to the description that is there.
-  private func tellDifferences(in model: SharedModel) {
+  private func reportDifferences(in model: SharedModel) {
     guard let present = present(in: model), let differences = differences(from: present), !differences.isEmpty else {
       return
     }

@@ -78,10 +78,10 @@ extension PeerRuntime {
   }
 
   /// Tells the peer's status, as long as somebody wants to know.
-  func tellStatus() {
+  func reportStatus() {
     guard let broadcaster = broadcaster.withLock({ $0 }) else { return }
     broadcaster.invalidate()
-    if broadcaster.isObserved { return broadcaster.tell() }
+    if broadcaster.isObserved { return broadcaster.report() }
     state.withLock { $0.isPeerObserved = broadcaster.wasObserved }
   }
 }

@@ -80,7 +80,7 @@ public final class Presence: Sendable {
     let peers = PresentPeer.all(in: ephemeral)
     published.value = peers
     tracked.invalidate()
-    tracked.tell(peers)
+    tracked.notify(peers)
   }
 }
 

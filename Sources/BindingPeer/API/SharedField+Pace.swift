@@ -50,18 +50,18 @@ extension SharedField {
       return cell.published.observe(pace, owner: owner, .direct) { body($0, $1 + 1) }
     }
     let (codec, declared, isCompared) = (cell.codec, cell.declared, pace.comparesValues)
-    let telling: @Sendable (Value) -> FieldTelling = { value in
-      FieldTelling(value: isCompared ? value : nil) { body(value, $0) }
+    let notification: @Sendable (Value) -> FieldNotification = { value in
+      FieldNotification(value: isCompared ? value : nil) { body(value, $0) }
     }
-    let delivery = PacedDelivery<PacedFieldValue, FieldTelling>(
-      pace.mapped(by: telling) { $0.value as? Value }, lane: model.lane, owner: owner, coalesce: { $0.absorb($1) },
+    let delivery = PacedDelivery<PacedFieldValue, FieldNotification>(
+      pace.mapped(by: notification) { $0.value as? Value }, lane: model.lane, owner: owner, coalesce: { $0.absorb($1) },
       // A value that does not decode leaves the last good one shown.
       form: { paced in
-        guard let value = paced.value else { return telling(declared) }
+        guard let value = paced.value else { return notification(declared) }
         guard let decoded = codec.decode(value) else { return nil }
-        return telling(decoded)
+        return notification(decoded)
       },
-      body: { paced, telling, changes in Hops.answering(paced.hops) { telling.call(changes) } })
+      body: { paced, notification, changes in Hops.answering(paced.hops) { notification.call(changes) } })
     return model.follow(FieldFeed(delivery), of: name, owner: owner)
   }
 }

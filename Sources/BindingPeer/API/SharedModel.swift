@@ -46,8 +46,8 @@ public final class SharedModel: Sendable {
     var isScheduled = false
     var isDelivering = false
     /// Observed statuses, and whether one may be another than it was.
-    var tellers: [ObjectIdentifier: WeakTeller] = [:]
-    var lastTeller: UInt64 = 0
+    var reporters: [ObjectIdentifier: WeakReporter] = [:]
+    var lastReporter: UInt64 = 0
     var isStatusDue = false
 
     var isSomethingDue: Bool {

@@ -20,7 +20,7 @@ public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
   public var value: Status { broadcaster.read() }
 
   public var location: any BindingLocation<Status> {
-    StatusLocation(told: broadcaster.location, broadcaster: broadcaster)
+    StatusLocation(published: broadcaster.location, broadcaster: broadcaster)
   }
 
   /// Hears the present status now, and each other one, until the token is cancelled or released.
@@ -36,38 +36,38 @@ public struct Statuses<Status: Sendable & Equatable>: ValueSource, Sendable {
 }
 
 /// What may have observers that want to be told of another status.
-protocol StatusTeller: AnyObject, Sendable {
+protocol StatusReporter: AnyObject, Sendable {
   /// Whether anybody observes. Not to be asked under a lock: what looks whether an owner lives may be the last to hold
   /// it.
   var isObserved: Bool { get }
   /// The status may be another from now on: what was computed from it is computed anew where it is read.
   func invalidate()
   /// Tells the status, if it is another than the one told last.
-  func tell()
+  func report()
 }
 
 /// Where one status is told. Who makes it, keeps it.
-final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
+final class StatusBroadcaster<Status: Sendable & Equatable>: StatusReporter {
   private struct Observers: Sendable {
     var tokens = 0
     /// Whether each is still there.
     var owners: [UInt64: @Sendable () -> Bool] = [:]
     var lastOwner: UInt64 = 0
   }
-  private let told: Observable<Status>
+  private let published: Observable<Status>
   let present: @Sendable () -> Status
   /// Has it told from now on, whenever the status may be another one.
-  private let begin: @Sendable (any StatusTeller) -> Void
+  private let begin: @Sendable (any StatusReporter) -> Void
   private let observers = Protected(Observers())
   private let tracked = TrackedReads<Status>()
 
-  init(present: @escaping @Sendable () -> Status, begin: @escaping @Sendable (any StatusTeller) -> Void) {
+  init(present: @escaping @Sendable () -> Status, begin: @escaping @Sendable (any StatusReporter) -> Void) {
     self.present = present
     self.begin = begin
-    told = Observable(present())
+    published = Observable(present())
   }
 
-  var location: any BindingLocation<Status> { told.binding.location }
+  var location: any BindingLocation<Status> { published.binding.location }
 
   var isObserved: Bool {
     let (tokens, owners) = observers.withLock { ($0.tokens, $0.owners) }
@@ -83,9 +83,9 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
   func invalidate() { if tracked.isTracked { tracked.invalidate() } }
 
   /// Computed within the write: of two threads the later one has the last word.
-  func tell() {
-    told.update { $0 = present() }
-    if tracked.isTracked { tracked.tell(present()) }
+  func report() {
+    published.update { $0 = present() }
+    if tracked.isTracked { tracked.notify(present()) }
   }
 
   /// The present status; who tracks what this thread reads hears when it is another.
@@ -111,7 +111,7 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
     }
     if isFirst {
       begin(self)
-      tell()
+      report()
     }
     let token = location.observe(owner: owner, body)
     guard owner == nil else { return token }
@@ -124,20 +124,20 @@ final class StatusBroadcaster<Status: Sendable & Equatable>: StatusTeller {
 
 /// The place of a status: it takes no writes. It keeps nothing alive.
 private struct StatusLocation<Status: Sendable & Equatable>: UnwritableLocation {
-  let told: any BindingLocation<Status>
+  let published: any BindingLocation<Status>
   weak var broadcaster: StatusBroadcaster<Status>?
 
-  func read() -> Status { broadcaster?.read() ?? told.read() }
+  func read() -> Status { broadcaster?.read() ?? published.read() }
 
   func track() { _ = broadcaster?.read() }
 
   var refusal: BindingError { BindingError(.refused, "a status is told, not written") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Status, Writer) -> Void) -> ObserverToken {
-    broadcaster?.observe(owner: owner, body) ?? told.observe(owner: owner, body)
+    broadcaster?.observe(owner: owner, body) ?? published.observe(owner: owner, body)
   }
 
-  func remove(observer owner: AnyObject) { told.remove(observer: owner) }
+  func remove(observer owner: AnyObject) { published.remove(observer: owner) }
 }
 
 /// The session's milliseconds as instants of a clock that people can use. Both stand still while the machine sleeps.

@@ -138,7 +138,7 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
       return ($0.broadcaster, $0.attachment?.model)
     }
     guard let broadcaster, broadcaster.isObserved else { return }
-    guard let model else { return broadcaster.tell() }
+    guard let model else { return broadcaster.report() }
     model.invalidateStatus()
     model.scheduleDelivery()
   }
@@ -247,10 +247,10 @@ final class FieldCell<Value: Sendable & Equatable>: AnyFieldCell {
 
   func publish(after overwritten: SharedModel.Overwritten?) {
     let (value, tracker) = state.withLock { (shown, $0.tracker) }
-    if let overwritten { forgetTelling(value, after: overwritten) }
+    if let overwritten { forgetPublished(value, after: overwritten) }
     published.value = value
     // Made for this field by `trackedReads`.
-    if let tracker { (tracker as? TrackedReads<Value>)?.tell(value) }
+    if let tracker { (tracker as? TrackedReads<Value>)?.notify(value) }
   }
 
   /// Whether the value was ever read by somebody who tracks it.

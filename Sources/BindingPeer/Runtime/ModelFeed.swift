@@ -4,7 +4,7 @@ import BindingProtocol
 /// What hears of states of a model, and tells some of it at its own pace.
 protocol UpdateFeed: AnyObject, Sendable {
   /// Tells what is due; called on the model's lane.
-  func tell()
+  func notify()
   /// Tells nothing any more.
   func end()
   var isOver: Bool { get }
@@ -21,7 +21,7 @@ final class ModelFeed: UpdateFeed {
 
   var isOver: Bool { delivery.isOver }
   var isOrphaned: Bool { delivery.isOrphaned }
-  func tell() { delivery.tell() }
+  func notify() { delivery.notify() }
   func end() { delivery.end() }
 
   /// Takes in the states that an update leads through; called under the runtime's lock, in order.
@@ -38,13 +38,13 @@ final class ModelFeed: UpdateFeed {
 /// It does not know the type of the field's values: a program that observes much would look up its generic types
 /// again for each value, which costs more than all else here.
 final class FieldFeed: UpdateFeed {
-  private let delivery: PacedDelivery<PacedFieldValue, FieldTelling>
+  private let delivery: PacedDelivery<PacedFieldValue, FieldNotification>
 
-  init(_ delivery: PacedDelivery<PacedFieldValue, FieldTelling>) { self.delivery = delivery }
+  init(_ delivery: PacedDelivery<PacedFieldValue, FieldNotification>) { self.delivery = delivery }
 
   var isOver: Bool { delivery.isOver }
   var isOrphaned: Bool { delivery.isOrphaned }
-  func tell() { delivery.tell() }
+  func notify() { delivery.notify() }
   func end() { delivery.end() }
 
   /// Takes in what the field shows; called under the runtime's lock, in order.
@@ -66,7 +66,7 @@ struct PacedFieldValue: Sendable {
 }
 
 /// The call of a field's observer with a value that was decoded for it.
-struct FieldTelling: Sendable {
+struct FieldNotification: Sendable {
   /// Only for a pace that compares values.
   let value: (any Sendable)?
   let call: @Sendable (_ changes: Int) -> Void
@@ -123,10 +123,10 @@ extension SharedModel {
   }
 
   /// Tells what the feeds have; called on the lane.
-  func tell(_ feeds: [Following<any UpdateFeed>]) {
+  func notify(_ feeds: [Following<any UpdateFeed>]) {
     // In the order in which they began to observe.
     for following in feeds.count > 1 ? feeds.sorted(by: { $0.number < $1.number }) : feeds {
-      following.feed.tell()
+      following.feed.notify()
       if following.feed.isOver { drop(feed: following.number) }
     }
   }

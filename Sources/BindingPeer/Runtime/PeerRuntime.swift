@@ -233,10 +233,10 @@ final class PeerRuntime: Sendable {
     for (request, model) in effects.approvalRequests { answer(request, of: model) }
     for notice in effects.notices { report(notice) }
     if let onActions, !effects.actions.isEmpty { onActions(effects.actions) }
-    for (listener, event) in effects.announced { listener.tell(event) }
+    for (listener, event) in effects.announced { listener.notify(event) }
     // Whoever waits for what a listener hears was looked at before it heard.
     if !effects.announced.isEmpty { perform { _, _ in } }
-    if effects.concernsPeer { tellStatus() }
+    if effects.concernsPeer { reportStatus() }
     for (waiter, held) in effects.released { waiter.resume(held) }
     for (wait, end) in effects.ended { wait.end(end) }
   }

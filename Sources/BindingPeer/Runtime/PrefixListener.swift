@@ -16,5 +16,5 @@ final class PrefixListener: Sendable {
 
   init(_ receive: @escaping @Sendable (Event) -> Void) { self.receive = receive }
 
-  func tell(_ event: Event) { receive(event) }
+  func notify(_ event: Event) { receive(event) }
 }

@@ -58,23 +58,23 @@ extension SharedModel {
     let observers: [UInt64: Observer]
     let feeds: [Following<any UpdateFeed>]
     /// Nil: no status may be another one.
-    let tellers: [ObjectIdentifier: WeakTeller]?
+    let reporters: [ObjectIdentifier: WeakReporter]?
 
     /// Whether somebody is called who may answer.
-    var hasNotifications: Bool { !fieldUpdates.isEmpty || !updates.isEmpty || !beginnings.isEmpty || tellers != nil }
+    var hasNotifications: Bool { !fieldUpdates.isEmpty || !updates.isEmpty || !beginnings.isEmpty || reporters != nil }
   }
 
   /// Tells all that waits, turn by turn. What comes in meanwhile, from here or elsewhere, is told by whoever is
   /// telling already.
   func deliver() {
     while let turn = takeTurn() {
-      if turn.hasNotifications { tell(turn) }
-      tell(turn.feeds)
+      if turn.hasNotifications { notify(turn) }
+      notify(turn.feeds)
       staged.withLock { $0.isDelivering = false }
     }
   }
 
-  private func tell(_ turn: DeliveryTurn) {
+  private func notify(_ turn: DeliveryTurn) {
     for (cells, update) in turn.fieldUpdates {
       for weak in cells { weak.cell?.accept(update) }
     }
@@ -84,7 +84,7 @@ extension SharedModel {
         for (cells, update) in turn.fieldUpdates {
           for weak in cells { weak.cell?.publish(after: update.overwritten) }
         }
-        if let tellers = turn.tellers { tell(tellers) }
+        if let reporters = turn.reporters { report(reporters) }
       }
       for (number, update) in turn.beginnings { turn.observers[number]?.body(update, 0) }
       for (index, (update, stamp)) in turn.updates.enumerated() {
@@ -125,7 +125,7 @@ extension FieldCell {
   /// Has observers told what they were told last, because this peer has written something else in between, perhaps one
   /// of them, and others have put back what was there before anybody heard of it. Who wrote it would take it for what
   /// stands.
-  func forgetTelling(_ value: Value, after overwritten: SharedModel.Overwritten) {
+  func forgetPublished(_ value: Value, after overwritten: SharedModel.Overwritten) {
     guard published.binding.location.read() == value else { return }
     guard let between = overwritten.value.map(codec.decode) ?? declared, between != value else { return }
     published.setSilently(between)
@@ -136,7 +136,7 @@ extension SharedModel.Staged {
   fileprivate mutating func takeTurn() -> SharedModel.DeliveryTurn {
     var turn = SharedModel.DeliveryTurn(
       updates: updates, beginnings: beginnings, missedUpdates: missedUpdates, hops: hops, observers: observers,
-      feeds: dueFeeds, tellers: isStatusDue ? tellers : nil)
+      feeds: dueFeeds, reporters: isStatusDue ? reporters : nil)
     turn.fieldUpdates.reserveCapacity(dueFields.count)
     for index in dueFields {
       guard let update = fields[at: index].update.take() else { continue }

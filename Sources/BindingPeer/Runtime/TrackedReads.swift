@@ -56,7 +56,7 @@ final class TrackedReads<Value: Sendable & Equatable>: ReadTracker, @unchecked S
   }
 
   /// Tells the readers, if the value is another than they have read.
-  func tell(_ value: Value) {
+  func notify(_ value: Value) {
     let (isTracked, last) = reads.withLock { reads in
       (reads.isTracked, reads.underway > 0 || reads.isMixed ? nil : reads.last)
     }

@@ -84,7 +84,7 @@ extension SQLiteStore {
   /// The life of the store that is made: one that ended without anybody knowing what was lost, so that the next is
   /// another epoch, in which peers are asked.
   private static func recovered(
-    _ path: String, _ backup: String?, _ told: LogID?
+    _ path: String, _ backup: String?, _ given: LogID?
   ) throws(StoreError) -> StoreMetadata {
     var copied: StoreMetadata?
     if let backup {
@@ -92,12 +92,12 @@ extension SQLiteStore {
       copied = metadata(of: backup)
     }
     let (damaged, remembered) = (metadata(of: path), RememberedLog.read(at: path))
-    guard let logID = damaged?.logID ?? remembered?.logID ?? copied?.logID ?? told else {
+    guard let logID = damaged?.logID ?? remembered?.logID ?? copied?.logID ?? given else {
       throw StoreError(
         "Nothing at \(path) tells which log it was. Name it as 'bindhub status' or 'bindhub check BACKUP --json' has "
           + "printed it:  bindhub recover --store \(shellWord(path)) --log ID", .cannotOpen)
     }
-    for (other, name) in [(copied?.logID, backup ?? ""), (told, "--log")] {
+    for (other, name) in [(copied?.logID, backup ?? ""), (given, "--log")] {
       guard let other, other != logID else { continue }
       throw StoreError(
         "\(path) is log \(String(logID, radix: 16)), \(name) is another, \(String(other, radix: 16)). "

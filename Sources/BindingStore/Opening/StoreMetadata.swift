@@ -57,7 +57,7 @@ struct StoreMetadata: Hashable {
 extension StoreMetadata {
   static func read(_ db: Database, path: String) throws -> StoreMetadata {
     var columns = "log, epoch, grade, boot, clean, copy, snapshots, checksum"
-    if try tellsExtent(db) { columns += ", first, last, sum, time" }
+    if try hasExtent(db) { columns += ", first, last, sum, time" }
     guard let row = try Row.fetchOne(db, sql: "SELECT \(columns) FROM life WHERE id = 1") else {
       throw StoreError.damaged(path, "the row of table life is missing")
     }
@@ -68,7 +68,7 @@ extension StoreMetadata {
   }
 
   /// A store that is only read may be one of format 1.
-  private static func tellsExtent(_ db: Database) throws -> Bool {
+  private static func hasExtent(_ db: Database) throws -> Bool {
     try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 >= StoreSchema.versionWithExtent
   }
 

@@ -31,11 +31,11 @@ extension SQLiteStore {
   }
 
   /// Says once a second how far a compaction is, for who waits for it.
-  func tellProgress(_ now: ContinuousClock.Instant) {
-    guard upkeepWork.compaction == .underWay, now >= upkeepWork.tellsAt else { return }
-    upkeepWork.tellsAt = now + .seconds(1)
+  func reportProgress(_ now: ContinuousClock.Instant) {
+    guard upkeepWork.compaction == .underWay, now >= upkeepWork.reportsAt else { return }
+    upkeepWork.reportsAt = now + .seconds(1)
     guard AdminRequest.find(at: path) == .compact else { return }
-    AdminRequest.tell("\(upkeepWork.compactedModels) models folded", at: path)
+    AdminRequest.report("\(upkeepWork.compactedModels) models folded", at: path)
   }
 
   /// Notes so many more snapshots in force.

@@ -30,7 +30,7 @@ extension SQLiteStore {
       try db.writeWithoutTransaction { db in
         try db.write { try slice(db, until: now + .microseconds(limits.upkeepMicroseconds)) }
       }
-      tellProgress(now)
+      reportProgress(now)
       return true
     } catch is NoRoom {
       upkeepWork.pausedUntil = now + .seconds(2)

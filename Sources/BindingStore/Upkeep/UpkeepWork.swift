@@ -48,7 +48,7 @@ struct UpkeepWork {
   var bytesBefore: UInt64 = 0
   var compactedModels = 0
   /// When to say next how far it is.
-  var tellsAt = ContinuousClock.now
+  var reportsAt = ContinuousClock.now
   /// When to look for requests.
   var looksForRequestAt = ContinuousClock.now
   /// Writers that nobody will ask about any more.

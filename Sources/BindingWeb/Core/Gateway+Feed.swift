@@ -22,12 +22,12 @@ extension Gateway {
     for entry in report["models"]?.elements ?? [] {
       guard let id = entry["model"]?.string, let version = entry["version"]?.int64.flatMap({ Version(exactly: $0) })
       else { continue }
-      let told = feed.versions[id]
+      let sent = feed.versions[id]
       guard feed.hasBegun else {
         feed.versions[id] = (0, version)
         continue
       }
-      if told?.version != version, feed.followed[id] == nil { follow(id, now: now) }
+      if sent?.version != version, feed.followed[id] == nil { follow(id, now: now) }
     }
     feed.hasBegun = true
     for (id, changed) in feed.followed where now >= changed + Feed.idleMilliseconds { unfollow(id, now: now) }
@@ -71,12 +71,12 @@ extension Gateway {
     let model = update.model
     guard feed.followed[model] != nil, update.cause != .detached else { return }
     guard case .commits = update.cause, update.coalesced == 0, let first = update.commits.first,
-      let told = feed.versions[model], told.version + 1 >= first.version, told.epoch == 0 || told.epoch == update.epoch
+      let sent = feed.versions[model], sent.version + 1 >= first.version, sent.epoch == 0 || sent.epoch == update.epoch
     else { return catchUpFeed(model) }
     feed.followed[model] = now
     var values: [String: FieldValue?] = [:]
     for change in update.changes { values[change.field] = .some(change.old) }
-    for commit in update.commits where commit.version > told.version {
+    for commit in update.commits where commit.version > sent.version {
       // A field that shows what it showed was set to what it was.
       let changes = commit.changes.map { change in
         Feed.Change(
@@ -93,12 +93,12 @@ extension Gateway {
   /// What has changed since what was told, as far as the fields' own versions tell it: each writer's as one.
   private mutating func catchUpFeed(_ model: String) {
     let (epoch, version) = reader.version(of: model)
-    let told = feed.versions[model] ?? (0, 0)
+    let sent = feed.versions[model] ?? (0, 0)
     feed.versions[model] = (epoch, version)
     // What an earlier epoch told cannot be compared with this one.
-    guard version > told.version, told.epoch == 0 || told.epoch == epoch else { return }
+    guard version > sent.version, sent.epoch == 0 || sent.epoch == epoch else { return }
     var counted: Set<Version> = []
-    for field in reader.committed(model, after: told.version).sorted(by: {
+    for field in reader.committed(model, after: sent.version).sorted(by: {
       ($0.version, $0.name) < ($1.version, $1.name)
     }) {
       let change = Feed.Change(field: field.name, version: field.version, from: nil, to: field.value, isKnown: false)
@@ -109,11 +109,11 @@ extension Gateway {
   }
 
   /// Tells the pages what has been committed since the last time. A page that reads too slowly misses it.
-  mutating func tellFeed(_ output: inout GatewayOutput) {
+  mutating func sendFeed(_ output: inout GatewayOutput) {
     guard !feed.pages.isEmpty, let (lines, left) = feed.take() else { return }
     let text = PageText.feed(lines, left: left)
     for page in feed.pages.sorted() where pages[page]?.isLive == true && pages[page]?.isBusy == false {
-      tell(page, text, &output)
+      sendText(to: page, text, &output)
     }
   }
 }

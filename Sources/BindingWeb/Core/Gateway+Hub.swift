@@ -20,7 +20,7 @@ extension Gateway {
       pages[page]?.topics[assigned.topic] = assigned.model
     case .joined(let joined): handle(joined, page)
     case .outcomes(let outcomes): handle(outcomes, page, &output)
-    case .pong(let pong): tell(page, PageText.pong(pong.token), &output)
+    case .pong(let pong): sendText(to: page, PageText.pong(pong.token), &output)
     case .error(let error): handle(error, page, now: now, &output)
     // What a page's session would be caught up with, the session that reads has or gets too.
     default: break
@@ -44,7 +44,7 @@ extension Gateway {
     case .heartbeat(let heartbeat):
       let text = PageText.heartbeat(heartbeat)
       for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.isLive && !record.isBusy {
-        tell(page, text, &output)
+        sendText(to: page, text, &output)
       }
       if rooms[OwnModel.id]?.pages.isEmpty == false || !feed.pages.isEmpty {
         output.add(.send(PeerMessage.status.encode(session: 0, start: 0)))
@@ -75,7 +75,7 @@ extension Gateway {
     pages[page]?.phase = .live
     pages[page]?.start = start
     pages[page]?.lastSentAt = now
-    tell(page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
+    sendText(to: page, PageText.welcome(welcome, gateway: reader.identity.tag), &output)
   }
 
   private mutating func handle(_ joined: Joined, _ page: PageID) {
@@ -100,7 +100,7 @@ extension Gateway {
       }
     }
     for (model, outcomes) in byModel {
-      tell(page, PageText.outcomes(model, epoch, outcomes), &output)
+      sendText(to: page, PageText.outcomes(model, epoch, outcomes), &output)
     }
   }
 
@@ -121,7 +121,7 @@ extension Gateway {
   }
 
   private mutating func handle(_ error: HubError, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
-    tell(page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
+    sendText(to: page, PageText.error(error.code, error.text, isFatal: error.isFatal), &output)
     switch error.code {
     case .fenced: end(page, 4001, "fenced", now: now, &output)
     case .otherProtocol: end(page, 4002, "otherProtocol", now: now, &output)

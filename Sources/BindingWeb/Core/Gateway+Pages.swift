@@ -72,7 +72,7 @@ extension Gateway {
     if isNew, (pages[page]?.joins.count ?? 0) >= options.maxModelsPerPage {
       counters.joinsRefused += 1
       let words = "\(options.maxModelsPerPage) models are joined by this page, which is the most"
-      return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
+      return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     // The last models are for pages that have few: nobody who came first keeps others out.
     let isScarce = rooms.count - emptyRooms >= options.maxModels - options.reservedModels
@@ -82,7 +82,7 @@ extension Gateway {
       let words =
         "the pages of this gateway have joined \(rooms.count - emptyRooms) models; \(options.maxModels) is the most, "
         + "the last \(options.reservedModels) for pages with fewer than \(options.reservedModelsPerPage)"
-      return tell(page, PageText.error(.tooManyTopics, words, model: id), &output)
+      return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
     var membership = Membership(epoch: join.epoch, version: join.version, unacknowledged: join.unacknowledged)
     membership.topic = pages[page]?.joins[id]?.topic
@@ -120,7 +120,7 @@ extension Gateway {
     guard (pages[page]?.prefixes.count ?? 0) < options.maxPrefixesPerPage else {
       counters.joinsRefused += 1
       let words = "\(options.maxPrefixesPerPage) prefixes are joined by this page, which is the most"
-      return tell(page, PageText.error(.overLimit, words, prefix: prefix), &output)
+      return sendText(to: page, PageText.error(.overLimit, words, prefix: prefix), &output)
     }
     pages[page]?.prefixes.insert(prefix)
     if listings[prefix] == nil {
@@ -130,7 +130,7 @@ extension Gateway {
     listings[prefix]?.pages.insert(page)
     guard let listing = listings[prefix], listing.isComplete else { return }
     let models = listing.models.values.sorted { $0.id < $1.id }
-    for text in Gateway.announcements(prefix, models, isComplete: true) { tell(page, text, &output) }
+    for text in Gateway.announcements(prefix, models, isComplete: true) { sendText(to: page, text, &output) }
   }
 
   /// A listing in messages that fit.
@@ -157,12 +157,12 @@ extension Gateway {
     if Gateway.isReadOnly(proposal.model), let membership {
       let refusal = Refusal(.notPermitted, "a page can only read \(proposal.model)")
       let outcome = WireOutcome(topic: 0, number: proposal.proposal.number, .refused(refusal))
-      return tell(page, PageText.outcomes(proposal.model, membership.epoch, [outcome]), &output)
+      return sendText(to: page, PageText.outcomes(proposal.model, membership.epoch, [outcome]), &output)
     }
     guard let membership, let topic = membership.topic, !membership.owesAnswer else {
       counters.notJoined += 1
       let words = "\(proposal.model) is not joined, or the join has no answer yet"
-      return tell(page, PageText.error(.notJoined, words, model: proposal.model), &output)
+      return sendText(to: page, PageText.error(.notJoined, words, model: proposal.model), &output)
     }
     counters.proposals += 1
     var numbered = proposal.proposal

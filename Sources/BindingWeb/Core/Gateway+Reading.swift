@@ -58,7 +58,7 @@ extension Gateway {
       listing.isComplete
     else { return }
     let text = PageText.announce(prefix, isComplete: true, CollectionOfOne(model))
-    for page in listing.pages.sorted() { tell(page, text, &output) }
+    for page in listing.pages.sorted() { sendText(to: page, text, &output) }
   }
 
   private mutating func list(_ prefix: String, _ output: inout GatewayOutput) {
@@ -66,7 +66,7 @@ extension Gateway {
     guard let listing = listings[prefix] else { return }
     let models = listing.models.values.sorted { $0.id < $1.id }
     let texts = Gateway.announcements(prefix, models, isComplete: true)
-    for page in listing.pages.sorted() { for text in texts { tell(page, text, &output) } }
+    for page in listing.pages.sorted() { for text in texts { sendText(to: page, text, &output) } }
   }
 
   // MARK: Commits
@@ -100,7 +100,7 @@ extension Gateway {
         membership.epoch == epoch, membership.version >= first.version - 1, membership.version < last.version
       else { continue }
       pages[page]?.joins[model]?.version = last.version
-      tell(page, text, &output)
+      sendText(to: page, text, &output)
     }
   }
 
@@ -172,7 +172,7 @@ extension Gateway {
       return bytes < 4 * options.chunkBytes
     }
     pages[page]?.queue.removeFirst(taken.count)
-    for text in taken { tell(page, text, &output) }
+    for text in taken { sendText(to: page, text, &output) }
   }
 
   /// Goes on with a page that was busy: with what waits for it, then, if there is room still, with what it missed.

@@ -133,7 +133,7 @@ public struct Gateway: Sendable {
     for page in pages.keys.sorted() where pages[page]?.queue.isEmpty == false { goOn(page, &output) }
     guard now >= lastTick + 250 else { return }
     lastTick = now
-    tellFeed(&output)
+    sendFeed(&output)
     let lease = UInt64(reader.welcome?.leaseMilliseconds ?? 10_000)
     for (page, record) in pages.sorted(by: { $0.key < $1.key }) {
       switch record.phase {
@@ -171,8 +171,8 @@ public struct Gateway: Sendable {
     output.add(.send(message.encode(session: record.session, start: record.start)))
   }
 
-  mutating func tell(_ page: PageID, _ text: [UInt8], _ output: inout GatewayOutput) {
+  mutating func sendText(to page: PageID, _ text: [UInt8], _ output: inout GatewayOutput) {
     counters.textsSent += 1
-    output.add(.tell(page, text))
+    output.add(.sendText(page, text))
   }
 }

@@ -28,7 +28,7 @@ public enum GatewayAction: Sendable {
   case subscribe([UInt8])
   case unsubscribe([UInt8])
   /// Send the page one text message.
-  case tell(PageID, [UInt8])
+  case sendText(PageID, [UInt8])
   /// Close the page's connection, with that code and as much of the reason as a WebSocket can say; it is forgotten
   /// here.
   case end(PageID, code: UInt16, reason: String)

@@ -183,12 +183,12 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     turns += 1
     let actions = output.actions
     output.removeAll()
-    var told: Set<PageID> = []
+    var sent: Set<PageID> = []
     for action in actions {
       switch action {
-      case .tell(let page, let text):
-        pages[page]?.tell(text)
-        told.insert(page)
+      case .sendText(let page, let text):
+        pages[page]?.send(text)
+        sent.insert(page)
       case .end(let page, let code, let reason): pages.removeValue(forKey: page)?.end(code: code, reason: reason)
       case .send(let frame): hubLink?.send(frame)
       case .subscribe(let topic): hubLink?.subscribe(topic)
@@ -198,7 +198,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
       case .close: leaveHub()
       }
     }
-    for page in told { pages[page]?.flush() }
+    for page in sent { pages[page]?.flush() }
   }
 
   private func open(after pause: UInt64) {

@@ -15,7 +15,7 @@ final class PageSocket: ChannelInboundHandler {
   private var nextPing: Scheduled<Void>?
   /// The turn of the loop in which the page took no more; nil while it does. And the bytes that it was told since.
   private var fullSince: UInt64?
-  private var toldWhileFull = 0
+  private var bytesWhileFull = 0
   /// The gateway's last word is on its way: what still comes is passed over.
   private var isEnding = false
 
@@ -27,7 +27,7 @@ final class PageSocket: ChannelInboundHandler {
   // MARK: What the gateway says
 
   /// Says a text; it leaves with the next `flush`.
-  func tell(_ text: [UInt8]) {
+  func send(_ text: [UInt8]) {
     guard !isEnding, let context else { return }
     loop.counters.messagesOut += 1
     loop.counters.bytesOut += UInt64(text.count)
@@ -36,8 +36,8 @@ final class PageSocket: ChannelInboundHandler {
     // What the machine had ready when the page became full is no fault of the page; what comes to it all the same
     // afterwards, such as news of others, must not fill the memory.
     guard let fullSince, fullSince < loop.turns else { return }
-    toldWhileFull += text.count
-    if toldWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "what it asked for is not read") }
+    bytesWhileFull += text.count
+    if bytesWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "what it asked for is not read") }
   }
 
   func flush() { context?.flush() }
@@ -115,7 +115,7 @@ final class PageSocket: ChannelInboundHandler {
       let isWritable = context.channel.isWritable
       reads(isWritable)
       fullSince = isWritable ? nil : loop.turns
-      toldWhileFull = 0
+      bytesWhileFull = 0
       if isWritable { loop.hasRoom(page) } else { loop.isFull(page) }
     }
     context.fireChannelWritabilityChanged()

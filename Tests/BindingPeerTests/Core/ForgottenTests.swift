@@ -114,7 +114,7 @@ struct ForgottenTests {
   }
 
   @Test("what a mark has told to be decided does not go again")
-  func wasTold() throws {
+  func reportedAsDecided() throws {
     var (bench, id) = try cut(.set(["n": "7"]))
     let drain = bench.welcome(knew: true, limits: limits(remembering: 60_000))
     bench.catchUp(drain.request, version: 7, lit, lastDecided: 1)

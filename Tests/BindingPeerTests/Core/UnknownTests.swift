@@ -109,8 +109,8 @@ struct UnknownTests {
     let ask = AskOffer(session: bench.sessionID, request: 9, topic: PeerBench.lamp)
     let offer = try #require(bench.hub(.askOffer(ask)).offers.first)
     #expect(offer.fields.map(\.number) == [0])
-    let told = Dictionary(uniqueKeysWithValues: (offer.numbers ?? []).map { ($0.tag, $0.number) })
-    #expect(told == [PeerBench.own: 1, PeerBench.other.tag: 3])
+    let numbers = Dictionary(uniqueKeysWithValues: (offer.numbers ?? []).map { ($0.tag, $0.number) })
+    #expect(numbers == [PeerBench.own: 1, PeerBench.other.tag: 3])
   }
 
   @Test("of too many writers those are forgotten that were not heard of for longest")
@@ -118,9 +118,9 @@ struct UnknownTests {
     var seen = SeenNumbers()
     for writer in 0...SeenNumbers.mostKept { seen.record(Tag(rawValue: UInt64(writer) + 1), 5) }
     seen.record(Tag(rawValue: 1), 1)
-    let told = seen.told()
-    #expect(told.count == SeenNumber.maxCount)
-    #expect(told.first == SeenNumber(tag: Tag(rawValue: 1), number: 1), "it was forgotten, and heard of again")
-    #expect(told.last == SeenNumber(tag: Tag(rawValue: UInt64(SeenNumbers.mostKept) + 1), number: 5))
+    let numbers = seen.latest()
+    #expect(numbers.count == SeenNumber.maxCount)
+    #expect(numbers.first == SeenNumber(tag: Tag(rawValue: 1), number: 1), "it was forgotten, and heard of again")
+    #expect(numbers.last == SeenNumber(tag: Tag(rawValue: UInt64(SeenNumbers.mostKept) + 1), number: 5))
   }
 }

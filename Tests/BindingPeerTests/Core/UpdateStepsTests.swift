@@ -7,7 +7,7 @@ struct UpdateStepsTests {
   private let lit = [Entry(name: "level", value: "0.3", version: 4), Entry(name: "on", value: "true", version: 5)]
 
   /// The versions, the commits and the fields of each step.
-  private func told(_ steps: [UpdateStep]) -> [String] {
+  private func summaries(_ steps: [UpdateStep]) -> [String] {
     steps.map { step in
       let fields = step.changes.sorted { $0.field < $1.field }.map { "\($0.field)=\($0.value?.description ?? "-")" }
       return "\(step.version) +\(step.commits) \(fields.joined(separator: " "))"
@@ -20,7 +20,7 @@ struct UpdateStepsTests {
     bench.live(version: 5, lit)
     if let present = bench.session.present("lamp") {
       let beginning = steps.begin(with: present)
-      #expect(told([beginning]) == ["5 +0 level=0.3 on=true"] && beginning.isBeginning)
+      #expect(summaries([beginning]) == ["5 +0 level=0.3 on=true"] && beginning.isBeginning)
     }
     return (bench, steps)
   }
@@ -30,7 +30,9 @@ struct UpdateStepsTests {
     var (bench, steps) = followed()
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [1: nil], [0: "3", 1: "false"]]))
     #expect(
-      told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 on=-", "8 +1 level=3 on=false"])
+      summaries(drain.updates.flatMap { steps.steps(of: $0) }) == [
+        "6 +1 level=1", "7 +1 on=-", "8 +1 level=3 on=false",
+      ])
   }
 
   @Test("commits past those that are listed are one step, which counts them")
@@ -39,7 +41,8 @@ struct UpdateStepsTests {
     options.maxListedCommits = 2
     var (bench, steps) = followed(options)
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"], [0: "3"], [0: "4"]]))
-    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=2", "9 +2 level=4"])
+    #expect(
+      summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=2", "9 +2 level=4"])
   }
 
   @Test("a delta is one step that counts what it folds")
@@ -47,26 +50,26 @@ struct UpdateStepsTests {
     var (bench, steps) = followed()
     let request = bench.hub(bench.commits(after: 9, [[0: "1"]])).request
     let drain = bench.catchUp(request, from: 5, version: 30, [Entry(name: "level", value: "0.9", version: 30)])
-    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["30 +25 level=0.9"])
+    #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["30 +25 level=0.9"])
   }
 
   @Test("a snapshot counts from the version it takes the place of; the first one is one change")
   func snapshot() {
     var (bench, steps) = (PeerBench(), UpdateSteps())
     let first = bench.live(version: 5, lit).updates.flatMap { steps.steps(of: $0) }
-    #expect(told(first) == ["5 +1 level=0.3 on=true"] && first[0].isBeginning)
+    #expect(summaries(first) == ["5 +1 level=0.3 on=true"] && first[0].isBeginning)
     bench.lose()
     let drain = bench.live(version: 9, [Entry(name: "level", value: "1", version: 9)], knew: true)
-    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["9 +4 level=1 on=-"])
+    #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["9 +4 level=1 on=-"])
   }
 
   @Test("an own write is a step without a commit, its commit one without a field")
   func own() throws {
     var (bench, steps) = followed()
     let write = try bench.write(.set(["level": "0.5"])).drain
-    #expect(told(write.updates.flatMap { steps.steps(of: $0) }) == ["5 +0 level=0.5"])
+    #expect(summaries(write.updates.flatMap { steps.steps(of: $0) }) == ["5 +0 level=0.5"])
     let commit = bench.hub(bench.commits(after: 5, [[0: "0.5"]], own: [0: 1]))
-    #expect(told(commit.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 "])
+    #expect(summaries(commit.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 "])
   }
 
   @Test("what others write under a pending set does not show, and counts")
@@ -74,7 +77,7 @@ struct UpdateStepsTests {
     var (bench, steps) = followed()
     try bench.set(["level": "0.5"])
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2", 1: "false"]]))
-    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 ", "7 +1 on=false"])
+    #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 ", "7 +1 on=false"])
   }
 
   @Test("where an add of ours lies over, the last step shows the sum")
@@ -82,7 +85,7 @@ struct UpdateStepsTests {
     var (bench, steps) = followed()
     try bench.write(.one(.add, "level", "10"))
     let drain = bench.hub(bench.commits(after: 5, [[0: "1"], [0: "2"]]))
-    #expect(told(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=12"])
+    #expect(summaries(drain.updates.flatMap { steps.steps(of: $0) }) == ["6 +1 level=1", "7 +1 level=12"])
   }
 
   @Test("what shows nothing new is no step")

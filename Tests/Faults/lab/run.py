@@ -69,7 +69,7 @@ class Child:
     def is_gone(self) -> bool:
         return self.process.poll() is not None
 
-    def tell(self, word: str) -> int:
+    def send(self, word: str) -> int:
         """Says a word to it; the number that an answer will have."""
         number = len(self.answers)
         try:
@@ -220,11 +220,11 @@ class Run:
                 worker.start()
         for worker in self.workers:
             worker.wait()
-            worker.child.tell("rest")
+            worker.child.send("rest")
         began = time.monotonic()
         looks: list[dict[str, Any]] = []
         while time.monotonic() - began < HEAL_SECONDS:
-            asked = [(worker.child, worker.child.tell("look")) for worker in self.workers]
+            asked = [(worker.child, worker.child.send("look")) for worker in self.workers]
             looks = [look for child, number in asked for look in json.loads(child.answer(number, HEAL_SECONDS))]
             if self._are_same(looks):
                 return time.monotonic() - began
@@ -243,7 +243,7 @@ class Run:
     def end(self) -> None:
         """Has all peers write down what they show, and ends them and the hub."""
         for worker in self.workers:
-            worker.child.tell("end")
+            worker.child.send("end")
         for worker in self.workers:
             if code := worker.child.finish(START_SECONDS):
                 raise Trouble(f"{worker.name} ended with {code}")

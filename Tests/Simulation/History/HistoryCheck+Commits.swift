@@ -99,7 +99,7 @@ extension HistoryCheck {
   /// Whoever was told of a commit finds it in the hub's history.
   mutating func checkAcknowledged() {
     for write in writes where write.isAcknowledged {
-      guard let outcome = write.outcome, let location = write.toldIn else { continue }
+      guard let outcome = write.outcome, let location = write.outcomeIn else { continue }
       let name = CommitName(model: write.content.model, epoch: outcome.epoch, version: outcome.version)
       guard log.entry(name)?.content.tag != write.tag else { continue }
       find(
@@ -117,7 +117,7 @@ extension HistoryCheck {
         guard let index = entry.write else { continue }
         let write = writes[index]
         if write.isAcknowledged, write.outcome?.version == entry.content.version,
-          write.outcome?.epoch == entry.content.epoch, write.toldAt < latest.time
+          write.outcome?.epoch == entry.content.epoch, write.outcomeAt < latest.time
         {
           find(
             .late, entry.location,

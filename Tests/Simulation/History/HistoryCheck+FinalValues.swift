@@ -91,7 +91,7 @@ extension HistoryCheck {
       figures.lostWithHub += 1
       return
     }
-    find(.lost, write.toldIn ?? write.location, "\(text) than the acknowledged write at \(write.location)")
+    find(.lost, write.outcomeIn ?? write.location, "\(text) than the acknowledged write at \(write.location)")
   }
 
   /// Whether a peer had shown a version before its epoch ended, and lived on to the end, seeing every epoch after it.

@@ -51,8 +51,8 @@ public struct HistoryCheck {
     var location: HistoryLocation
     var submitted: UInt64
     var outcome: HistoryOutcome?
-    var toldAt: UInt64 = 0
-    var toldIn: HistoryLocation?
+    var outcomeAt: UInt64 = 0
+    var outcomeIn: HistoryLocation?
     /// Where it was committed first.
     var commit: CommitName?
 
@@ -117,8 +117,8 @@ public struct HistoryCheck {
         return find(.malformed, entry.location, "there is no write \(id)")
       }
       writes[index].outcome = outcome
-      writes[index].toldAt = entry.time
-      writes[index].toldIn = entry.location
+      writes[index].outcomeAt = entry.time
+      writes[index].outcomeIn = entry.location
     default: break
     }
   }
@@ -135,22 +135,22 @@ public struct HistoryCheck {
   private mutating func countWrites() {
     figures.writes = writes.count
     figures.commits = log.commitCount
-    var told: [UInt64] = []
+    var times: [UInt64] = []
     for run in runs.values { figures.acknowledgedBy[run.name] = 0 }
     for write in writes {
       switch write.outcome?.kind {
       case "committed":
         figures.acknowledged += 1
         figures.acknowledgedBy[runs[write.tag]?.name ?? write.tag, default: 0] += 1
-        told.append(write.toldAt)
+        times.append(write.outcomeAt)
       case "superseded", "unchanged": figures.superseded += 1
       case nil, "unknown": figures.unknown += 1
       default: figures.refused += 1
       }
     }
-    told.sort()
+    times.sort()
     let last = writes.lazy.map(\.submitted).max() ?? 0
-    for (earlier, later) in zip(told, told.dropFirst()) where earlier < last {
+    for (earlier, later) in zip(times, times.dropFirst()) where earlier < last {
       figures.longestPause = max(figures.longestPause, later - earlier)
     }
   }

@@ -30,7 +30,7 @@ struct BindSim: ParsableCommand {
     #if MUTANTS
       if try plant() { return }
     #endif
-    if let replay { return tell(replay) }
+    if let replay { return printTrace(replay) }
     let fresh = self.fresh ?? UInt64.random(in: 1_000_000 ... .max / 2)
     if !untilBroken { print("half of the seeds from \(from), half fresh: --fresh \(fresh)") }
     let begin = clock()
@@ -82,7 +82,7 @@ struct BindSim: ParsableCommand {
     }
   #endif
 
-  private func tell(_ seed: UInt64) {
+  private func printTrace(_ seed: UInt64) {
     let world = World(seed: seed, keepsTrace: true)
     do {
       try world.run()

@@ -33,4 +33,5 @@ ORDER = [
     "take",
     "news",
     "say",
+    "tell",
 ]

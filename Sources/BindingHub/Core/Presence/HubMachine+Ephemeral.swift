@@ -77,7 +77,7 @@ extension HubMachine {
   // MARK: Who is present
 
   /// Tells in the ephemeral line of a model, if anybody looks at it, who has come and who has gone.
-  mutating func tellPresence(ofModelAt stored: Int, _ time: HubTime) {
+  mutating func publishPresence(ofModelAt stored: Int, _ time: HubTime) {
     guard let index = models[stored].counterpart, let ephemeral = models[index].ephemeral else { return }
     // Nobody looks: who comes to look is told then.
     let isWatched = !models[index].sessions.isEmpty
@@ -112,9 +112,9 @@ extension HubMachine {
   }
 
   /// Looks again at every model that somebody watches for presence: a place that waited for its peer may be free now.
-  mutating func tellPresences(_ time: HubTime) {
+  mutating func publishPresences(_ time: HubTime) {
     for index in ephemeralModels where !models[index].sessions.isEmpty {
-      if let stored = models[index].counterpart { tellPresence(ofModelAt: stored, time) }
+      if let stored = models[index].counterpart { publishPresence(ofModelAt: stored, time) }
     }
   }
 

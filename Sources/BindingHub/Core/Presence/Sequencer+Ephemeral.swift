@@ -42,10 +42,10 @@ extension Sequencer {
     if let value, value.count > limits.maxValueBytes / 2 {
       throw .refused(.valueTooLarge, "\(Names.me) has \(value.count) bytes; \(limits.maxValueBytes / 2) are allowed")
     }
-    let told = slot.value(announcing: value)
-    if told.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
-    let fits = model.pendingBatch.commits.change(id, told)
-    try record(fits, told.bytes.count, for: id, version, writer, in: model)
+    let announced = slot.value(announcing: value)
+    if announced.bytes.withUnsafeBytes({ model.isDecided(id, as: $0) }) { return 0 }
+    let fits = model.pendingBatch.commits.change(id, announced)
+    try record(fits, announced.bytes.count, for: id, version, writer, in: model)
     return 1
   }
 }

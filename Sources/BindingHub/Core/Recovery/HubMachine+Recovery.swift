@@ -6,7 +6,7 @@ extension HubMachine {
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ time: HubTime, _ output: inout HubOutput
   ) {
     guard model.ephemeral == nil else { return }
-    guard configuration.recovery, !tailProven else { return tellIfAhead(join, session, model, &output) }
+    guard configuration.recovery, !tailProven else { return reportIfAhead(join, session, model, &output) }
     let now = time.monotonic
     // Who has nothing may be quicker than who has a replica, and what it writes would stand against what is brought
     // back: so a hub that has just lost its memory first gives those a chance who have one.
@@ -34,7 +34,7 @@ extension HubMachine {
 
   /// A peer that has more of an older life than this hub, which asks nobody for it: it was put back on purpose, or was
   /// told to ask for nothing.
-  private mutating func tellIfAhead(
+  private mutating func reportIfAhead(
     _ join: Join, _ session: SessionID, _ model: ModelLog, _ output: inout HubOutput
   ) {
     let point = RecoveryPoint(epoch: join.epoch, version: join.version)
@@ -62,7 +62,7 @@ extension HubMachine {
 
   /// Who does not say when a proposal was sent first may have sent each of them in an earlier epoch.
   func mayBeOld(_ proposal: ProposalCursor, _ session: SessionID) -> Bool {
-    proposal.isEarlier || sessions[session]?.tellsEarlier == false
+    proposal.isEarlier || sessions[session]?.reportsEarlier == false
   }
 
   /// Whoever was asked for a replica is gone, or asks to be caught up with anew.

@@ -55,7 +55,7 @@ extension HubMachine {
         id: id, identity: hello.identity.origin, connection: connection, subscriber: subscriber,
         leaseMilliseconds: UInt64(lease), welcomedAt: time.monotonic, expiresAt: time.monotonic + UInt64(lease),
         reports: hello.capabilities.contains(Capability.applied),
-        tellsEarlier: hello.capabilities.contains(Capability.recovery)))
+        reportsEarlier: hello.capabilities.contains(Capability.recovery)))
     sessions.identities[tag, default: IdentityRecord(lastSeen: 0)].session = id
     sessions.identities[tag]?.lastSeen = time.monotonic
     forgetIdentities(now: time.monotonic)
@@ -105,7 +105,7 @@ extension HubMachine {
     sessions.identities[tag]?.lastSeen = time.monotonic
     if releasing {
       sessions.identities[tag]?.presentSince.removeAll()
-      for topic in session.joins.keys.sorted() { tellGone(from: topic, time) }
+      for topic in session.joins.keys.sorted() { publishDeparture(from: topic, time) }
     }
     guard forgetting, let identity = sessions.identities[tag] else { return }
     guard identity.models.allSatisfy({ isConfirmed(tag, in: $0) }) else { return }
@@ -174,14 +174,14 @@ extension HubMachine {
     guard isJoined == true, let index = index(of: topic), let tag = sessions[session]?.identity.tag else { return }
     sessions.identities[tag]?.presentSince[topic] = nil
     release(tag, in: index, time)
-    tellGone(from: topic, time)
+    publishDeparture(from: topic, time)
   }
 
   /// Somebody is in a model no longer, or looks no longer at who is.
-  private mutating func tellGone(from topic: Topic, _ time: HubTime) {
+  private mutating func publishDeparture(from topic: Topic, _ time: HubTime) {
     guard let index = index(of: topic) else { return }
     let stored = models[index].ephemeral == nil ? index : models[index].counterpart
-    if let stored { tellPresence(ofModelAt: stored, time) }
+    if let stored { publishPresence(ofModelAt: stored, time) }
   }
 
   mutating func confirm(_ alive: Alive, _ id: SessionID) {

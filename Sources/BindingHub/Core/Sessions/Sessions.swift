@@ -14,7 +14,7 @@ struct SessionRecord {
   /// Whether it can be asked which versions it has applied.
   var reports: Bool
   /// Whether it says of a proposal that it was first sent in an earlier epoch (capability `rescue`).
-  var tellsEarlier = false
+  var reportsEarlier = false
   var joins: [Topic: JoinRecord] = [:]
   var prefixes: [String: UInt32] = [:]
   /// Outcomes that leave when the drain ends; `full` are messages that had no more room.

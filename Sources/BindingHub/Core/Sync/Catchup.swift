@@ -20,7 +20,7 @@ struct Catchup {
   private var nextName: FieldID
   private var chunk: UInt32 = 0
   /// All has been told once.
-  private var hasToldAll = false
+  private var hasSentAll = false
 
   /// The model's fields are as they are stored: nothing is in its pending batch.
   init(of model: ModelLog, for join: Join, epoch: Epoch, session: SessionID) {
@@ -63,19 +63,19 @@ struct Catchup {
     let count = FieldID(model.storedNames)
     while next < count {
       let slot = model.fields[next]
-      guard tellNames(through: next, &piece), !slot.hasValue || piece.tell(slot, next) else { break }
+      guard appendNames(through: next, &piece), !slot.hasValue || piece.append(slot, next) else { break }
       next += 1
     }
     if next >= count {
       // New names may still come: what they name is noted as a change.
       next = .max
       while let field = nextListed() {
-        guard tellNames(through: field, &piece), piece.tell(model.fields[field], field) else { break }
+        guard appendNames(through: field, &piece), piece.append(model.fields[field], field) else { break }
         listed.removeFirst()
       }
     }
-    let isAll = next == .max && listed.isEmpty && (count == 0 || tellNames(through: count - 1, &piece))
-    if isAll { hasToldAll = true }
+    let isAll = next == .max && listed.isEmpty && (count == 0 || appendNames(through: count - 1, &piece))
+    if isAll { hasSentAll = true }
     piece.chunk.isLast = isAll && mayEnd
     guard piece.chunk.isLast || !piece.isEmpty else { return nil }
     chunk += 1
@@ -85,7 +85,7 @@ struct Catchup {
   /// How many fields are left to be told again; nil: not all have been told once.
   mutating func countLeft() -> Int? {
     recordChanges()
-    return hasToldAll ? listed.count + again.count : nil
+    return hasSentAll ? listed.count + again.count : nil
   }
 
   /// The model has taken in commits of these fields, and was at that version before.
@@ -110,9 +110,9 @@ struct Catchup {
   }
 
   /// False if there is no room for all of them.
-  private mutating func tellNames(through field: FieldID, _ piece: inout Piece) -> Bool {
+  private mutating func appendNames(through field: FieldID, _ piece: inout Piece) -> Bool {
     while nextName <= field {
-      guard piece.tell(model.fields[nextName].name) else { return false }
+      guard piece.append(model.fields[nextName].name) else { return false }
       nextName += 1
     }
     return true
@@ -135,14 +135,14 @@ private struct Piece {
 
   var isEmpty: Bool { bytes == Piece.empty }
 
-  mutating func tell(_ name: String) -> Bool {
+  mutating func append(_ name: String) -> Bool {
     guard isEmpty || bytes + name.utf8.count + 1 <= limitBytes else { return false }
     chunk.names.names.append(name)
     bytes += name.utf8.count + 1
     return true
   }
 
-  mutating func tell(_ slot: FieldSlot, _ field: FieldID) -> Bool {
+  mutating func append(_ slot: FieldSlot, _ field: FieldID) -> Bool {
     guard isEmpty || bytes + slot.value.count + 128 <= limitBytes, chunk.origins.count < Int(UInt16.max) - 1 else {
       return false
     }

@@ -6,20 +6,20 @@ extension HubMachine {
   private var shareBytes: Int { min(configuration.limits.chunkBytes, 65_536) }
 
   /// Whether the end of another drain tells more.
-  public var isTelling: Bool {
+  public var isStreaming: Bool {
     !waitingJoins.isEmpty || catchups.contains { !$0.isWaiting && !isCongested($0.catchup.session) }
       || announcing.contains { !isCongested($0.session) }
   }
 
   /// Tells what a turn may tell, of those who have waited longest first.
-  mutating func tellCatchups(_ output: inout HubOutput) {
+  mutating func sendCatchups(_ output: inout HubOutput) {
     let enough = output.byteCount + shareBytes
     var served = 0
-    var rest: [Telling] = []
+    var rest: [CatchupStream] = []
     while served < catchups.count, output.byteCount < enough {
-      let telling = catchups[served]
+      let stream = catchups[served]
       served += 1
-      if let left = isCongested(telling.catchup.session) ? telling : tell(telling, &output) { rest.append(left) }
+      if let left = isCongested(stream.catchup.session) ? stream : sendNext(of: stream, &output) { rest.append(left) }
     }
     catchups.removeFirst(served)
     catchups += rest
@@ -38,8 +38,8 @@ extension HubMachine {
         catchups[position].allowance *= 2
         continue
       }
-      var telling: Telling? = catchups.remove(at: position)
-      while let more = telling { telling = tell(more, &output) }
+      var stream: CatchupStream? = catchups.remove(at: position)
+      while let more = stream { stream = sendNext(of: more, &output) }
     }
   }
 
@@ -54,18 +54,18 @@ extension HubMachine {
 
   /// Tells the next message of one.
   /// - Returns: what is left of it; nil: nothing.
-  private mutating func tell(_ telling: Telling, _ output: inout HubOutput) -> Telling? {
-    var telling = telling
-    let (session, model) = (telling.catchup.session, telling.catchup.model)
+  private mutating func sendNext(of stream: CatchupStream, _ output: inout HubOutput) -> CatchupStream? {
+    var stream = stream
+    let (session, model) = (stream.catchup.session, stream.catchup.model)
     guard let record = sessions[session] else { return nil }
-    let chunk = telling.catchup.nextChunk(
+    let chunk = stream.catchup.nextChunk(
       epoch: model.epoch(ifStored: epoch), lastDecided: lastDecided(of: record.identity.tag, in: model),
       limitBytes: shareBytes,
       mayEnd: model.isSettled)
-    telling.isWaiting = chunk == nil
-    guard let chunk else { return telling }
+    stream.isWaiting = chunk == nil
+    guard let chunk else { return stream }
     send(.catchup(chunk), to: session, &output, topic: model.topic)
-    return chunk.isLast ? nil : telling
+    return chunk.isLast ? nil : stream
   }
 
   /// The mark that a peer is told with what it is brought.
@@ -83,7 +83,7 @@ extension HubMachine {
     !congestedConnections.isEmpty && sessions[session].map { congestedConnections[$0.connection] != nil } == true
   }
 
-  struct Telling {
+  struct CatchupStream {
     var catchup: Catchup
     /// All has been told but the last message, which waits until what was decided is stored.
     var isWaiting = false

@@ -11,11 +11,11 @@ extension HubMachine {
     if time.monotonic >= nextHeartbeat {
       nextHeartbeat = max(nextHeartbeat + heartbeat, time.monotonic + 1)
       self.heartbeat(time, &output)
-      tellPresences(time)
+      publishPresences(time)
       if !returning.isEmpty { endReturns(time) }
       if heartbeatNumber % 3_600 == 0 { forgetOldIdentities(now: time.monotonic) }
     }
-    if time.monotonic >= nextHeads { tellHeads(time, &output) }
+    if time.monotonic >= nextHeads { publishHeads(time, &output) }
     for id in sessions.expired(now: time.monotonic) {
       sequencer.counters.expiredLeases += 1
       end(id, time: time, forgetting: false)
@@ -33,12 +33,12 @@ extension HubMachine {
     removals.free += removals.freed
     removals.freed.removeAll()
     headsAtOnce = max(HubMachine.fewHeads, (headsDue.count + 31) / 32)
-    tellHeads(time, &output)
+    publishHeads(time, &output)
     askAgain(&output)
     // Sessions that have no publish connection hear the heartbeat on the other one.
-    var told: Set<ConnectionID> = []
+    var served: Set<ConnectionID> = []
     for session in sessions.inOrder where session.subscriber == nil && !session.joins.isEmpty {
-      guard told.insert(session.connection).inserted else { continue }
+      guard served.insert(session.connection).inserted else { continue }
       output.send(
         .heartbeat(Heartbeat(epoch: epoch, number: heartbeatNumber, now: time.wall)),
         to: .connection(session.connection),
@@ -51,7 +51,7 @@ extension HubMachine {
 
   /// Tells the next heads of this heartbeat. Of thousands of models they do not leave together, for who follows them
   /// all would lose some, and commits with them; but within half a heartbeat.
-  private mutating func tellHeads(_ time: HubTime, _ output: inout HubOutput) {
+  private mutating func publishHeads(_ time: HubTime, _ output: inout HubOutput) {
     for index in headsDue.prefix(headsAtOnce) where models[index] !== retired {
       publishHead(index, &output)
       models[index].headsLeft -= 1

@@ -61,7 +61,7 @@ extension HubMachine {
     }
     raiseLastDecided(join, identity, index, time)
     touch(index)
-    if let stored = model.ephemeral == nil ? index : model.counterpart { tellPresence(ofModelAt: stored, time) }
+    if let stored = model.ephemeral == nil ? index : model.counterpart { publishPresence(ofModelAt: stored, time) }
   }
 
   /// R8: numbers never go back, whatever became of this hub's memory of them. While a batch is being stored nothing is
@@ -211,7 +211,7 @@ extension HubMachine {
       follows: catchup.follows,
       model: model.id)
     send(.joined(joined), to: id, &output)
-    if catchup.follows != .nothing { catchups.append(Telling(catchup: catchup)) }
+    if catchup.follows != .nothing { catchups.append(CatchupStream(catchup: catchup)) }
   }
 
   mutating func answerHeads(_ id: SessionID, _ output: inout HubOutput) {

@@ -85,16 +85,16 @@ extension HubMachine {
   mutating func endBarriers(_ time: HubTime, _ output: inout HubOutput) {
     guard !barriers.isEmpty else { return }
     for barrier in barriers.takeEnded(now: time.monotonic) {
-      tell(barrier, barrier.isComplete ? .complete : .incomplete, &output)
+      sendEnd(of: barrier, barrier.isComplete ? .complete : .incomplete, &output)
     }
   }
 
   /// Another epoch has begun: what a version of the old one meant is over.
   mutating func endBarriersOfOldEpoch(_ output: inout HubOutput) {
-    for barrier in barriers.takeAll() { tell(barrier, .otherEpoch, &output) }
+    for barrier in barriers.takeAll() { sendEnd(of: barrier, .otherEpoch, &output) }
   }
 
-  private mutating func tell(_ barrier: Barrier, _ end: Awaited.End, _ output: inout HubOutput) {
+  private mutating func sendEnd(of barrier: Barrier, _ end: Awaited.End, _ output: inout HubOutput) {
     if end == .incomplete { sequencer.counters.barriersMissed += 1 }
     let missing = barrier.waiting.sorted().compactMap { sessions[$0]?.identity.name }
     send(

@@ -12,7 +12,7 @@ struct Disagreements {
     let differences: [RuleDifference]
   }
   private(set) var entries: [Entry] = []
-  private var told: Set<String> = []
+  private var reported: Set<String> = []
 
   /// Entries kept at most, and fields of one.
   private static let most = 256
@@ -26,8 +26,8 @@ struct Disagreements {
       Entry(
         tag: origin.tag, model: model, peer: origin.fullName, version: version,
         differences: Array(differences.prefix(Self.mostFields))))
-    if told.count >= 4 * Self.most { told.removeAll() }
-    return told.insert("\(model) \(origin.name) \(differences.words)").inserted
+    if reported.count >= 4 * Self.most { reported.removeAll() }
+    return reported.insert("\(model) \(origin.name) \(differences.words)").inserted
   }
 }
 

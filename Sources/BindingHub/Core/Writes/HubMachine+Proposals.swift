@@ -78,7 +78,7 @@ extension HubMachine {
     _ session: SessionID
   ) {
     sequencer.counters.retries += 1
-    tell(.init(topic: topic, number: number, .retryLater(code, pauseMilliseconds: pauseMilliseconds)), session)
+    enqueue(.init(topic: topic, number: number, .retryLater(code, pauseMilliseconds: pauseMilliseconds)), session)
   }
 
   /// The place of an identity among a model's writers.
@@ -113,7 +113,7 @@ extension HubMachine {
       mayBeOld: !log.seenNumbers.isEmpty && mayBeOld(proposal, session))
     {
     case .nothing: break
-    case .outcome(let outcome): tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+    case .outcome(let outcome): enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     case .approve(let fields): return .approval(fields)
     }
     return log.pendingBatch.answers.count > answers ? .waits : .answered

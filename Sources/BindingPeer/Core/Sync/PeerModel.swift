@@ -45,8 +45,8 @@ struct PeerModel: Sendable {
   /// No proposal is sent before: the hub has put one off.
   var sendsFrom: UInt64 = 0
   /// Told by the last `alive`.
-  var toldConfirmed: ProposalNumber = 0
-  var toldApplied: Version = 0
+  var reportedConfirmed: ProposalNumber = 0
+  var reportedApplied: Version = 0
   /// The heartbeat after which it was caught up with last.
   var currentSince: UInt64 = 0
   /// The versions that the hub wants to hear of, once they are here; at most so many.

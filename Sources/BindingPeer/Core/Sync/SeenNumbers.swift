@@ -36,7 +36,7 @@ struct SeenNumbers: Sendable {
   }
 
   /// The writers heard of last, in the order of their tags.
-  mutating func told() -> [SeenNumber] {
+  mutating func latest() -> [SeenNumber] {
     recordLast()
     return byTag.sorted { $0.value.turn > $1.value.turn }.prefix(SeenNumber.maxCount)
       .map { SeenNumber(tag: $0.key, number: $0.value.number) }

@@ -100,7 +100,7 @@ extension Session {
   /// The hub lacks what is here: gives it the committed values, as they were in the old life.
   mutating func offer(_ ask: AskOffer, now: UInt64, _ output: inout PeerOutput) {
     guard let id = topics[ask.topic], let index = models.index(of: id), ask.session == sessionID else { return }
-    let (replica, seen) = (models[at: index].replica, models[at: index].replica.seen.told())
+    let (replica, seen) = (models[at: index].replica, models[at: index].replica.seen.latest())
     let fields = replica.fields.filter { $0.version > 0 }
     let numbers = hubCan(Capability.recovery) ? seen : nil
     var chunk: UInt32 = 0

@@ -8,9 +8,11 @@ extension Session {
     for id in ids(where: { models[at: $0].topic != nil && models[at: $0].isCurrent }) {
       guard let index = models.index(of: id), let topic = models[at: index].topic else { continue }
       let (confirmed, version) = (models[at: index].outbox.lowestUnacknowledged - 1, models[at: index].replica.version)
-      guard confirmed != models[at: index].toldConfirmed || version != models[at: index].toldApplied else { continue }
-      models[at: index].toldConfirmed = confirmed
-      models[at: index].toldApplied = version
+      guard confirmed != models[at: index].reportedConfirmed || version != models[at: index].reportedApplied else {
+        continue
+      }
+      models[at: index].reportedConfirmed = confirmed
+      models[at: index].reportedApplied = version
       entries.append(AliveEntry(topic: topic, confirmed: confirmed, applied: version))
       if entries.count == Int(UInt16.max) { break }
     }

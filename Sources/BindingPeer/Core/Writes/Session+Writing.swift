@@ -178,7 +178,7 @@ extension Session {
 
   /// Tells what has changed, one update a model, and sends what can be sent.
   public mutating func finishDrain(now: UInt64, into output: inout PeerOutput) {
-    tell(&output)
+    emit(&output)
     if !barriers.isEmpty { askBarriers(now: now, &output) }
     guard phase == .live else { return }
     if owesAskHeads {
@@ -187,7 +187,7 @@ extension Session {
     }
     send(now: now, &output)
     // What could not be sent as it was has ended there.
-    if !settled.isEmpty { tell(&output) }
+    if !settled.isEmpty { emit(&output) }
     if !owingReports.isEmpty { report(now: now, &output) }
     if owesAlive {
       owesAlive = false
@@ -200,13 +200,13 @@ extension Session {
   /// one takes its place. Sends nothing: the next `finishDrain` does.
   /// - Returns: whether that has something to send.
   public mutating func finishWriting(to id: String, now: UInt64, into output: inout PeerOutput) -> Bool {
-    tell(&output)
+    emit(&output)
     guard phase == .live, let index = models.index(of: id), maySend(at: index, now),
       let write = models[at: index].outbox.lastUnnumbered
     else { return phase == .live }
     var inFlight = writesInFlight
     _ = numberIfReady(write, &inFlight, now: now, at: index, &output)
-    if !settled.isEmpty { tell(&output) }
+    if !settled.isEmpty { emit(&output) }
     return true
   }
 
@@ -214,7 +214,7 @@ extension Session {
     if let update = models[at: index].takeUpdate() { output.add(.update(update)) }
   }
 
-  private mutating func tell(_ output: inout PeerOutput) {
+  private mutating func emit(_ output: inout PeerOutput) {
     // Few of the models that a peer has joined change in one drain, mostly one: those are put in order, not all.
     if let first = models.indices.first(where: { models[at: $0].cause != nil }) {
       if models.indices.last(where: { models[at: $0].cause != nil }) == first {

@@ -65,7 +65,7 @@ var bind = globalThis.bind ??= (() => {
         writes: [],                      // pending, oldest first; acknowledged ones until their version is here
         refusals: new Map(),             // field → { reason, value, outcome } of a write that came to nothing
         chunks: [], kept: [],            // of a catch-up, and commits that came meanwhile
-        observers: new Set(), touched: new Set(), told: new Map(), commitsToTell: [],
+        observers: new Set(), touched: new Set(), notified: new Map(), pendingCommits: [],
       })
     }
 
@@ -134,13 +134,13 @@ var bind = globalThis.bind ??= (() => {
 
     touchPending() { this.touch(...this.writes.flatMap(fieldsOf)) }
 
-    tell() {
-      const commits = this.commitsToTell.splice(0), fields = [...this.touched]
+    notify() {
+      const commits = this.pendingCommits.splice(0), fields = [...this.touched]
       this.touched.clear()
       const changed = fields.filter(field => {
-        const value = this.get(field), why = this.refusals.get(field)?.reason, told = this.told.get(field)
-        this.told.set(field, { value, why })
-        return !same(value, told?.value) || why !== told?.why
+        const value = this.get(field), why = this.refusals.get(field)?.reason, notified = this.notified.get(field)
+        this.notified.set(field, { value, why })
+        return !same(value, notified?.value) || why !== notified?.why
       })
       delivering = this.hops
       this.hops = 0
@@ -340,7 +340,7 @@ var bind = globalThis.bind ??= (() => {
           const reason = prose.reasonFor(value, outcome, why, text)
           this.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
         }
-        this.link.tell('outcome', { model: this, write, outcome, isRefused, reason: why })
+        this.link.notify('outcome', { model: this, write, outcome, isRefused, reason: why })
         this.touch(...fieldsOf(write))
       }
       if (isOver) this.writes.splice(this.writes.indexOf(write), 1)
@@ -433,7 +433,7 @@ var bind = globalThis.bind ??= (() => {
         for (const [field, value] of changes) this.commit(field, { value, version, tag, writer, number, time })
         this.version = version
         if (!own) this.hops = Math.max(this.hops, hops + 1)
-        this.commitsToTell.push({ version, epoch, tag, writer, number, time, own, changes, before })
+        this.pendingCommits.push({ version, epoch, tag, writer, number, time, own, changes, before })
       })
       this.release(this.version)
       this.touch()
@@ -508,7 +508,7 @@ var bind = globalThis.bind ??= (() => {
       return () => this.observers.delete(call)
     }
 
-    tell(what, detail) {
+    notify(what, detail) {
       for (const call of this.observers) try { call(what, detail) } catch (error) { reportError(error) }
     }
 
@@ -572,7 +572,7 @@ var bind = globalThis.bind ??= (() => {
         }
         model.touchPending()
       }
-      this.tell('state')
+      this.notify('state')
       if (this.isCut || this.stopped) return
       this.timer = setTimeout(() => this.open(), 50 + Math.random() * Math.min(4950, 50 * 2 ** this.tries++))
       if (socket && !isOpen) this.askWhy()
@@ -584,7 +584,7 @@ var bind = globalThis.bind ??= (() => {
         const { status } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' })
         this.problem = /401|403/.test(status) ? 'not let in: run bindhub web, open what it prints' : ''
       } catch { this.problem = '' }
-      this.tell('state')
+      this.notify('state')
     }
 
     sendJSON(message) { this.send(JSON.stringify(message)) }
@@ -604,11 +604,11 @@ var bind = globalThis.bind ??= (() => {
         if (message.complete) done?.()
       }
       else if (kind === 'pong') { this.pings.get(message.token)?.(); this.pings.delete(message.token) }
-      else if (kind === 'heartbeat') { this.answer(number); this.tell('heartbeat', message) }
+      else if (kind === 'heartbeat') { this.answer(number); this.notify('heartbeat', message) }
       else if (kind === 'error' && message.code === 'notJoined' && model) model.join()
       else {
         if (kind === 'error') model?.block(message)
-        this.tell(kind, message)
+        this.notify(kind, message)
       }
     }
 
@@ -622,16 +622,16 @@ var bind = globalThis.bind ??= (() => {
         model.touchPending()
       }
       for (const prefix of this.prefixes.keys()) this.sendJSON({ kind: 'join', prefix })
-      this.tell('state')
+      this.notify('state')
       started(this)
     }
 
     answer(heartbeat) {
       const models = []
       for (const model of this.models.values()) {
-        const confirmed = model.unacknowledged() - 1, applied = model.version, told = `${confirmed} ${applied}`
-        if (model.state !== 'current' || model.id[0] === '@' || told === model.toldToHub) continue
-        model.toldToHub = told
+        const confirmed = model.unacknowledged() - 1, applied = model.version, reported = `${confirmed} ${applied}`
+        if (model.state !== 'current' || model.id[0] === '@' || reported === model.reportedToHub) continue
+        model.reportedToHub = reported
         models.push({ model: model.id, confirmed, applied })
       }
       this.sendJSON({ kind: 'alive', heartbeat, models })
@@ -655,7 +655,7 @@ var bind = globalThis.bind ??= (() => {
         const models = [...this.dirty]
         this.dirty.clear()
         for (const model of models) {
-          changed(model, model.tell())
+          changed(model, model.notify())
           model.send()
         }
       })

@@ -16,15 +16,15 @@ export class HubView {
   #rate
   #values                                // the fields of `@hub` that are to be drawn
   isPaused = false
-  #tellVersions
+  #reportVersions
   #versions = []                         // of the last reports: model → version
   #longest = new Map()                   // tag → the most milliseconds that its lease ever had left
   #peers = new Map()                     // tag → { row, cells }
 
-  /** @param tellVersions - is told the versions of all models that the hub reports. */
-  constructor(link, tellVersions) {
+  /** @param reportVersions - is told the versions of all models that the hub reports. */
+  constructor(link, reportVersions) {
     this.#link = link
-    this.#tellVersions = tellVersions
+    this.#reportVersions = reportVersions
     this.#hub = link.model('@hub')
     this.#hub.on(null, (values, { commits }) => this.#take(values, commits.length > 0))
     setInterval(() => this.#sample(), 1000)
@@ -42,7 +42,7 @@ export class HubView {
     if (!this.#values) requestAnimationFrame(() => {
       const { sessions = [], counters = {}, store, pages, models = [] } = this.#values
       this.#values = undefined
-      this.#tellVersions(models)
+      this.#reportVersions(models)
       this.#versions.unshift(new Map(models.map(({ model, version }) => [model, version])))
       this.#versions.splice(3)
       if (this.isPaused) return

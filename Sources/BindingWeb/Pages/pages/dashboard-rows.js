@@ -114,10 +114,10 @@ export class Rows {
     at('fields').hidden = !all.length
     if (this.#names.length > ALL) at('fields').setAttribute('aria-rowcount', String(this.#names.length + 1))
     else at('fields').removeAttribute('aria-rowcount')
-    this.#tellEmpty(all.length)
+    this.#showEmpty(all.length)
   }
 
-  #tellEmpty(count) {
+  #showEmpty(count) {
     const { state, blocked, id, link } = this.#model, hasAnswer = state === 'current' || !link.isLive
     at('no-fields').hidden = count > 0
     at('no-fields').replaceChildren(...blocked ? ['This page cannot follow it: ', blocked.text, '. It asks again.']

@@ -4,7 +4,7 @@ import { make } from '/fields.js'
 // Beyond so many rows a list is for finding in, not for looking at.
 const MOST_ROWS = 400
 
-function tellVersion({ element, version }) {
+function showVersion({ element, version }) {
   const label = element?.querySelector('.version')
   if (!label || label.textContent === String(version)) return
   label.textContent = version
@@ -20,16 +20,16 @@ export class Tree {
   #words = ''
   #chosen
   #isDue = false
-  #tell
+  #report
 
   /**
    * @param choose - is told the id of the model that somebody chooses; false: that one stays where it is.
-   * @param tell - is told how many models there are, are found, and are left out.
+   * @param report - is told how many models there are, are found, and are left out.
    */
-  constructor(root, choose, tell) {
+  constructor(root, choose, report) {
     this.#root = root
     this.#choose = choose
-    this.#tell = tell
+    this.#report = report
     root.addEventListener('click', event => {
       const row = event.target.closest('[role=treeitem]')
       if (row) this.#open(row, !row.dataset.id)
@@ -50,7 +50,7 @@ export class Tree {
     const model = this.#models.get(id)
     if (!model || model.version === version) return
     model.version = version
-    if (!document.hidden) tellVersion(model)
+    if (!document.hidden) showVersion(model)
   }
 
   choose(id) {
@@ -121,7 +121,7 @@ export class Tree {
     if (focused && document.activeElement?.dataset?.path !== focused) {
       rows.find(row => row.dataset.path === focused)?.focus()
     }
-    this.#tell(this.#models.size, found.length, left)
+    this.#report(this.#models.size, found.length, left)
   }
 
   /** As it was drawn, if it is the same but for what is chosen and its version. */
@@ -133,7 +133,7 @@ export class Tree {
     }, make('span', { class: 'name' }, name), id && make('span', { class: 'version soft mono' }))
     if (model) {
       model.element = element
-      tellVersion(model)
+      showVersion(model)
       element.ariaSelected = String(id === this.#chosen)
     }
     return { key, element }

@@ -144,7 +144,7 @@ const GRADES = {
   process: 'what is acknowledged survives the end of the hub',
   disk: 'what is acknowledged survives the loss of power',
 }
-function tellFacts() {
+function showFacts() {
   if (!link.welcome) return
   const { hub: name, durability, epoch } = link.welcome
   const facts = [['Hub', name, `epoch ${BigInt(epoch).toString(16)}`], ['Keeps', durability, GRADES[durability]]]
@@ -152,10 +152,10 @@ function tellFacts() {
     make('div', { title }, make('dt', {}, term), make('dd', { class: 'mono' }, words))))
   document.title = `${name} · Bindbus`
 }
-tellFacts()
+showFacts()
 link.on((what, detail) => {
   if (what === 'state') {
-    tellFacts()
+    showFacts()
     announce(link.isLive ? 'The hub is there' : 'The hub is out of reach')
   }
   if (what === 'error') announce(`The hub says: ${detail.text}`)

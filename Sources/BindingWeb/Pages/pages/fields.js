@@ -85,7 +85,7 @@ export function shown(value, most = 60) {
 
 /** Marks a field that programs declare otherwise than the model's description, with what each of them says. */
 export function markOtherwise(mark, hub, model, field) {
-  const words = (hub.get('disagreements') ?? []).filter(told => told.model === model && told.fields[field])
+  const words = (hub.get('disagreements') ?? []).filter(entry => entry.model === model && entry.fields[field])
     .map(({ peer, fields: { [field]: { declared, described } } }) =>
       `${peer} declares it as ${declared}; it is described as ${described}`).join('\n')
   mark.hidden = !words

@@ -38,11 +38,11 @@ let kept                                 // what is kept of this page; nothing b
 /** Of pages that are no more: writes whose model is not here yet, and drafts whose control is not. */
 const returning = new Set()
 export const waiting = new Set()
-let tellWaiting = () => {}
+let notifyWaiting = () => {}
 
 /** Calls back when drafts of a page that is no more have come, which wait for their control. */
 export function whenWaiting(call) {
-  tellWaiting = call
+  notifyWaiting = call
   if (waiting.size) call()
 }
 
@@ -144,12 +144,12 @@ async function takeOver() {
 async function current(model) { while (model.state !== 'current') await wait(50) }
 
 /** What is over, and may have been carried out or not. */
-function tellUnknown(model, write) {
+function reportUnknown(model, write) {
   const outcome = { kind: 'unknown' }, reason = 'the page was loaded anew before its outcome was known'
   for (const [verb, field, value] of write.operations) {
     model.refusals.set(field, { reason, outcome, ...verb === 'set' && { value } })
   }
-  link.tell('outcome', { model, write, outcome, isRefused: true, reason })
+  link.notify('outcome', { model, write, outcome, isRefused: true, reason })
   model.touch(...write.operations.map(([, field]) => field))
 }
 
@@ -163,7 +163,7 @@ async function sendAgain(write) {
   const isSet = operations.every(([verb]) => verb === 'set')
   // A description's default is proposed again by who wants it; what adds up must not be added twice.
   if (operations.every(([verb]) => verb === 'setIfAbsent')) return
-  if (wasSent && !isSet) return tellUnknown(model, write)
+  if (wasSent && !isSet) return reportUnknown(model, write)
   const [[, field, value]] = operations
   if (operations.length === 1 && rules[field] === 'text') return model.set(field, value, seen[0].value ?? '')
   const isOld = Date.now() - at > OLD
@@ -202,7 +202,7 @@ async function begin() {
     bind.isKept = true
     for (const write of writes) sendAgain(write).catch(reportError)
     putBack()
-    if (waiting.size) tellWaiting()
+    if (waiting.size) notifyWaiting()
   }
 }
 

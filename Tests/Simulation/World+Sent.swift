@@ -5,7 +5,7 @@ import BindingProtocol
 /// What leaves the hub, held against what its store has.
 extension World {
   /// R1, R2: whatever leaves speaks of what is stored.
-  func checkTold() throws(Broken) {
+  func checkSent() throws(Broken) {
     guard hubOutput.frameCount > checkedFrames else { return }
     var problem: Broken?
     var number = 0
@@ -98,7 +98,7 @@ extension World {
     switch outcome.rest {
     case .retryLater, .expected: return
     case .unknown:
-      counts[.toldUnknown] += 1
+      counts[.receivedUnknown] += 1
       return try checkUnknown(outcome.number, in: model, to: peer)
     case .committed(let count, let version):
       for offset in 0..<UInt32(count) {
@@ -123,8 +123,8 @@ extension World {
   }
 
   private func countRepeat(of name: Oracle.Name, decidedIn run: Int) {
-    if oracle.fates[name].isTold { counts[.repeatAnswered] += 1 }
-    oracle.fates[name].isTold = true
+    if oracle.fates[name].isSent { counts[.repeatAnswered] += 1 }
+    oracle.fates[name].isSent = true
     if run < hubRun { counts[.repeatAfterRestart] += 1 }
   }
 

@@ -20,11 +20,11 @@ extension HubMachine {
       }
       hasFrame = true
     }
-    var told: Set<ConnectionID> = []
+    var served: Set<ConnectionID> = []
     for id in receivers.sorted() {
       // A join that is not answered yet is answered with this in it.
       guard let session = sessions[id], session.joins[model.topic]?.delivery != nil,
-        told.insert(session.connection).inserted
+        served.insert(session.connection).inserted
       else { continue }
       sequencer.counters.routedCommits += 1
       if hasFrame {
@@ -89,7 +89,7 @@ extension HubMachine {
   private var outcomesLimit: Int { configuration.limits.chunkBytes / 2 }
 
   /// Puts an outcome into the session's next message.
-  mutating func tell(_ outcome: WireOutcome, _ session: SessionID) {
+  mutating func enqueue(_ outcome: WireOutcome, _ session: SessionID) {
     let limit = outcomesLimit
     let isFirst = sessions.with(session) { record -> Bool in
       record.makeRoom(limitBytes: limit)
@@ -108,7 +108,7 @@ extension HubMachine {
   ) -> Bool {
     guard let answer = sequencer.answerRepeat(proposal, of: origin, in: models[model]) else { return false }
     if case .outcome(let outcome) = answer {
-      tell(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
+      enqueue(WireOutcome(topic: proposal.topic, number: proposal.number, outcome), session)
     }
     return true
   }
@@ -127,7 +127,7 @@ extension HubMachine {
   }
 
   /// Puts the answers of one session, whose decisions are stored now, into its next message.
-  mutating func tell(
+  mutating func enqueue(
     _ answers: ArraySlice<ModelLog.Answer>, _ others: [ModelLog.Answer.Other], of model: ModelLog, wall: UInt64
   ) {
     guard let session = answers.first?.session else { return }
