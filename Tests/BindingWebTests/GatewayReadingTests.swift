@@ -41,6 +41,17 @@ struct GatewayReadingTests {
     #expect(stage.take(two, "outcomes").isEmpty)
   }
 
+  @Test("a page of an earlier release, which says default for setIfAbsent, is still understood")
+  func formerVerb() {
+    var stage = GatewayStage()
+    let page = stage.welcomed(1)
+    stage.send(page, join)
+    stage.propose(page, "lamp", 1, #"[["default","level",0.5]]"#)
+    stage.propose(page, "lamp", 2, #"[["setIfAbsent","level",0.7]]"#)
+    let kinds = stage.take(page, "outcomes").flatMap { $0["outcomes"]?.elements ?? [] }.map { $0["kind"]?.string }
+    #expect(kinds == ["committed", "unchanged"])
+  }
+
   @Test("a page that comes later gets a snapshot with who wrote what")
   func snapshot() {
     var stage = GatewayStage()

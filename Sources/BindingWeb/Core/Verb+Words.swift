@@ -6,7 +6,8 @@ extension Verb {
     switch word {
     case "set": self = .set
     case "delete": self = .delete
-    case "setIfAbsent": self = .setIfAbsent
+    // `default`: a page of an earlier release that is still open.
+    case "setIfAbsent", "default": self = .setIfAbsent
     case "clear": self = .clear
     case "add": self = .add
     case "max": self = .max

@@ -161,8 +161,9 @@ async function sendAgain(write) {
   // From here on it is a write of this page.
   if (!returning.delete(write)) return
   const isSet = operations.every(([verb]) => verb === 'set')
-  // A description's default is proposed again by who wants it; what adds up must not be added twice.
-  if (operations.every(([verb]) => verb === 'setIfAbsent')) return
+  // A description's default is proposed again by who wants it (`default`: kept by an earlier release); what adds up
+  // must not be added twice.
+  if (operations.every(([verb]) => verb === 'setIfAbsent' || verb === 'default')) return
   if (wasSent && !isSet) return reportUnknown(model, write)
   const [[, field, value]] = operations
   if (operations.length === 1 && rules[field] === 'text') return model.set(field, value, seen[0].value ?? '')
