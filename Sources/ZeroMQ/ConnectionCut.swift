@@ -6,13 +6,14 @@
   import Darwin
 #endif
 
-/// Ends one connection of a socket that has many: libzmq itself cannot.
+/// Ends a single connection of a socket that has many, which libzmq has no call for.
 public enum ConnectionCut {
-  /// Shuts the connection down in both directions; libzmq then notices, closes it and tells ``SocketEvents``.
+  /// Shuts the connection down in both directions. libzmq then notices, closes it and reports it to
+  /// ``SocketEvents``.
   ///
-  /// Only a connected stream socket is touched, whatever else the number may stand for by now. Between the receipt of
-  /// a message and this call the number can have passed to a newer connection, which is then cut instead and comes back
-  /// by itself: so cut at once, on the thread that received.
+  /// Only a connected stream socket is touched, whatever else the number may refer to by now. Between the receipt
+  /// of a message and this call the number can have passed to a newer connection. That one is then cut instead and
+  /// reconnects by itself, so cut immediately, on the thread that received.
   ///
   /// - Parameter fileDescriptor: from ``Message/sourceFileDescriptor`` or ``SocketEvent``.
   /// - Returns: whether there was a connection to cut.
@@ -22,7 +23,7 @@ public enum ConnectionCut {
     return shutdown(fileDescriptor, Int32(SHUT_RDWR)) == 0
   }
 
-  /// A peer of a Unix-domain socket has no name, yet asking for it succeeds; a listener has no peer at all.
+  /// The peer of a Unix-domain socket has no name, yet `getpeername` succeeds; a listener has no peer at all.
   private static func isConnectedStream(_ fileDescriptor: Int32) -> Bool {
     var type: Int32 = 0
     var typeSize = socklen_t(MemoryLayout<Int32>.size)

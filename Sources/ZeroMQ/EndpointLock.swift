@@ -8,9 +8,9 @@ import CZMQ
   import Darwin
 #endif
 
-/// Why an endpoint could not be taken.
+/// Why an endpoint could not be locked.
 public enum EndpointLockError: Error, Equatable, Sendable {
-  /// A living process has it; its process id, if the file tells.
+  /// A living process holds the lock; its process id, if the lock file states it.
   case held(path: String, byProcess: Int32?)
   /// The lock file could not be opened, locked or written.
   case unavailable(ZeroMQError)
@@ -28,17 +28,20 @@ extension EndpointLockError: CustomStringConvertible {
 
 /// The right to bind an `ipc://` path, held as a lock on a file beside it (`hub.sock.lock`).
 ///
-/// libzmq lets a second process take the path in silence. The system drops the lock when its holder dies in any way, so
-/// a file left behind is no obstacle. Let go when this value ends, after the socket is closed: the socket's file goes
-/// too then, which libzmq leaves behind.
+/// libzmq lets a second process silently take over a bound path. The system drops the lock however its holder dies,
+/// so a leftover lock file is no obstacle. The lock is released when this value ends, after the socket is closed;
+/// that also removes the socket's file, which libzmq leaves behind.
 public struct EndpointLock: ~Copyable, Sendable {
-  /// The path of the socket, as it was given.
+  /// The path of the socket, as given.
   public let socketPath: String
   /// The path of the lock file.
   public var path: String { Self.lockPath(socketPath) }
   private let fileDescriptor: Int32
 
+  /// Locks the path for this process.
+  ///
   /// - Parameter path: the path of the socket, without `ipc://`.
+  /// - Throws: ``EndpointLockError``.
   public static func acquire(_ path: String) throws(EndpointLockError) -> EndpointLock {
     let lockPath = lockPath(path)
     while true {
@@ -56,7 +59,7 @@ public struct EndpointLock: ~Copyable, Sendable {
         if code == EWOULDBLOCK { throw .held(path: path, byProcess: holder) }
         throw .unavailable(ZeroMQError(code: code, call: "flock", subject: lockPath))
       }
-      // Its last holder removes the file while holding it: a lock on a file that is gone is worth nothing.
+      // The previous holder removes the file while holding the lock: a lock on a removed file protects nothing.
       guard isStillAt(lockPath, file) else {
         close(file)
         continue
@@ -81,7 +84,7 @@ public struct EndpointLock: ~Copyable, Sendable {
     close(fileDescriptor)
   }
 
-  /// Lets go now.
+  /// Releases the lock now.
   public consuming func release() {}
 
   private borrowing func writeProcessNumber() throws(EndpointLockError) {

@@ -8,7 +8,7 @@ import CZMQ
   import Darwin
 #endif
 
-/// Symbolic names of the error numbers that libzmq and the calls beside it can give.
+/// Symbolic names of the error numbers that libzmq and the system calls used with it can return.
 enum ErrorName {
   static var interrupted: Int32 { EINTR }
   static var wouldBlock: Int32 { EAGAIN }
@@ -19,7 +19,7 @@ enum ErrorName {
 
   static func of(_ code: Int32) -> String { names[code] ?? "E\(code)" }
 
-  /// Pairs rather than a literal dictionary: on some systems two names share a number, the first one given here wins.
+  /// Pairs, not a dictionary literal: on some systems two names share a number. The first one listed wins.
   private static let names = [Int32: String](
     [
       (EFSM, "EFSM"), (ENOCOMPATPROTO, "ENOCOMPATPROTO"), (ETERM, "ETERM"), (EMTHREAD, "EMTHREAD"),
@@ -36,7 +36,7 @@ enum ErrorName {
     ], uniquingKeysWith: { first, _ in first })
 }
 
-/// Cures for the errors that people meet.
+/// Remedies for common errors.
 enum ErrorHint {
   static func of(_ code: Int32) -> String? {
     switch code {

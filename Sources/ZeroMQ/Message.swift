@@ -1,23 +1,24 @@
 public import CZMQ
 
-/// One frame, made once and received into again and again without allocating.
+/// One frame. It is made once and reused for any number of receives without allocating.
 ///
 /// Belongs to one thread at a time, like the sockets it is used with.
 public struct Message: ~Copyable {
   @usableFromInline let pointer: UnsafeMutablePointer<zmq_msg_t>
 
-  /// An empty message, to be received into.
+  /// Makes an empty message, to be received into.
   public init() {
     pointer = .allocate(capacity: 1)
     zmq_msg_init(pointer)
   }
 
-  /// A message with a copy of the bytes, for sending the same bytes to many: ``Socket/send(sharing:to:)``.
+  /// Makes a message with a copy of the bytes, for sending the same bytes to many connections:
+  /// ``Socket/send(sharing:to:)``.
   ///
   /// - Throws: `ENOMEM`.
   public init(copying bytes: UnsafeRawBufferPointer) throws(ZeroMQError) { pointer = try Self.copy(bytes) }
 
-  /// A message with a copy of the bytes.
+  /// Makes a message with a copy of the bytes.
   ///
   /// - Throws: `ENOMEM`.
   public init(copying bytes: [UInt8]) throws(ZeroMQError) {
@@ -31,6 +32,7 @@ public struct Message: ~Copyable {
     pointer.deallocate()
   }
 
+  /// The length of the frame, in bytes.
   @inlinable public var byteCount: Int { zmq_msg_size(pointer) }
 
   /// Whether another frame of the same message follows.
@@ -44,21 +46,21 @@ public struct Message: ~Copyable {
     try body(unsafeBytes)
   }
 
-  /// The bytes where they lie: valid until this message is received into, sent or gone. For loops in which a closure
-  /// is in the way; keep no copy of it.
+  /// The bytes in place: valid until this message is received into, sent or destroyed. For loops where a closure is
+  /// in the way; do not keep a copy of the pointer.
   @inlinable
   public var unsafeBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: zmq_msg_data(pointer), count: zmq_msg_size(pointer))
   }
 
-  /// The file descriptor of the connection that this message came by, for ``ConnectionCut``; nil for `inproc://` and
-  /// for messages that were not received. Costs a text lookup: ask once per connection, not per message.
+  /// The file descriptor of the connection that delivered this message, for ``ConnectionCut``; nil for `inproc://`
+  /// and for messages that were not received. Costs a text lookup: read it once per connection, not per message.
   public var sourceFileDescriptor: Int32? {
     let number = zmq_msg_get(pointer, ZMQ_SRCFD)
     return number >= 0 ? number : nil
   }
 
-  /// The network address (without port) of the peer that this message came from; nil where there is none, and empty or
+  /// The network address (without port) of the peer that sent this message; nil where there is none, and empty or
   /// nil for `ipc://`.
   public var peerAddress: String? {
     zmq_msg_gets(pointer, "Peer-Address").map { String(cString: $0) }
@@ -76,6 +78,6 @@ public struct Message: ~Copyable {
   }
 }
 
-/// Its bytes are in memory that belongs to one thread at a time.
+/// The memory of the bytes belongs to one thread at a time.
 @available(*, unavailable)
 extension Message: Sendable {}

@@ -13,32 +13,35 @@ public struct Readiness: OptionSet, Hashable, Sendable {
   public let rawValue: Int16
   public init(rawValue: Int16) { self.rawValue = rawValue }
 
+  /// A receive, or a read, would succeed.
   public static let readable = Readiness(rawValue: Int16(ZMQ_POLLIN))
+  /// A send, or a write, would succeed.
   public static let writable = Readiness(rawValue: Int16(ZMQ_POLLOUT))
-  /// On file descriptors only: an error or the other side is gone.
+  /// On file descriptors only: an error occurred or the other side is gone.
   public static let failed = Readiness(rawValue: Int16(ZMQ_POLLERR))
 }
 
-/// One wait for many sockets and file descriptors. Belongs to the thread of its sockets.
+/// Waits for many sockets and file descriptors together. Belongs to the thread of its sockets.
 ///
-/// A socket that closes while it is here is not polled any more. File descriptors must be removed before they close.
+/// A socket that closes while registered is no longer polled. File descriptors must be removed before they close.
 ///
-/// It does what `zmq_poll` does with fewer system calls, for each look at a socket's state is two of them: a socket is
-/// asked once before the wait, since its own use may have taken the signal of something new, and after the wait only if
-/// it was signalled. Events are read to their end by contract, so they are never asked before.
+/// Does what `zmq_poll` does with fewer system calls, since each look at a socket's state costs two. A socket is
+/// asked once before the wait, because its own use may have consumed the signal of something new, and after the
+/// wait only if it was signalled. Event readers are read to their end by contract, so they are never asked before
+/// the wait.
 public struct Poller: ~Copyable {
-  /// Where something is in its poller. Of no use after ``remove(_:)``: it then reads as not ready.
+  /// The position of a socket or file descriptor in its poller. After ``remove(_:)`` it reads as not ready.
   public struct Slot: Hashable, Sendable {
     let index: Int
     let generation: UInt32
   }
 
   private struct Entry {
-    /// nil: a file descriptor of its own, or a place without anything.
+    /// nil: a plain file descriptor, or an unused slot.
     var core: SocketCore?
     var interest: Readiness = []
     var found: Readiness = []
-    /// Its signal is only ever taken by reading it to its end.
+    /// Its signal is only ever consumed by reading it to its end.
     var isReadToEnd = false
     var generation: UInt32 = 0
     var isUsed = false
@@ -47,30 +50,34 @@ public struct Poller: ~Copyable {
   private var signals: [pollfd] = []
   private var entries: [Entry] = []
 
+  /// Makes a poller without sockets.
   public init() {}
 
+  /// Adds a socket, to be polled for `interest`.
   public mutating func add(_ socket: borrowing Socket, for interest: Readiness = .readable) -> Slot {
-    // A socket without one ended with its context: asking it in `wait` tells that.
+    // A socket without a descriptor ended with its context; `wait` reports that when it asks the socket.
     insert((try? socket.fileDescriptor()) ?? -1, interest, socket.core)
   }
 
+  /// Adds a file descriptor, to be polled for `interest`.
   public mutating func add(fileDescriptor: Int32, for interest: Readiness = .readable) -> Slot {
     insert(fileDescriptor, interest, nil)
   }
 
-  /// Ready means: call ``Wakeup/clear()``, then look at what the other thread left.
+  /// Adds a wakeup. When it is ready, call ``Wakeup/clear()``, then look at what the other thread left.
   public mutating func add(_ wakeup: Wakeup) -> Slot { add(fileDescriptor: wakeup.fileDescriptor) }
 
-  /// Ready means: call ``SocketEvents/next()`` until it gives nothing; what is left over is not told again.
+  /// Adds the events of a socket. When they are ready, call ``SocketEvents/next()`` until it returns nil; leftover
+  /// events are not reported again.
   public mutating func add(_ events: borrowing SocketEvents) -> Slot {
     let slot = add(events.reader)
     entries[slot.index].isReadToEnd = true
-    // What came before this is told by the first wait.
+    // The first wait reports events that arrived before this call.
     entries[slot.index].found = .readable
     return slot
   }
 
-  /// Changes what is waited for; nothing at all is allowed.
+  /// Changes what the slot is polled for; an empty set is allowed.
   public mutating func change(_ slot: Slot, to interest: Readiness) {
     guard isCurrent(slot) else { return }
     entries[slot.index].interest = interest
@@ -78,17 +85,19 @@ public struct Poller: ~Copyable {
     if entries[slot.index].core == nil { signals[slot.index].events = interest.systemEvents }
   }
 
+  /// Stops polling the slot's socket or file descriptor.
   public mutating func remove(_ slot: Slot) {
     guard isCurrent(slot) else { return }
     entries[slot.index] = Entry(generation: slot.generation &+ 1)
     signals[slot.index].fd = -1
   }
 
-  /// Waits until something is ready or the time is over; signals do not cut it short.
+  /// Waits until something is ready or the timeout has passed. Signals do not cut it short.
   ///
   /// - Parameter timeoutMilliseconds: 0: only look; negative: no limit.
-  /// - Returns: how many slots are ready.
-  /// - Throws: `ETERM` after ``Context/shutdown()``, `EBADF`… for what was closed without being removed.
+  /// - Returns: the number of ready slots.
+  /// - Throws: `ETERM` after ``Context/shutdown()``, `EBADF`… for a descriptor that was closed without being
+  ///   removed.
   public mutating func wait(timeoutMilliseconds: Int) throws(ZeroMQError) -> Int {
     var ready = 0
     for index in entries.indices {
@@ -112,19 +121,21 @@ public struct Poller: ~Copyable {
     }
   }
 
-  /// What the last ``wait(timeoutMilliseconds:)`` found.
+  /// What the last ``wait(timeoutMilliseconds:)`` found; empty for a removed slot.
   public func readiness(of slot: Slot) -> Readiness { isCurrent(slot) ? entries[slot.index].found : [] }
 
+  /// Whether the last ``wait(timeoutMilliseconds:)`` found the slot readable.
   public func isReadable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.readable) }
 
+  /// Whether the last ``wait(timeoutMilliseconds:)`` found the slot writable.
   public func isWritable(_ slot: Slot) -> Bool { readiness(of: slot).contains(.writable) }
 
-  /// - Returns: how many became ready that were not.
+  /// - Returns: the number of slots that became ready.
   private mutating func waitForSignals(milliseconds: Int) throws(ZeroMQError) -> Int {
     let count = poll(&signals, nfds_t(signals.count), Int32(clamping: milliseconds))
     if count < 0 {
       let code = zmq_errno()
-      // The caller counts what is left of the time.
+      // The caller computes the remaining time.
       if code == ErrorName.interrupted { return 0 }
       throw ZeroMQError(code: code, call: "poll")
     }
@@ -141,7 +152,7 @@ public struct Poller: ~Copyable {
     return ready
   }
 
-  /// Notes what a socket is ready for. - Returns: 1 if that is anything.
+  /// Records what a socket is ready for. - Returns: 1 if it is ready for anything, else 0.
   private mutating func ask(_ core: SocketCore, at index: Int) throws(ZeroMQError) -> Int {
     entries[index].found = try core.events().intersection(entries[index].interest)
     return entries[index].found == [] ? 0 : 1
@@ -153,7 +164,7 @@ public struct Poller: ~Copyable {
   }
 
   private mutating func insert(_ fileDescriptor: Int32, _ interest: Readiness, _ core: SocketCore?) -> Slot {
-    // A socket's descriptor becomes readable whatever it is that the socket is ready for.
+    // A socket's descriptor becomes readable whatever the socket is ready for.
     let events = core == nil ? interest.systemEvents : Readiness.readable.systemEvents
     let signal = pollfd(fd: fileDescriptor, events: events, revents: 0)
     let free = entries.firstIndex { !$0.isUsed } ?? entries.count
@@ -181,7 +192,8 @@ extension Readiness {
 }
 
 extension Socket {
-  /// Waits for this socket alone; see ``Poller/wait(timeoutMilliseconds:)``. For tools and tests.
+  /// Waits for this socket alone, in milliseconds; negative: no limit. See ``Poller/wait(timeoutMilliseconds:)``.
+  /// For tools and tests.
   public borrowing func wait(for interest: Readiness, timeoutMilliseconds: Int) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
     var poller = Poller()

@@ -1,26 +1,28 @@
 public import CZMQ
 
-/// What came of asking a `router` for a message.
+/// The result of receiving from a `router`.
 public enum RoutedReception: Equatable, Sendable {
-  /// One message of one frame; the id and the message are filled in.
+  /// One message of one frame was received; the id and the message are filled in.
   case received
   /// Nothing is waiting.
   case nothing
-  /// A message that breaks the form was read and dropped. `message` holds the frame after the routing id.
+  /// A malformed message was read and dropped. `message` holds the frame after the routing id.
   case rejected(Rejection)
 
+  /// How a message was malformed.
   public enum Rejection: Equatable, Sendable {
-    /// The connection names itself with more than ``RoutingID/maximumByteCount`` bytes; it cannot be answered.
+    /// The connection's routing id has more than ``RoutingID/maximumByteCount`` bytes; it cannot be answered.
     case routingIDTooLong
-    /// More than one frame after the routing id; the id is filled in.
+    /// More than one frame followed the routing id; the id is filled in.
     case severalFrames
   }
 }
 
 extension Socket {
-  /// On a `router`: receives the id of the connection and the one frame that it sent, without allocating; never waits.
+  /// On a `router`: receives the id of the connection and the one frame that it sent, without allocating; never
+  /// waits.
   ///
-  /// Messages of another form are read to their end here, so that no frame of a stranger can pass as an id.
+  /// Messages of another form are read to their end here, so that no frame of an untrusted peer can pass as an id.
   @inlinable
   public borrowing func receive(
     from id: inout RoutingID, into message: inout Message
@@ -33,7 +35,7 @@ extension Socket {
       if length >= 0 { break }
       if try isNothingToReceive() { return .nothing }
     }
-    // The frames of a message arrive together: the second is there when the first is.
+    // libzmq delivers all frames of a message together: the second is there when the first is.
     guard try receive(into: &message) else { return .nothing }
     if length > RoutingID.maximumByteCount || length == 0 {
       try discardFrames(after: message)
@@ -70,14 +72,15 @@ extension Socket {
     }
   }
 
-  /// On a `router`: sends the message to one connection and keeps it for the next; never waits.
+  /// On a `router`: sends the message to one connection and keeps it for further sends; never waits.
   @inlinable @discardableResult
   public borrowing func send(sharing message: borrowing Message, to id: RoutingID) throws(ZeroMQError) -> SendOutcome {
     let addressed = try sendAddress(id)
     return addressed == .sent ? try send(sharing: message, .dontWait) : addressed
   }
 
-  /// Whether a message for this id can be queued is decided here: the frame after it always fits.
+  /// Sends the address frame, which decides whether a message for this id can be queued: the frame after it always
+  /// fits.
   @inlinable
   borrowing func sendAddress(_ id: RoutingID) throws(ZeroMQError) -> SendOutcome {
     try id.withBytes { (bytes) throws(ZeroMQError) in try send(bytes, [.dontWait, .sendMore]) }

@@ -1,23 +1,24 @@
-/// The name under which a ROUTER knows one connection: 1 to 16 bytes, held inline.
+/// The name by which a ROUTER knows one connection: 1 to 16 bytes, held inline.
 ///
-/// A connection names itself before it has proved anything, so a routing id is a return address and never an identity.
-/// libzmq allows 255 bytes; ours are 16, those that a ROUTER gives out are 5, longer ones are turned away on receipt.
+/// A connection names itself before it has proved anything, so a routing id is a return address and never an
+/// identity. libzmq allows 255 bytes. Bindbus uses 16, a ROUTER assigns ids of 5, and longer ones are rejected on
+/// receipt.
 public struct RoutingID: Hashable, Sendable {
-  /// The longest id that is held, in bytes.
+  /// The longest id, in bytes.
   public static let maximumByteCount = 16
 
-  /// The bytes in memory order; those past `length` are zero, so that equality may compare the words.
+  /// The bytes in memory order; those past `length` are zero, so that equality can compare the words.
   @usableFromInline let words: (UInt64, UInt64)
   @usableFromInline let length: UInt8
 
-  /// - Precondition for callers inside the module: `length` is 1 to 16, bytes past it are zero.
+  /// - Precondition: `length` is 1 to 16, bytes past it are zero.
   @inlinable
   init(words: (UInt64, UInt64), length: UInt8) {
     self.words = words
     self.length = length
   }
 
-  /// Nil unless there are 1 to 16 bytes.
+  /// Makes an id of these bytes; nil unless there are 1 to 16.
   public init?(_ bytes: UnsafeRawBufferPointer) {
     guard 1...Self.maximumByteCount ~= bytes.count else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
@@ -25,30 +26,33 @@ public struct RoutingID: Hashable, Sendable {
     self.init(words: words, length: UInt8(bytes.count))
   }
 
-  /// Nil unless there are 1 to 16 bytes.
+  /// Makes an id of these bytes; nil unless there are 1 to 16.
   public init?(_ bytes: [UInt8]) {
     guard let id = bytes.withUnsafeBytes({ RoutingID($0) }) else { return nil }
     self = id
   }
 
-  /// 16 bytes of the system's randomness. The first is not zero: those ids are the ROUTER's to give.
+  /// Makes an id of 16 bytes of the system's randomness. The first is not zero: ids that begin with zero are
+  /// reserved for the ROUTER.
   public static func random() -> RoutingID {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)
   }
 
-  /// 16 bytes of the given randomness, the first not zero.
+  /// Makes an id of 16 bytes of the given randomness, the first not zero.
   public static func random(using generator: inout some RandomNumberGenerator) -> RoutingID {
     var words: (UInt64, UInt64) = (generator.next(), generator.next())
     withUnsafeMutableBytes(of: &words) { $0[0] = UInt8.random(in: 1...255, using: &generator) }
     return RoutingID(words: words, length: UInt8(maximumByteCount))
   }
 
+  /// The length of the id, 1 to 16 bytes.
   @inlinable public var byteCount: Int { Int(length) }
 
-  /// Whether a ROUTER made it up because the connection named itself nothing; such ids can be guessed.
+  /// Whether a ROUTER assigned it because the connection did not name itself; such ids can be guessed.
   @inlinable public var isGivenByRouter: Bool { withBytes { $0[0] == 0 } }
 
+  /// A copy of the bytes.
   public var bytes: [UInt8] { withBytes { Array($0) } }
 
   /// The bytes, valid only inside the call.
@@ -66,7 +70,7 @@ public struct RoutingID: Hashable, Sendable {
     left.words == right.words && left.length == right.length
   }
 
-  /// All bytes count: a stranger chooses them, and must not be able to make a table degenerate.
+  /// Hashes all bytes: untrusted peers choose them, and must not be able to make a table degenerate.
   @inlinable
   public func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
@@ -75,7 +79,7 @@ public struct RoutingID: Hashable, Sendable {
 }
 
 extension RoutingID: CustomStringConvertible {
-  /// Two hexadecimal digits a byte.
+  /// Two hexadecimal digits per byte.
   public var description: String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }

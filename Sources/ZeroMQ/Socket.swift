@@ -8,34 +8,38 @@ import CZMQ
   import Darwin
 #endif
 
-/// A ZeroMQ socket. It belongs to the thread that made it: it cannot be copied or sent elsewhere, and debug builds
-/// check the thread at each call.
+/// A ZeroMQ socket. It belongs to the thread that made it: it cannot be copied or sent to another thread, and debug
+/// builds check the thread at each call.
 ///
-/// What libzmq's defaults get wrong for us is set by construction; ``set(_:)`` can change it:
-/// - every kind: a handshake must end within 5 s; nothing lingers at close
-/// - `sub`: no limit on queued subscriptions, which libzmq would drop in silence (bound their number yourself, and keep
-///   polling the socket: it subscribes again after a reconnect only while being polled)
-/// - `dealer`: a fresh random routing id, and no reconnecting. A dealer that reconnects under its old id before the
-///   ROUTER has let go of the old connection is never heard again; so one dealer is one connection.
-/// - `router`: sending to an unknown id is told as ``SendOutcome/hostUnreachable``; a claimed id is not handed over
-/// - `xpub`: reports every subscription, also repeated ones
+/// The initialiser overrides libzmq's unsuitable defaults; ``set(_:)`` can change them again:
+/// - every kind: a handshake must end within 5 s; no lingering at close
+/// - `sub`: no limit on queued subscriptions, which libzmq would silently drop (bound their number yourself, and
+///   keep polling the socket: it subscribes again after a reconnect only while being polled)
+/// - `dealer`: a fresh random routing id, and no reconnecting. The messages of a dealer that reconnects under its
+///   old id before the ROUTER has dropped the old connection are lost permanently; so one dealer is one connection.
+/// - `router`: sending to an unknown id is reported as ``SendOutcome/hostUnreachable``; a claimed id is not handed
+///   over
+/// - `xpub`: reports every subscription, including repeated ones
 public struct Socket: ~Copyable {
-  /// What a socket does with messages; `ZMQ_XPUB_MANUAL` and the request kinds are left out on purpose.
+  /// The pattern of a socket. `ZMQ_XPUB_MANUAL` and the request kinds are left out on purpose.
   public enum Kind: String, CaseIterable, Sendable {
     case dealer, router, xpub, sub, pub, pair
   }
 
+  /// The pattern of this socket.
   public let kind: Kind
   /// Duplicates `core.handle`, which would cost a load and a check per message.
   @usableFromInline let handle: UnsafeMutableRawPointer
   let core: SocketCore
 
+  /// Makes a socket that is neither bound nor connected.
+  ///
   /// - Throws: `EMFILE` past the context's number of sockets, `ETERM` after its shutdown.
   public init(_ kind: Kind, in context: Context) throws(ZeroMQError) {
     self.init(core: try SocketCore(kind, in: context))
   }
 
-  /// Everything that can fail has been done by the core.
+  /// Cannot fail: the core has done everything that can.
   init(core: SocketCore) {
     kind = core.kind
     handle = core.handle
@@ -44,17 +48,18 @@ public struct Socket: ~Copyable {
 
   deinit { core.close() }
 
-  /// Closes after at most this time for sending what is queued (the context's end waits for it; negative: no limit).
-  /// Without this call a socket closes when it goes out of scope, lingering as its option says. Either way libzmq
-  /// finishes in the background: the endpoint is free a moment later.
+  /// Closes after sending queued messages for at most this time (the context's end waits for it; negative: no
+  /// limit). Without this call a socket closes when it goes out of scope, lingering as its option says. Either way
+  /// libzmq finishes in the background: the endpoint is free a moment later.
   public consuming func close(lingerMilliseconds: Int) throws(ZeroMQError) {
     try set(.linger(milliseconds: lingerMilliseconds))
   }
 
-  /// Listens. The endpoint may end in `:*` (tcp) or be `ipc://*`: ``lastEndpoint`` tells what was chosen.
+  /// Listens. The endpoint may end in `:*` (tcp) or be `ipc://*`: ``lastEndpoint()`` returns the one that was
+  /// chosen.
   ///
-  /// Binding `ipc://` takes the path from whoever has it, in silence: hold an ``EndpointLock``. A file there that is no
-  /// socket is left alone and reported as `EEXIST`.
+  /// Binding `ipc://` silently takes the path from its current owner: hold an ``EndpointLock``. A file there that
+  /// is not a socket is left alone and reported as `EEXIST`.
   /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, `ENOENT`, `EINVAL`, `ENAMETOOLONG` and others.
   public borrowing func bind(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
@@ -62,48 +67,53 @@ public struct Socket: ~Copyable {
     try retryingInterruptions("zmq_bind", endpoint) { zmq_bind(handle, endpoint) }
   }
 
-  /// Begins to connect; that it succeeded is told by ``SocketEvents`` only.
+  /// Begins to connect; only ``SocketEvents`` reports whether that succeeded.
   public borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_connect", endpoint) { zmq_connect(handle, endpoint) }
   }
 
-  /// Stops listening and ends every connection that came by this endpoint, named as ``lastEndpoint()`` told it.
+  /// Stops listening and ends every connection that was accepted at this endpoint, named as ``lastEndpoint()``
+  /// returned it.
   ///
-  /// The connections end while the socket goes on being polled. Throws `ENOENT` if not bound.
+  /// The connections end while the socket continues to be polled.
+  /// - Throws: `ENOENT` if not bound.
   public borrowing func unbind(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_unbind", endpoint) { zmq_unbind(handle, endpoint) }
   }
 
-  /// Ends the connection, while the socket goes on being polled. Throws `ENOENT` if there is none to that endpoint.
+  /// Ends the connection to this endpoint, while the socket continues to be polled.
+  /// - Throws: `ENOENT` if there is none.
   public borrowing func disconnect(_ endpoint: String) throws(ZeroMQError) {
     assert(isOnItsThread)
     try retryingInterruptions("zmq_disconnect", endpoint) { zmq_disconnect(handle, endpoint) }
   }
 
-  /// On a `sub`: asks for messages that begin with these bytes. Asking twice needs unsubscribing twice.
+  /// On a `sub`: subscribes to messages that begin with these bytes. Subscribing twice needs unsubscribing twice.
   public borrowing func subscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
     try core.setBytes(ZMQ_SUBSCRIBE, prefix, "ZMQ_SUBSCRIBE")
   }
 
+  /// On a `sub`: subscribes to messages that begin with these bytes. Subscribing twice needs unsubscribing twice.
   public borrowing func subscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
     try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try subscribe(UnsafeRawBufferPointer(bytes)) }
   }
 
-  /// On a `sub`: takes one ``subscribe(_:)-(UnsafeRawBufferPointer)`` of the same bytes back.
+  /// On a `sub`: undoes one ``subscribe(_:)-(UnsafeRawBufferPointer)`` of the same bytes.
   public borrowing func unsubscribe(_ prefix: UnsafeRawBufferPointer) throws(ZeroMQError) {
     try core.setBytes(ZMQ_UNSUBSCRIBE, prefix, "ZMQ_UNSUBSCRIBE")
   }
 
+  /// On a `sub`: undoes one ``subscribe(_:)-([UInt8])`` of the same bytes.
   public borrowing func unsubscribe(_ prefix: [UInt8]) throws(ZeroMQError) {
     try prefix.withUnsafeBufferPointer { (bytes) throws(ZeroMQError) in try unsubscribe(UnsafeRawBufferPointer(bytes)) }
   }
 
-  /// For assertions: the thread is the one that made the socket.
+  /// For assertions: whether the current thread made the socket.
   @usableFromInline var isOnItsThread: Bool { core.isOnItsThread }
 
-  /// Binding would remove a file that is no socket.
+  /// Throws `EEXIST` if a file that is not a socket is at the endpoint's path, since binding would remove it.
   static func checkPath(of endpoint: String) throws(ZeroMQError) {
     if let path = ipcPath(of: endpoint), isOccupiedByNonSocket(path) {
       throw ZeroMQError(code: ErrorName.exists, call: "zmq_bind", subject: endpoint)
@@ -116,7 +126,7 @@ public struct Socket: ~Copyable {
     return path == "*" || path.hasPrefix("@") ? nil : path
   }
 
-  /// libzmq removes whatever is at the path before it binds.
+  /// libzmq removes any file at the path before it binds.
   private static func isOccupiedByNonSocket(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK

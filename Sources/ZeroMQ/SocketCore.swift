@@ -8,7 +8,8 @@ import CZMQ
   import Darwin
 #endif
 
-/// What a socket shares with its poller and its monitor, so that both notice when it closes before them.
+/// The part of a socket that its poller and its monitor share, so that both notice when the socket closes before
+/// them.
 final class SocketCore {
   let kind: Socket.Kind
   let handle: UnsafeMutableRawPointer
@@ -17,7 +18,7 @@ final class SocketCore {
   private(set) var isOpen = true
   private var isMonitored = false
 
-  /// - Parameter isBare: leave libzmq's own defaults as they are.
+  /// - Parameter isBare: keep libzmq's own defaults.
   init(_ kind: Socket.Kind, in context: Context, isBare: Bool = false) throws(ZeroMQError) {
     guard let handle = zmq_socket(context.handle, kind.number) else { throw .last("zmq_socket", kind.rawValue) }
     self.kind = kind
@@ -32,8 +33,8 @@ final class SocketCore {
 
   var isOnItsThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
 
-  /// The events end before the socket does. libzmq reports them by a blocking send, which would hang an I/O thread for
-  /// ever if the reader went first.
+  /// Ends the events before the socket. libzmq reports them by a blocking send, which would hang an I/O thread
+  /// forever if the reader closed first.
   func close() {
     guard isOpen else { return }
     stopMonitoring()
@@ -41,7 +42,7 @@ final class SocketCore {
     zmq_close(handle)
   }
 
-  /// For the events of this socket, in the same context.
+  /// Makes a socket in the same context that reads the events of this one.
   func makeMonitorReader() throws(ZeroMQError) -> Socket { try Socket(.pair, in: context) }
 
   func startMonitoring(at endpoint: String, events: Int32) throws(ZeroMQError) {
@@ -68,7 +69,7 @@ extension Socket.Kind {
     }
   }
 
-  /// Where libzmq's defaults are traps; the reasons are told at ``Socket``.
+  /// The options that replace libzmq's unsuitable defaults; ``Socket`` gives the reasons.
   var conventions: [SocketOption] {
     let common: [SocketOption] = [.handshakeInterval(milliseconds: 5_000), .linger(milliseconds: 0)]
     let own: [SocketOption] =

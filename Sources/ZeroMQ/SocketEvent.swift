@@ -1,14 +1,15 @@
 import CZMQ
 
-/// Something that happened to a connection or a listener of a socket.
+/// An event of a connection or a listener of a socket.
 public struct SocketEvent: Equatable, Sendable {
+  /// The kind of event.
   public enum Change: Equatable, Sendable {
     case listening(fileDescriptor: Int32)
     case bindFailed(code: Int32)
     case accepted(fileDescriptor: Int32)
-    /// With `EMFILE` or `ENFILE` libzmq goes on trying without a pause, at a whole core: unbind, and bind again later.
+    /// With `EMFILE` or `ENFILE` libzmq retries without a pause, using a whole core: unbind, and bind again later.
     case acceptFailed(code: Int32)
-    /// The transport is there, the handshake is not yet done.
+    /// The transport is connected; the handshake is not yet complete.
     case connected(fileDescriptor: Int32)
     case connectDelayed
     case connectRetried(afterMilliseconds: Int)
@@ -18,24 +19,26 @@ public struct SocketEvent: Equatable, Sendable {
     case closed(fileDescriptor: Int32)
     case closeFailed(code: Int32)
     case monitorStopped
-    /// A newer library's own.
+    /// An event of a newer library.
     case other(number: UInt16, value: Int32)
   }
 
+  /// Why a handshake failed.
   public enum HandshakeFailure: Equatable, Sendable {
-    /// The connection broke off, or took too long.
+    /// The connection broke, or the handshake timed out.
     case broken(code: Int32)
-    /// It spoke something else; libzmq's own number.
+    /// The other side violated the protocol; libzmq's own number.
     case protocolError(number: Int32)
-    /// Refused by authentication, with its status (300, 400, 500).
+    /// Authentication refused it, with its status (300, 400, 500).
     case authentication(status: Int32)
   }
 
+  /// The kind of event, with its details.
   public let change: Change
-  /// The endpoint it happened at, as libzmq writes it.
+  /// The endpoint of the event, as libzmq writes it.
   public let endpoint: String
 
-  /// The two frames in which libzmq tells it; nil if they are not of that form.
+  /// Reads the two frames in which libzmq reports an event; nil if they are malformed.
   init?(head: UnsafeRawBufferPointer, endpoint: String) {
     guard head.count == 6 else { return nil }
     let number = head.loadUnaligned(as: UInt16.self)

@@ -1,15 +1,16 @@
 import CZMQ
 
-/// The events of one socket, polled in the same loop. Lives on the socket's thread; either may go first.
+/// The events of one socket, polled in the same loop. Lives on the socket's thread; either may end first.
 ///
-/// A socket has at most one of these: a second one takes over and the first gets nothing more. Events are not dropped
-/// and not bounded (a bound would stop libzmq's I/O thread, and closing would then hang), so read them in every turn.
+/// A socket has at most one of these: a second one takes over and the first receives no more events. Events are
+/// neither dropped nor bounded (a bound would stop libzmq's I/O thread, and closing would then hang), so read them
+/// in every turn.
 public struct SocketEvents: ~Copyable {
   let reader: Socket
   private let core: SocketCore
   private var frame = Message()
 
-  /// Events from now on: begin before ``Socket/bind(_:)`` or ``Socket/connect(_:)``.
+  /// Receives events from now on: make it before ``Socket/bind(_:)`` or ``Socket/connect(_:)``.
   public init(of socket: borrowing Socket) throws(ZeroMQError) {
     let core = socket.core
     let reader = try core.makeMonitorReader()
@@ -26,7 +27,7 @@ public struct SocketEvents: ~Copyable {
 
   deinit { core.stopMonitoring() }
 
-  /// The oldest event not yet told; nil when there is none. Never waits.
+  /// The oldest unread event; nil when there is none. Never waits.
   public mutating func next() throws(ZeroMQError) -> SocketEvent? {
     while try reader.receive(into: &frame) {
       var head: UInt64 = 0

@@ -1,57 +1,62 @@
 import CZMQ
 
-/// A setting of a socket, with its unit in its name. Unless said otherwise it holds for connections made afterwards, so
-/// set it before ``Socket/bind(_:)`` and ``Socket/connect(_:)``. A value out of range is refused as `EINVAL`.
+/// A setting of a socket, with its unit in its name. Unless stated otherwise it applies to connections made
+/// afterwards, so set it before ``Socket/bind(_:)`` and ``Socket/connect(_:)``. A value out of range is refused as
+/// `EINVAL`.
 public enum SocketOption: Equatable, Sendable {
-  /// Messages queued for sending per connection; 0: no limit. Past it a `pub` drops in silence, others would block.
+  /// Messages queued for sending per connection; 0: no limit. At the limit a `pub` silently drops messages; other
+  /// kinds block.
   case sendHighWaterMark(messages: Int)
   /// Messages queued after receiving, per connection; 0: no limit.
   case receiveHighWaterMark(messages: Int)
-  /// The largest frame that is accepted, nil: any. A larger one resets its connection and its sender is told nothing,
-  /// so senders must know the limit. Leave an `xpub` at least 512: key handshakes need that.
+  /// The largest accepted frame; nil: any. A larger one resets its connection without notice to its sender, so
+  /// senders must know the limit. Give an `xpub` at least 512: key handshakes need that.
   case maximumMessageSize(bytes: Int?)
-  /// Asks the other side for a sign of life every interval, and ends the connection after the timeout without one.
-  /// 0 and 0: none, and a dead network goes unnoticed. The other side is told to give up after the timeout, too.
+  /// Sends a ping every interval, and ends the connection if nothing arrives within the timeout. 0 and 0: no
+  /// heartbeats, and a dead network goes unnoticed. The other side is told to give up after the timeout, too.
   case heartbeat(intervalMilliseconds: Int, timeoutMilliseconds: Int)
-  /// How long a connection may take to say who it is.
+  /// The time within which a connection must complete its handshake.
   case handshakeInterval(milliseconds: Int)
-  /// How long a connect may take; 0: as the system likes.
+  /// The time within which a connect must succeed; 0: the system's default.
   case connectTimeout(milliseconds: Int)
-  /// Queue only for connections that are complete.
+  /// Queue only for completed connections.
   case immediate(Bool)
-  /// How long closing goes on sending what is queued; negative: until done.
+  /// How long closing continues to send queued messages; negative: until done.
   case linger(milliseconds: Int)
   /// The pause before reconnecting; nil: never reconnect.
   case reconnectInterval(milliseconds: Int?)
-  /// The longest pause when it doubles with each try; 0: it does not.
+  /// The longest pause if the pause doubles with each try; 0: the pause does not grow.
   case reconnectIntervalMaximum(milliseconds: Int)
-  /// Under which name a `router` at the other end knows this socket.
+  /// The name by which a `router` at the other end knows this socket.
   case routingID(RoutingID)
-  /// On a `router`: tell when a message cannot go to its id, instead of dropping it in silence.
+  /// On a `router`: report when a message cannot reach its id, instead of silently dropping it.
   case routerMandatory(Bool)
-  /// On a `router`: give an id that is claimed again to the newer connection. Off, for anybody can claim any id.
+  /// On a `router`: give an id that is claimed again to the newer connection. Off, because any client can claim any
+  /// id.
   case routerHandover(Bool)
-  /// On an `xpub`: report every subscription, also of what is subscribed already.
+  /// On an `xpub`: report every subscription, including repeated ones.
   case xpubVerbose(Bool)
   /// On an `xpub`: report every unsubscription, too.
   case xpubVerboser(Bool)
-  /// On an `xpub` or `pub`: tell the sender ``SendOutcome/wouldBlock`` instead of dropping for a full subscriber.
+  /// On an `xpub` or `pub`: return ``SendOutcome/wouldBlock`` to the sender instead of dropping for a full
+  /// subscriber.
   case xpubNoDrop(Bool)
   /// Connections that may wait to be accepted.
   case backlog(connections: Int)
   /// Keep only the newest message. Not for messages of several frames.
   case conflate(Bool)
   case ipv6(Bool)
-  /// The system's own sign of life on tcp; nil keeps the system's idea of a number.
+  /// The system's own keepalive on tcp; nil keeps the system's default of a number.
   case tcpKeepalive(idleSeconds: Int?, intervalSeconds: Int?, count: Int?)
-  /// Send and receive buffers of the system, per connection; negative: the system's default.
+  /// The system's send and receive buffers, per connection; negative: the system's default.
   case systemBuffers(sendBytes: Int, receiveBytes: Int)
-  /// The next bind takes over this socket, bound and listening already (handed over by the system's service starter).
+  /// The next bind uses this socket, already bound and listening (passed by socket activation of the service
+  /// manager).
   case useFileDescriptor(Int32)
 }
 
 extension SocketOption {
-  /// A single thing to set at libzmq.
+  /// One libzmq option and its value.
   enum Setting {
     case int32(Int32, Int, String)
     case int64(Int32, Int64, String)
@@ -103,9 +108,10 @@ extension SocketOption.Setting {
 }
 
 extension Socket {
+  /// Sets an option.
   public borrowing func set(_ option: SocketOption) throws(ZeroMQError) { try core.set(option) }
 
-  /// Sets them in this order; stops at the first that is refused.
+  /// Sets the options in this order; stops at the first that is refused.
   public borrowing func set(_ options: [SocketOption]) throws(ZeroMQError) {
     for option in options { try core.set(option) }
   }

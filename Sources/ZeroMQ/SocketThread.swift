@@ -9,16 +9,19 @@ import Dispatch
   import Darwin
 #endif
 
-/// One named thread for a poll loop. Sockets are made inside its body, live there and die there.
+/// One named thread for a poll loop. Sockets are made inside its body, live there and close there.
 ///
-/// The thread goes on until its body returns, also when nobody holds this object: tell the body to end by a flag and a
+/// The thread runs until its body returns, even without references to this object. End the body by a flag and a
 /// ``Wakeup``, or by ``Context/shutdown()``.
 public final class SocketThread: Sendable {
+  /// The name of the thread.
   public let name: String
   private let running: DispatchGroup
 
+  /// Starts the thread.
+  ///
   /// - Parameters:
-  ///   - name: shown by debuggers and `top -H`, where only the first 15 bytes have room.
+  ///   - name: shown by debuggers and `top -H`, which have room for the first 15 bytes only.
   ///   - body: runs once; its sockets, pollers and messages are closed when it returns.
   /// - Throws: `EAGAIN` when the system has no thread left.
   public init(name: String, body: @escaping @Sendable () -> Void) throws(ZeroMQError) {
@@ -35,15 +38,17 @@ public final class SocketThread: Sendable {
     }
   }
 
-  /// Waits until the body has returned. False: the time is over and it still runs. From any thread but its own, any
-  /// number of times; a negative timeout means no limit.
+  /// Waits until the body has returned. Callable from any thread but its own, any number of times.
+  ///
+  /// - Parameter timeoutMilliseconds: negative: no limit.
+  /// - Returns: false if the body still runs after the timeout.
   public func join(timeoutMilliseconds: Int) -> Bool {
     let deadline: DispatchTime = timeoutMilliseconds < 0 ? .distantFuture : .now() + .milliseconds(timeoutMilliseconds)
     return running.wait(timeout: deadline) == .success
   }
 }
 
-/// What the new thread is handed.
+/// The argument of the new thread.
 private final class ThreadStart: Sendable {
   let name: String
   let running: DispatchGroup
@@ -56,8 +61,8 @@ private final class ThreadStart: Sendable {
   }
 }
 
-/// A free function that belongs to no actor: a closure written where an actor is current would stop the process on a
-/// thread that is not that actor's.
+/// A free function that belongs to no actor. A closure written inside an actor's isolation would stop the process
+/// when run on a thread that is not that actor's.
 private func runThread(_ argument: UnsafeMutableRawPointer) {
   let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
   czmq_name_this_thread(start.name)

@@ -1,21 +1,21 @@
 public import CZMQ
 
-/// How a send is made.
+/// Options of a send.
 public struct SendFlags: OptionSet, Sendable {
   public let rawValue: Int32
   @inlinable public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// Return at once when the queue is full.
+  /// Return immediately when the queue is full.
   @inlinable public static var dontWait: SendFlags { SendFlags(rawValue: ZMQ_DONTWAIT) }
   /// Another frame of the same message follows.
   @inlinable public static var sendMore: SendFlags { SendFlags(rawValue: ZMQ_SNDMORE) }
 }
 
-/// What became of a send.
+/// The result of a send.
 public enum SendOutcome: Equatable, Sendable {
-  /// Queued. Nothing says that it arrives.
+  /// Queued. Arrival is not guaranteed.
   case sent
-  /// The queue is full, or nobody is connected yet; nothing was sent.
+  /// The queue is full, or no peer is connected yet; nothing was sent.
   case wouldBlock
   /// A `router` has no connection of that id; nothing was sent.
   case hostUnreachable
@@ -41,7 +41,7 @@ extension Socket {
     }
   }
 
-  /// Gives the message away without copying: empty afterwards if it was sent, unchanged if not.
+  /// Sends the message without copying: it is empty afterwards if it was sent, unchanged if not.
   @inlinable @discardableResult
   public borrowing func send(
     _ message: inout Message, _ flags: SendFlags = .dontWait
@@ -53,7 +53,7 @@ extension Socket {
     return .sent
   }
 
-  /// Sends the message and keeps it; the bytes are shared, not copied (but for the shortest).
+  /// Sends the message and keeps it; the bytes are shared, not copied (except very short ones).
   @inlinable @discardableResult
   public borrowing func send(
     sharing message: borrowing Message, _ flags: SendFlags = .dontWait
@@ -76,9 +76,10 @@ extension Socket {
     return .sent
   }
 
-  /// Receives one frame if there is one; never waits. False: nothing there, the message is empty.
+  /// Receives one frame if there is one; never waits. Check ``Message/hasMore``: an untrusted peer may send several
+  /// frames where one is expected.
   ///
-  /// Look at ``Message/hasMore``: a stranger may send several frames where one is expected.
+  /// - Returns: false if nothing was waiting; the message is then empty.
   @inlinable
   public borrowing func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
     assert(isOnItsThread)
@@ -88,7 +89,7 @@ extension Socket {
     return true
   }
 
-  /// Reads and forgets what is left of a message of several frames; the last frame stays in `message`.
+  /// Reads and drops the remaining frames of a message; the last frame stays in `message`.
   public borrowing func discardRemainingFrames(after message: inout Message) throws(ZeroMQError) {
     while message.hasMore, try receive(into: &message) {}
   }

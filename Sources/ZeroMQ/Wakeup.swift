@@ -10,13 +10,15 @@ import CZMQ
 
 /// Wakes a thread that waits in a ``Poller``, from any thread.
 ///
-/// Many signals before one ``clear()`` are one. A signal is a system call: whoever fills a mailbox needs it
-/// only when the mailbox was empty.
+/// Several signals before one ``clear()`` count as one. A signal is a system call, so the writer of a mailbox
+/// should signal only when the mailbox was empty.
 public final class Wakeup: Sendable {
-  /// Becomes readable after ``signal()``; what a ``Poller`` waits for.
+  /// Becomes readable after ``signal()``. A ``Poller`` waits for it.
   public let fileDescriptor: Int32
   private let writeDescriptor: Int32
 
+  /// Opens the descriptors.
+  ///
   /// - Throws: `EMFILE`, `ENFILE`.
   public init() throws(ZeroMQError) {
     var reading: Int32 = -1
@@ -31,19 +33,21 @@ public final class Wakeup: Sendable {
     if writeDescriptor != fileDescriptor { close(writeDescriptor) }
   }
 
-  /// From any thread; never waits. When the pipe is full the sleeper is awake anyway.
+  /// Wakes the waiting thread. Callable from any thread; never waits. When the pipe is full, the waiting thread is
+  /// awake anyway.
   public func signal() {
     var one: UInt64 = 1
     while write(writeDescriptor, &one, MemoryLayout<UInt64>.size) < 0, zmq_errno() == ErrorName.interrupted {}
   }
 
-  /// Takes all signals so far back. Call it before looking at what was left, or a later signal can be missed.
+  /// Consumes all signals so far. Call it before looking at what the other thread left, or a later signal can be
+  /// missed.
   public func clear() {
     var buffer: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     let room = fileDescriptor == writeDescriptor ? MemoryLayout<UInt64>.size : MemoryLayout.size(ofValue: buffer)
     while true {
       let count = read(fileDescriptor, &buffer, room)
-      // An eventfd is empty after one read; a pipe is read until it is.
+      // An eventfd is empty after one read; a pipe is read until it is empty.
       if count < 0 ? zmq_errno() != ErrorName.interrupted : count < room || writeDescriptor == fileDescriptor { return }
     }
   }
