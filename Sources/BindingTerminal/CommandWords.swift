@@ -1,22 +1,25 @@
 public import ArgumentParser
 import BindingProtocol
 
-/// The words of a command line, before they are parsed: what the parser does not know of, both programs do alike.
+/// The words of a command line before they are parsed. Both programs share this preprocessing, which the parser
+/// does not offer.
 public struct CommandWords: Sendable {
-  /// Options that many verbs take, and so may stand before the verb: those that are followed by a value, and others.
+  /// Options that many verbs accept, and so may stand before the verb, and that are followed by a value.
   public var valued: Set<String>
+  /// Options that many verbs accept, and so may stand before the verb, and that have no value.
   public var flags: Set<String>
-  /// What people type who know other programs, and what it is called here.
+  /// Verbs of other programs that people type by habit, and the command to use here.
   public var habits: [String: String]
 
+  /// Makes the rules of a program from its shared options and its hints.
   public init(valued: Set<String>, flags: Set<String>, habits: [String: String]) {
     self.valued = valued
     self.flags = flags
     self.habits = habits
   }
 
-  /// The words with the verb first: `--hub ADDRESS get lamp` is `get --hub ADDRESS lamp`. As they are where something
-  /// stands before the verb that may not.
+  /// Moves the verb to the front: `--hub ADDRESS get lamp` becomes `get --hub ADDRESS lamp`. Returns the words
+  /// unchanged if a word that is no shared option stands before the verb.
   public func verbFirst(_ words: [String]) -> [String] {
     var index = 0
     while index < words.count, words[index].hasPrefix("-") {
@@ -33,7 +36,7 @@ public struct CommandWords: Sendable {
     return [words[index]] + words[..<index] + words[(index + 1)...]
   }
 
-  /// What to say of a first word that is none of the program's verbs; nil if it is one, or no word at all.
+  /// The message for a first word that is not one of the program's verbs; nil if it is one, or if there is no word.
   public func complaint(_ words: [String], of program: any ParsableCommand.Type) -> String? {
     let verbs = program.configuration.subcommands.map { $0._commandName }
     guard let word = words.first, !word.hasPrefix("-"), word != "help", !verbs.contains(word) else { return nil }
@@ -44,7 +47,7 @@ public struct CommandWords: Sendable {
       + "Its verbs: \(verbs.joined(separator: " "))"
   }
 
-  /// The number, from 1, of the first word whose bytes are no UTF-8, and what of it is readable; nil if all are.
+  /// The number, from 1, of the first argument that is not UTF-8, and its readable part; nil if all are UTF-8.
   public static var unreadable: (number: Int, text: String)? {
     for number in 1..<max(1, Int(CommandLine.argc)) {
       guard let word = CommandLine.unsafeArgv[number], String(validatingCString: word) == nil else { continue }
@@ -54,15 +57,15 @@ public struct CommandWords: Sendable {
   }
 }
 
-/// A text that somebody typed or that came from elsewhere, as it may stand in a sentence: no control characters, no
-/// direction marks, and not without end.
+/// Untrusted text for use in a sentence: at most `limit` characters, without control characters or direction marks.
 public func excerpt(_ text: String, limit: Int = 200) -> String {
   let shown = PrintedText.escaped(text, limit: limit)
   return text.unicodeScalars.count > limit ? "\(shown) (\(text.count) characters)" : shown
 }
 
 extension ParsableArguments {
-  /// Ends the program as the parser says: with help or version on standard output and 0, else with what was wrong.
+  /// Ends the program as the parser prescribes: help or version on standard output with code 0, an error message on
+  /// standard error with the parser's code.
   public static func leave(_ error: any Error) -> Never {
     let (code, text) = (exitCode(for: error).rawValue, fullMessage(for: error))
     if !text.isEmpty {
@@ -73,7 +76,7 @@ extension ParsableArguments {
 }
 
 extension AsyncParsableCommand {
-  /// Parses the words and does what they say, also where that is to help.
+  /// Parses the words and runs the command, including `help`.
   public static func perform(_ words: [String]? = nil) async throws {
     var command = try parseAsRoot(words)
     if var asynchronous = command as? any AsyncParsableCommand {

@@ -9,8 +9,8 @@ public import BindingProtocol
 #endif
 
 extension HubAddress {
-  /// Whether nothing listens there for certain: there is no such socket, or a connection is refused. False also where
-  /// that cannot be told within 100 ms, as for a machine elsewhere. Waits on the calling thread.
+  /// Whether certainly nothing listens at the address: there is no such socket, or the connection is refused. False
+  /// if that cannot be determined within 100 ms, as for another machine. Blocks the calling thread.
   public var isCertainlyAbsent: Bool {
     switch transport {
     case .ipc: isSocketAbsent
@@ -22,7 +22,7 @@ extension HubAddress {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let path = Array(hostOrPath.utf8CString)
-    // A name that begins with @ stands in no folder.
+    // A name that begins with @ is in no directory.
     guard path.count <= MemoryLayout.size(ofValue: address.sun_path), path.first != CChar(UInt8(ascii: "@")) else {
       return false
     }
@@ -44,8 +44,8 @@ extension HubAddress {
     return HubAddress.connect(AF_INET, to: address) == ECONNREFUSED
   }
 
-  /// Connects and lets go again.
-  /// - Returns: 0, or the `errno` with which it failed; `ETIMEDOUT` when that took too long.
+  /// Connects and closes the connection again.
+  /// - Returns: 0, or the `errno` of the failure; `ETIMEDOUT` when connecting took too long.
   private static func connect<Address>(_ family: Int32, to address: Address) -> Int32 {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)

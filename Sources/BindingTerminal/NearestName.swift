@@ -1,5 +1,5 @@
-/// The nearest of `names` to a misspelt one, if it is near at all: a letter of three may be wrong, missing, too many or
-/// have changed places with its neighbour.
+/// The nearest of `names` to a misspelt one, if one is near enough: at most a third of the letters (at least one)
+/// may be wrong, missing, extra or swapped with their neighbour.
 public func nearest(to name: String, among names: some Sequence<String>) -> String? {
   let letters = Array(name.lowercased())
   let limit = max(1, letters.count / 3)
@@ -7,7 +7,7 @@ public func nearest(to name: String, among names: some Sequence<String>) -> Stri
   return near.filter { $0.1 <= limit }.min { ($0.1, $0.0) < ($1.1, $1.0) }?.0
 }
 
-/// How many letters have to be put in, left out, replaced or exchanged with their neighbour.
+/// The number of letters to insert, delete, replace or swap with their neighbour.
 private func distance(_ left: [Character], _ right: [Character]) -> Int {
   var (before, row) = ([Int](), Array(0...right.count))
   for (i, a) in left.enumerated() {
