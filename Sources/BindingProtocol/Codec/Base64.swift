@@ -19,7 +19,7 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// nil unless the text is canonical: whole groups of four, padding only at the end, unused bits 0.
+  /// Decodes a canonical text: whole groups of four, padding only at the end, unused bits 0. nil for any other.
   static func decode(_ text: String) -> [UInt8]? {
     let text = Array(text.utf8)
     guard text.count % 4 == 0 else { return nil }

@@ -1,6 +1,7 @@
-/// CRC-32C (Castagnoli; RFC 3720, appendix B.4): the checksum of what is kept in files.
+/// CRC-32C (Castagnoli; RFC 3720, appendix B.4): the checksum of records in files.
 public enum Checksum {
-  /// Eight tables of 256: what a byte leaves that stands so many bytes before the end of the eight taken at once.
+  /// Eight tables of 256 for processing eight bytes per step (slicing-by-8). Table N holds the contribution of a
+  /// byte that is followed by N more bytes of its group.
   private static let tables: [UInt32] = {
     var tables = (0..<256 as Range<UInt32>).map { byte in
       (0..<8).reduce(byte) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ 0x82F6_3B78 : rest >> 1 }
@@ -12,7 +13,8 @@ public enum Checksum {
     return tables
   }()
 
-  /// - Parameter before: the checksum of what stands before these bytes, of which this one is to be the continuation.
+  /// The checksum of the bytes.
+  /// - Parameter before: the checksum of preceding bytes, to be continued; 0 for none.
   public static func crc32c(_ bytes: UnsafeRawBufferPointer, after before: UInt32 = 0) -> UInt32 {
     tables.withUnsafeBufferPointer { tables in
       var rest = ~before

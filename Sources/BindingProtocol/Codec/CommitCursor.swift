@@ -1,33 +1,41 @@
-/// Walks over the body of a `commits` in place, without taking anything out of it.
+/// Iterates over the body of a `commits` in place, without copying.
 ///
-/// Making one checks the structure of the whole body, so that nothing has been applied when a frame is refused, and a
-/// walk over a checked body does not fail. Values are not looked into.
+/// The initialiser checks the structure of the whole body, so a frame is rejected before any of it is applied, and
+/// iterating over a checked body does not fail. Values are not examined.
 ///
-/// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and unchanged.
+/// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and
+/// unchanged.
 public struct CommitCursor {
   private let frame: UnsafeRawBufferPointer
-  /// Where the next commit begins.
+  /// The offset of the next commit.
   private var position: Int
   private var changesStart = 0
 
+  /// The epoch of the log.
   public let epoch: Epoch
+  /// The version before the first commit.
   public let previous: Version
   /// The hub's wall time, milliseconds since 1970.
   public let time: UInt64
+  /// The writers of the commits.
   public let origins: OriginCursor
+  /// The names of the field ids that are new with these commits.
   public let names: NameCursor
 
   /// Commits not yet reached.
   public private(set) var remaining: Int
-  /// The version that this commit makes; `previous` before the first.
+  /// The version of the current commit; `previous` before the first.
   public private(set) var version: Version
-  /// Who wrote it: a position in `origins`.
+  /// The writer: an index in `origins`.
   public private(set) var origin: UInt16 = 0
+  /// The proposal's number.
   public private(set) var number: ProposalNumber = 0
+  /// The hops of the proposal.
   public private(set) var hops: UInt8 = 0
+  /// The number of changes.
   public private(set) var changeCount = 0
 
-  /// Takes a reader that stands after the header of a `commits` and checks all that follows.
+  /// Takes a reader positioned after the header of a `commits`, and checks the rest.
   public init(_ reader: WireReader) throws(WireError) {
     var reader = reader
     frame = reader.frame
@@ -60,20 +68,21 @@ public struct CommitCursor {
     guard walk.position == frame.count else { throw Self.fault(reader, remaining, originCount) }
   }
 
-  /// The version that the last commit makes.
+  /// The version of the last commit.
   public var lastVersion: Version { version + Version(remaining) }
-  /// Bytes of this commit in the body.
+  /// The length of this commit in the body, in bytes.
   public var byteCount: Int { position - changesStart + 9 }
+  /// The changes of this commit.
   public var changes: ChangeCursor { ChangeCursor(frame, at: changesStart, remaining: changeCount) }
 
-  /// Goes on to the next commit; false at the end.
+  /// Advances to the next commit; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard step() else { throw changedFrame(position) }
     return true
   }
 
-  /// Goes on to the next commit; false when it does not follow the grammar.
+  /// Advances to the next commit; false if it is malformed.
   private mutating func step() -> Bool {
     let at = position
     guard frame.count &- at >= 9 else { return false }
@@ -88,7 +97,7 @@ public struct CommitCursor {
     return position >= 0
   }
 
-  /// What is wrong with commits whose structure did not pass: the same walk, slower, with names for everything.
+  /// The error of a body whose structure is invalid: the same walk, slower, but with named positions.
   private static func fault(_ start: WireReader, _ count: Int, _ originCount: Int) -> WireError {
     var reader = start
     do throws(WireError) {
@@ -112,7 +121,7 @@ public struct CommitCursor {
   }
 }
 
-/// Walks over what one commit changes.
+/// Iterates over the changes of one commit.
 public struct ChangeCursor {
   @usableFromInline let frame: UnsafeRawBufferPointer
   @usableFromInline var position: Int
@@ -129,12 +138,13 @@ public struct ChangeCursor {
   }
 
   /// Changes not yet reached.
+  /// The field's id.
   @inlinable public var remaining: Int { left }
   @inlinable public var field: FieldID { id }
-  /// nil: deleted. Not looked into.
+  /// nil: deleted. Not examined.
   @inlinable public var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
 
-  /// Goes on to the next change; false at the end.
+  /// Advances to the next change; false at the end.
   @inlinable
   public mutating func next() throws(WireError) -> Bool {
     guard left > 0 else { return false }

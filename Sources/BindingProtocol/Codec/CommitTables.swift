@@ -1,11 +1,12 @@
-/// Walks over a table of origins.
+/// Iterates over a table of origins.
 public struct OriginCursor {
   var reader: WireReader
   /// Origins not yet reached.
   public private(set) var remaining: Int
 
+  /// The tag of the current origin.
   public private(set) var tag = Tag.none
-  /// UTF-8.
+  /// The name of the current origin, UTF-8.
   public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(reader: WireReader, remaining: Int) {
@@ -13,10 +14,10 @@ public struct OriginCursor {
     self.remaining = remaining
   }
 
-  /// The origin reached, taken out of the frame.
+  /// The current origin, copied out of the frame.
   public var origin: Origin { Origin(tag: tag, name: String(decoding: name, as: UTF8.self)) }
 
-  /// Goes on to the next origin; false at the end.
+  /// Advances to the next origin; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     remaining &-= 1
@@ -26,17 +27,17 @@ public struct OriginCursor {
   }
 }
 
-/// Walks over the names of new field ids.
+/// Iterates over the names of new field ids.
 public struct NameCursor {
   var reader: WireReader
   /// Names not yet reached.
   public private(set) var remaining: Int
-  /// The id of the first name of all; with no names, how many ids had been given before.
+  /// The id of the first name; without names, the number of ids assigned before.
   public let first: FieldID
 
-  /// The id of the name reached.
+  /// The id of the current name.
   public private(set) var id: FieldID
-  /// A field name.
+  /// The current field name.
   public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(reader: WireReader, remaining: Int, first: FieldID) {
@@ -46,7 +47,7 @@ public struct NameCursor {
     id = first &- 1
   }
 
-  /// Goes on to the next name; false at the end.
+  /// Advances to the next name; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     remaining &-= 1

@@ -1,7 +1,7 @@
-/// Builds the body of a `commits` while a batch is decided. Kept and used again: it allocates only to grow.
+/// Builds the body of a `commits` while a batch is decided. It is reused: it allocates only to grow.
 ///
-/// `begin`, then for each commit `origin`, `beginCommit`, `introduce` and `change` in any number, `endCommit` or
-/// `rollbackCommit`; last `finish`.
+/// Call `begin`; then for each commit `origin`, `beginCommit`, any number of `introduce` and `change`, and
+/// `endCommit` or `rollbackCommit`; finally `finish`.
 public struct CommitsWriter: Sendable {
   private var head = WireWriter()
   @usableFromInline var originBytes = WireWriter()
@@ -11,11 +11,11 @@ public struct CommitsWriter: Sendable {
   private var firstName: FieldID = 0
   @usableFromInline var nameCount: UInt32 = 0
   @usableFromInline var ended = 0
-  /// Changes of the commit that was begun.
+  /// Changes of the current commit.
   @usableFromInline var changes = 0
   @usableFromInline var saved = Saved()
 
-  /// Where everything stood when the commit was begun.
+  /// The lengths at the beginning of the current commit, for a rollback.
   @usableFromInline
   struct Saved: Sendable {
     @usableFromInline var commits = 0
@@ -28,25 +28,28 @@ public struct CommitsWriter: Sendable {
     init() {}
   }
 
+  /// Makes an empty writer.
   public init() {}
 
-  /// Commits that were ended.
+  /// Commits ended so far.
   @inlinable public var count: Int { ended }
 
+  /// The version before the first commit.
   public private(set) var previous: Version = 0
-  /// The version that the last ended commit makes.
+  /// The version of the last ended commit.
   public var version: Version { previous + Version(ended) }
+  /// Whether no commit has ended yet.
   @inlinable public var isEmpty: Bool { ended == 0 }
-  /// Changes of the commit that was begun.
+  /// Changes of the current commit.
   @inlinable public var changeCount: Int { changes }
-  /// No further commit fits into one message.
+  /// Whether no further commit fits into one message.
   @inlinable public var isFull: Bool { ended == Int(UInt16.max) || tags.count == Int(UInt16.max) }
-  /// Bytes of the body so far.
+  /// The length of the body so far, in bytes.
   public var byteCount: Int { 36 + originBytes.count + nameBytes.count + commits.count }
-  /// The id that the next new name would get.
+  /// The id that the next new name will get.
   public var nextID: FieldID { firstName + nameCount }
 
-  /// Begins a body. `time` is in milliseconds since 1970; `namesKnown` is how many ids the model has given so far.
+  /// Begins a body. `time` is in milliseconds since 1970; `namesKnown` is the number of field ids assigned before.
   public mutating func begin(epoch: Epoch, previous: Version, time: UInt64, namesKnown: FieldID) {
     head.removeAll()
     originBytes.removeAll()
@@ -64,7 +67,7 @@ public struct CommitsWriter: Sendable {
     saved = Saved()
   }
 
-  /// The position of an origin in the table; it is added at first sight. Call it only while `isFull` is false.
+  /// The index of an origin in the table, which it joins on first use. Call it only while `isFull` is false.
   @inlinable
   public mutating func origin(_ origin: Origin) -> UInt16 {
     let tag = origin.tag.rawValue
@@ -80,19 +83,20 @@ public struct CommitsWriter: Sendable {
     return UInt16(truncatingIfNeeded: tags.count - 1)
   }
 
-  /// Gives the next id to a field name that passed `Names.isField`.
+  /// Assigns the next id to a field name that passed `Names.isField`.
   public mutating func introduce(_ name: UnsafeRawBufferPointer) -> FieldID {
     nameBytes.text8(name)
     nameCount += 1
     return firstName + nameCount - 1
   }
 
-  /// Gives the next id to a field name that passed `Names.checkField`.
+  /// Assigns the next id to a field name that passed `Names.checkField`.
   public mutating func introduce(_ name: String) -> FieldID {
     var name = name
     return name.withUTF8 { introduce(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Begins a commit.
   @inlinable
   public mutating func beginCommit(origin: UInt16, number: ProposalNumber, hops: UInt8) {
     saved.commits = commits.count
@@ -104,8 +108,8 @@ public struct CommitsWriter: Sendable {
     changes = 0
   }
 
-  /// One field of the commit that was begun; nil deletes it. False, and nothing written, when the commit has 65,535
-  /// changes.
+  /// Sets one field in the current commit; nil deletes it.
+  /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @inlinable @discardableResult
   public mutating func change(_ field: FieldID, _ value: UnsafeRawBufferPointer?) -> Bool {
     guard changes < Int(UInt16.max) else { return false }
@@ -119,34 +123,37 @@ public struct CommitsWriter: Sendable {
     return true
   }
 
-  /// The same for a value already taken out of its message.
+  /// Sets one field in the current commit to a value already copied out of its message; nil deletes it.
+  /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @discardableResult
   public mutating func change(_ field: FieldID, _ value: FieldValue?) -> Bool {
     guard let value else { return change(field, nil as UnsafeRawBufferPointer?) }
     return value.bytes.withUnsafeBytes { change(field, $0) }
   }
 
-  /// Deletes one field in the commit that was begun. False as for `change`.
+  /// Deletes one field in the current commit.
+  /// - Returns: false, without writing anything, if the commit already has 65,535 changes.
   @inlinable @discardableResult
   public mutating func delete(_ field: FieldID) -> Bool { change(field, nil as UnsafeRawBufferPointer?) }
 
-  /// Where the value that the last `change` wrote lies, given its length; valid until `begin` or a rollback behind it.
+  /// The range of the value that the last `change` wrote, given its length; valid until `begin`, or until a
+  /// rollback removes it.
   @inlinable
   public func lastValue(of count: Int) -> Range<Int> { commits.count &- count..<commits.count }
 
-  /// A copy of a value that was written into this body; of what does not lie in it, nothing.
+  /// A copy of a value in this body; bytes of the range outside the body are left out.
   public func value(at range: Range<Int>) -> [UInt8] {
     commits.withUnsafeBytes { Array($0[range.clamped(to: $0.indices)]) }
   }
 
-  /// Ends the commit; its version is the new `version`.
+  /// Ends the commit; its version becomes `version`.
   @inlinable
   public mutating func endCommit() {
     commits.patch16(at: saved.commits &+ 7, UInt16(truncatingIfNeeded: changes))
     ended &+= 1
   }
 
-  /// Undoes everything since `beginCommit`: the changes, and the origins and names that came with them.
+  /// Undoes everything since `beginCommit`: the changes, and the origins and names added with them.
   public mutating func rollbackCommit() {
     commits.truncate(to: saved.commits)
     originBytes.truncate(to: saved.origins)

@@ -1,4 +1,4 @@
-/// Gathers the outcomes of one session while a batch is decided. Neighbouring commits become one entry.
+/// Collects the outcomes of one session while a batch is decided. Consecutive commits become one entry.
 public struct OutcomesWriter: Sendable {
   private var body = WireWriter()
   private var count = 0
@@ -11,21 +11,24 @@ public struct OutcomesWriter: Sendable {
     var count: UInt16
   }
 
+  /// Makes an empty writer.
   public init() {}
 
+  /// Whether there is no outcome yet.
   public var isEmpty: Bool { count == 0 && run == nil }
-  /// Bytes of the message so far, without header.
+  /// The length of the message so far, without header, in bytes.
   public var byteCount: Int { 18 + body.count + (run == nil ? 0 : 19) }
-  /// No further outcome fits into one message: finish it first.
+  /// Whether no further outcome fits into one message: finish it first.
   public var isFull: Bool { count >= Int(UInt16.max) - 1 }
 
+  /// Drops all outcomes.
   public mutating func removeAll() {
     body.removeAll()
     count = 0
     run = nil
   }
 
-  /// The proposals from `number` on became the versions from `version` on.
+  /// Adds `count` proposals, numbered from `number` on, that became as many versions, from `version` on.
   public mutating func committed(_ topic: Topic, _ number: ProposalNumber, version: Version, count: UInt16 = 1) {
     if var run, run.topic == topic, run.count <= UInt16.max - count, run.number &+ UInt32(run.count) == number,
       run.version &+ UInt64(run.count) == version
@@ -38,14 +41,14 @@ public struct OutcomesWriter: Sendable {
     run = Run(topic: topic, number: number, version: version, count: count)
   }
 
-  /// Any outcome.
+  /// Adds any outcome.
   public mutating func append(_ outcome: WireOutcome) {
     flush()
     outcome.write(to: &body)
     count += 1
   }
 
-  /// Appends the whole frame to `writer` and begins anew.
+  /// Appends the whole frame to `writer` and empties this writer.
   public mutating func finish(session: SessionID, epoch: Epoch, start: StartNumber, into writer: inout WireWriter) {
     flush()
     HubHeader(topic: Topics.none, kind: .outcomes, start: start).write(to: &writer)

@@ -1,13 +1,14 @@
-/// Walks over the body of a `propose` in place, without taking anything out of it.
+/// Iterates over the body of a `propose` in place, without copying.
 ///
-/// Making one checks the structure of the whole body: every length, count, text, number and topic. So nothing has
-/// been acted on when a frame is refused, and a walk over a checked body does not fail. Not checked, because each is
-/// answered with a refusal of its own: verbs, the grammar of field names, values.
+/// The initialiser checks the structure of the whole body: every length, count, text, number and topic. So a frame
+/// is rejected before any of it is handled, and iterating over a checked body does not fail. Verbs, the grammar of
+/// field names and values are not checked here, because each fault of theirs is answered with a refusal of its own.
 ///
-/// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and unchanged.
+/// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid and
+/// unchanged.
 public struct ProposalCursor {
   private let frame: UnsafeRawBufferPointer
-  /// Where the next proposal begins.
+  /// The offset of the next proposal.
   private var position: Int
   private var begin: Int
   private var metadataStart = 0
@@ -16,17 +17,26 @@ public struct ProposalCursor {
 
   /// Proposals not yet reached.
   public private(set) var remaining: Int
+  /// The topic of the model.
   public private(set) var topic: Topic = 0
+  /// The proposal's number.
   public private(set) var number: ProposalNumber = 0
+  /// Up to this number the peer has seen all outcomes in this model.
   public private(set) var confirmed: ProposalNumber = 0
+  /// Whether the hub must not apply the proposal any more.
   public private(set) var isVoid = false
+  /// Whether it was first sent in an earlier epoch.
   public private(set) var isEarlier = false
+  /// The hops of the proposal.
   public private(set) var hops: UInt8 = 0
+  /// The number of metadata entries.
   public private(set) var metadataCount = 0
+  /// The number of conditions.
   public private(set) var conditionCount = 0
+  /// The number of operations.
   public private(set) var operationCount = 0
 
-  /// Takes a reader that stands after the header of a `propose` and checks all that follows.
+  /// Takes a reader positioned after the header of a `propose`, and checks the rest.
   public init(_ reader: WireReader) throws(WireError) {
     var reader = reader
     frame = reader.frame
@@ -40,20 +50,23 @@ public struct ProposalCursor {
     guard walk.position == frame.count else { throw Self.fault(reader, remaining) }
   }
 
-  /// Bytes of this proposal in the frame.
+  /// The length of this proposal in the frame, in bytes.
   public var byteCount: Int { position - begin }
+  /// The metadata of this proposal.
   public var metadata: MetadataCursor { MetadataCursor(frame, at: metadataStart, remaining: metadataCount) }
+  /// The conditions of this proposal.
   public var conditions: ConditionCursor { ConditionCursor(frame, at: conditionsStart, remaining: conditionCount) }
+  /// The operations of this proposal.
   public var operations: OperationCursor { OperationCursor(frame, at: operationsStart, remaining: operationCount) }
 
-  /// Goes on to the next proposal; false at the end.
+  /// Advances to the next proposal; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard step(checking: false) else { throw changedFrame(position) }
     return true
   }
 
-  /// Goes on to the next proposal; false when it does not follow the grammar.
+  /// Advances to the next proposal; false if it is malformed.
   private mutating func step(checking: Bool) -> Bool {
     let at = position
     guard frame.count &- at >= NumberedProposal.minimumBytes else { return false }
@@ -79,7 +92,7 @@ public struct ProposalCursor {
     return position >= 0
   }
 
-  /// What is wrong with a body whose structure did not pass: the same walk, slower, with names for everything.
+  /// The error of a body whose structure is invalid: the same walk, slower, but with named positions.
   private static func fault(_ start: WireReader, _ count: Int) -> WireError {
     var reader = start
     do throws(WireError) {

@@ -1,4 +1,4 @@
-/// A place in a frame where a field is named.
+/// A reference to a field in a frame.
 @usableFromInline
 struct FieldReferenceCursor {
   @usableFromInline var id: FieldID = 0
@@ -8,7 +8,7 @@ struct FieldReferenceCursor {
   @inlinable
   init() {}
 
-  /// Reads a `fieldref`; returns the place behind it, or -1.
+  /// Reads a `fieldref`; returns the offset after it, or -1.
   @inlinable @inline(__always)
   mutating func read(_ frame: UnsafeRawBufferPointer, at start: Int) -> Int {
     guard frame.count &- start >= 4 else { return -1 }
@@ -26,7 +26,7 @@ struct FieldReferenceCursor {
   }
 }
 
-/// Walks over the operations of one proposal.
+/// Iterates over the operations of one proposal.
 public struct OperationCursor {
   @usableFromInline let frame: UnsafeRawBufferPointer
   @usableFromInline var position: Int
@@ -45,18 +45,18 @@ public struct OperationCursor {
 
   /// Operations not yet reached.
   @inlinable public var remaining: Int { left }
-  /// The verb's number, also of one that this program does not know.
+  /// The verb's number, including unknown ones.
   @inlinable public var verbNumber: UInt8 { verbByte }
-  /// nil when this program does not know it.
+  /// nil if the verb is unknown.
   @inlinable public var verb: Verb? { Verb(rawValue: verbByte) }
-  /// The field's id; nil when the field is given by name.
+  /// The field's id; nil if the field is referred to by name.
   @inlinable public var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
-  /// The field's name when it is given by name; UTF-8, its grammar unchecked.
+  /// The field's name, if it is referred to by name: UTF-8, its grammar unchecked.
   @inlinable public var name: UnsafeRawBufferPointer? { reference.name(frame) }
-  /// nil: no value. Not looked into.
+  /// nil: no value. Not examined.
   @inlinable public var value: UnsafeRawBufferPointer? { valueCount < 0 ? nil : frame.part(valueStart, valueCount) }
 
-  /// Goes on to the next operation; false at the end.
+  /// Advances to the next operation; false at the end.
   @inlinable
   public mutating func next() throws(WireError) -> Bool {
     guard left > 0 else { return false }
@@ -74,7 +74,7 @@ public struct OperationCursor {
   }
 }
 
-/// Walks over the conditions of one proposal.
+/// Iterates over the conditions of one proposal.
 public struct ConditionCursor {
   private let frame: UnsafeRawBufferPointer
   private var position: Int
@@ -82,7 +82,9 @@ public struct ConditionCursor {
 
   /// Conditions not yet reached.
   public private(set) var remaining: Int
+  /// The epoch of `version`.
   public private(set) var epoch: Epoch = 0
+  /// The version since which the field must be unchanged.
   public private(set) var version: Version = 0
 
   init(_ frame: UnsafeRawBufferPointer, at position: Int, remaining: Int) {
@@ -91,12 +93,12 @@ public struct ConditionCursor {
     self.remaining = remaining
   }
 
-  /// The field's id; nil when the field is given by name.
+  /// The field's id; nil if the field is referred to by name.
   public var id: FieldID? { reference.id == FieldID.max ? nil : reference.id }
-  /// The field's name when it is given by name; UTF-8, its grammar unchecked.
+  /// The field's name, if it is referred to by name: UTF-8, its grammar unchecked.
   public var name: UnsafeRawBufferPointer? { reference.name(frame) }
 
-  /// Goes on to the next condition; false at the end.
+  /// Advances to the next condition; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     guard frame.count &- position >= 20 else { throw changedFrame(position) }
@@ -110,16 +112,16 @@ public struct ConditionCursor {
   }
 }
 
-/// Walks over the metadata of one proposal.
+/// Iterates over the metadata of one proposal.
 public struct MetadataCursor {
   private let frame: UnsafeRawBufferPointer
   private var position: Int
 
   /// Entries not yet reached.
   public private(set) var remaining: Int
-  /// UTF-8.
+  /// The name of the current entry, UTF-8.
   public private(set) var name = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// UTF-8.
+  /// The value of the current entry, UTF-8.
   public private(set) var value = UnsafeRawBufferPointer(start: nil, count: 0)
 
   init(_ frame: UnsafeRawBufferPointer, at position: Int, remaining: Int) {
@@ -128,7 +130,7 @@ public struct MetadataCursor {
     self.remaining = remaining
   }
 
-  /// Goes on to the next entry; false at the end.
+  /// Advances to the next entry; false at the end.
   public mutating func next() throws(WireError) -> Bool {
     guard remaining > 0 else { return false }
     let middle = frame.skipText8(at: position, checking: false)

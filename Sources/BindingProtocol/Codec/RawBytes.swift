@@ -1,5 +1,5 @@
-// The one room where memory is read and written by address. Everybody else goes through `WireReader` and
-// `WireWriter`, which check the bounds before they call in here.
+// The only file that reads and writes memory by address. All other code uses `WireReader` and `WireWriter`, which
+// check the bounds before they call these functions.
 
 extension UnsafeRawBufferPointer {
   @inlinable @inline(__always)
@@ -40,13 +40,13 @@ extension UnsafeRawBufferPointer {
 }
 
 extension [UInt8] {
-  /// Writes an integer, lowest byte first, over the bytes at `offset`; they must be there.
+  /// Writes an integer, lowest byte first, over the bytes at `offset`, which must exist.
   @inlinable @inline(__always)
   mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number, at offset: Int) {
     withUnsafeMutableBytes { $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self) }
   }
 
-  /// Copies `source` over the bytes at `offset`; they must be there.
+  /// Copies `source` over the bytes at `offset`, which must exist.
   @inlinable @inline(__always)
   mutating func store(_ source: UnsafeRawBufferPointer, at offset: Int) {
     guard let from = source.baseAddress else { return }
@@ -56,7 +56,7 @@ extension [UInt8] {
     }
   }
 
-  /// Writes the nine bytes that begin a commit, the last two 0; the space must be there.
+  /// Writes the nine bytes that begin a commit, the last two 0; the space must exist.
   @inlinable @inline(__always)
   mutating func storeCommitHeader(_ origin: UInt16, _ number: UInt32, _ hops: UInt8, at offset: Int) {
     withUnsafeMutableBytes { target in
@@ -67,7 +67,7 @@ extension [UInt8] {
     }
   }
 
-  /// Writes `id`, the length of `value` and its bytes as one change, in one pass; the space must be there.
+  /// Writes `id`, the length of `value` and its bytes as one change, in one pass; the space must exist.
   @inlinable @inline(__always)
   mutating func storeChange(_ id: UInt32, _ value: UnsafeRawBufferPointer, at offset: Int) {
     withUnsafeMutableBytes { target in

@@ -1,4 +1,5 @@
-/// Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing beyond U+10FFFF). Allocates nothing.
+/// Tests whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing beyond U+10FFFF). Allocates
+/// nothing.
 package enum UTF8Check {
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
@@ -14,7 +15,7 @@ package enum UTF8Check {
     return true
   }
 
-  /// The length of the multi-byte character that begins at `index`: 2 to 4, or 0 when it is malformed.
+  /// The length of the multi-byte character at `index`: 2 to 4, or 0 if it is malformed.
   static func sequenceLength(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Int {
     let first = bytes[index]
     func follows(_ distance: Int, _ range: ClosedRange<UInt8> = 0x80...0xBF) -> Bool {
@@ -32,7 +33,7 @@ package enum UTF8Check {
     }
   }
 
-  /// The longest beginning of well-formed UTF-8 that is at most `limit` bytes and ends between two characters.
+  /// The longest prefix of well-formed UTF-8 that has at most `limit` bytes and ends between two characters.
   static func cut(_ bytes: UnsafeRawBufferPointer, to limit: Int) -> UnsafeRawBufferPointer {
     guard bytes.count > limit else { return bytes }
     var end = limit

@@ -1,16 +1,18 @@
-/// What was wrong with bytes or names that came from outside, and where.
+/// A fault in bytes or names received from outside, and its location.
 public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The message's name in the protocol, such as `propose`; `frame` before its kind is known, else `name` or `value`.
+  /// The message's name in the protocol, such as `propose`; `frame` before its kind is known; otherwise `name` or
+  /// `value`.
   public var message: String
   /// The production or field of the grammar, such as `operations`.
   public var place: String
-  /// What is wrong and what would have been right.
+  /// What is wrong and what would be right.
   public var problem: String
-  /// Bytes from the beginning of the frame (of the text, for `name` and `value`) to where the fault was seen.
+  /// The offset of the fault in bytes, from the beginning of the frame (of the text, for `name` and `value`).
   public var offset: Int
-  /// The code with which a hub answers it: `malformed`, `badName` or `unknownKind`.
+  /// The code of the hub's answer: `malformed`, `badName` or `unknownKind`.
   public var code: ErrorCode
 
+  /// Memberwise initialiser.
   public init(message: String, place: String, problem: String, offset: Int = 0, code: ErrorCode = .malformed) {
     self.message = message
     self.place = place
@@ -22,7 +24,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(message): \(place) at byte \(offset): \(problem)" }
 }
 
-/// Why the hub answered `error`.
+/// The reason for an `error` from the hub.
 public enum ErrorCode: UInt16, Sendable, CaseIterable {
   case malformed = 1
   case staleStart

@@ -1,4 +1,4 @@
-/// Reads a frame from front to back. Every read checks that the bytes are there and throws; none traps.
+/// Reads a frame from front to back. Every read checks that the bytes exist and throws; none traps.
 ///
 /// It borrows the frame's memory: use it, and every buffer it returns, only while that memory is valid.
 public struct WireReader {
@@ -8,6 +8,7 @@ public struct WireReader {
   public var message: StaticString
   @usableFromInline var position: Int
 
+  /// Begins at the front of a frame.
   @inlinable
   public init(_ frame: UnsafeRawBufferPointer, message: StaticString = "frame") {
     self.frame = frame
@@ -20,31 +21,35 @@ public struct WireReader {
   /// Bytes not yet read.
   @inlinable public var remaining: Int { frame.count &- position }
 
+  /// Reads one byte. `place` names it in errors, here and in all other reads.
   @inlinable @inline(__always)
   public mutating func u8(_ place: StaticString) throws(WireError) -> UInt8 {
     let at = try advance(1, place)
     return frame[at]
   }
 
+  /// Reads a little-endian integer of two bytes.
   @inlinable @inline(__always)
   public mutating func u16(_ place: StaticString) throws(WireError) -> UInt16 {
     let at = try advance(2, place)
     return frame.little16(at: at)
   }
 
+  /// Reads a little-endian integer of four bytes.
   @inlinable @inline(__always)
   public mutating func u32(_ place: StaticString) throws(WireError) -> UInt32 {
     let at = try advance(4, place)
     return frame.little32(at: at)
   }
 
+  /// Reads a little-endian integer of eight bytes.
   @inlinable @inline(__always)
   public mutating func u64(_ place: StaticString) throws(WireError) -> UInt64 {
     let at = try advance(8, place)
     return frame.little64(at: at)
   }
 
-  /// A byte that must be 0 or 1.
+  /// Reads a byte that must be 0 or 1.
   @inlinable
   public mutating func flag(_ place: StaticString) throws(WireError) -> Bool {
     let byte = try u8(place)
@@ -52,36 +57,38 @@ public struct WireReader {
     return byte == 1
   }
 
-  /// The next `count` bytes, in place.
+  /// Reads `count` bytes, in place.
   @inlinable @inline(__always)
   public mutating func bytes(_ count: Int, _ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let at = try advance(count, place)
     return frame.part(at, count)
   }
 
-  /// The bytes of a `text8`, in place; that they are UTF-8 has been checked.
+  /// Reads a `text8`, in place; checks that it is UTF-8.
   @inlinable
   public mutating func text8Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let length = Int(try u8(place))
     return try checkedText(length, place)
   }
 
-  /// The bytes of a `text16`, in place; that they are UTF-8 has been checked.
+  /// Reads a `text16`, in place; checks that it is UTF-8.
   @inlinable
   public mutating func text16Bytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer {
     let length = Int(try u16(place))
     return try checkedText(length, place)
   }
 
+  /// Reads a `text8`.
   public mutating func text8(_ place: StaticString) throws(WireError) -> String {
     String(decoding: try text8Bytes(place), as: UTF8.self)
   }
 
+  /// Reads a `text16`.
   public mutating func text16(_ place: StaticString) throws(WireError) -> String {
     String(decoding: try text16Bytes(place), as: UTF8.self)
   }
 
-  /// The bytes of a `value`, in place and not looked into; nil for "no value".
+  /// Reads a `value`, in place and unexamined; nil for "no value".
   @inlinable @inline(__always)
   public mutating func valueBytes(_ place: StaticString) throws(WireError) -> UnsafeRawBufferPointer? {
     let length = try u32(place)
@@ -89,36 +96,40 @@ public struct WireReader {
     return try bytes(Int(length), place)
   }
 
+  /// Reads a `value`, unexamined; nil for "no value".
   public mutating func value(_ place: StaticString) throws(WireError) -> FieldValue? {
     guard let bytes = try valueBytes(place) else { return nil }
     return FieldValue(bytes)
   }
 
-  /// The count of a `list8` whose elements take at least `minimum` bytes each: checked against what is left.
+  /// Reads the count of a `list8` whose elements take at least `minimum` bytes each, and checks that they fit into
+  /// the rest.
   @inlinable
   public mutating func count8(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u8(place)), place, minimum)
   }
 
-  /// The count of a `list16` whose elements take at least `minimum` bytes each: checked against what is left.
+  /// Reads the count of a `list16` whose elements take at least `minimum` bytes each, and checks that they fit into
+  /// the rest.
   @inlinable
   public mutating func count16(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u16(place)), place, minimum)
   }
 
-  /// The count of a `list32` whose elements take at least `minimum` bytes each: checked against what is left.
+  /// Reads the count of a `list32` whose elements take at least `minimum` bytes each, and checks that they fit into
+  /// the rest.
   @inlinable
   public mutating func count32(_ place: StaticString, minimum: Int) throws(WireError) -> Int {
     try checkedCount(Int(try u32(place)), place, minimum)
   }
 
-  /// Refuses bytes after the end of the grammar.
+  /// Throws if bytes follow the end of the message.
   @inlinable
   public func end() throws(WireError) {
     if remaining != 0 { throw error("end", "\(remaining) bytes follow the end of the message") }
   }
 
-  /// An error at the current place.
+  /// An error at the current offset.
   public func error(_ place: StaticString, _ problem: String, code: ErrorCode = .malformed) -> WireError {
     WireError(message: message.description, place: place.description, problem: problem, offset: position, code: code)
   }

@@ -1,12 +1,13 @@
-/// Writes frames and bodies into a buffer that is kept for the next one.
+/// Writes frames and bodies into a reusable buffer.
 ///
-/// A text that is too long for its length prefix is cut between two characters; a list that is too long for its count
-/// is a mistake of the caller, who splits long lists over several messages.
+/// A text that is too long for its length prefix is cut between two characters. A list that is too long for its
+/// count is a programming error: callers split long lists over several messages.
 public struct WireWriter: Sendable {
-  /// Filled up to `end`; what lies behind is room.
+  /// Filled up to `end`; the rest is free capacity.
   @usableFromInline var storage: [UInt8]
   @usableFromInline var end: Int
 
+  /// Makes an empty writer with room for `capacity` bytes.
   public init(reserving capacity: Int = 256) {
     storage = [UInt8](repeating: 0, count: max(capacity, 64))
     end = 0
@@ -15,17 +16,17 @@ public struct WireWriter: Sendable {
   /// Bytes written.
   @inlinable public var count: Int { end }
 
-  /// A copy of what was written.
+  /// A copy of the written bytes.
   public var bytes: [UInt8] { Array(storage[0..<end]) }
 
-  /// What was written, without a copy; this begins anew, without room.
+  /// Moves the written bytes out, leaving this writer empty, without capacity.
   mutating func takeBytes() -> [UInt8] {
     storage.removeLast(storage.count - end)
     defer { (storage, end) = ([], 0) }
     return storage
   }
 
-  /// What was written, in place, for the duration of `body`.
+  /// Calls `body` with the written bytes, in place.
   @inlinable
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -35,12 +36,13 @@ public struct WireWriter: Sendable {
     }
   }
 
+  /// Drops all bytes.
   public mutating func removeAll(keepingCapacity: Bool = true) {
     end = 0
     if !keepingCapacity { storage = [UInt8](repeating: 0, count: 64) }
   }
 
-  /// Forgets what was written after the first `count` bytes.
+  /// Drops the bytes after the first `count`.
   @inlinable
   public mutating func truncate(to count: Int) {
     if count < end { end = max(count, 0) }
@@ -52,20 +54,26 @@ public struct WireWriter: Sendable {
     if storage.count &- end < extra { grow(extra) }
   }
 
+  /// Appends one byte.
   @inlinable @inline(__always)
   public mutating func u8(_ number: UInt8) { integer(number) }
+  /// Appends an integer of two bytes, little-endian.
   @inlinable @inline(__always)
   public mutating func u16(_ number: UInt16) { integer(number) }
+  /// Appends an integer of four bytes, little-endian.
   @inlinable @inline(__always)
   public mutating func u32(_ number: UInt32) { integer(number) }
+  /// Appends an integer of eight bytes, little-endian.
   @inlinable @inline(__always)
   public mutating func u64(_ number: UInt64) { integer(number) }
+  /// Appends 1 or 0 as one byte.
   @inlinable
   public mutating func flag(_ value: Bool) { integer(value ? 1 : 0 as UInt8) }
-  /// The topic at the front of a downstream frame: big-endian.
+  /// Appends the topic at the front of a downstream frame, big-endian.
   @inlinable
   public mutating func topic(_ topic: Topic) { integer(topic.byteSwapped) }
 
+  /// Appends bytes without a length.
   @inlinable
   public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
@@ -73,16 +81,19 @@ public struct WireWriter: Sendable {
     end &+= bytes.count
   }
 
+  /// Appends bytes without a length.
   @inlinable
   public mutating func raw(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw($0) }
   }
 
+  /// Appends a `text8`.
   public mutating func text8(_ text: String) {
     var text = text
     text.withUTF8 { text8(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Appends a `text16`.
   public mutating func text16(_ text: String) {
     var text = text
     text.withUTF8 {
@@ -92,14 +103,14 @@ public struct WireWriter: Sendable {
     }
   }
 
-  /// A `text8` of bytes that are UTF-8.
+  /// Appends a `text8` of bytes that are UTF-8.
   public mutating func text8(_ text: UnsafeRawBufferPointer) {
     let bytes = UTF8Check.cut(text, to: Int(UInt8.max))
     u8(UInt8(bytes.count))
     raw(bytes)
   }
 
-  /// A `value`; nil is "no value".
+  /// Appends a `value`; nil is "no value".
   @inlinable
   public mutating func value(_ value: UnsafeRawBufferPointer?) {
     guard let value else { return u32(UInt32.max) }
@@ -107,35 +118,35 @@ public struct WireWriter: Sendable {
     raw(value)
   }
 
-  /// A `value`; nil is "no value".
+  /// Appends a `value`; nil is "no value".
   @inlinable
   public mutating func value(_ value: FieldValue?) {
     guard let value else { return u32(UInt32.max) }
     value.bytes.withUnsafeBytes { self.value($0) }
   }
 
-  /// The count of a `list8`.
+  /// Appends the count of a `list8`.
   public mutating func count8(_ count: Int) { u8(UInt8(checked: count)) }
-  /// The count of a `list16`.
+  /// Appends the count of a `list16`.
   public mutating func count16(_ count: Int) { u16(UInt16(checked: count)) }
-  /// The count of a `list32`.
+  /// Appends the count of a `list32`.
   public mutating func count32(_ count: Int) { u32(UInt32(checked: count)) }
 
-  /// Writes over two bytes that were written before.
+  /// Overwrites two bytes at `offset`, if they have been written.
   @inlinable
   public mutating func patch16(at offset: Int, _ number: UInt16) {
     guard offset >= 0, offset &+ 2 <= end else { return }
     storage.store(number, at: offset)
   }
 
-  /// Writes over four bytes that were written before.
+  /// Overwrites four bytes at `offset`, if they have been written.
   @inlinable
   public mutating func patch32(at offset: Int, _ number: UInt32) {
     guard offset >= 0, offset &+ 4 <= end else { return }
     storage.store(number, at: offset)
   }
 
-  /// Writes over eight bytes that were written before.
+  /// Overwrites eight bytes at `offset`, if they have been written.
   @inlinable
   public mutating func patch64(at offset: Int, _ number: UInt64) {
     guard offset >= 0, offset &+ 8 <= end else { return }
@@ -149,7 +160,7 @@ public struct WireWriter: Sendable {
     end &+= MemoryLayout<Number>.size
   }
 
-  /// One change of a commit: `id`, then `value`.
+  /// Appends one change of a commit: `id`, then `value`.
   @inlinable @inline(__always)
   mutating func change(_ id: FieldID, _ value: UnsafeRawBufferPointer) {
     reserve(value.count &+ 8)
@@ -157,7 +168,7 @@ public struct WireWriter: Sendable {
     end &+= value.count &+ 8
   }
 
-  /// The head of a commit, with room for the count of its changes.
+  /// Appends the header of a commit, with room for the count of its changes.
   @inlinable @inline(__always)
   mutating func commitHeader(_ origin: UInt16, _ number: ProposalNumber, _ hops: UInt8) {
     reserve(9)
@@ -173,8 +184,8 @@ public struct WireWriter: Sendable {
 }
 
 extension FixedWidthInteger {
-  /// A list's count. Lists are built by this project's own machines, which split them; bytes from outside never get
-  /// here.
+  /// The count of a list. Only this project's own code builds lists, and it splits them; a count from outside never
+  /// gets here.
   init(checked count: Int) {
     precondition(count >= 0 && count <= Self.max, "a list of \(count) elements must be split over several messages")
     self.init(truncatingIfNeeded: count)

@@ -1,10 +1,10 @@
 extension FieldValue {
-  /// Why the bytes are no JSON text, with the place and the cure: `not JSON at byte 17: NaN; write {"$float":"NaN"}`;
-  /// nil if they are.
+  /// Why the bytes are not JSON, with the offset and the remedy: `not JSON at byte 17: NaN; write
+  /// {"$float":"NaN"}`; nil if they are.
   public var fault: String? { bytes.withUnsafeBytes { JSON.fault(in: $0) } }
 
-  /// The value as it stands in a line for people: as it was written, but at most 40 characters, none that moves others
-  /// about, and a number for the escape that says one.
+  /// The value for display in one line: as written, but at most 40 characters, without control characters or
+  /// direction marks, and with a plain number instead of its escape.
   var short: String {
     if bytes.first == UInt8(ascii: "{"), let json = try? json, WireNumber(json) != nil { return json.short }
     return PrintedText.escaped(description, limit: 40)
@@ -12,7 +12,7 @@ extension FieldValue {
 }
 
 extension JSON {
-  /// Why bytes are no JSON text, with the place and the cure; nil if they are.
+  /// Why bytes are not JSON, with the offset and the remedy; nil if they are.
   public static func fault(in text: UnsafeRawBufferPointer) -> String? {
     var scanner = JSONScanner(text)
     if scanner.scanText() { return nil }
@@ -22,7 +22,7 @@ extension JSON {
 }
 
 extension JSONScanner {
-  /// What stands where the scanner stopped, and what to write instead.
+  /// What the scanner stopped at, and what to write instead.
   fileprivate var cure: String {
     let isNegative = offset > 0 && text[offset - 1] == UInt8(ascii: "-")
     if begins(with: "nan") { return "NaN; write {\"$float\":\"NaN\"}" }

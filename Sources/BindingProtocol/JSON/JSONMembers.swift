@@ -1,6 +1,6 @@
 extension JSON {
-  /// The members of an object's text in their order, each value as the bytes that stand there; nil unless the text is
-  /// one object. A number or a text that is passed on so stays as it was written.
+  /// The members of the text of an object, in order, each value as written; nil unless the text is one object.
+  /// Keeps the spelling of numbers and texts that are passed on.
   package static func members(ofText text: [UInt8]) -> [(name: String, value: FieldValue)]? {
     text.withUnsafeBytes { text in
       guard isValid(text) else { return nil }
@@ -9,7 +9,7 @@ extension JSON {
       guard scanner.byte == UInt8(ascii: "{") else { return nil }
       var members: [(name: String, value: FieldValue)] = []
       while scanner.byte != UInt8(ascii: "}") {
-        // The brace or the comma before the member.
+        // Skips the brace or the comma before the member.
         scanner.offset += 1
         scanner.skipSpace()
         guard scanner.byte == UInt8(ascii: "\"") else { break }
@@ -25,7 +25,7 @@ extension JSON {
     }
   }
 
-  /// What `scan` passes over.
+  /// The bytes that `scan` passes over.
   private static func piece(
     of text: UnsafeRawBufferPointer, _ scanner: inout JSONScanner, _ scan: (inout JSONScanner) -> Bool
   ) -> UnsafeRawBufferPointer? {

@@ -1,4 +1,4 @@
-/// Builds a `JSON` from text. The scanner decides what is JSON; here only what it passed over is turned into values.
+/// Builds a `JSON` from text. The scanner validates the text; the parser only converts what it has passed over.
 struct JSONParser {
   private var scanner: JSONScanner
 
@@ -79,7 +79,7 @@ struct JSONParser {
     return true
   }
 
-  /// The number that a `$int` or `$float` object stands for; nil when it is an object like any other.
+  /// The number that a `$int` or `$float` object represents; nil for any other object.
   private static func unescaped(_ members: [JSON.Member]) -> JSON? {
     guard members.count == 1, case .string(let text) = members[0].value else { return nil }
     switch (members[0].name, text) {
@@ -116,7 +116,7 @@ struct JSONParser {
     return String(decoding: Self.unescaped(inside), as: UTF8.self)
   }
 
-  /// The text, as UTF-8, of a string that the scanner has passed and that has escapes in it.
+  /// The UTF-8 text of a valid string that contains escapes.
   static func unescaped(_ inside: UnsafeRawBufferPointer) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inside.count)

@@ -1,12 +1,11 @@
-/// Walks over JSON text (RFC 8259) and tells where it goes wrong. Allocates nothing.
+/// Validates JSON text (RFC 8259) and locates faults. Allocates nothing.
 ///
 /// It is stricter than the RFC's grammar in three points, so that every reader understands the same: the text is
-/// UTF-8, a `\u` escape of a surrogate has its other half beside it, arrays and objects lie at most `JSON.maxDepth`
-/// deep.
+/// UTF-8, surrogates in `\u` escapes are paired, and arrays and objects nest at most `JSON.maxDepth` deep.
 struct JSONScanner {
   let text: UnsafeRawBufferPointer
   var offset = 0
-  /// What was wrong, once something was.
+  /// The fault, once there is one.
   var problem: StaticString = ""
 
   init(_ text: UnsafeRawBufferPointer) { self.text = text }
@@ -101,7 +100,7 @@ struct JSONScanner {
     }
   }
 
-  /// A member's name and the colon after it.
+  /// Scans a member's name and the colon after it.
   mutating func scanName() -> Bool {
     guard byte == UInt8(ascii: "\"") else { return fail("a member begins with its name in quotation marks") }
     guard scanString() else { return false }
@@ -115,7 +114,7 @@ struct JSONScanner {
     return true
   }
 
-  /// A string with its quotation marks; the first is known to be there.
+  /// Scans a string with its quotation marks; the caller has seen the first.
   mutating func scanString() -> Bool {
     offset += 1
     while offset < text.count {
@@ -154,7 +153,7 @@ struct JSONScanner {
     }
   }
 
-  /// `\uXXXX`, or two of them that are the halves of one character; returns the character's number.
+  /// Scans `\uXXXX`, or two of them that form a surrogate pair; returns the code point.
   mutating func scanUnicodeEscape() -> UInt32? {
     guard let first = hexadecimal(at: offset + 2) else {
       _ = fail("\\u needs four hexadecimal digits")
@@ -218,11 +217,11 @@ struct JSONScanner {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether the next eight bytes all stand for themselves in a string; false also where there are fewer.
+  /// Whether the next eight bytes are all unescaped text of a string; false also where there are fewer.
   ///
-  /// Eight bytes at once, after "Bit Twiddling Hacks" of S. E. Anderson (a byte less than n, a zero byte): the top bit
-  /// of a byte is set where it is a control character, a quotation mark, a backslash or beyond ASCII, and perhaps in
-  /// bytes behind such a one.
+  /// Tests eight bytes at a time, after "Bit Twiddling Hacks" of S. E. Anderson (a byte less than n, a zero byte):
+  /// the top bit of a byte is set if it is a control character, a quotation mark, a backslash or beyond ASCII, and
+  /// perhaps in bytes behind such a one.
   @inline(__always)
   fileprivate func hasPlainText(at offset: Int) -> Bool {
     guard offset &+ 8 <= count else { return false }

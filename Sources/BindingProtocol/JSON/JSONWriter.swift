@@ -1,8 +1,8 @@
-/// Writes compact JSON text: members in their order, the shortest decimal that reads back to the same number.
+/// Writes compact JSON text: members in order, numbers as the shortest decimal that reads back to the same number.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
 
-  /// Integers up to here are exact in every JSON reader.
+  /// Integers up to this magnitude are exact in every JSON reader.
   private static let exact: Int64 = 1 << 53
 
   mutating func write(_ value: JSON) {
@@ -50,7 +50,7 @@ struct JSONWriter {
   private mutating func write(_ text: String) {
     var text = text
     text.withUTF8 { text in
-      // Room for all at once; what is not escaped goes in runs.
+      // Reserves once; unescaped bytes are appended in runs.
       bytes.reserveCapacity(max(bytes.capacity, bytes.count + text.count + 2))
       byte("\"")
       var done = 0

@@ -1,7 +1,7 @@
-// How to step over what stands in a frame without looking into it: the loops under the cursors. Each function is
-// given the place where something begins and returns the place behind it, or -1 when the frame ends before or a text
-// is not UTF-8. They throw nothing and name no error, which is what makes them quick; who gets -1 reads the frame
-// again with a `WireReader`, which names the fault.
+// Skips elements of a frame without examining them: the loops under the cursors. Each function takes the offset of
+// an element and returns the offset after it, or -1 if the frame ends too early or a text is not UTF-8. For speed
+// they do not throw or describe errors: on -1 the caller reads the frame again with a `WireReader`, which describes
+// the fault.
 
 extension UnsafeRawBufferPointer {
   /// A `text8`.
@@ -42,7 +42,7 @@ extension UnsafeRawBufferPointer {
     return skipText8(at: start &+ 4, checking: checking)
   }
 
-  /// As many operations of a proposal.
+  /// `number` operations of a proposal.
   @inlinable
   func skipOperations(_ number: Int, at start: Int, checking: Bool) -> Int {
     var at = start
@@ -55,7 +55,7 @@ extension UnsafeRawBufferPointer {
     return at
   }
 
-  /// As many conditions of a proposal.
+  /// `number` conditions of a proposal.
   @inlinable
   func skipConditions(_ number: Int, at start: Int, checking: Bool) -> Int {
     var at = start
@@ -66,7 +66,7 @@ extension UnsafeRawBufferPointer {
     return at
   }
 
-  /// As many metadata entries of a proposal.
+  /// `number` metadata entries of a proposal.
   @inlinable
   func skipMetadata(_ number: Int, at start: Int, checking: Bool) -> Int {
     var at = start
@@ -79,7 +79,7 @@ extension UnsafeRawBufferPointer {
     return at
   }
 
-  /// As many changes of a commit; no field may have the id that is none.
+  /// `number` changes of a commit; the reserved field id is malformed.
   @inlinable
   func skipChanges(_ number: Int, at start: Int) -> Int {
     var at = start
@@ -95,7 +95,7 @@ extension UnsafeRawBufferPointer {
   func isUTF8(_ start: Int, _ length: Int) -> Bool { UTF8Check.isValid(part(start, length)) }
 }
 
-/// The error for a frame that passed its check and then did not read the same: its memory was changed meanwhile.
+/// The error for a frame that passed its check and then read differently: its memory was changed in between.
 @usableFromInline @inline(never)
 func changedFrame(_ offset: Int) -> WireError {
   WireError(message: "frame", place: "body", problem: "was changed while it was read", offset: offset)

@@ -1,7 +1,7 @@
-/// A number of a JSON text, compared by its value without rounding.
+/// A number in a JSON text, compared by its value without rounding.
 enum WireNumber: Sendable, Equatable {
   case integer(Int64)
-  /// Past `Int64.max`; only the escape `{"$int":…}` says such a one.
+  /// Past `Int64.max`; only the escape `{"$int":…}` can represent it.
   case unsigned(UInt64)
   case double(Double)
 
@@ -23,7 +23,7 @@ enum WireNumber: Sendable, Equatable {
     }
   }
 
-  /// False when one of them is not a number.
+  /// False if one of them is a NaN.
   func isLess(than other: WireNumber) -> Bool {
     switch (self, other) {
     case (.double(let left), .double(let right)): left < right
@@ -36,18 +36,18 @@ enum WireNumber: Sendable, Equatable {
     }
   }
 
-  /// The number as a double, if that is exact; a NaN is none.
+  /// The number as a double, if the conversion is exact; nil for a NaN.
   var exactDouble: Double? {
     let double = double
     return isSame(as: .double(double)) ? double : nil
   }
 
-  /// Whether both have one value; a NaN has none.
+  /// Whether both have the same value; a NaN equals nothing.
   func isSame(as other: WireNumber) -> Bool {
     !double.isNaN && !other.double.isNaN && !isLess(than: other) && !other.isLess(than: self)
   }
 
-  /// Of an integer: -1, 0 or 1 as it is less than, equal to or greater than `double`.
+  /// For an integer: -1, 0 or 1 if it is less than, equal to or greater than `double`.
   private func order(to double: Double) -> Int {
     let floor = double.rounded(.down)
     switch self {
@@ -63,7 +63,7 @@ enum WireNumber: Sendable, Equatable {
 }
 
 extension JSON {
-  /// What `{"$int":"…"}` says when it is past `Int64.max`, where reading leaves the object as it is.
+  /// The number in `{"$int":"…"}` if it is past `Int64.max`; parsing leaves such an object as it is.
   var unsignedPastInt64: UInt64? {
     guard case .object(let members) = self, members.count == 1, members[0].name == "$int",
       case .string(let digits) = members[0].value, let number = UInt64(digits), number > UInt64(Int64.max),
@@ -73,13 +73,13 @@ extension JSON {
   }
 }
 
-/// The number that a plain JSON number stands for, read without allocating.
+/// A plain JSON number, read without allocating.
 struct PlainNumber {
   let double: Double
-  /// Whether it was written without fraction.
+  /// Whether it was written without a fraction.
   let isWhole: Bool
-  /// How far the number may lie from `double`: a decimal of more digits than a double tells apart is not read to its
-  /// end, and twice two roundings are allowed for.
+  /// The maximum distance between the number and `double`, with twice the error of two roundings: of a decimal with
+  /// more digits than a double distinguishes, the value is approximate.
   let slack: Double
 
   /// The powers of ten that a double holds exactly.
@@ -88,8 +88,8 @@ struct PlainNumber {
     1e21, 1e22,
   ]
 
-  /// Reads the number at `offset` of a text that is known to be JSON; nil when the long way has to be taken: for
-  /// exponents, for integers that a double does not hold, and for more than 18 digits.
+  /// Reads the number at `offset` of a valid JSON text. nil if it needs the full parser: for exponents, for
+  /// integers that a double does not hold, and for more than 18 digits.
   init?(_ text: UnsafeRawBufferPointer, at offset: Int) {
     var (at, digits, places, isWhole) = (offset, UInt64(0), 0, true)
     let isNegative = text[at] == UInt8(ascii: "-")

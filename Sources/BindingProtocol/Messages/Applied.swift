@@ -1,14 +1,20 @@
-/// Waits until others have applied a version (§5.3): the message `await`.
+/// Waits until other peers have applied a version (§5.3): the message `await`.
 public struct AwaitApplied: WireContent, Hashable {
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
+  /// The model's topic.
   public var topic: Topic
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The awaited version.
   public var version: Version
-  /// How many sessions have to have it; 0: all that have joined the model when this arrives, and live on.
+  /// How many sessions must have applied it; 0: all live sessions that have joined the model when this message
+  /// arrives.
   public var count: UInt32
-  /// The hub answers at the latest after so long.
+  /// The hub answers after this time at the latest.
   public var timeoutMilliseconds: UInt32
 
+  /// Memberwise initialiser.
   public init(
     request: UInt32, topic: Topic, epoch: Epoch, version: Version, count: UInt32 = 0, timeoutMilliseconds: UInt32
   ) {
@@ -39,30 +45,35 @@ public struct AwaitApplied: WireContent, Hashable {
   }
 }
 
-/// How a wait for others has ended (§5.3).
+/// The result of waiting for other peers (§5.3).
 public struct Awaited: WireContent, Hashable {
+  /// How a wait ended.
   public enum End: UInt8, Sendable, CaseIterable {
-    /// The time was over before.
+    /// The timeout passed first.
     case incomplete = 0
     case complete
-    /// The session, or the hub, has as many waits as it may.
+    /// The session, or the hub, already has the maximum number of waits.
     case tooMany
-    /// The version was of another epoch.
+    /// The version belongs to another epoch.
     case otherEpoch
     /// The session has not joined the model, or has left it.
     case notJoined
   }
 
+  /// The receiving session.
   public var session: SessionID
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
   /// Sessions that have applied the version.
   public var applied: UInt32
-  /// Sessions that were waited for.
+  /// Sessions that the hub waited for.
   public var of: UInt32
+  /// How the wait ended.
   public var end: End
-  /// The names of those that have not, as many as a list of 255 holds.
+  /// The names of sessions that have not applied it, at most 255.
   public var missing: [String]
 
+  /// Memberwise initialiser.
   public init(
     session: SessionID, request: UInt32, applied: UInt32 = 0, of: UInt32 = 0, end: End, missing: [String] = []
   ) {
@@ -93,12 +104,15 @@ public struct Awaited: WireContent, Hashable {
   }
 }
 
-/// Asks all who have joined the model whose topic the frame bears to say when they have a version (§5.3): the message
-/// `ask`.
+/// Asks all sessions that have joined the model of the frame's topic to report when they have applied a version
+/// (§5.3): the message `ask`.
 public struct AskApplied: WireContent, Hashable {
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The version to report.
   public var version: Version
 
+  /// Memberwise initialiser.
   public init(epoch: Epoch, version: Version) {
     self.epoch = epoch
     self.version = version
@@ -117,16 +131,20 @@ public struct AskApplied: WireContent, Hashable {
   }
 }
 
-/// What a peer has of one model (§5.3): an entry of the message `report`.
+/// The state of a peer's replica of one model (§5.3): an entry of the message `report`.
 public struct AppliedEntry: WireContent, Hashable {
+  /// The model's topic.
   public var topic: Topic
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The version of the replica.
   public var version: Version
-  /// Of the committed values at that version.
+  /// The digest of the committed values at that version.
   public var digest: UInt64
-  /// How often in this session the peer found another digest than the hub's, and took the model anew.
+  /// How often in this session the peer's digest differed from the hub's and the peer reloaded the model.
   public var healed: UInt32
 
+  /// Memberwise initialiser.
   public init(topic: Topic, epoch: Epoch, version: Version, digest: UInt64, healed: UInt32) {
     self.topic = topic
     self.epoch = epoch
@@ -151,7 +169,7 @@ public struct AppliedEntry: WireContent, Hashable {
     writer.u32(healed)
   }
 
-  /// The body of a `report`: of at least one model.
+  /// The body of a `report`: at least one model.
   static func entries(from reader: inout WireReader) throws(WireError) -> [AppliedEntry] {
     let count = try reader.count16("models", minimum: 32)
     if count == 0 { throw reader.error("models", "a report is about one model at least") }
@@ -161,13 +179,14 @@ public struct AppliedEntry: WireContent, Hashable {
 
 /// Asks, without a session, whether the replicas of all peers equal the hub's (§4.4): the message `verify`.
 public struct Verify: WireContent, Hashable {
-  /// The hub answers at the latest after so long.
+  /// The hub answers after this time at the latest.
   public var timeoutMilliseconds: UInt32
-  /// Models up to this topic have been answered for; 0: none.
+  /// The last topic already answered; 0: none.
   public var after: Topic
-  /// Model ids and prefixes; none: all models.
+  /// Model ids and prefixes; empty: all models.
   public var names: [String]
 
+  /// Memberwise initialiser.
   public init(timeoutMilliseconds: UInt32, after: Topic = Topics.none, names: [String] = []) {
     self.timeoutMilliseconds = timeoutMilliseconds
     self.after = after
@@ -186,7 +205,7 @@ public struct Verify: WireContent, Hashable {
     writer.texts(names)
   }
 
-  /// Whether it asks for this model.
+  /// Whether the request covers a model.
   public func covers(_ model: String) -> Bool {
     names.isEmpty || names.contains { $0 == model || ($0.isEmpty || $0.hasSuffix("/")) && model.hasPrefix($0) }
   }

@@ -1,14 +1,17 @@
-/// The hub asks a model's owner whether a proposal may be carried out (§9.3): the message `approve`.
+/// Asks a model's owner to approve a proposal (§9.3): the message `approve`.
 public struct ApprovalRequest: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The model's topic.
   public var topic: Topic
-  /// The hub's number for this question; the answer bears it.
+  /// The hub's number for this request, repeated in the answer.
   public var token: UInt32
-  /// Who proposes.
+  /// The proposer.
   public var origin: Origin
-  /// What the proposal makes of its fields; nil: deleted.
+  /// The proposed values of the fields; nil: deleted.
   public var fields: [ApprovalField]
 
+  /// Memberwise initialiser.
   public init(session: SessionID, topic: Topic, token: UInt32, origin: Origin, fields: [ApprovalField]) {
     self.session = session
     self.topic = topic
@@ -37,9 +40,12 @@ public struct ApprovalRequest: WireContent, Hashable {
 
 /// One field of a proposal that needs approval.
 public struct ApprovalField: WireContent, Hashable {
+  /// The field's name.
   public var name: String
+  /// The proposed value; nil: deleted.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(name: String, value: FieldValue?) {
     self.name = name
     self.value = value
@@ -58,15 +64,19 @@ public struct ApprovalField: WireContent, Hashable {
 
 /// The owner's answer (§9.3).
 public struct Approval: WireContent, Hashable {
+  /// The model's topic.
   public var topic: Topic
+  /// The token of the request.
   public var token: UInt32
+  /// Whether the owner approves.
   public var isAccepted: Bool
-  /// Why not, for whoever proposed; at most 1,000 bytes.
+  /// The reason for a refusal, for the proposer; at most 1,000 bytes.
   public var text: String
 
-  /// Bytes of `text`, at most.
+  /// The maximum length of `text`, in bytes.
   public static let maxTextBytes = 1_000
 
+  /// Memberwise initialiser.
   public init(topic: Topic, token: UInt32, isAccepted: Bool, text: String = "") {
     self.topic = topic
     self.token = token

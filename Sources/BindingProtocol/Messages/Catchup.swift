@@ -1,29 +1,39 @@
-/// A part of what a peer lacks of a model (§5.2): the message `catchup`.
+/// A part of the state that a peer is missing (§5.2): the message `catchup`.
 public struct CatchupChunk: WireContent, Hashable {
+  /// How the state is represented.
   public enum Form: UInt8, Sendable {
-    /// Every field that changed after `previous`, as it is at `version`.
+    /// Every field that changed after `previous`, with its state at `version`.
     case delta = 1
-    /// All fields at `version`; what is not named does not exist.
+    /// All fields at `version`; a field that is not listed does not exist.
     case snapshot
   }
 
+  /// The receiving session.
   public var session: SessionID
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
+  /// The epoch of the log.
   public var epoch: Epoch
-  /// 0 for a snapshot.
+  /// The version that a delta starts from; 0 for a snapshot.
   public var previous: Version
+  /// The version that the catch-up leads to.
   public var version: Version
+  /// How the state is represented.
   public var form: Form
-  /// Counts up from 0; nothing changes before the last one is there.
+  /// Counts up from 0. The peer applies nothing before the last chunk has arrived.
   public var chunk: UInt32
+  /// Whether this is the last chunk.
   public var isLast: Bool
-  /// The highest of the requester's proposal numbers in this model that has been decided.
+  /// The highest decided number of the requester's proposals in this model.
   public var lastDecided: ProposalNumber
-  /// Who wrote; the entries of this chunk refer to them by position.
+  /// The writers; the entries of this chunk refer to them by index.
   public var origins: [Origin]
+  /// The names of the field ids that are new to the peer.
   public var names: NamesRun
+  /// The entries of the message.
   public var entries: [CatchupEntry]
 
+  /// Memberwise initialiser.
   public init(
     session: SessionID, request: UInt32, epoch: Epoch, previous: Version, version: Version, form: Form,
     chunk: UInt32, isLast: Bool, lastDecided: ProposalNumber, origins: [Origin], names: NamesRun,
@@ -83,18 +93,20 @@ public struct CatchupChunk: WireContent, Hashable {
 
 /// One field in a catch-up.
 public struct CatchupEntry: WireContent, Hashable {
+  /// The field's id.
   public var field: FieldID
-  /// The version of the commit that wrote it last.
+  /// The version of the last commit that wrote it.
   public var version: Version
-  /// Who did: a position in the chunk's origins.
+  /// The writer of that commit: an index in the chunk's origins.
   public var origin: UInt16
-  /// The number of that proposal.
+  /// The number of its proposal.
   public var number: ProposalNumber
-  /// When, by the hub's wall clock, milliseconds since 1970.
+  /// Its time by the hub's wall clock, milliseconds since 1970.
   public var time: UInt64
   /// nil: deleted.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(
     field: FieldID, version: Version, origin: UInt16, number: ProposalNumber, time: UInt64, value: FieldValue?
   ) {

@@ -1,16 +1,19 @@
 /// One or more commits of one model, in order (§5.2): the message `commits`.
 public struct CommitGroup: WireContent, Hashable {
+  /// The epoch of the log.
   public var epoch: Epoch
   /// The first commit makes version `previous` + 1.
   public var previous: Version
   /// The hub's wall time, milliseconds since 1970.
   public var time: UInt64
-  /// Who wrote; commits refer to them by position.
+  /// The writers; commits refer to them by index.
   public var origins: [Origin]
   /// The names of the field ids that are new with these commits.
   public var names: NamesRun
+  /// The commits, in order.
   public var commits: [Commit]
 
+  /// Memberwise initialiser.
   public init(
     epoch: Epoch, previous: Version, time: UInt64, origins: [Origin], names: NamesRun, commits: [Commit]
   ) {
@@ -50,12 +53,14 @@ public struct CommitGroup: WireContent, Hashable {
   }
 }
 
-/// Names of field ids that follow each other: `first`, `first` + 1, …
+/// Names of consecutive field ids: `first`, `first` + 1, …
 public struct NamesRun: WireContent, Hashable {
-  /// With no names: how many ids had been given before.
+  /// The id of the first name; without names, the number of ids assigned before.
   public var first: FieldID
+  /// The names, in the order of the ids.
   public var names: [String]
 
+  /// Memberwise initialiser.
   public init(first: FieldID, names: [String] = []) {
     self.first = first
     self.names = names
@@ -78,12 +83,16 @@ public struct NamesRun: WireContent, Hashable {
 
 /// One atomic change of a model.
 public struct Commit: WireContent, Hashable {
-  /// Who wrote it: a position in the group's origins.
+  /// The writer: an index in the group's origins.
   public var origin: UInt16
+  /// The proposal's number.
   public var number: ProposalNumber
+  /// The hops of the proposal.
   public var hops: UInt8
+  /// The changed fields.
   public var changes: [CommitChange]
 
+  /// Memberwise initialiser.
   public init(origin: UInt16, number: ProposalNumber, hops: UInt8 = 0, changes: [CommitChange]) {
     self.origin = origin
     self.number = number
@@ -107,12 +116,14 @@ public struct Commit: WireContent, Hashable {
   }
 }
 
-/// What a commit makes of one field.
+/// A commit's new value of one field.
 public struct CommitChange: WireContent, Hashable {
+  /// The field's id.
   public var field: FieldID
   /// nil: deleted.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(field: FieldID, value: FieldValue?) {
     self.field = field
     self.value = value
@@ -146,7 +157,7 @@ extension WireReader {
     return (first, count)
   }
 
-  /// The count of commits: at least one, and no version past the last number.
+  /// The number of commits: at least one, and few enough for the version to stay within 64 bits.
   mutating func commitCount(after previous: Version) throws(WireError) -> Int {
     let count = try count16("commits", minimum: 9)
     if count == 0 { throw error("commits", "is empty; at least one commit must be there") }
@@ -154,7 +165,7 @@ extension WireReader {
     return count
   }
 
-  /// A field's id, which must not be the one that stands for "a name follows".
+  /// A field's id, other than the one that means "a name follows".
   @inlinable
   mutating func fieldID(_ place: StaticString) throws(WireError) -> FieldID {
     let id = try u32(place)

@@ -1,9 +1,13 @@
-/// The latest version of the model whose topic the frame bears (§5.2).
+/// The latest version of the model of the frame's topic (§5.2).
 public struct Head: WireContent, Hashable {
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The latest version.
   public var version: Version
+  /// The digest of the committed values at `version`.
   public var digest: UInt64
 
+  /// Memberwise initialiser.
   public init(epoch: Epoch, version: Version, digest: UInt64) {
     self.epoch = epoch
     self.version = version
@@ -23,14 +27,16 @@ public struct Head: WireContent, Hashable {
   }
 }
 
-/// The hub's pulse (§5.2).
+/// The hub's heartbeat (§5.2).
 public struct Heartbeat: WireContent, Hashable {
+  /// The epoch of the log.
   public var epoch: Epoch
-  /// Counts up by one for each heartbeat of this start of the hub.
+  /// Counts up by one for each heartbeat of this run of the hub.
   public var number: UInt64
   /// The hub's wall time, milliseconds since 1970.
   public var now: UInt64
 
+  /// Memberwise initialiser.
   public init(epoch: Epoch, number: UInt64, now: UInt64) {
     self.epoch = epoch
     self.number = number
@@ -52,10 +58,14 @@ public struct Heartbeat: WireContent, Hashable {
 
 /// The heads of all models that a session has joined (§5.2): the message `heads`.
 public struct HeadsAnswer: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The heads, one for each joined model.
   public var heads: [ModelHead]
 
+  /// Memberwise initialiser.
   public init(session: SessionID, epoch: Epoch, heads: [ModelHead]) {
     self.session = session
     self.epoch = epoch
@@ -78,10 +88,14 @@ public struct HeadsAnswer: WireContent, Hashable {
 
 /// The head of one model.
 public struct ModelHead: WireContent, Hashable {
+  /// The model's topic.
   public var topic: Topic
+  /// The version of the model.
   public var version: Version
+  /// The digest of the committed values at `version`.
   public var digest: UInt64
 
+  /// Memberwise initialiser.
   public init(topic: Topic, version: Version, digest: UInt64) {
     self.topic = topic
     self.version = version

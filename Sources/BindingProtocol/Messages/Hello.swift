@@ -1,19 +1,24 @@
-/// What a peer says first on a connection (§4.1).
+/// The first message of a peer on a connection (§4.1).
 public struct Hello: WireContent, Hashable {
-  /// The only encoding of values.
+  /// The only supported encoding of values.
   public static let json = "json"
 
-  /// The lowest and the highest protocol number that the peer speaks.
+  /// The lowest protocol number that the peer supports.
   public var lowest: UInt8
+  /// The highest protocol number that the peer supports.
   public var highest: UInt8
+  /// The identity that the peer claims.
   public var identity: Identity
-  /// This identity has been welcomed before.
+  /// Whether this identity has been welcomed before.
   public var isResuming: Bool
-  /// How long the hub keeps the session without hearing from it; 0 is the hub's default.
+  /// How long the hub keeps a silent session; 0: the hub's default.
   public var leaseMilliseconds: UInt32
+  /// The encoding of values: `json`.
   public var encoding: String
+  /// The peer's capabilities.
   public var capabilities: [String]
 
+  /// Memberwise initialiser.
   public init(
     lowest: UInt8 = 0, highest: UInt8 = 0, identity: Identity, isResuming: Bool = false,
     leaseMilliseconds: UInt32 = 0, encoding: String = Hello.json, capabilities: [String] = []

@@ -1,19 +1,23 @@
-/// What stands before the body of every frame from the hub.
+/// The header of every frame from the hub.
 public struct HubHeader: Sendable, Hashable {
+  /// The model's topic, or one of `Topics`.
   public var topic: Topic
+  /// The kind of the message.
   public var kind: HubMessageKind
+  /// The hub's start number.
   public var start: StartNumber
 
+  /// Memberwise initialiser.
   public init(topic: Topic, kind: HubMessageKind, start: StartNumber) {
     self.topic = topic
     self.kind = kind
     self.start = start
   }
 
-  /// Bytes of a header.
+  /// The length of a header, in bytes.
   public static let byteCount = 9
 
-  /// Reads the header and leaves `reader` at the body, naming errors after the kind.
+  /// Reads the header and leaves `reader` at the body. Later errors name the kind.
   public init(from reader: inout WireReader) throws(WireError) {
     topic = try reader.u32("topic").byteSwapped
     let number = try reader.u8("kind")
@@ -31,6 +35,7 @@ public struct HubHeader: Sendable, Hashable {
     }
   }
 
+  /// Appends the header.
   public func write(to writer: inout WireWriter) {
     writer.topic(topic)
     writer.u8(kind.rawValue)
@@ -38,7 +43,7 @@ public struct HubHeader: Sendable, Hashable {
   }
 }
 
-/// What the hub says to peers.
+/// A message from the hub to a peer.
 public enum HubMessage: Sendable, Hashable {
   case welcome(Welcome)
   case topic(TopicAssigned)
@@ -58,6 +63,7 @@ public enum HubMessage: Sendable, Hashable {
   case heartbeat(Heartbeat)
   case ask(AskApplied)
 
+  /// The kind of the message.
   public var kind: HubMessageKind {
     switch self {
     case .welcome: .welcome
@@ -118,7 +124,7 @@ public enum HubMessage: Sendable, Hashable {
     }.get()
   }
 
-  /// Reads the body of a frame of that kind, to its end.
+  /// Reads the body of a frame of this kind, to its end.
   public init(_ kind: HubMessageKind, from reader: inout WireReader) throws(WireError) {
     switch kind {
     case .welcome: self = .welcome(try Welcome(from: &reader))
@@ -142,13 +148,13 @@ public enum HubMessage: Sendable, Hashable {
     try reader.end()
   }
 
-  /// Appends the whole frame. `topic` is that of the model; a message about no model ignores it.
+  /// Appends the whole frame. `topic` is the model's topic; a message that concerns no model ignores it.
   public func write(to writer: inout WireWriter, topic: Topic = Topics.none, start: StartNumber) {
     HubHeader(topic: kind.fixedTopic ?? topic, kind: kind, start: start).write(to: &writer)
     content.write(to: &writer)
   }
 
-  /// The whole frame. `topic` is that of the model; a message about no model ignores it.
+  /// The whole frame. `topic` is the model's topic; a message that concerns no model ignores it.
   public func encode(topic: Topic = Topics.none, start: StartNumber) -> [UInt8] {
     var writer = WireWriter()
     write(to: &writer, topic: topic, start: start)

@@ -1,23 +1,28 @@
-/// One model or prefix that a peer wants to read, and what it has of it (§5.1).
+/// A model or prefix to join, with the state that the peer has (§5.1).
 public struct Join: WireContent, Hashable {
+  /// Whether the name is a model or a prefix.
   public enum Form: UInt8, Sendable {
     case model = 0
     case prefix
   }
 
-  /// The peer's number for this question; the answers bear it.
+  /// The peer's number for this request, repeated in the answers.
   public var request: UInt32
+  /// Whether `name` is a model or a prefix.
   public var form: Form
-  /// A model id or the name of an ephemeral line, or a prefix that ends in `/`, or the empty prefix.
+  /// A model id, the name of an ephemeral model, a prefix that ends in `/`, or the empty prefix.
   public var name: String
-  /// What the peer has; 0, 0 is nothing.
+  /// The epoch of the peer's replica; epoch 0 and version 0: none.
   public var epoch: Epoch
+  /// The version of the peer's replica.
   public var version: Version
-  /// Of how many of the model's field ids it knows the names, in this start of the hub.
+  /// How many of the model's field names the peer knows, in this run of the hub.
   public var namesKnown: UInt32
-  /// The lowest of its proposal numbers in this model whose outcome it has not seen: 1 at first; 0 for a prefix.
+  /// The lowest of the peer's proposal numbers in this model whose outcome it has not seen: initially 1; 0 for a
+  /// prefix.
   public var unacknowledged: ProposalNumber
 
+  /// Makes a join of a model.
   public init(
     request: UInt32, model: String, epoch: Epoch = 0, version: Version = 0, namesKnown: UInt32 = 0,
     unacknowledged: ProposalNumber = 1
@@ -31,6 +36,7 @@ public struct Join: WireContent, Hashable {
     self.unacknowledged = unacknowledged
   }
 
+  /// Makes a join of a prefix.
   public init(request: UInt32, prefix: String) {
     self.init(request: request, model: prefix, unacknowledged: 0)
     form = .prefix
@@ -42,7 +48,8 @@ public struct Join: WireContent, Hashable {
     self = join
   }
 
-  /// Reads a body of joins to its end. A wrong name is the fault of its join alone; any other is the whole frame's.
+  /// Reads a body of joins to its end. An invalid name is a fault of its join alone; any other error rejects the
+  /// whole frame.
   public static func all(
     from reader: inout WireReader
   ) throws(WireError) -> [(join: Join, fault: WireError?)] {
@@ -87,13 +94,18 @@ public struct Join: WireContent, Hashable {
   }
 }
 
-/// The hub's number for a model that a session asked to join (§5.1): the message `topic`.
+/// The hub's number for a model that a session requested to join (§5.1): the message `topic`.
 public struct TopicAssigned: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
+  /// The model's topic.
   public var topic: Topic
+  /// The model's name.
   public var model: String
 
+  /// Memberwise initialiser.
   public init(session: SessionID, request: UInt32, topic: Topic, model: String) {
     self.session = session
     self.request = request
@@ -116,15 +128,17 @@ public struct TopicAssigned: WireContent, Hashable {
   }
 }
 
-/// That a session has joined a model, and what will follow (§5.1).
+/// Confirms that a session has joined a model, and announces what follows (§5.1).
 public struct Joined: WireContent, Hashable {
+  /// The connection that carries the model's messages.
   public enum Delivery: UInt8, Sendable {
-    /// The model's messages come by the publish connection.
+    /// The publish connection carries the model's messages.
     case published = 0
-    /// They come by the request connection.
+    /// The request connection carries them.
     case routed
   }
 
+  /// What the hub sends next.
   public enum Follows: UInt8, Sendable {
     /// The peer is current.
     case nothing = 0
@@ -132,18 +146,28 @@ public struct Joined: WireContent, Hashable {
     case snapshot
   }
 
+  /// The receiving session.
   public var session: SessionID
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
+  /// The model's topic.
   public var topic: Topic
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The hub's version of the model.
   public var version: Version
+  /// The digest of the committed values at `version`.
   public var digest: UInt64
-  /// The highest of this identity's proposal numbers in this model that has been decided.
+  /// The highest decided number of this identity's proposals in this model.
   public var lastDecided: ProposalNumber
+  /// The connection that carries the model's messages.
   public var delivery: Delivery
+  /// What the hub sends next.
   public var follows: Follows
+  /// The model's name.
   public var model: String
 
+  /// Memberwise initialiser.
   public init(
     session: SessionID, request: UInt32, topic: Topic, epoch: Epoch, version: Version, digest: UInt64,
     lastDecided: ProposalNumber, delivery: Delivery, follows: Follows, model: String
@@ -187,14 +211,18 @@ public struct Joined: WireContent, Hashable {
   }
 }
 
-/// Models that lie under a prefix which a session has joined (§5.1).
+/// The models under a prefix that a session has joined (§5.1).
 public struct Announce: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The peer's number for the request, repeated in the answers.
   public var request: UInt32
-  /// All models that exist have been announced with this message.
+  /// Whether all existing models have been announced with this message.
   public var isComplete: Bool
+  /// The announced models.
   public var models: [AnnouncedModel]
 
+  /// Memberwise initialiser.
   public init(session: SessionID, request: UInt32, isComplete: Bool, models: [AnnouncedModel]) {
     self.session = session
     self.request = request
@@ -220,12 +248,16 @@ public struct Announce: WireContent, Hashable {
 
 /// One model in an announcement.
 public struct AnnouncedModel: WireContent, Hashable {
+  /// The model's name.
   public var model: String
+  /// The model's topic.
   public var topic: Topic
+  /// The version of the model.
   public var version: Version
-  /// How many fields have a value.
+  /// The number of fields that have a value.
   public var fields: UInt32
 
+  /// Memberwise initialiser.
   public init(model: String, topic: Topic, version: Version, fields: UInt32) {
     self.model = model
     self.topic = topic

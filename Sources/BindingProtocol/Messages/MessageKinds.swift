@@ -1,7 +1,8 @@
-/// What can be read from and written into a message.
+/// A part of a message that can be read and written.
 public protocol WireContent: Sendable {
-  /// Reads it from where `reader` stands; throws, and never traps, on bytes that do not follow the grammar.
+  /// Reads a value at the current position. Throws, and never traps, on malformed bytes.
   init(from reader: inout WireReader) throws(WireError)
+  /// Appends the value.
   func write(to writer: inout WireWriter)
 }
 
@@ -21,7 +22,7 @@ public enum PeerMessageKind: UInt8, Sendable, CaseIterable {
   case approval
   case verify = 0x10
 
-  /// Its name in the protocol.
+  /// The name in the protocol.
   public var name: StaticString {
     switch self {
     case .hello: "hello"
@@ -61,7 +62,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
   case heartbeat = 0x93
   case ask = 0x94
 
-  /// Its name in the protocol.
+  /// The name in the protocol.
   public var name: StaticString {
     switch self {
     case .welcome: "welcome"
@@ -84,7 +85,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The topic that every message of this kind has; nil when it has its model's.
+  /// The topic of every message of this kind; nil if it is the model's.
   public var fixedTopic: Topic? {
     switch self {
     case .commits, .catchup, .head, .ask: nil
@@ -95,7 +96,7 @@ public enum HubMessageKind: UInt8, Sendable, CaseIterable {
 }
 
 extension WireReader {
-  /// The elements of a list whose count was read and checked.
+  /// The elements of a list whose count has been read and checked.
   public mutating func elements<Element: WireContent>(_ count: Int) throws(WireError) -> [Element] {
     var elements: [Element] = []
     elements.reserveCapacity(count)
@@ -103,7 +104,7 @@ extension WireReader {
     return elements
   }
 
-  /// A byte or number that must be one of an enumeration's.
+  /// A number that must be a raw value of an enumeration.
   public mutating func choice<Choice: RawRepresentable>(
     _ place: StaticString, _ number: Choice.RawValue, _ allowed: String
   ) throws(WireError) -> Choice {
@@ -118,7 +119,7 @@ extension WireReader {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A model id, or the name of a model's ephemeral line.
+  /// A model id, or the name of an ephemeral model.
   mutating func anyModelID(_ place: StaticString) throws(WireError) -> String {
     let bytes = try text8Bytes(place)
     do { try Names.checkAnyModel(bytes) } catch { throw relabelled(error, place) }
@@ -136,25 +137,29 @@ extension WireReader {
     error(place, problem.problem, code: .badName)
   }
 
-  /// A topic that must be a model's.
+  /// A model's topic.
   mutating func modelTopic(_ place: StaticString) throws(WireError) -> Topic {
     let topic = try u32(place)
     guard Topics.isModel(topic) else { throw error(place, "is \(topic); a model's is at least \(Topics.firstModel)") }
     return topic
   }
 
+  /// The tag of an identity.
   public mutating func tag(_ place: StaticString) throws(WireError) -> Tag { Tag(rawValue: try u64(place)) }
 
+  /// The tag and name of a writer.
   public mutating func origin(_ place: StaticString) throws(WireError) -> Origin {
     Origin(tag: try tag(place), name: try text8(place))
   }
 }
 
 extension WireWriter {
+  /// Appends elements, without their count.
   public mutating func elements<Element: WireContent>(_ elements: [Element]) {
     for element in elements { element.write(to: &self) }
   }
 
+  /// Appends the tag and name of a writer.
   public mutating func origin(_ origin: Origin) {
     u64(origin.tag.rawValue)
     text8(origin.name)

@@ -1,4 +1,4 @@
-/// How a proposal names a field: by the hub's id when the peer knows it, else by name.
+/// A field, referred to by the hub's id if the peer knows it, else by name.
 public enum FieldReference: WireContent, Hashable {
   case id(FieldID)
   case name(String)
@@ -18,21 +18,28 @@ public enum FieldReference: WireContent, Hashable {
   }
 }
 
-/// A proposal as it travels (§6.1); `propose` carries a list of them.
+/// A proposal on the wire (§6.1); `propose` carries a list of them.
 public struct NumberedProposal: WireContent, Hashable {
+  /// The model's topic.
   public var topic: Topic
+  /// The proposal's number.
   public var number: ProposalNumber
   /// Up to this number the peer has seen all outcomes in this model.
   public var confirmed: ProposalNumber
-  /// Do not carry it out any more; if it was, say what became of it.
+  /// The hub must not apply it any more; if it already has, it reports the outcome.
   public var isVoid: Bool
-  /// It was first sent in an earlier epoch: that may have carried it out.
+  /// It was first sent in an earlier epoch, in which it may have been applied.
   public var isEarlier: Bool
+  /// The hops of the proposal.
   public var hops: UInt8
+  /// Not interpreted by the hub.
   public var metadata: [MetadataEntry]
+  /// The conditions; all must hold.
   public var conditions: [WireCondition]
+  /// The operations, in order.
   public var operations: [WireOperation]
 
+  /// Memberwise initialiser.
   public init(
     topic: Topic, number: ProposalNumber, confirmed: ProposalNumber = 0, isVoid: Bool = false,
     isEarlier: Bool = false, hops: UInt8 = 0, metadata: [MetadataEntry] = [], conditions: [WireCondition] = [],
@@ -88,25 +95,27 @@ public struct NumberedProposal: WireContent, Hashable {
   static let earlier: UInt8 = 2
   static let knownFlags: UInt8 = 3
 
-  /// Bytes of a proposal without metadata, conditions and operations.
+  /// The length of a proposal without metadata, conditions and operations, in bytes.
   static let minimumBytes = 18
 }
 
-/// Writes the frame of a `propose` part by part, so that nothing is made only to be written: for each proposal `begin`,
-/// its conditions, `beginOperations`, its operations; last `finish`.
+/// Writes the frame of a `propose` part by part, without intermediate values: for each proposal `begin`, its
+/// conditions, `beginOperations`, its operations; finally `finish`.
 public struct ProposalsWriter: Sendable {
   private var writer = WireWriter()
   private let countOffset: Int
-  /// Proposals that were begun.
+  /// Proposals begun so far.
   public private(set) var count = 0
 
+  /// Begins the frame.
   public init(session: SessionID, start: StartNumber) {
     PeerHeader(kind: .propose, session: session, start: start).write(to: &writer)
     countOffset = writer.count
     writer.u16(0)
   }
 
-  /// - Parameter conditions: how many follow.
+  /// Begins a proposal.
+  /// - Parameter conditions: the number of conditions that follow.
   public mutating func begin(
     _ topic: Topic, _ number: ProposalNumber, confirmed: ProposalNumber, isVoid: Bool, isEarlier: Bool = false,
     hops: UInt8, metadata: [MetadataEntry], conditions: Int
@@ -119,11 +128,14 @@ public struct ProposalsWriter: Sendable {
     writer.count8(conditions)
   }
 
+  /// Adds a condition of the current proposal.
   public mutating func add(_ condition: WireCondition) { condition.write(to: &writer) }
 
-  /// - Parameter count: how many follow.
+  /// Ends the conditions of the current proposal.
+  /// - Parameter count: the number of operations that follow.
   public mutating func beginOperations(_ count: Int) { writer.count16(count) }
 
+  /// Adds an operation of the current proposal.
   public mutating func add(_ verb: Verb, _ field: FieldReference, _ value: FieldValue?) {
     WireOperation(verb: verb, field: field, value: value).write(to: &writer)
   }
@@ -135,12 +147,16 @@ public struct ProposalsWriter: Sendable {
   }
 }
 
-/// A condition as it travels.
+/// A condition on the wire.
 public struct WireCondition: WireContent, Hashable {
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The version since which the field must be unchanged.
   public var version: Version
+  /// The field.
   public var field: FieldReference
 
+  /// Memberwise initialiser.
   public init(epoch: Epoch, version: Version, field: FieldReference) {
     self.epoch = epoch
     self.version = version
@@ -160,13 +176,16 @@ public struct WireCondition: WireContent, Hashable {
   }
 }
 
-/// An operation as it travels.
+/// An operation on the wire.
 public struct WireOperation: WireContent, Hashable {
+  /// The operation.
   public var verb: Verb
-  /// `.id(0)` for `clear`.
+  /// The field; `.id(0)` for `clear`.
   public var field: FieldReference
+  /// nil for `delete` and `clear`.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(verb: Verb, field: FieldReference, value: FieldValue?) {
     self.verb = verb
     self.field = field
@@ -187,7 +206,7 @@ public struct WireOperation: WireContent, Hashable {
 }
 
 extension WireReader {
-  /// A number of a proposal, which is at least 1.
+  /// The number of a proposal, at least 1.
   @inlinable
   mutating func proposalNumber(_ place: StaticString) throws(WireError) -> ProposalNumber {
     let number = try u32(place)

@@ -1,10 +1,13 @@
-/// That the hub wants a peer's replica of a model (§7).
+/// Asks a peer for its replica of a model (§7).
 public struct AskOffer: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
-  /// The hub's number for this question; the offer bears it.
+  /// The hub's number for this request, repeated in the offer.
   public var request: UInt32
+  /// The model's topic.
   public var topic: Topic
 
+  /// Memberwise initialiser.
   public init(session: SessionID, request: UInt32, topic: Topic) {
     self.session = session
     self.request = request
@@ -26,18 +29,24 @@ public struct AskOffer: WireContent, Hashable {
 
 /// A part of a peer's replica, for a hub that lost its own (§7).
 public struct Offer: WireContent, Hashable {
+  /// The hub's number for the request.
   public var request: UInt32
+  /// The model's topic.
   public var topic: Topic
-  /// The epoch and version of the replica.
+  /// The epoch of the replica.
   public var epoch: Epoch
+  /// The version of the replica.
   public var version: Version
   /// Counts up from 0.
   public var chunk: UInt32
+  /// Whether this is the last chunk.
   public var isLast: Bool
+  /// The fields in this chunk.
   public var fields: [OfferedField]
-  /// The highest number that the peer has seen of each writer; nil: it does not say (capability `rescue`).
+  /// The highest number that the peer has seen of each writer; nil: unspecified (capability `rescue`).
   public var numbers: [SeenNumber]?
 
+  /// Memberwise initialiser.
   public init(
     request: UInt32, topic: Topic, epoch: Epoch, version: Version, chunk: UInt32, isLast: Bool,
     fields: [OfferedField], numbers: [SeenNumber]? = nil
@@ -78,11 +87,14 @@ public struct Offer: WireContent, Hashable {
   }
 }
 
-/// The highest number of a writer's proposals to a model that was seen to have been committed.
+/// The highest number of a writer's proposals in a model that the peer has seen committed.
 public struct SeenNumber: WireContent, Hashable {
+  /// The writer's tag.
   public var tag: Tag
+  /// The proposal's number.
   public var number: ProposalNumber
 
+  /// Memberwise initialiser.
   public init(tag: Tag, number: ProposalNumber) {
     self.tag = tag
     self.number = number
@@ -98,21 +110,26 @@ public struct SeenNumber: WireContent, Hashable {
     writer.u32(number)
   }
 
-  /// So many a peer names at most, and a hub takes from one.
+  /// The maximum number of entries that a peer sends and that a hub accepts from it.
   public static let maxCount = 4_096
 }
 
-/// One field of a replica that is offered.
+/// One field of an offered replica.
 public struct OfferedField: WireContent, Hashable {
+  /// The field's name.
   public var name: String
+  /// The version of the last commit that wrote it.
   public var version: Version
+  /// The writer of that commit.
   public var origin: Origin
+  /// The number of its proposal.
   public var number: ProposalNumber
   /// The commit's wall time, milliseconds since 1970.
   public var time: UInt64
   /// nil: deleted.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(
     name: String, version: Version, origin: Origin, number: ProposalNumber, time: UInt64, value: FieldValue?
   ) {

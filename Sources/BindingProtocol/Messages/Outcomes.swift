@@ -1,9 +1,13 @@
-/// What became of a session's proposals (§6.3): the message `outcomes`.
+/// The outcomes of a session's proposals (§6.3): the message `outcomes`.
 public struct Outcomes: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The epoch of the log.
   public var epoch: Epoch
+  /// The outcomes.
   public var outcomes: [WireOutcome]
 
+  /// Memberwise initialiser.
   public init(session: SessionID, epoch: Epoch, outcomes: [WireOutcome]) {
     self.session = session
     self.epoch = epoch
@@ -24,23 +28,24 @@ public struct Outcomes: WireContent, Hashable {
   }
 }
 
-/// One outcome as it travels.
+/// One outcome on the wire.
 public struct WireOutcome: WireContent, Hashable {
+  /// The outcome itself.
   public enum Rest: Hashable, Sendable {
-    /// The numbers from `number` on became the versions from `version` on, `count` (at least 1) of each.
+    /// `count` (at least 1) proposals, numbered from `number` on, became as many versions, from `version` on.
     case committed(count: UInt16, version: Version)
     case unchanged
     case refused(Refusal)
     case conflict(Conflict)
     case expired
     case unknown
-    /// Not decided: send it again after the pause.
+    /// Not decided: resend after the pause.
     case retryLater(RetryReason, pauseMilliseconds: UInt32)
-    /// The hub expects another number next.
+    /// The hub expects this number next.
     case expected(next: ProposalNumber)
   }
 
-  /// The kinds' numbers on the wire.
+  /// The wire numbers of the outcomes.
   public enum Kind: UInt8, Sendable {
     case committed = 1
     case unchanged
@@ -52,16 +57,21 @@ public struct WireOutcome: WireContent, Hashable {
     case expected
   }
 
+  /// The model's topic.
   public var topic: Topic
+  /// The proposal's number.
   public var number: ProposalNumber
+  /// The outcome itself.
   public var rest: Rest
 
+  /// Memberwise initialiser.
   public init(topic: Topic, number: ProposalNumber, _ rest: Rest) {
     self.topic = topic
     self.number = number
     self.rest = rest
   }
 
+  /// The kind of the message.
   public var kind: Kind {
     switch rest {
     case .committed: .committed

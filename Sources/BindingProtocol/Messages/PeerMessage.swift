@@ -1,18 +1,20 @@
-/// What stands before the body of every frame from a peer.
+/// The header of every frame from a peer.
 public struct PeerHeader: Sendable, Hashable {
+  /// The kind of the message.
   public var kind: PeerMessageKind
-  /// 0 only in a `status` or `verify` that belongs to no session.
+  /// 0 only in a `status` or `verify` outside a session.
   public var session: SessionID
-  /// 0 in `hello`, `status` and `verify`.
+  /// The hub's start number; 0 in `hello`, `status` and `verify`.
   public var start: StartNumber
 
+  /// Memberwise initialiser.
   public init(kind: PeerMessageKind, session: SessionID, start: StartNumber) {
     self.kind = kind
     self.session = session
     self.start = start
   }
 
-  /// Reads the header and leaves `reader` at the body, naming errors after the kind.
+  /// Reads the header and leaves `reader` at the body. Later errors name the kind.
   public init(from reader: inout WireReader) throws(WireError) {
     let number = try reader.u8("kind")
     guard let kind = PeerMessageKind(rawValue: number) else {
@@ -26,19 +28,20 @@ public struct PeerHeader: Sendable, Hashable {
     if start != 0, !kind.knowsStart { throw reader.error("start", "is \(start), must be 0") }
   }
 
+  /// Appends the header.
   public func write(to writer: inout WireWriter) {
     writer.u8(kind.rawValue)
     writer.u64(session)
     writer.u32(start)
   }
 
-  /// The session that a frame names although it could not be read; 0 when it is too short for one.
+  /// The session in the header of a frame that could not be read; 0 if the frame is too short.
   public static func session(ofFrame frame: UnsafeRawBufferPointer) -> SessionID {
     frame.count >= 9 ? frame.little64(at: 1) : 0
   }
 }
 
-/// What peers say to the hub.
+/// A message from a peer to the hub.
 public enum PeerMessage: Sendable, Hashable {
   case hello(Hello)
   case join([Join])
@@ -54,6 +57,7 @@ public enum PeerMessage: Sendable, Hashable {
   case report([AppliedEntry])
   case verify(Verify)
 
+  /// The kind of the message.
   public var kind: PeerMessageKind {
     switch self {
     case .hello: .hello
@@ -88,7 +92,7 @@ public enum PeerMessage: Sendable, Hashable {
     }.get()
   }
 
-  /// Reads the body of a frame of that kind, to its end.
+  /// Reads the body of a frame of this kind, to its end.
   public init(_ kind: PeerMessageKind, from reader: inout WireReader) throws(WireError) {
     switch kind {
     case .hello: self = .hello(try Hello(from: &reader))
@@ -110,7 +114,7 @@ public enum PeerMessage: Sendable, Hashable {
     try reader.end()
   }
 
-  /// Appends the whole frame. `start` is written as 0 for `hello`, `status` and `verify`, as the protocol has it.
+  /// Appends the whole frame. `start` is written as 0 for `hello`, `status` and `verify`.
   public func write(to writer: inout WireWriter, session: SessionID, start: StartNumber) {
     PeerHeader(kind: kind, session: session, start: kind.knowsStart ? start : 0).write(to: &writer)
     switch self {
@@ -144,6 +148,6 @@ public enum PeerMessage: Sendable, Hashable {
 }
 
 extension PeerMessageKind {
-  /// Whether its header names the hub's start number: what needs no session does not.
+  /// Whether its header contains the hub's start number: false for kinds that need no session.
   var knowsStart: Bool { self != .hello && self != .status && self != .verify }
 }

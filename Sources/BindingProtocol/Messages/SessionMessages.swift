@@ -1,10 +1,11 @@
-/// That a peer lives, and how far it is (§4.3).
+/// Reports that a peer is alive, and its progress (§4.3).
 public struct Alive: WireContent, Hashable {
   /// The number of the last heartbeat received; 0 before the first.
   public var heartbeat: UInt64
-  /// The models where something changed since the last `alive`.
+  /// The models that changed since the last `alive`.
   public var entries: [AliveEntry]
 
+  /// Memberwise initialiser.
   public init(heartbeat: UInt64, entries: [AliveEntry] = []) {
     self.heartbeat = heartbeat
     self.entries = entries
@@ -22,14 +23,16 @@ public struct Alive: WireContent, Hashable {
   }
 }
 
-/// How far a peer is in one model.
+/// A peer's progress in one model.
 public struct AliveEntry: WireContent, Hashable {
+  /// The model's topic.
   public var topic: Topic
   /// Up to this number the peer has seen all outcomes of its proposals.
   public var confirmed: ProposalNumber
-  /// The version that it has applied.
+  /// The version that the peer has applied.
   public var applied: Version
 
+  /// Memberwise initialiser.
   public init(topic: Topic, confirmed: ProposalNumber, applied: Version) {
     self.topic = topic
     self.confirmed = confirmed
@@ -49,10 +52,12 @@ public struct AliveEntry: WireContent, Hashable {
   }
 }
 
-/// The models that a peer leaves; with none the session ends (§4.3).
+/// Leaves models, or ends the session if there are none (§4.3).
 public struct Leave: WireContent, Hashable {
+  /// The topics of the models to leave.
   public var topics: [Topic]
 
+  /// Memberwise initialiser.
   public init(topics: [Topic] = []) { self.topics = topics }
 
   public init(from reader: inout WireReader) throws(WireError) {
@@ -66,10 +71,12 @@ public struct Leave: WireContent, Hashable {
   }
 }
 
-/// A question that only asks to be answered (§4.3).
+/// Requests a `pong` (§4.3).
 public struct Ping: WireContent, Hashable {
+  /// Repeated in the answer.
   public var token: UInt64
 
+  /// Memberwise initialiser.
   public init(token: UInt64) { self.token = token }
 
   public init(from reader: inout WireReader) throws(WireError) { token = try reader.u64("token") }
@@ -79,9 +86,12 @@ public struct Ping: WireContent, Hashable {
 
 /// The answer to a ping, with its token (§4.3).
 public struct Pong: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
+  /// The token of the ping.
   public var token: UInt64
 
+  /// Memberwise initialiser.
   public init(session: SessionID, token: UInt64) {
     self.session = session
     self.token = token
@@ -98,15 +108,18 @@ public struct Pong: WireContent, Hashable {
   }
 }
 
-/// That the hub could not do what a session asked (§4.3).
+/// Reports that the hub could not do what a session requested (§4.3).
 public struct HubError: WireContent, Hashable {
-  /// 0 when the frame that it answers named none.
+  /// 0 if the rejected frame named none.
   public var session: SessionID
+  /// The reason as a code.
   public var code: ErrorCode
-  /// The session has ended.
+  /// Whether the session has ended.
   public var isFatal: Bool
+  /// The reason as a text.
   public var text: String
 
+  /// Memberwise initialiser.
   public init(session: SessionID, code: ErrorCode, isFatal: Bool, text: String) {
     self.session = session
     self.code = code
@@ -130,7 +143,8 @@ public struct HubError: WireContent, Hashable {
 }
 
 extension HubError {
-  /// What was not joined, where that is all that it says: the text begins with it and a colon. The session goes on.
+  /// The model or prefix that was not joined, if that is all the error reports: `text` begins with it and a colon.
+  /// The session continues.
   public var refusedJoin: String? {
     guard !isFatal, code == .badName || code == .overLimit || code == .tooManyTopics else { return nil }
     return text.firstRange(of: ": ").map { String(text[..<$0.lowerBound]) }
@@ -139,10 +153,12 @@ extension HubError {
 
 /// The hub's counters and phase, as JSON (§4.3).
 public struct StatusReport: WireContent, Hashable {
-  /// The session of the `status` that it answers; may be 0.
+  /// The session of the `status` request; may be 0.
   public var session: SessionID
+  /// The report.
   public var json: FieldValue
 
+  /// Memberwise initialiser.
   public init(session: SessionID, json: FieldValue) {
     self.session = session
     self.json = json

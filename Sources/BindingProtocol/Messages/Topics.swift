@@ -1,13 +1,14 @@
-/// The topics that begin downstream frames. On the wire they are big-endian, because subscriptions match prefixes.
+/// The topics at the beginning of downstream frames. On the wire they are big-endian, because subscriptions match
+/// prefixes.
 public enum Topics {
-  /// Messages to one session.
+  /// The topic of messages to one session.
   public static let none: Topic = 0
-  /// Heartbeats.
+  /// The topic of heartbeats.
   public static let heartbeat: Topic = 0x0100_0000
-  /// The first topic given to a model.
+  /// The first topic assigned to a model.
   public static let firstModel: Topic = 0x0100_0001
 
-  /// Whether `topic` can be a model's.
+  /// Whether `topic` is in the range of models.
   @inlinable
   public static func isModel(_ topic: Topic) -> Bool { topic >= firstModel }
 
@@ -24,14 +25,14 @@ public enum Topics {
     [0] + (0..<8).map { UInt8(truncatingIfNeeded: session >> (8 * UInt64($0))) }
   }
 
-  /// What a subscription asks for: the reverse of `bytes` and `sessionTopic`.
+  /// A parsed subscription: the reverse of `bytes` and `sessionTopic`.
   public enum Subscription: Hashable, Sendable {
     case session(SessionID)
     case heartbeat
     case model(Topic)
   }
 
-  /// Reads the bytes of a subscription; nil when they are none that this protocol knows.
+  /// Parses the bytes of a subscription; nil if they are not one of this protocol.
   public static func subscription(_ bytes: UnsafeRawBufferPointer) -> Subscription? {
     if bytes.count == 9, bytes[0] == 0 {
       let session = bytes.little64(at: 1)

@@ -1,24 +1,35 @@
-/// The hub's answer to a hello that it accepts (§4.2).
+/// The hub's answer to an accepted hello (§4.2).
 public struct Welcome: WireContent, Hashable {
+  /// The receiving session.
   public var session: SessionID
-  /// The protocol number that both will speak.
+  /// The protocol number that both sides use from now on.
   public var protocolNumber: UInt8
+  /// The id of the hub's log.
   public var logID: LogID
+  /// The epoch of the log.
   public var epoch: Epoch
-  /// The hub knew the identity.
+  /// Whether the hub knew the identity.
   public var knewIdentity: Bool
-  /// The hub may ask for offers after a loss.
+  /// Whether the hub may ask for offers after a loss.
   public var mayAskOffers: Bool
+  /// What an acknowledged commit survives.
   public var durability: Durability
+  /// The interval of heartbeats.
   public var heartbeatMilliseconds: UInt32
+  /// How long the hub keeps the session without a message from the peer.
   public var leaseMilliseconds: UInt32
   /// The hub's wall time, milliseconds since 1970.
   public var now: UInt64
+  /// The hub's name.
   public var hub: String
+  /// The hub's limits.
   public var limits: Limits
+  /// Where the hub publishes.
   public var endpoints: [HubEndpoint]
+  /// The hub's capabilities.
   public var capabilities: [String]
 
+  /// Memberwise initialiser.
   public init(
     session: SessionID, protocolNumber: UInt8 = 0, logID: LogID, epoch: Epoch, knewIdentity: Bool = false,
     mayAskOffers: Bool = false, durability: Durability, heartbeatMilliseconds: UInt32, leaseMilliseconds: UInt32,
@@ -76,21 +87,24 @@ public struct Welcome: WireContent, Hashable {
   }
 }
 
-/// What a commit has survived when it is acknowledged.
+/// What an acknowledged commit survives.
 public enum Durability: UInt8, Sendable, CaseIterable {
-  /// Nothing: it lives in the hub's memory.
+  /// Nothing: it is in the hub's memory.
   case memory = 0
   /// The end of the hub's process.
   case process
-  /// The loss of power.
+  /// A power loss.
   case disk
 }
 
-/// Where the hub publishes for those who came by one of its addresses: `tcp:PORT` or `ipc:PATH`.
+/// Pairs one of the hub's request endpoints with its publish endpoint: `tcp:PORT` or `ipc:PATH`.
 public struct HubEndpoint: WireContent, Hashable {
+  /// The endpoint of the request connection.
   public var request: String
+  /// The endpoint of the publish connection.
   public var publish: String
 
+  /// Memberwise initialiser.
   public init(request: String, publish: String) {
     self.request = request
     self.publish = publish

@@ -1,13 +1,13 @@
-/// The digest of a model: the sum modulo 2^64, over all fields that have a value, of `fieldDigest`. Being a sum it is
-/// kept up to date by taking off a field's old part and adding its new one (`&-`, `&+`).
+/// The digest of a model: the sum modulo 2^64, over all fields that have a value, of `fieldDigest`. Being a sum, it
+/// is updated by subtracting a field's old part and adding its new one (`&-`, `&+`).
 public enum Digest {
   @usableFromInline static let offsetBasis: UInt64 = 14_695_981_039_346_656_037
   @usableFromInline static let prime: UInt64 = 1_099_511_628_211
 
-  /// The state after a field's name and the zero byte: worth keeping for a field that changes often.
+  /// The hash state after a field's name and the zero byte: worth caching for a field that changes often.
   @inlinable
   public static func state(ofName name: UnsafeRawBufferPointer) -> UInt64 {
-    // The zero byte leaves the state as it is before the multiplication.
+    // XOR with the zero byte changes nothing; only the multiplication remains.
     absorb(name, into: offsetBasis) &* prime
   }
 
@@ -44,7 +44,7 @@ public func fieldDigest(
   Digest.field(state: Digest.state(ofName: name), version: version, value: value)
 }
 
-/// The same for a name and value already taken out of their message.
+/// One field's part of its model's digest, for a name and value already copied out of their message.
 public func fieldDigest(name: String, version: Version, value: FieldValue) -> UInt64 {
   var name = name
   let state = name.withUTF8 { Digest.state(ofName: UnsafeRawBufferPointer($0)) }

@@ -1,22 +1,23 @@
-/// What a value says, so that equal values are equal here however they are written (protocol.md §2): numbers by their
-/// exact decimal value, strings by their code points, objects whatever the order of their members. No number is made a
-/// double on the way, and no text is normalised.
+/// The canonical form of a JSON value: equal values are equal however they are written (protocol.md §2). Numbers
+/// compare by their exact decimal value, strings by their code points, objects regardless of the order of their
+/// members. No number is converted to a double, and no text is normalised.
 struct ExactValue: Hashable, Sendable {
   private let bytes: [UInt8]
 
-  /// Takes a text that is known to be JSON.
+  /// - Precondition: the text is valid JSON.
   init(_ text: UnsafeRawBufferPointer) {
     var writer = ExactWriter(text)
     writer.writeValue()
     bytes = writer.bytes
   }
 
-  /// In one piece; an array's own would take byte by byte.
+  /// Hashes all bytes in one call; an array would hash byte by byte.
   func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
 extension FieldValue {
-  /// Whether both are one value, however each is written (protocol.md §2).
+  /// Whether both are the same JSON value, however each is written (protocol.md §2). Invalid JSON equals only the
+  /// same bytes.
   public func isSame(as other: FieldValue) -> Bool {
     if bytes == other.bytes { return true }
     guard isValid, other.isValid else { return false }
@@ -24,12 +25,12 @@ extension FieldValue {
   }
 }
 
-/// Writes each part of a value with its kind and length before it, so that no two values have the same bytes.
+/// Writes each part of a value after its kind and length, so that different values never have the same bytes.
 private struct ExactWriter {
   private var scanner: JSONScanner
   private(set) var bytes: [UInt8] = []
 
-  /// An exponent of more digits is not calculated with: such a number equals what is written like it.
+  /// A number whose exponent has more digits is not computed: it equals only the same text.
   private static let maxExponentDigits = 15
 
   init(_ text: UnsafeRawBufferPointer) { scanner = JSONScanner(text) }
@@ -98,7 +99,7 @@ private struct ExactWriter {
     }
   }
 
-  /// Puts an object's members in the order of their names; of two with one name the later stays.
+  /// Sorts an object's members by name; of two with the same name the later is kept.
   private mutating func sort(_ members: [(name: Range<Int>, end: Int)], from start: Int) {
     func precedes(_ left: Int, _ right: Int) -> Bool {
       let (one, other) = (bytes[members[left].name], bytes[members[right].name])
@@ -116,9 +117,9 @@ private struct ExactWriter {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// The digits of `{"$int":"…"}`, of which the name and the end were written here; nil when it is no such number.
+  /// The digits of `{"$int":"…"}`, given where its name and the object end; nil if it is not such a number.
   private func digits(of name: Range<Int>, end: Int) -> [UInt8]? {
-    // Kind and length stand before each of the two strings.
+    // Kind and length precede each of the two strings.
     guard bytes[name].dropFirst(5).elementsEqual("$int".utf8), bytes[name.upperBound] == UInt8(ascii: "\"") else {
       return nil
     }
@@ -130,7 +131,7 @@ private struct ExactWriter {
     return digits
   }
 
-  /// A number as sign, digits without zeros at either end, and the power of ten of the last of them.
+  /// Writes a number as its sign, its digits without zeros at either end, and the power of ten of the last digit.
   private mutating func writeNumber(_ text: UnsafeRawBufferPointer) {
     var digits: [UInt8] = []
     var (power, exponent, at) = (0, 0, 0)
@@ -171,7 +172,7 @@ private struct ExactWriter {
     withUnsafeBytes(of: Int64(power + exponent).littleEndian) { bytes += $0 }
   }
 
-  /// Steps over the comma between two elements, or over the end of them.
+  /// Skips the comma between two elements, or the closing bracket.
   private mutating func ends(with end: UInt8) -> Bool {
     scanner.skipSpace()
     switch scanner.byte {
@@ -190,14 +191,14 @@ private struct ExactWriter {
   }
 }
 
-/// A list, as its text: where each element stands.
+/// The positions of the elements in the text of a JSON array.
 struct ListText {
-  /// Of each element without the space around it.
+  /// The range of each element, without surrounding space.
   private(set) var elements: [Range<Int>] = []
-  /// Behind the last element, or the opening bracket: what is put here comes last in the list.
+  /// The offset after the last element, or after the opening bracket: where an appended element goes.
   private(set) var end = 0
 
-  /// nil when the text is no JSON text of a list.
+  /// nil unless the text is a JSON array.
   init?(_ text: UnsafeRawBufferPointer) {
     guard JSON.isValid(text) else { return nil }
     var scanner = JSONScanner(text)

@@ -1,11 +1,10 @@
 extension FieldRule {
-  /// Why a value's text, which is known to be JSON, does not fit, in words that stand after the field's name; nil if it
-  /// does.
+  /// Why a value does not fit, phrased to follow the field's name; nil if it fits. The text must be valid JSON.
   public func words(against value: UnsafeRawBufferPointer) -> String? {
     violation(value).map { words($0, of: (try? JSON(parsing: value)) ?? .null) }
   }
 
-  /// Why a value does not fit, in words that stand after the field's name: `7 is not in 0...1`.
+  /// Why a value does not fit, phrased to follow the field's name: `7 is not in 0...1`.
   public func words(_ violation: Violation, of value: JSON) -> String {
     let shown = value.short
     switch violation {
@@ -22,7 +21,7 @@ extension FieldRule {
     }
   }
 
-  /// What it takes, in words that stand after "as": `number, 0...1`.
+  /// The allowed values, phrased to follow "as": `number, 0...1`.
   public var allowance: String {
     var words = [type.rawValue]
     if minimum != nil || maximum != nil {
@@ -45,7 +44,7 @@ extension WireNumber: CustomStringConvertible {
     switch self {
     case .integer(let number): "\(number)"
     case .unsigned(let number): "\(number)"
-    // As in the escapes that stand for them, and as people and JavaScript write a whole number.
+    // As in the escapes for these values, and as people and JavaScript write a whole number.
     case .double(let number) where number.isNaN: "NaN"
     case .double(let number) where number.isInfinite: number > 0 ? "Infinity" : "-Infinity"
     case .double(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
@@ -54,6 +53,6 @@ extension WireNumber: CustomStringConvertible {
 }
 
 extension JSON {
-  /// The value as it stands in a line for people: not without end, and without characters that move others about.
+  /// The value for display in one line: at most 40 characters, without control characters or direction marks.
   package var short: String { PrintedText.escaped(WireNumber(self).map(\.description) ?? text, limit: 40) }
 }

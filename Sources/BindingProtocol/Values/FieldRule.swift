@@ -1,23 +1,26 @@
-/// What a field takes by its description (protocol.md §8): made once, asked of each value. Hub and peers use the same.
+/// The values that a field's description allows (protocol.md §8): made once, tested with each value. Hub and peers
+/// share it.
 public struct FieldRule: Sendable {
+  /// The type of allowed values.
   public let type: FieldType
-  /// Bounds of numbers, both allowed; nil where there is none. A NaN lies within no bound.
+  /// Inclusive bounds of numbers; nil: unbounded. A NaN lies within no bound.
   let minimum: WireNumber?
   let maximum: WireNumber?
-  /// The longest text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX #29).
+  /// The maximum length of a text, in characters as a reader counts them: extended grapheme clusters (Unicode's UAX
+  /// #29).
   public let maximumLength: Int?
-  /// Whether the field stands in the model's ephemeral line, and so has no value in the stored one.
+  /// Whether the field belongs to the ephemeral model, and so has no value in the stored one.
   public let isEphemeral: Bool
-  /// The only values; nil for any.
+  /// The only allowed values; nil: any.
   private var chosen: Choices?
-  /// Numbers from `low` to `high` lie within the bounds; others may, if a bound is none that a double holds.
+  /// Numbers from `low` to `high` lie within the bounds; others may too, if a double does not hold a bound exactly.
   private let low: Double
   private let high: Double
 
-  /// In one place, so that a rule is copied with one reference.
+  /// A class, so that copying a rule copies one reference.
   private final class Choices: Sendable {
     let values: [JSON]
-    /// Those that all else allows, as they are usually written.
+    /// The choices that the rest of the rule allows, in their usual spelling.
     let texts: [[UInt8]]
 
     init(_ values: [JSON], allowedBy rule: FieldRule) {
@@ -26,7 +29,7 @@ public struct FieldRule: Sendable {
     }
   }
 
-  /// What of the rule a value breaks.
+  /// The part of a rule that a value violates.
   public enum Violation: Sendable, Equatable {
     case type
     case range
@@ -34,7 +37,7 @@ public struct FieldRule: Sendable {
     case choice
   }
 
-  /// A bound that is no number (a text's, say) bounds nothing.
+  /// Makes a rule. A bound that is not a number (a text, say) is ignored.
   public init(
     type: FieldType, minimum: JSON? = nil, maximum: JSON? = nil, maximumLength: Int? = nil, choices: [JSON] = [],
     isEphemeral: Bool = false
@@ -49,19 +52,19 @@ public struct FieldRule: Sendable {
     if !choices.isEmpty { chosen = Choices(choices, allowedBy: self) }
   }
 
-  /// The only values; empty for any.
+  /// The only allowed values; empty: any.
   public var choices: [JSON] { chosen?.values ?? [] }
 
-  /// Whether it takes every value.
+  /// Whether the rule allows every value.
   public var isEmpty: Bool { !isEphemeral && type == .any && !isBounded && maximumLength == nil && chosen == nil }
 
   private var isBounded: Bool { minimum != nil || maximum != nil }
 
-  /// Whether both take the same values, however the rules are written: what is absent is as its default, the order of
-  /// choices does not count.
+  /// Whether both rules allow the same values, however they are written: absent members count as their default, and
+  /// the order of choices is ignored.
   public func allowsSame(as other: FieldRule) -> Bool {
     guard isEphemeral == other.isEphemeral else { return false }
-    // Choices are values that all else allows: they are the whole rule.
+    // Only choices that the rest of the rule allows count: they are the whole rule.
     if let chosen, let others = other.chosen {
       let mine = chosen.values.filter { violation($0) == nil }
       let theirs = others.values.filter { other.violation($0) == nil }
@@ -76,7 +79,7 @@ public struct FieldRule: Sendable {
       && isSame(maximum, other.maximum) && maximumLength == other.maximumLength
   }
 
-  /// What `value` breaks; nil if it fits.
+  /// The part of the rule that `value` violates; nil if it fits.
   public func violation(_ value: JSON) -> Violation? {
     guard type.admits(value) else { return .type }
     if let chosen, !chosen.values.contains(where: { $0.isSameValue(as: value) }) { return .choice }
@@ -88,7 +91,8 @@ public struct FieldRule: Sendable {
     return nil
   }
 
-  /// The same for a value's text, which is known to be JSON. Allocates nothing for what is plain and fits.
+  /// The part of the rule that a value violates; nil if it fits. The text must be valid JSON. Allocates nothing for
+  /// a plain value that fits.
   public func violation(_ value: UnsafeRawBufferPointer) -> Violation? {
     if certainlyAllows(value) { return nil }
     guard let json = try? JSON(parsing: value) else { return .type }
@@ -102,7 +106,7 @@ public struct FieldRule: Sendable {
     return true
   }
 
-  /// False where it takes a closer look.
+  /// A quick test without allocation; false if the value needs the full one.
   private func certainlyAllows(_ text: UnsafeRawBufferPointer) -> Bool {
     if let chosen { return chosen.texts.contains { text.elementsEqual($0) } }
     var scanner = JSONScanner(text)
@@ -126,15 +130,16 @@ public struct FieldRule: Sendable {
 }
 
 extension JSONScanner {
-  /// Whether the string that stands here has no more bytes than that between its quotation marks: then it has no more
-  /// characters either.
+  /// Whether the string at the offset has at most this many bytes between its quotation marks, hence at most as
+  /// many characters.
   fileprivate func certainlyHasAtMost(_ characters: Int) -> Bool {
     var end = text.count
     while end > offset, text[end - 1] != UInt8(ascii: "\"") { end -= 1 }
     return end - offset - 2 <= characters
   }
 
-  /// Whether the object that stands here may stand for a number or bytes: its first name begins with `$` or an escape.
+  /// Whether the object at the offset may be the escape of a number or bytes: its first name begins with `$` or an
+  /// escape.
   fileprivate var mayBeEscape: Bool {
     var scanner = self
     scanner.offset += 1
@@ -145,7 +150,7 @@ extension JSONScanner {
 }
 
 extension JSON {
-  /// Whether both are one value: numbers however they are written, all else by the same text.
+  /// Whether both are the same value: numbers compare by value, everything else by its text.
   func isSameValue(as other: JSON) -> Bool {
     if let left = WireNumber(self), let right = WireNumber(other), left.isSame(as: right) { return true }
     return bytes == other.bytes

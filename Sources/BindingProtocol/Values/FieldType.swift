@@ -1,9 +1,9 @@
-/// What a description says of a field's values; the raw value is the word in the description's JSON.
+/// The type of a field's values in a description; the raw value is the word in the description's JSON.
 public enum FieldType: String, Sendable, Hashable, CaseIterable {
   case boolean, integer, number, string, array, object, any
 
-  /// Whether a value of this type may be `json`. An integer may be written with a fraction or an exponent as long as
-  /// it is whole and a double is sure of it, and as `$int` up to 64 bits, with or without a sign.
+  /// Whether `json` is a value of this type. An integer may have a fraction or an exponent if it is whole and below
+  /// 2^53, and may be a `$int` of up to 64 bits, signed or unsigned.
   public func admits(_ json: JSON) -> Bool {
     switch (self, json) {
     case (.any, _), (.boolean, .bool), (.integer, .integer), (.number, .integer), (.number, .number),

@@ -1,27 +1,29 @@
-/// The value of a field: JSON text, kept byte for byte as it came.
+/// The value of a field: JSON text, kept byte for byte as received.
 public struct FieldValue: Hashable, Sendable, CustomStringConvertible {
+  /// The JSON text, UTF-8.
   public var bytes: [UInt8]
 
-  /// Takes the bytes as they are; `isValid` tells whether they are JSON.
+  /// Stores the bytes unchecked; `isValid` tests whether they are JSON.
   @inlinable
   public init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Copies the bytes as they are.
+  /// Copies the bytes unchecked.
   @inlinable
   public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
 
-  /// In one piece; an array's own would take byte by byte.
+  /// Hashes all bytes in one call; an array would hash byte by byte.
   public func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 
+  /// Encodes `json` as compact text.
   public init(json: JSON) { bytes = json.bytes }
 
-  /// Takes text as a user typed it. Throws unless it is JSON.
+  /// Keeps the text as typed. Throws unless it is JSON.
   public init(text: String) throws(WireError) {
     bytes = Array(text.utf8)
     _ = try JSON(parsing: bytes)
   }
 
-  /// The value read as JSON; throws, with the place of the fault, when it is none.
+  /// The parsed value. Throws, with the byte of the fault, if the bytes are not JSON.
   public var json: JSON {
     get throws(WireError) { try JSON(parsing: bytes) }
   }

@@ -8,19 +8,20 @@
 
 /// Where a hub listens: `ipc://PATH` or `tcp://HOST:PORT`.
 public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Which way the bytes go.
+  /// The transport that carries the frames.
   public enum Transport: String, Sendable {
     case ipc, tcp
   }
 
+  /// The transport of the address.
   public let transport: Transport
   /// The path of an `ipc` address, the host of a `tcp` address (an IPv6 host keeps its brackets).
   public let hostOrPath: String
-  /// The port of a `tcp` address, 0 to 65,535; to a hub 0 means any that is free.
+  /// The port of a `tcp` address, 0 to 65,535; nil for `ipc`. A hub that listens on 0 chooses a free port.
   public let port: Int?
 
-  /// Reads an address.
-  /// - Throws: `HubAddressError`, which says what an address looks like.
+  /// Parses an address.
+  /// - Throws: `HubAddressError`, which shows the valid forms.
   public init(_ text: String) throws(HubAddressError) {
     if text.hasPrefix("ipc://"), text.utf8.count > 6 {
       self.init(transport: .ipc, hostOrPath: String(text.dropFirst(6)), port: nil)
@@ -34,9 +35,10 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Makes a `tcp` address.
   public init(tcp host: String, port: Int) { self.init(transport: .tcp, hostOrPath: host, port: port) }
 
-  /// Whether only this machine reaches it.
+  /// Whether only this machine can reach the address.
   public var isLoopback: Bool {
     transport == .ipc || hostOrPath == "localhost" || hostOrPath == "[::1]" || hostOrPath.hasPrefix("127.")
   }
@@ -51,13 +53,13 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
     port.map { "tcp://\(hostOrPath):\($0)" } ?? "ipc://\(hostOrPath)"
   }
 
-  /// The form in which a welcome names this end (protocol.md §4.2), without the host.
+  /// The form in which a welcome names this endpoint (protocol.md §4.2), without the host.
   public var endpointName: String {
     port.map { "tcp:\($0)" } ?? "ipc:\(hostOrPath)"
   }
 
-  /// Where to subscribe, given what the hub says of its ways: the entry for this address, else the first of the same
-  /// transport.
+  /// The address to subscribe to, given the endpoints in the hub's welcome: the entry for this address, else the
+  /// first of the same transport.
   public func publishEndpoint(among endpoints: [HubEndpoint]) -> String? {
     let publish =
       (endpoints.first { $0.request == endpointName }
@@ -69,8 +71,8 @@ public struct HubAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HubAddress {
-  /// The address that a hub of this user listens on and a peer of this user asks, when neither is told otherwise:
-  /// `$XDG_RUNTIME_DIR/bindhub/hub.sock`, or a private directory under the temp folder.
+  /// The default address of this user's hub and peers: `$XDG_RUNTIME_DIR/bindhub/hub.sock`, or a private directory
+  /// under the temp folder.
   public static var userDefault: HubAddress {
     if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
       return HubAddress(transport: .ipc, hostOrPath: "\(runtime)/bindhub/hub.sock", port: nil)
@@ -79,7 +81,7 @@ extension HubAddress {
     return HubAddress(transport: .ipc, hostOrPath: "\(temporary)/bindhub-\(getuid())/hub.sock", port: nil)
   }
 
-  /// The addresses to try, in order: those named in `BINDPEER_HUB` (separated by commas), else `userDefault`.
+  /// The addresses to try, in order: those in `BINDPEER_HUB` (separated by commas), else `userDefault`.
   public static func fromEnvironment() throws(HubAddressError) -> [HubAddress] {
     guard let named = environment("BINDPEER_HUB"), !named.isEmpty else { return [userDefault] }
     var addresses: [HubAddress] = []
@@ -92,8 +94,9 @@ extension HubAddress {
   }
 }
 
-/// A text that is no hub's address.
+/// A text that is not a hub address.
 public struct HubAddressError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The rejected text.
   public let text: String
   public var description: String {
     "'\(text)' is no hub address: write ipc:///path/hub.sock or tcp://127.0.0.1:7877"

@@ -1,17 +1,17 @@
-/// A hub in the same process, reached without a socket: what an embedded hub offers and an in-process link uses. The
-/// frames are those of the protocol, so a program under test speaks exactly what it speaks to a hub elsewhere.
+/// A hub in the same process, reached without a socket: offered by an embedded hub and used by an in-process link.
+/// The frames are those of the protocol, so a program under test sends exactly what it would send to a remote hub.
 public protocol InProcessTransport: AnyObject, Sendable {
-  /// Opens one connection, which stands for a request and a publish connection at once.
+  /// Opens one connection, which serves as both request and publish connection.
   ///
-  /// `deliver` is called with every frame for this connection, in order, on the hub's thread: it must not wait.
-  /// `ended` is called once, when the hub closes the connection or ends; not after `close()`.
+  /// The hub calls `deliver` with every frame for this connection, in order, on its own thread: it must not block.
+  /// It calls `ended` once, when it closes the connection or ends; not after `close()`.
   func connect(
     deliver: @escaping @Sendable (_ frame: [UInt8]) -> Void, ended: @escaping @Sendable () -> Void
   ) -> any HubConnection
 }
 
-/// A peer's end of a connection through an `InProcessTransport`. All members may be called from any thread and return
-/// at once.
+/// A peer's end of a connection through an `InProcessTransport`. All members may be called from any thread and
+/// return immediately.
 public protocol HubConnection: AnyObject, Sendable {
   func send(_ frame: [UInt8])
   func subscribe(_ topic: [UInt8])

@@ -1,28 +1,39 @@
-/// What a hub allows, told in its welcome. All are the largest value still allowed.
+/// A hub's limits, announced in its welcome. Each is the largest allowed value.
 public struct Limits: Sendable, Hashable {
+  /// Bytes of one value.
   public var maxValueBytes = 65_536
+  /// Bytes of one proposal.
   public var maxProposalBytes = 262_144
+  /// Fields of one proposal.
   public var maxProposalFields = 1_000
+  /// Fields of one model.
   public var maxModelFields = 100_000
+  /// Bytes of a model id.
   public var maxModelIdBytes = 200
+  /// Bytes of a field name.
   public var maxFieldNameBytes = 64
+  /// Models of a hub.
   public var maxModels = 100_000
+  /// Sessions of a hub.
   public var maxSessions = 1_000
-  /// Proposals in flight per session.
+  /// Unacknowledged proposals per session.
   public var maxUnacknowledged = 256
   /// Bytes of one catch-up or offer message.
   public var chunkBytes = 262_144
-  /// Bytes of a `commits` that is still published; longer ones go to each session.
+  /// Bytes of a published `commits`; the hub sends longer ones to each session separately.
   public var maxPublishedBytes = 8_192
+  /// Bytes of one frame.
   public var maxFrameBytes = 1_048_576
+  /// Hops of a proposal (R17).
   public var maxHops = 8
   /// Models that one session may join.
   public var maxTopics = 1_000
-  /// Bytes that may wait for one session.
+  /// Bytes that may be queued for one session.
   public var routedQueueBytes = 4_194_304
-  /// How long back a hub remembers every identity that had a session, milliseconds; 0: it does not say.
+  /// How long a hub remembers every identity that had a session, milliseconds; 0: unspecified.
   public var identityMilliseconds = 0
 
+  /// Makes the default limits.
   public init() {}
 
   /// Every limit with its code, in the order of the codes.
@@ -35,7 +46,7 @@ public struct Limits: Sendable, Hashable {
 }
 
 extension Limits: WireContent {
-  /// Reads the list of a welcome: unknown codes are ignored, missing ones keep their default.
+  /// Reads the list in a welcome: unknown codes are ignored, missing ones keep their default.
   public init(from reader: inout WireReader) throws(WireError) {
     self.init()
     for _ in 0..<(try reader.count8("limits", minimum: 9)) {

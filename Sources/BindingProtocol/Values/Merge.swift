@@ -1,10 +1,12 @@
-/// What `add`, `max`, `min` and `union` make of a field's value. Hub and peer use the same, so that what a peer shows
-/// before the commit is what the hub commits.
+/// Computes the results of `add`, `max`, `min` and `union`. Hub and peer share it, so a peer shows before the
+/// commit what the hub will commit.
 public enum Merge {
-  /// The field's new value; nil when `verb` merges nothing, or when operand or field is nothing that it merges: for
-  /// `union` a list, else a finite number whose sum a double holds. Integers add exactly; past 64 bits, or with a
-  /// fraction, the sum is a double. A list keeps its bytes, and what is new to it comes last. Where the merge changes
-  /// nothing, the result is `current`, byte for byte.
+  /// The field's new value. Integers add exactly; past 64 bits, or with a fraction, the sum is a double. A list
+  /// keeps its bytes, and new elements are appended. If the merge changes nothing, the result is `current`, byte
+  /// for byte.
+  ///
+  /// - Returns: nil when `verb` does not merge, or when operand or field is not a list (`union`) or a finite number
+  ///   whose sum a double holds (the other verbs).
   public static func apply(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> FieldValue? {
     switch verb {
     case .set, .delete, .setIfAbsent, .clear: return nil
@@ -21,7 +23,7 @@ public enum Merge {
     }
   }
 
-  /// Why `apply` has no result, in words that stand after the field's name: which of the two is wrong, and how.
+  /// Why `apply` has no result, phrased to follow the field's name: whether operand or field is wrong, and how.
   public static func violation(_ verb: Verb, operand: FieldValue, to current: FieldValue?) -> String {
     if let fault = operand.fault { return fault }
     func isMerged(_ value: FieldValue) -> Bool {
@@ -60,7 +62,7 @@ public enum Merge {
 
   private static let emptyList = FieldValue(bytes: [UInt8(ascii: "["), UInt8(ascii: "]")])
 
-  /// The finite number of a value; nil if it has none, or one that no sum is made of.
+  /// The finite number of a value; nil if it is not one, or is an integer past `Int64.max`.
   private static func number(_ value: FieldValue) -> WireNumber? {
     guard let number = (try? value.json).flatMap(WireNumber.init) else { return nil }
     switch number {
@@ -70,7 +72,7 @@ public enum Merge {
     }
   }
 
-  /// The sum; `current`, which holds the left number, where that is the same number.
+  /// The sum; `current`, which holds the left number, if the sum equals it.
   private static func sum(_ left: WireNumber, _ right: WireNumber, instead current: FieldValue) -> FieldValue? {
     if case .integer(let left) = left, case .integer(let right) = right {
       let (sum, overflow) = left.addingReportingOverflow(right)

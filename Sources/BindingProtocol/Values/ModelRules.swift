@@ -1,15 +1,16 @@
-/// What a model's description (protocol.md §8) asks of its fields' values: read once, when the description is decided.
+/// The rules for field values in a model's description (protocol.md §8): parsed once, when the description is
+/// decided.
 public struct ModelRules: Sendable {
-  /// Only fields that do not take every value have one.
+  /// Holds only fields that do not allow every value.
   private var rules: [FieldRule] = []
   private var indices: [String: Int] = [:]
-  /// Fields that are described and take every value.
+  /// Described fields that allow every value.
   private var open: Set<String> = []
 
-  /// Rules of a model without a description: every field is free.
+  /// Makes the rules of a model without a description: every field is free.
   public init() {}
 
-  /// Reads a description's text. Throws with the place that is not as protocol.md §8 says.
+  /// Parses a description. Throws the location that violates protocol.md §8.
   public init(describedBy value: UnsafeRawBufferPointer) throws(DescriptionFault) {
     let json: JSON
     do throws(WireError) {
@@ -28,7 +29,7 @@ public struct ModelRules: Sendable {
         throw DescriptionFault(path, "is no name of a field that can be described")
       }
       let rule = try FieldRule(describedBy: member.value, at: path)
-      // Of two members with one name the later counts.
+      // Of two members with the same name the later counts.
       indices[member.name] = nil
       open.remove(member.name)
       guard !rule.isEmpty else {
@@ -40,16 +41,18 @@ public struct ModelRules: Sendable {
     }
   }
 
+  /// Whether no described field restricts its values.
   public var isEmpty: Bool { indices.isEmpty }
 
-  /// How many fields are described, and whether one is.
+  /// The number of described fields.
   public var count: Int { indices.count + open.count }
+  /// Whether a field is described.
   public func describes(_ field: String) -> Bool { indices[field] != nil || open.contains(field) }
 
-  /// Where a field's rule stands; nil if the field is free.
+  /// The index of a field's rule; nil if the field is free.
   public func index(of field: String) -> Int? { indices[field] }
 
-  /// Where two descriptions name a field and let it have other values, in the order of the names.
+  /// The fields that both descriptions name with different allowed values, sorted by name.
   public func differences(from described: ModelRules) -> [RuleDifference] {
     (Array(indices.keys) + open).sorted().compactMap { field in
       guard let mine = rule(of: field), let theirs = described.rule(of: field), !mine.allowsSame(as: theirs) else {
@@ -59,23 +62,25 @@ public struct ModelRules: Sendable {
     }
   }
 
-  /// The rule of a field, also of one that is described as free; nil if it is not described.
+  /// The rule of a field, including fields described as free; nil if it is not described.
   private func rule(of field: String) -> FieldRule? {
     indices[field].map { rules[$0] } ?? (open.contains(field) ? FieldRule(type: .any) : nil)
   }
 
-  /// The rule at a place.
+  /// The rule at an index.
   public subscript(index: Int) -> FieldRule { rules[index] }
 }
 
-/// A field that a program declares otherwise than its model's description says: what the one allows, the other may
-/// refuse.
+/// A field that a program declares differently from its model's description: one may refuse what the other allows.
 public struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
+  /// The field's name.
   public var field: String
-  /// What each of the two takes, in words.
+  /// The values that the program's declaration allows, in words.
   public var declared: String
+  /// The values that the model's description allows, in words.
   public var described: String
 
+  /// Memberwise initialiser.
   public init(field: String, declared: String, described: String) {
     self.field = field
     self.declared = declared
@@ -86,16 +91,17 @@ public struct RuleDifference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [RuleDifference] {
-  /// In a line: the first few, and how many there are.
+  /// One line with the first five differences and the total count.
   public var words: String {
     prefix(5).map(\.description).joined(separator: "; ") + (count > 5 ? "; … (\(count) fields in all)" : "")
   }
 }
 
-/// What is wrong with a description, and where.
+/// A fault in a description, and where it is.
 public struct DescriptionFault: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The members' names from the outside in, joined by dots; empty for the whole.
+  /// The members' names from the outermost in, joined by dots; empty for the whole description.
   public let path: String
+  /// What is wrong there.
   public let problem: String
 
   init(_ path: String, _ problem: String) {
@@ -107,8 +113,8 @@ public struct DescriptionFault: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension FieldRule {
-  /// The rule of one described field. Members that are not known are passed over, for a newer peer may have written
-  /// them; `default` need not fit, since it may stand for nothing chosen yet.
+  /// Parses the rule of one described field. Unknown members are ignored, because a newer peer may have written
+  /// them. `default` need not fit, since it may represent an empty choice.
   fileprivate init(describedBy json: JSON, at path: String) throws(DescriptionFault) {
     guard case .object = json else { throw DescriptionFault(path, "is \(json.kind), not an object") }
     let type = try FieldRule.type(json["type"], at: "\(path).type")
@@ -159,7 +165,7 @@ extension FieldRule {
     return type
   }
 
-  /// A bound is a number; that of a string may be a string, which is for peers.
+  /// A bound is a number. For a string field it may be a string, which only peers use.
   private static func bound(_ json: JSON?, of type: FieldType, at path: String) throws(DescriptionFault) -> JSON? {
     guard let json else { return nil }
     if case .string = json, type == .string { return json }
@@ -171,7 +177,7 @@ extension FieldRule {
 }
 
 extension JSON {
-  /// What it is, with its article.
+  /// The value's kind, with its article.
   fileprivate var kind: String {
     switch self {
     case .null: "null"

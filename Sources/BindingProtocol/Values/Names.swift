@@ -1,20 +1,20 @@
 /// The grammar of model ids, field names and prefixes.
 public enum Names {
-  /// The field that holds what is declared of a model's fields.
+  /// The field that holds the model's description.
   public static let description = "@description"
-  /// Stands before a model's id where its ephemeral line is meant (protocol.md §9).
+  /// Precedes a model's id in the name of its ephemeral model (protocol.md §9).
   public static let ephemeralPrefix = "@ephemeral/"
-  /// In an ephemeral line: the field that its owner holds, who is asked before anybody's write is carried out.
+  /// In an ephemeral model: the field held by the model's owner, whose approval every write needs.
   public static let owner = "@owner"
-  /// In an ephemeral line: a proposal about it is about the place of who proposes among those who are present.
+  /// In an ephemeral model: an operation on this field concerns the proposer's own presence slot.
   public static let me = "@me"
-  /// In an ephemeral line: before the number of a place among those who are present.
+  /// In an ephemeral model: precedes the number of a presence slot.
   public static let presencePrefix = "@peer-"
-  /// Bytes of a model id, at most; of a prefix too.
+  /// The maximum length of a model id or a prefix, in bytes.
   public static let maxModelBytes = 200
-  /// Bytes of a field name, at most.
+  /// The maximum length of a field name, in bytes.
   public static let maxFieldBytes = 64
-  /// Bytes of a peer's name, at most.
+  /// The maximum length of a peer's name, in bytes.
   public static let maxPeerNameBytes = 64
 
   /// Throws unless `name` is a model id: 1 to 200 bytes of segments of `A–Z a–z 0–9 _ -`, joined by `/`.
@@ -23,24 +23,24 @@ public enum Names {
     try raise(name.withUTF8 { problemOfModel(UnsafeRawBufferPointer($0)) }, "model id")
   }
 
-  /// The same for bytes.
+  /// Throws unless the bytes are a model id: 1 to 200 bytes of segments of `A–Z a–z 0–9 _ -`, joined by `/`.
   public static func checkModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfModel(name), "model id")
   }
 
-  /// Throws unless the bytes name a line of a model: its id, or that after `ephemeralPrefix`.
+  /// Throws unless the bytes name a stored or an ephemeral model: a model id, possibly after `ephemeralPrefix`.
   public static func checkAnyModel(_ name: UnsafeRawBufferPointer) throws(WireError) {
     let skipped = isEphemeral(name) ? ephemeralPrefix.utf8.count : 0
     try checkModel(name.part(skipped, name.count - skipped))
   }
 
-  /// The name of a model's ephemeral line.
+  /// The name of a model's ephemeral model.
   public static func ephemeral(_ model: String) -> String { ephemeralPrefix + model }
 
-  /// Whether a line's name is that of an ephemeral one.
+  /// Whether the name is that of an ephemeral model.
   public static func isEphemeral(_ name: String) -> Bool { name.hasPrefix(ephemeralPrefix) }
 
-  /// The model that an ephemeral line belongs to.
+  /// The model that an ephemeral model belongs to.
   public static func model(ofEphemeral name: String) -> String { String(name.dropFirst(ephemeralPrefix.count)) }
 
   private static func isEphemeral(_ name: UnsafeRawBufferPointer) -> Bool {
@@ -48,30 +48,30 @@ public enum Names {
       && name.part(0, ephemeralPrefix.utf8.count).elementsEqual(ephemeralPrefix.utf8)
   }
 
-  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one of the protocol's own.
+  /// Throws unless `name` is a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
   public static func checkField(_ name: String) throws(WireError) {
     var name = name
     try raise(name.withUTF8 { problemOfField(UnsafeRawBufferPointer($0)) }, "field name")
   }
 
-  /// The same for bytes.
+  /// Throws unless the bytes are a field name: 1 to 64 of `A–Z a–z 0–9 _ -`, or one reserved by the protocol.
   public static func checkField(_ name: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfField(name), "field name")
   }
 
-  /// Throws unless `prefix` is empty (all models) or whole segments that end in `/`.
+  /// Throws unless `prefix` is empty (all models) or consists of whole segments and ends in `/`.
   public static func checkPrefix(_ prefix: String) throws(WireError) {
     var prefix = prefix
     try raise(prefix.withUTF8 { problemOfPrefix(UnsafeRawBufferPointer($0)) }, "prefix")
   }
 
-  /// The same for bytes.
+  /// Throws unless the bytes are empty (all models) or consist of whole segments and end in `/`.
   public static func checkPrefix(_ prefix: UnsafeRawBufferPointer) throws(WireError) {
     try raise(problemOfPrefix(prefix), "prefix")
   }
 
-  /// Throws unless `name` can be a peer's name: 1 to 64 bytes, none of whose characters is a control character
-  /// or turns the direction of what stands beside it.
+  /// Throws unless `name` can be a peer's name: 1 to 64 bytes, without control characters or characters that change
+  /// the direction of adjacent text.
   public static func checkPeer(_ name: String) throws(WireError) {
     let count = name.utf8.count
     if count < 1 || count > maxPeerNameBytes {
@@ -83,8 +83,8 @@ public enum Names {
     }
   }
 
-  /// The name as a hub takes it, and as others may print it: a character that a name may not have becomes `_`, what is
-  /// too long is cut, and without any it is `peer`.
+  /// A valid peer name made of `name`: forbidden characters become `_`, a name that is too long is cut, and an
+  /// empty one becomes `peer`.
   public static func fittingPeer(_ name: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars { scalars.append(isPeer(scalar) ? scalar : "_") }
@@ -92,8 +92,8 @@ public enum Names {
     return scalars.isEmpty ? "peer" : String(scalars)
   }
 
-  /// Whether a peer's name may have that character: no control character (C0, DEL, C1), no line or paragraph separator,
-  /// none that overrides or isolates a direction.
+  /// Whether a peer's name may contain the character: not a control character (C0, DEL, C1), a line or paragraph
+  /// separator, or one that overrides or isolates a direction.
   public static func isPeer(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: false
@@ -132,7 +132,7 @@ public enum Names {
     }
   }
 
-  /// The position of the first byte that may not stand where it does; the length when a segment is missing at the end.
+  /// The offset of the first forbidden byte; the length when the last segment is missing; nil if the name is valid.
   private static func firstBadByte(_ name: UnsafeRawBufferPointer, slashes: Bool) -> Int? {
     var segmentIsEmpty = true
     for (index, byte) in name.enumerated() {
@@ -147,7 +147,7 @@ public enum Names {
     return segmentIsEmpty ? name.count : nil
   }
 
-  /// Whether it is a name that the protocol has a use for.
+  /// Whether the name is reserved by the protocol.
   private static func isOurs(_ name: UnsafeRawBufferPointer) -> Bool {
     if name.elementsEqual(description.utf8) || name.elementsEqual(owner.utf8) || name.elementsEqual(me.utf8) {
       return true

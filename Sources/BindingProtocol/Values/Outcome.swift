@@ -1,24 +1,27 @@
-/// What became of a write. Every write has exactly one.
+/// The outcome of a write. Every write has exactly one.
 public enum Outcome: Sendable, Hashable {
   case committed(epoch: Epoch, version: Version)
-  /// There was nothing to do: the field already has, or had, a value; or there was nothing to delete.
+  /// Nothing to do: the field already has, or had, a value; or there was nothing to delete.
   case unchanged
   case refused(Refusal)
-  /// A condition did not hold; here is the field as it is now.
+  /// A condition did not hold; carries the field's current state.
   case conflict(Conflict)
-  /// A later write of this peer took its place before it was sent.
+  /// A later write of this peer superseded it before it was sent.
   case superseded
-  /// It grew too old and had not been carried out.
+  /// It reached its maximum age before it was applied.
   case expired
-  /// Nobody knows any more; why.
+  /// The outcome is no longer known; carries the reason.
   case unknown(String)
 }
 
-/// A final no.
+/// A permanent refusal.
 public struct Refusal: Sendable, Hashable, Error, CustomStringConvertible {
+  /// The reason as a code.
   public var code: RefusalCode
+  /// The reason as a text; may be empty.
   public var text: String
 
+  /// Makes a refusal.
   public init(_ code: RefusalCode, _ text: String) {
     self.code = code
     self.text = text
@@ -27,18 +30,20 @@ public struct Refusal: Sendable, Hashable, Error, CustomStringConvertible {
   public var description: String { text.isEmpty ? "\(code)" : "\(code): \(text)" }
 }
 
-/// The field on which a condition failed, as the hub has it.
+/// The field on which a condition failed, in the hub's state.
 public struct Conflict: WireContent, Hashable {
+  /// The field's name.
   public var field: String
-  /// 0 when it has never been written.
+  /// The version of its last commit; 0 if it has never been written.
   public var version: Version
-  /// Who wrote it; `Origin.none` when nobody has.
+  /// The last writer; `Origin.none` if there is none.
   public var origin: Origin
-  /// How long ago, by the hub's clock.
+  /// The age of the last commit, by the hub's clock.
   public var ageMilliseconds: UInt64
-  /// nil when it has no value.
+  /// nil if the field has no value.
   public var value: FieldValue?
 
+  /// Memberwise initialiser.
   public init(field: String, version: Version, origin: Origin, ageMilliseconds: UInt64, value: FieldValue?) {
     self.field = field
     self.version = version
@@ -64,7 +69,7 @@ public struct Conflict: WireContent, Hashable {
   }
 }
 
-/// Why a proposal was refused for good.
+/// Why a proposal was permanently refused.
 public enum RefusalCode: UInt16, Sendable, CaseIterable {
   case malformedValue = 1
   case valueTooLarge
@@ -79,11 +84,11 @@ public enum RefusalCode: UInt16, Sendable, CaseIterable {
   case modelFull
   case unknownVerb
   case notPermitted
-  /// The value is not what the model's description says of its field.
+  /// The value violates the model's description.
   case doesNotFit
-  /// The ephemeral field belongs to another peer that lives.
+  /// The ephemeral field belongs to another peer with a live session.
   case notOwner
-  /// The model's owner said no.
+  /// The model's owner refused.
   case refusedByOwner
   /// The model's owner did not answer in time.
   case ownerSilent

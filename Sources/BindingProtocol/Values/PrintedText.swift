@@ -1,7 +1,8 @@
-/// Text of others as it may be shown to people: on a terminal, in a log, on a page.
+/// Untrusted text, made safe to display on a terminal, in a log or on a page.
 public enum PrintedText {
-  /// The text on one line, without characters that move others about, hide or end a line: each stands as `\u{1b}`.
-  /// - Parameter limit: so many characters of it at most, then `…`; nil for all.
+  /// The text on one line. Characters that control a terminal, change direction, are invisible or end a line appear
+  /// as `\u{1b}`.
+  /// - Parameter limit: the maximum number of characters, then `…`; nil: all.
   public static func escaped(_ text: String, limit: Int? = nil) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) && limit.map({ text.utf8.count <= $0 }) ?? true { return text }
     var line = ""
@@ -18,7 +19,7 @@ public enum PrintedText {
     return line
   }
 
-  /// Whether a character stands for itself on a line and does nothing else there.
+  /// Whether a character is printed as itself, without other effects.
   static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.value < 0x7F { return scalar.value >= 0x20 }
     switch scalar.properties.generalCategory {

@@ -9,21 +9,23 @@ public enum Verb: UInt8, Sendable, CaseIterable {
   case add
   case max
   case min
-  /// Adds to a list what it does not have yet.
+  /// Appends to a list the elements that it does not have yet.
   case union
 
-  /// Whether the operation brings a value; `delete` and `clear` have none.
+  /// Whether the operation has a value; `delete` and `clear` have none.
   @inlinable public var takesValue: Bool { self != .delete && self != .clear }
 }
 
-/// One thing to do to one field, by name.
+/// One operation on one field, named.
 public struct FieldOperation: Sendable, Hashable {
+  /// The operation.
   public var verb: Verb
-  /// Ignored by `clear`.
+  /// The field's name; ignored by `clear`.
   public var field: String
   /// nil for `delete` and `clear`.
   public var value: FieldValue?
 
+  /// Makes an operation.
   public init(_ verb: Verb, _ field: String, _ value: FieldValue? = nil) {
     self.verb = verb
     self.field = field
@@ -31,29 +33,34 @@ public struct FieldOperation: Sendable, Hashable {
   }
 }
 
-/// That a field has not changed since a version of an epoch; version 0: that it has never been written.
+/// A condition: the field has not changed since a version of an epoch; version 0: it has never been written.
 public struct Condition: Sendable, Hashable {
+  /// The field's name.
   public var field: String
+  /// The epoch of `version`.
   public var epoch: Epoch
+  /// The version since which the field must be unchanged; 0: it must never have been written.
   public var version: Version
 
+  /// Makes a condition.
   public init(field: String, epoch: Epoch, version: Version) {
     self.field = field
     self.epoch = epoch
     self.version = version
   }
 
-  /// Conditions that one proposal can carry.
+  /// The maximum number of conditions in one proposal.
   public static let maxCount = 255
 }
 
-/// Something that rides along with a proposal and that the hub does not look into.
+/// Metadata of a proposal, which the hub does not interpret.
 public struct MetadataEntry: WireContent, Hashable {
   /// At most 255 bytes.
   public var name: String
   /// At most 65,535 bytes.
   public var value: String
 
+  /// Makes an entry.
   public init(name: String, value: String) {
     self.name = name
     self.value = value
@@ -70,14 +77,18 @@ public struct MetadataEntry: WireContent, Hashable {
   }
 }
 
-/// What a peer asks for: operations on one model that take effect together or not at all.
+/// A peer's request: operations on one model that take effect together or not at all.
 public struct Proposal: Sendable, Hashable {
+  /// The operations, in order.
   public var operations: [FieldOperation]
+  /// All must hold, or the proposal is a conflict.
   public var conditions: [Condition]
+  /// Not interpreted by the hub.
   public var metadata: [MetadataEntry]
-  /// 0, or one more than the hops of the commit in whose delivery this was written.
+  /// 0, or one more than the hops of the commit during whose delivery the proposal was made.
   public var hops: UInt8
 
+  /// Makes a proposal.
   public init(
     operations: [FieldOperation], conditions: [Condition] = [], metadata: [MetadataEntry] = [], hops: UInt8 = 0
   ) {
@@ -87,6 +98,6 @@ public struct Proposal: Sendable, Hashable {
     self.hops = hops
   }
 
-  /// Only `set`, without conditions: such a proposal may be replaced by a later one of its kind.
+  /// Whether all operations are `set`, without conditions: a later such proposal may supersede this one.
   public var isPlainSet: Bool { conditions.isEmpty && operations.allSatisfy { $0.verb == .set } }
 }

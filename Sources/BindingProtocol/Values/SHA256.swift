@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4), for the few bytes that prove an identity: a hello is rare, so nothing here is tuned.
+/// SHA-256 (FIPS 180-4), for the few bytes that prove an identity. A hello is rare, so the code is not tuned.
 public enum SHA256 {
   /// The 32 bytes of the digest.
   public static func digest(_ message: some Collection<UInt8>) -> [UInt8] {
@@ -12,7 +12,7 @@ public enum SHA256 {
     return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
   }
 
-  /// Takes in one block of 64 bytes (§6.2.2).
+  /// Adds one block of 64 bytes (§6.2.2).
   private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
     var schedule = [UInt32](repeating: 0, count: 64)
     for (offset, byte) in block.enumerated() { schedule[offset / 4] = schedule[offset / 4] << 8 | UInt32(byte) }
@@ -41,7 +41,7 @@ public enum SHA256 {
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
   ]
 
-  /// Those of the cube roots of the first 64 primes.
+  /// The first 32 bits of the fractions of the cube roots of the first 64 primes.
   private static let constants: [UInt32] = [
     0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1, 0x923F_82A4, 0xAB1C_5ED5,
     0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3, 0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174,
