@@ -1,17 +1,17 @@
 import NIOCore
 
-/// Where a gateway listens: `HOST:PORT`, such as `127.0.0.1:7880`, `[::1]:7880` or `localhost:0`.
+/// The address at which a gateway listens: `HOST:PORT`, such as `127.0.0.1:7880`, `[::1]:7880` or `localhost:0`.
 public struct WebAddress: Hashable, Sendable, CustomStringConvertible {
-  /// A name or a number; that of IPv6 in brackets.
+  /// A name or a numeric address; IPv6 in brackets.
   public let host: String
-  /// 0 to 65,535; 0 means any that is free.
+  /// 0 to 65,535; 0 chooses a free port.
   public let port: Int
 
-  /// Where a gateway listens that was told nothing: only this machine reaches it.
+  /// The default address, which only this machine can reach.
   public static let standard = WebAddress(host: "127.0.0.1", port: 7_880)
 
-  /// Reads an address.
-  /// - Throws: `WebFailure.noAddress`, which says what an address looks like.
+  /// Parses an address.
+  /// - Throws: `WebFailure.noAddress`, which shows the valid form.
   public init(_ text: String) throws(WebFailure) {
     guard let colon = text.lastIndex(of: ":"), case let digits = text[text.index(after: colon)...],
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits), (0...65_535).contains(port),
@@ -27,7 +27,7 @@ public struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(host):\(port)" }
 
-  /// Whether only this machine reaches it.
+  /// Whether only this machine can reach the address.
   public var isLoopback: Bool {
     if host == "localhost" { return true }
     switch numeric {
@@ -40,7 +40,7 @@ public struct WebAddress: Hashable, Sendable, CustomStringConvertible {
   /// The host without brackets.
   var bareHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-  /// The address when the host is a number.
+  /// The socket address if the host is numeric.
   var numeric: SocketAddress? { try? SocketAddress(ipAddress: bareHost, port: port) }
 
   private static func isHost(_ host: String) -> Bool {

@@ -1,17 +1,17 @@
-/// Why a gateway does not start.
+/// Why a gateway cannot start.
 public enum WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What was given is no address.
+  /// The text is not an address.
   case noAddress(text: String)
-  /// Something else listens there.
+  /// Another process listens there.
   case addressInUse(address: String)
-  /// The address lies beyond this machine and nothing encrypts what goes over it.
+  /// The address is reachable from other machines, and the connection is not encrypted.
   case notLoopback(address: String)
   case cannotListen(address: String, problem: String)
-  /// The folder of the user's own pages.
+  /// The folder of the user's own pages cannot be served.
   case pages(path: String, problem: String)
-  /// The file with the token.
+  /// The file with the token cannot be used.
   case key(path: String, problem: String)
-  /// It has been started before.
+  /// The gateway has been started before.
   case startedBefore
 
   public var description: String {

@@ -4,10 +4,11 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Serves pages to browsers, and lets them speak with a hub: over HTTP and WebSockets, on one thread of its own.
+/// Serves pages to browsers and connects them with a hub: over HTTP and WebSockets, on a thread of its own.
 ///
-/// It is a client of the hub like a peer of the same process. All members may be called from any thread.
+/// It is a client of the hub, like a peer in the same process. All members may be called from any thread.
 public final class WebGateway: Sendable {
+  /// The options that the gateway was made with.
   public let options: WebOptions
   private let hub: any InProcessTransport
   private let log: Logger
@@ -21,6 +22,7 @@ public final class WebGateway: Sendable {
   }
   private let state = NIOLockedValueBox(State())
 
+  /// Makes a gateway; `start` serves.
   public init(
     hub: any InProcessTransport, options: WebOptions = WebOptions(), log: Logger = Logger(label: "bindhub.web")
   ) {
@@ -29,8 +31,8 @@ public final class WebGateway: Sendable {
     self.log = log
   }
 
-  /// Listens and serves. Waits on the calling thread until the address is taken; the hub need not answer yet.
-  /// - Throws: `WebFailure`, with what to do; nothing listens then.
+  /// Listens and serves. Blocks the calling thread until the address is bound; the hub need not answer yet.
+  /// - Throws: `WebFailure`, with the remedy; nothing listens then.
   public func start() throws(WebFailure) {
     guard options.address.isLoopback || options.isInsecureAllowed else {
       throw .notLoopback(address: options.address.description)
@@ -68,8 +70,8 @@ public final class WebGateway: Sendable {
     log.info("serving pages", metadata: ["address": "\(address)"])
   }
 
-  /// Tells the pages that it is going, closes all connections and ends its thread. Waits on the calling thread, a
-  /// moment at most; not to be called on the gateway's own.
+  /// Closes all pages and connections, and ends the thread. Blocks the calling thread briefly; do not call it on
+  /// the gateway's own thread.
   public func stop() {
     let ended = state.withLockedValue { state in
       let ended = state
@@ -85,12 +87,13 @@ public final class WebGateway: Sendable {
     log.info("pages are no longer served")
   }
 
-  /// What to open in a browser, each time with a new code, which is good once, for five minutes; empty before `start`.
+  /// The address to open in a browser. Each read returns a new code, which works once, within five minutes; empty
+  /// before `start`.
   public var url: String { state.withLockedValue { $0.access }?.url ?? "" }
 
-  /// `HOST:PORT`, with the port that was picked; as in the options before `start`.
+  /// `HOST:PORT`, with the chosen port; as in the options before `start`.
   public var address: String { state.withLockedValue { $0.access }?.address ?? options.address.description }
 
-  /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked, and before `start`.
+  /// The token that programs send as `Authorization: Bearer TOKEN`; nil if none is required, and before `start`.
   public var token: String? { state.withLockedValue { $0.access }?.key?.token }
 }

@@ -1,61 +1,67 @@
-/// What a gateway is started with.
+/// The options of a gateway.
 public struct WebOptions: Sendable {
-  /// Where to listen. Beyond this machine refused unless `isInsecureAllowed`.
+  /// Where to listen. Addresses that other machines can reach are refused unless `isInsecureAllowed`.
   public var address = WebAddress.standard
   /// The gateway's name among the hub's sessions.
   public var name = "web"
-  /// Whether a browser must show the token that `WebGateway.url` carries, on this machine too: other accounts of it
-  /// reach the port as well.
+  /// Whether a browser must present the token in `WebGateway.url`. It is required on this machine, too, because
+  /// other accounts can reach the port.
   public var isTokenAsked = true
-  /// Where the token is kept, for the next start and for `WebEntry`: a file that only its owner can read. Nil: every
-  /// start makes a token of its own, and browsers and programs have to be let in anew.
+  /// The file that stores the token for the next start and for `WebEntry`; only its owner can read it. Nil: every
+  /// start makes a new token, and browsers and programs must authenticate again.
   public var keyPath: String?
-  /// Lets the gateway listen beyond this machine, where what goes over the network can be read and changed.
+  /// Allows an address that other machines can reach, although the network traffic can be read and changed.
   public var isInsecureAllowed = false
-  /// A folder of the user's own pages, served below `/pages/`; nil: none.
+  /// A folder of the user's own pages, served under `/pages/`; nil: none.
   public var pagesFolder: String?
+  /// The limits of the gateway.
   public var limits = WebLimits()
 
+  /// Makes the default options.
   public init() {}
 }
 
-/// What a gateway bears. Times in milliseconds.
+/// The limits of a gateway. Times are milliseconds.
 public struct WebLimits: Sendable, Hashable {
-  /// Connections at once, WebSockets among them.
+  /// Simultaneous connections, including WebSockets.
   public var connections = 1_100
-  /// WebSockets at once.
+  /// Simultaneous WebSockets.
   public var pages = 512
-  /// Bytes of all names and values of a request's header, and how many there may be.
+  /// Bytes of all names and values in a request's header.
   public var headerBytes = 16_384
+  /// Fields in a request's header.
   public var headerFields = 100
-  /// Connections that have not shown a token or session yet. When one more comes the oldest of them is closed, so that
-  /// nobody keeps others out without having been let in.
+  /// Connections without token or session. When one more arrives the oldest is closed, so that unauthenticated
+  /// clients cannot exclude others.
   public var strangers = 128
-  /// From the opening of a connection until its first request is there; and for one that has shown neither token nor
-  /// session, until its next.
+  /// From the opening of a connection until its first request; on an unauthenticated connection, also until each
+  /// further one.
   public var requestMilliseconds: Int64 = 4_000
-  /// From an answer until the next request of the same connection is there, if it has shown token or session.
+  /// From an answer until the next request on an authenticated connection.
   public var idleMilliseconds: Int64 = 30_000
   /// Bytes of one message from a page.
   public var messageBytes = 98_304
-  /// Frames from a page in a second, for long and at once.
+  /// Frames from a page per second, sustained.
   public var messagesPerSecond = 500
+  /// Frames from a page in one burst.
   public var messagesAtOnce = 1_000
-  /// Between two WebSocket pings, and after how long without a sign of life a page is taken for dead.
+  /// The interval of WebSocket pings.
   public var pingMilliseconds: Int64 = 10_000
+  /// The silence after which a page counts as dead.
   public var silenceMilliseconds: Int64 = 30_000
-  /// Bytes that wait for a page: from the first on it counts as full, and is neither read nor told of commits before
-  /// fewer than the second are left. What it is told all the same meanwhile, news of new models and answers, may have
-  /// the third; past it the page is closed.
+  /// Queued bytes at which a page counts as full. A full page is not read and is sent no commits.
   public var fullBytes = 65_536
+  /// Queued bytes below which a full page becomes writable again.
   public var roomBytes = 32_768
+  /// Bytes of other output, such as announcements and answers, to a full page; beyond it the page is closed.
   public var waitingBytes = 1_048_576
-  /// How long the other side may take to close after the gateway's last word.
+  /// How long the other side may take to close after the gateway's close frame.
   public var closingMilliseconds: Int64 = 1_000
   /// How long the hub may take to report.
   public var reportMilliseconds: Int64 = 2_000
   /// Bytes of one file of the user's pages.
   public var fileBytes = 16_777_216
 
+  /// Makes the default limits.
   public init() {}
 }

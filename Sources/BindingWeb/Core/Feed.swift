@@ -1,24 +1,24 @@
 import BindingPeer
 import BindingProtocol
 
-/// What is committed in all models, for pages that show a log of it: one line for what one writer did to one model
-/// since lines were told last. Every part is bounded; what is left out is counted.
+/// The recent commits of all models, for pages that show a log: one line for each writer and model since the last
+/// send. Every part is bounded; omissions are counted.
 struct Feed: Sendable {
-  /// Models that are followed for it alone; lines that are told at once; fields of a line; bytes of a value in it.
+  /// The limits: models followed for the feed alone, lines per send, fields per line, bytes of a value in a line.
   static let maxModels = 400
   static let maxLines = 128
   static let maxFields = 16
   static let maxValueBytes = 1_024
-  /// A model that has not changed for so long is not followed any more.
+  /// The feed stops following a model that has not changed for this long.
   static let idleMilliseconds: UInt64 = 30_000
 
   struct Change: Sendable {
     var field: String
-    /// That of the last commit of it: another writer's may lie between it and the line's.
+    /// The version of the field's last commit. Commits of another writer may lie between it and the line's.
     var version: Version
     var from: FieldValue?
     var to: FieldValue?
-    /// Whether `from` is what was there before.
+    /// Whether `from` is the value before the change.
     var isKnown: Bool
   }
 
@@ -28,10 +28,10 @@ struct Feed: Sendable {
     var epoch: Epoch
     var version: Version
     var time: UInt64
-    /// Commits of which it tells.
+    /// The number of commits in the line.
     var count = 0
     var changes: [Change] = []
-    /// Fields that it does not name.
+    /// The number of changed fields that the line omits.
     var more = 0
   }
 
@@ -41,16 +41,17 @@ struct Feed: Sendable {
   }
 
   var pages: Set<PageID> = []
-  /// What has been told of a model, and when it changed last.
+  /// The version of each model up to which the feed has been sent, and the time of the last change of each followed
+  /// model.
   var versions: [String: (epoch: Epoch, version: Version)] = [:]
   var followed: [String: UInt64] = [:]
-  /// Whether the hub has reported since the first page came: what it reported then is old.
+  /// Whether the hub has reported since the first page joined the feed: changes before that report are old.
   var hasBegun = false
   private var lines: [Line] = []
   private var indexByKey: [Key: Int] = [:]
   private var left = 0
 
-  /// Adds a commit, or what is known of it, to the line of its writer.
+  /// Adds commits to the line of their writer.
   mutating func add(
     _ changes: [Change], to model: String, by origin: Origin, epoch: Epoch, version: Version, time: UInt64,
     count: Int = 1
@@ -80,7 +81,7 @@ struct Feed: Sendable {
     }
   }
 
-  /// The lines since the last time, in the order of their last commits; nil: there are none.
+  /// The lines since the last call, in the order of their last commits; nil: none.
   mutating func take() -> (lines: [Line], left: Int)? {
     guard !lines.isEmpty || left > 0 else { return nil }
     defer {
@@ -121,7 +122,7 @@ extension PageText {
     return text.end()
   }
 
-  /// A value, or of a long one its bytes.
+  /// Writes a value, or only the byte count of a long one.
   private mutating func value(_ name: StaticString, _ value: FieldValue?) {
     guard let value else { return }
     raw(",\"")

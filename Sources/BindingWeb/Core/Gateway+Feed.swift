@@ -15,8 +15,7 @@ extension Gateway {
     feed = Feed()
   }
 
-  /// Looks for models that have changed since the last report, and follows them from now on: which fields it were, the
-  /// catch-up tells.
+  /// Follows the models that have changed since the last report. The catch-up then shows which fields changed.
   mutating func look(at report: JSON, now: UInt64) {
     guard !feed.pages.isEmpty else { return }
     for entry in report["models"]?.elements ?? [] {
@@ -52,7 +51,7 @@ extension Gateway {
     if rooms[id]?.pages.isEmpty == true { rooms[id]?.emptySince = now }
   }
 
-  /// Makes room for one model more if there is none: models that no page is in go first, then those that are followed
+  /// Makes room for one more model if there is none. Models without pages are removed first, then models followed
   /// for the feed alone.
   mutating func makesRoom(now: UInt64) -> Bool {
     guard rooms.count >= options.maxModels else { return true }
@@ -66,7 +65,7 @@ extension Gateway {
     return true
   }
 
-  /// Takes into the feed what has become known of a model.
+  /// Adds an update of a followed model to the feed.
   mutating func addToFeed(_ update: ModelUpdate, now: UInt64) {
     let model = update.model
     guard feed.followed[model] != nil, update.cause != .detached else { return }
@@ -77,7 +76,7 @@ extension Gateway {
     var values: [String: FieldValue?] = [:]
     for change in update.changes { values[change.field] = .some(change.old) }
     for commit in update.commits where commit.version > sent.version {
-      // A field that shows what it showed was set to what it was.
+      // A field whose shown value did not change was set to the value it had.
       let changes = commit.changes.map { change in
         Feed.Change(
           field: change.field, version: commit.version, from: values[change.field] ?? change.value, to: change.value,
@@ -90,12 +89,13 @@ extension Gateway {
     feed.versions[model] = (update.epoch, update.version)
   }
 
-  /// What has changed since what was told, as far as the fields' own versions tell it: each writer's as one.
+  /// Adds the changes since the last sent version as far as the fields' own versions show them, one line per
+  /// writer.
   private mutating func catchUpFeed(_ model: String) {
     let (epoch, version) = reader.version(of: model)
     let sent = feed.versions[model] ?? (0, 0)
     feed.versions[model] = (epoch, version)
-    // What an earlier epoch told cannot be compared with this one.
+    // Versions of an earlier epoch cannot be compared with those of this one.
     guard version > sent.version, sent.epoch == 0 || sent.epoch == epoch else { return }
     var counted: Set<Version> = []
     for field in reader.committed(model, after: sent.version).sorted(by: {
@@ -108,7 +108,7 @@ extension Gateway {
     }
   }
 
-  /// Tells the pages what has been committed since the last time. A page that reads too slowly misses it.
+  /// Sends the lines since the last send. A page that reads too slowly misses them.
   mutating func sendFeed(_ output: inout GatewayOutput) {
     guard !feed.pages.isEmpty, let (lines, left) = feed.take() else { return }
     let text = PageText.feed(lines, left: left)

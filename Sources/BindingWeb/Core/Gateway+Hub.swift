@@ -2,7 +2,8 @@ import BindingPeer
 import BindingProtocol
 
 extension Gateway {
-  /// Takes one frame of the hub: what is for a page's session goes to that page, all else to the session that reads.
+  /// Receives one frame from the hub: a frame for a page's session goes to that page, any other to the reading
+  /// session.
   public mutating func receive(_ frame: UnsafeRawBufferPointer, now: UInt64, into output: inout GatewayOutput) {
     guard let page = page(ofFrame: frame) else {
       notice(frame, now: now, &output)
@@ -22,12 +23,13 @@ extension Gateway {
     case .outcomes(let outcomes): handle(outcomes, page, &output)
     case .pong(let pong): sendText(to: page, PageText.pong(pong.token), &output)
     case .error(let error): handle(error, page, now: now, &output)
-    // What a page's session would be caught up with, the session that reads has or gets too.
+    // The reading session has, or gets, the catch-ups that a page's session would receive.
     default: break
     }
   }
 
-  /// The page to whose session a frame is addressed; nil if that is not a page's, or the frame is about a model.
+  /// The page to whose session a frame is addressed; nil if it is not a page's session, or the frame concerns a
+  /// model.
   private func page(ofFrame frame: UnsafeRawBufferPointer) -> PageID? {
     guard frame.count >= HubHeader.byteCount + 8, let kind = HubMessageKind(rawValue: frame[4]),
       kind == .catchup || kind.fixedTopic == Topics.none
@@ -35,7 +37,7 @@ extension Gateway {
     return bySession[frame.loadUnaligned(fromByteOffset: HubHeader.byteCount, as: UInt64.self).littleEndian]
   }
 
-  /// What pages hear of besides their models.
+  /// Handles hub messages that pages receive besides those of their models.
   private mutating func notice(_ frame: UnsafeRawBufferPointer, now: UInt64, _ output: inout GatewayOutput) {
     guard frame.count > 4, let kind = HubMessageKind(rawValue: frame[4]), kind == .heartbeat || kind == .statusReport,
       let (_, message) = try? HubMessage.decode(frame)
@@ -104,7 +106,7 @@ extension Gateway {
     }
   }
 
-  /// A decision moves the mark, whichever it is.
+  /// Every decision raises the last decided number.
   private mutating func record(_ outcome: WireOutcome, _ page: PageID, _ model: String) {
     let decided: ProposalNumber
     switch outcome.rest {

@@ -2,7 +2,7 @@ import BindingPeer
 import BindingProtocol
 
 extension Gateway {
-  /// Takes one text of a page. What is no message of the protocol ends the page's connection.
+  /// Receives one text from a page. A malformed message ends the page's connection.
   public mutating func receive(
     _ text: UnsafeRawBufferPointer, from page: PageID, now: UInt64, into output: inout GatewayOutput
   ) {
@@ -29,7 +29,7 @@ extension Gateway {
     if isLive { greet(page, now: now, &output) }
   }
 
-  /// Passes a page's hello on, under a session of its own.
+  /// Forwards a page's hello to the hub, under a new session of its own.
   mutating func greet(_ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard let hello = pages[page]?.hello else { return }
     let session = generator.nextNonZero()
@@ -74,7 +74,7 @@ extension Gateway {
       let words = "\(options.maxModelsPerPage) models are joined by this page, which is the most"
       return sendText(to: page, PageText.error(.tooManyTopics, words, model: id), &output)
     }
-    // The last models are for pages that have few: nobody who came first keeps others out.
+    // The last models are reserved for pages that have joined few, so that early pages cannot exclude later ones.
     let isScarce = rooms.count - emptyRooms >= options.maxModels - options.reservedModels
     let isGreedy = isScarce && (pages[page]?.joins.count ?? 0) >= options.reservedModelsPerPage
     if rooms[id] == nil, isGreedy || !makesRoom(now: now) {
@@ -98,7 +98,7 @@ extension Gateway {
     touched.insert(id)
   }
 
-  /// Models that no page is in.
+  /// The number of models without pages.
   private var emptyRooms: Int { rooms.reduce(0) { $0 + ($1.value.pages.isEmpty ? 1 : 0) } }
 
   private mutating func leave(_ model: String, _ page: PageID, now: UInt64, _ output: inout GatewayOutput) {
@@ -133,7 +133,7 @@ extension Gateway {
     for text in Gateway.announcements(prefix, models, isComplete: true) { sendText(to: page, text, &output) }
   }
 
-  /// A listing in messages that fit.
+  /// Splits a listing into messages of bounded size.
   static func announcements(_ prefix: String, _ models: [Announced], isComplete: Bool) -> [[UInt8]] {
     var texts: [[UInt8]] = []
     var rest = models[...]
@@ -147,7 +147,8 @@ extension Gateway {
 
   // MARK: Writing
 
-  /// What pages read without being in it themselves: the hub has not heard of such a join, and refuses no write.
+  /// Models that pages read without joining them at the hub. The hub does not know of these joins, so the gateway
+  /// refuses writes itself.
   static func isReadOnly(_ model: String) -> Bool { model == OwnModel.id || Names.isEphemeral(model) }
 
   private mutating func pass(

@@ -2,9 +2,9 @@ import BindingPeer
 import BindingProtocol
 
 extension Gateway {
-  /// Carries out what the session that reads wants.
+  /// Carries out the actions of the reading session.
   mutating func settle(now: UInt64, _ output: inout GatewayOutput) {
-    // What is done here may make it want more.
+    // Carrying out an action may add more.
     while !wanted.actions.isEmpty {
       let actions = wanted.actions
       wanted.removeAll()
@@ -39,7 +39,8 @@ extension Gateway {
     }
   }
 
-  /// The hub connection is no more, and with it every page's session: pages come back and say what they have.
+  /// The hub connection is lost, and with it every page's session. Pages reconnect and rejoin from the versions
+  /// they have.
   private mutating func endSessions(now: UInt64, _ output: inout GatewayOutput) {
     for (page, record) in pages.sorted(by: { $0.key < $1.key }) where record.session != 0 {
       counters.hubLosses += 1
@@ -83,15 +84,15 @@ extension Gateway {
     }
     guard update.cause != .outcome || !update.changes.isEmpty || !update.commits.isEmpty else { return }
     if update.cause == .snapshot || update.cause == .detached { rooms[model]?.deltasFrom = update.version }
-    // What was folded may hold commits of pages: only the hub can say up to which of their numbers (R5).
+    // A coalesced update may contain commits of pages; only the hub knows their last decided numbers (R5).
     for page in room.pages where pages[page]?.joins[model]?.isCurrent == true {
       pages[page]?.joins[model]?.progress = .waiting
     }
   }
 
-  /// Passes commits on to the pages that have what goes before; the others are caught up with when they can be.
+  /// Sends commits to the pages at the preceding version; the other pages are caught up later.
   mutating func pass(_ commits: [CommitInfo], of model: String, _ epoch: Epoch, _ output: inout GatewayOutput) {
-    // Nobody may be left in a model that is still followed: then there is nothing to write.
+    // A followed model may have no pages left: then nothing is written.
     guard let room = rooms[model], !room.pages.isEmpty, let first = commits.first, let last = commits.last,
       let text = PageText.commits(model, epoch, commits)
     else { return }
@@ -106,7 +107,7 @@ extension Gateway {
 
   // MARK: Catching up
 
-  /// Brings every page in a model as far as it can come.
+  /// Advances every page in a model as far as possible.
   mutating func getOn(in model: String, now: UInt64, _ output: inout GatewayOutput) {
     guard let room = rooms[model] else { return }
     guard model == OwnModel.id ? own.version > 0 : reader.isCurrent(model) else { return }
@@ -137,7 +138,7 @@ extension Gateway {
     }
   }
 
-  /// Tells a page what it lacks of a model, in one catch-up, and what it waits to be told.
+  /// Sends a page the changes it is missing of a model, in one catch-up.
   private mutating func catchUp(_ page: PageID, in model: String, _ output: inout GatewayOutput) {
     guard let record = pages[page], let room = rooms[model], let membership = record.joins[model],
       membership.isCurrent, !record.isBusy
@@ -164,7 +165,7 @@ extension Gateway {
     sendQueued(page, &output)
   }
 
-  /// Says some of what waits for a page.
+  /// Sends part of a page's queue.
   private mutating func sendQueued(_ page: PageID, _ output: inout GatewayOutput) {
     var bytes = 0
     let taken = (pages[page]?.queue ?? []).prefix { text in
@@ -175,11 +176,11 @@ extension Gateway {
     for text in taken { sendText(to: page, text, &output) }
   }
 
-  /// Goes on with a page that was busy: with what waits for it, then, if there is room still, with what it missed.
+  /// Continues with a page that was busy: first its queue, then, if there is still room, the changes it missed.
   mutating func goOn(_ page: PageID, _ output: inout GatewayOutput) {
     guard let record = pages[page], !record.isFull else { return }
     sendQueued(page, &output)
-    // The order of names, so that the same history is told the same way.
+    // In the order of names, so that equal histories produce equal output.
     for model in record.joins.keys.sorted() where pages[page]?.isBusy == false {
       if pages[page]?.joins[model]?.isCurrent == true { catchUp(page, in: model, &output) }
     }

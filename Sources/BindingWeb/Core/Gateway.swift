@@ -1,20 +1,21 @@
 import BindingPeer
 public import BindingProtocol
 
-/// What stands between browser pages and a hub, without sockets, threads, clock or randomness of its own: frames of
-/// the hub and texts of pages come in, and what is to be done lies in a `GatewayOutput`.
+/// The state machine between browser pages and a hub, without sockets, threads, clock or randomness of its own.
+/// Frames of the hub and texts of pages go in; actions come out in a `GatewayOutput`.
 ///
-/// Every page is a peer with an identity and numbers of its own: its hello, joins and proposals are passed on under a
-/// session of its own, all over one connection, and so are the answers. What is read, all pages read from the one
-/// replica of the gateway's own session: gaps, digests and deltas are that session's business and nobody else's.
+/// Every page is a peer with an identity and numbers of its own. Its hello, joins and proposals are forwarded under
+/// a session of its own, all over one connection, and so are the answers. All pages read from one replica, that of
+/// the gateway's own session, which alone handles gaps, digests and deltas.
 ///
-/// The caller feeds what has come in, then calls `finishDrain`, then carries out the actions. Times are milliseconds
-/// of any clock that never goes back.
+/// The caller feeds all input that has arrived, then calls `finishDrain`, then carries out the actions. Times are
+/// milliseconds of a monotonic clock.
 public struct Gateway: Sendable {
   let options: GatewayOptions
+  /// What the gateway has done and refused.
   public internal(set) var counters = GatewayCounters()
 
-  /// The session that reads for all pages, and what it wants done.
+  /// The session that reads for all pages, and its pending actions.
   var reader: Session
   var wanted = PeerOutput()
   var generator: SeededGenerator
@@ -26,13 +27,15 @@ public struct Gateway: Sendable {
   var own: OwnModel
   var feed = Feed()
   var lastRequest: UInt32 = 0
-  /// Models in which some page may be able to get on.
+  /// Models in which some page may be able to advance.
   var touched: Set<String> = []
   var lastTick: UInt64 = 0
 
+  /// Makes a gateway that is not connected.
+  ///
   /// - Parameters:
-  ///   - identity: of the session that reads; made anew at every start, as any peer's.
-  ///   - seed: chance for session numbers and pauses.
+  ///   - identity: the identity of the reading session, new for every run like that of any peer.
+  ///   - seed: for random session numbers and pauses.
   public init(identity: Identity, seed: UInt64, options: GatewayOptions = GatewayOptions(), now: UInt64) {
     self.options = options
     generator = SeededGenerator(seed: seed)
@@ -40,28 +43,28 @@ public struct Gateway: Sendable {
     reader = Session(identity: identity, seed: generator.next(), now: now)
   }
 
-  /// Whether there is a hub.
+  /// Whether the hub has welcomed the gateway.
   public var isLive: Bool { reader.phase == .live }
-  /// Pages that are connected.
+  /// The number of connected pages.
   public var pageCount: Int { pages.count }
-  /// Models that are followed for them.
+  /// The number of models followed for pages.
   public var modelCount: Int { rooms.count }
 
   // MARK: The hub's connection
 
-  /// The hub connection is there.
+  /// Reports that the hub connection is open.
   public mutating func opened(now: UInt64, into output: inout GatewayOutput) {
     reader.opened(now: now, into: &wanted)
     settle(now: now, &output)
   }
 
-  /// The hub connection is gone.
+  /// Reports that the hub connection is lost.
   public mutating func lost(now: UInt64, into output: inout GatewayOutput) {
     reader.lost(now: now, into: &wanted)
     settle(now: now, &output)
   }
 
-  /// Ends: pages are told to come again later, the hub that its peers are gone.
+  /// Ends the gateway: asks pages to reconnect later, and ends their sessions at the hub.
   public mutating func bye(now: UInt64, into output: inout GatewayOutput) {
     for page in pages.keys.sorted() { end(page, 1001, "the gateway is going", now: now, &output, leaving: true) }
     reader.bye(now: now, into: &wanted)
@@ -70,22 +73,23 @@ public struct Gateway: Sendable {
 
   // MARK: Pages
 
-  /// A page's connection is there.
+  /// Reports that a page has connected.
   public mutating func arrived(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     counters.pagesArrived += 1
     pages[page] = PageRecord(phase: .silent(since: now))
   }
 
-  /// A page's connection takes no more for now.
+  /// Reports that a page's connection is full.
   public mutating func isFull(_ page: PageID) { pages[page]?.isFull = true }
 
-  /// A page's connection takes more again.
+  /// Reports that a page's connection is writable again.
   public mutating func hasRoom(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     pages[page]?.isFull = false
     goOn(page, &output)
   }
 
-  /// A page's connection is gone. Its session at the hub lives on for its lease: the page may come back.
+  /// Reports that a page's connection has closed. Its session at the hub lives for the rest of its lease, because
+  /// the page may reconnect.
   public mutating func gone(_ page: PageID, now: UInt64, into output: inout GatewayOutput) {
     guard let record = pages.removeValue(forKey: page) else { return }
     if record.session != 0 {
@@ -99,7 +103,7 @@ public struct Gateway: Sendable {
   }
 
   /// Ends a page's connection.
-  /// - Parameter leaving: whether the hub is told that this peer is gone for good.
+  /// - Parameter leaving: whether to end the page's session at the hub, too.
   mutating func end(
     _ page: PageID, _ code: UInt16, _ reason: String, now: UInt64, _ output: inout GatewayOutput, leaving: Bool = false
   ) {
@@ -110,7 +114,7 @@ public struct Gateway: Sendable {
 
   // MARK: Drains and time
 
-  /// Does what follows from all that was fed since.
+  /// Handles the consequences of all input since the last call.
   public mutating func finishDrain(now: UInt64, into output: inout GatewayOutput) {
     settle(now: now, &output)
     reader.finishDrain(now: now, into: &wanted)
@@ -119,14 +123,14 @@ public struct Gateway: Sendable {
     settle(now: now, &output)
   }
 
-  /// When `tick` is due.
+  /// The time at which `tick` is due.
   public var nextDeadline: UInt64 {
     if pages.values.contains(where: { !$0.queue.isEmpty && !$0.isFull }) { return 0 }
     let own = pages.isEmpty && rooms.isEmpty ? UInt64.max : lastTick + 250
     return min(reader.nextDeadline, own)
   }
 
-  /// Does what is due by now.
+  /// Does everything that is due by now.
   public mutating func tick(now: UInt64, into output: inout GatewayOutput) {
     reader.tick(now: now, into: &wanted)
     settle(now: now, &output)
@@ -141,7 +145,7 @@ public struct Gateway: Sendable {
         counters.silentPages += 1
         end(page, 4004, "no hello", now: now, &output)
       case .live:
-        // The page is there as long as its socket is, whatever a browser does to the timers of a hidden one.
+        // A page is alive as long as its socket is, even if the browser throttles the timers of a hidden page.
         if now >= record.lastSentAt + lease / 3 { send(.alive(Alive(heartbeat: 0)), for: page, now: now, &output) }
         for (model, membership) in record.joins {
           if case .asked(_, let at) = membership.progress, now >= at + options.joinMilliseconds {
@@ -163,7 +167,7 @@ public struct Gateway: Sendable {
     }
   }
 
-  // MARK: Saying
+  // MARK: Sending
 
   mutating func send(_ message: PeerMessage, for page: PageID, now: UInt64, _ output: inout GatewayOutput) {
     guard let record = pages[page], record.session != 0 else { return }

@@ -1,24 +1,29 @@
-/// A page's connection, for as long as it lives; numbers are never used twice.
+/// Identifies one connection of a page; numbers are never reused.
 public struct PageID: Hashable, Sendable, Comparable {
+  /// The number of the connection.
   public let number: UInt64
 
+  /// Makes an id of its number.
   public init(_ number: UInt64) { self.number = number }
 
   public static func < (left: PageID, right: PageID) -> Bool { left.number < right.number }
 }
 
-/// What a gateway wants done. The caller carries it out in order and empties the output.
+/// The actions that a gateway requests. The caller carries them out in order and empties the output.
 public struct GatewayOutput: Sendable {
+  /// The actions, in order.
   public var actions: [GatewayAction] = []
 
+  /// Makes an empty output.
   public init() {}
 
+  /// Removes all actions.
   public mutating func removeAll() { actions.removeAll(keepingCapacity: true) }
 
   mutating func add(_ action: GatewayAction) { actions.append(action) }
 }
 
-/// One thing that a gateway wants done.
+/// One action that a gateway requests.
 public enum GatewayAction: Sendable {
   /// Close the hub connection if there is one, open a new one after the pause, then call `opened`.
   case open(afterMilliseconds: UInt64)
@@ -29,41 +34,46 @@ public enum GatewayAction: Sendable {
   case unsubscribe([UInt8])
   /// Send the page one text message.
   case sendText(PageID, [UInt8])
-  /// Close the page's connection, with that code and as much of the reason as a WebSocket can say; it is forgotten
-  /// here.
+  /// Close the page's connection, with this code and as much of the reason as a WebSocket close frame holds. The
+  /// gateway has forgotten the page.
   case end(PageID, code: UInt16, reason: String)
-  /// Worth a log line; nothing needs to be done about it.
+  /// Write a log line; no other reaction is needed.
   case log(String)
-  /// Close the hub connection for good.
+  /// Close the hub connection permanently.
   case close
 }
 
 /// What a gateway did and refused, counted since it was made.
 public struct GatewayCounters: Sendable, Hashable {
+  /// Pages that connected.
   public var pagesArrived: UInt64 = 0
+  /// Pages that the hub welcomed.
   public var pagesWelcomed: UInt64 = 0
   /// Texts from pages.
   public var textsReceived: UInt64 = 0
   /// Texts to pages.
   public var textsSent: UInt64 = 0
+  /// Proposals of pages.
   public var proposals: UInt64 = 0
+  /// Catch-ups sent to pages.
   public var catchups: UInt64 = 0
-  /// Commits that pages got folded with others, because they read too slowly.
+  /// Commits that pages received coalesced, because they read too slowly.
   public var coalescedCommits: UInt64 = 0
-  /// Texts that are no message of the protocol; each ended its page's connection.
+  /// Malformed texts; each ended its page's connection.
   public var malformedTexts: UInt64 = 0
-  /// Pages that said no hello in time.
+  /// Pages that did not send a hello in time.
   public var silentPages: UInt64 = 0
   /// Joins past a limit.
   public var joinsRefused: UInt64 = 0
-  /// Proposals for models that were not joined.
+  /// Proposals for models that the page had not joined.
   public var notJoined: UInt64 = 0
-  /// Pages that were ended because the hub was gone.
+  /// Pages that were disconnected because the hub connection was lost.
   public var hubLosses: UInt64 = 0
 
+  /// Makes counters of zero.
   public init() {}
 
-  /// All of them by their names.
+  /// All counters with their names.
   public var list: [(name: String, value: UInt64)] {
     [
       ("pagesArrived", pagesArrived), ("pagesWelcomed", pagesWelcomed), ("textsReceived", textsReceived),
@@ -74,24 +84,27 @@ public struct GatewayCounters: Sendable, Hashable {
   }
 }
 
-/// What a gateway is made with. Times are milliseconds.
+/// The options of a gateway. Times are milliseconds.
 public struct GatewayOptions: Sendable, Hashable {
-  /// A page that has not said hello this long after it came is ended.
+  /// How long a page may take to send a hello before it is disconnected.
   public var helloMilliseconds: UInt64 = 5_000
-  /// How long a model is still followed when the last page has left it.
+  /// How long a model is followed after the last page has left it.
   public var lingerMilliseconds: UInt64 = 10_000
-  /// A join that the hub has not answered is said again after this long.
+  /// How long the hub may take to answer a join before it is resent.
   public var joinMilliseconds: UInt64 = 3_000
-  /// Models that all pages together may have joined: they share one subscription, and the hub has a limit for that.
+  /// Models that all pages together may join: they share one session, and the hub limits the models of a session.
   public var maxModels = 900
-  /// Of those, how many only a page gets that has joined fewer than so many.
+  /// How many of those are reserved for pages that have joined fewer than `reservedModelsPerPage`.
   public var reservedModels = 300
+  /// How many models a page may join before it can no longer use the reserved ones.
   public var reservedModelsPerPage = 32
-  /// Models, and prefixes, that one page may have joined.
+  /// Models that one page may join.
   public var maxModelsPerPage = 256
+  /// Prefixes that one page may join.
   public var maxPrefixesPerPage = 16
-  /// Bytes of one message of a catch-up, about; and of those that are handed over at once.
+  /// The approximate size of one catch-up message, in bytes, and the unit of how much is sent without a pause.
   public var chunkBytes = 65_536
 
+  /// Makes the default options.
   public init() {}
 }

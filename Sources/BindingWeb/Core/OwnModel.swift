@@ -1,7 +1,7 @@
 import BindingPeer
 import BindingProtocol
 
-/// The model `@hub`: the hub's report, member by member, for pages to read.
+/// The model `@hub`: the hub's report as fields, one for each member, for pages to read.
 struct OwnModel: Sendable {
   static let id = "@hub"
 
@@ -11,8 +11,8 @@ struct OwnModel: Sendable {
 
   init(epoch: Epoch) { self.epoch = epoch }
 
-  /// Takes a new report in. Members that are as they were are no change.
-  /// - Returns: the commit that it makes; nil if nothing is new.
+  /// Applies a new report. Unchanged members are ignored.
+  /// - Returns: the commit; nil if nothing changed.
   mutating func apply(_ members: [JSON.Member], from hub: Origin, time: UInt64) -> CommitInfo? {
     var changes: [FieldChange] = []
     var named: Set<String> = []

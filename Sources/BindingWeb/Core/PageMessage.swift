@@ -1,11 +1,11 @@
 import BindingProtocol
 
-/// What a page says (protocol §10.1), read and checked.
+/// A message from a page (protocol §10.1), parsed and checked.
 enum PageMessage {
   case hello(Hello)
   case join(PageJoin)
   case joinPrefix(String)
-  /// A log of all commits.
+  /// Starts or stops the feed of all commits.
   case joinFeed, leaveFeed
   case leave(String)
   case leavePrefix(String)
@@ -14,7 +14,7 @@ enum PageMessage {
   case alive(heartbeat: UInt64, [PageProgress])
   case ping(UInt64)
 
-  /// Reads a text. Throws with the place of the fault when it is no message of a page.
+  /// Parses a text. Throws with the location of the fault.
   init(_ text: UnsafeRawBufferPointer) throws(WireError) {
     let parts = PageParts("page", try JSON(parsing: text))
     let kind = try parts.text("kind")
@@ -63,7 +63,7 @@ enum PageMessage {
     let name = try body.text("name")
     do { try Names.checkPeer(name) } catch { throw body.fault("name", error.problem) }
     let identity = Identity(tag: tag, secret: Secret(high: halves[0], low: halves[1]), name: name)
-    // The others are about messages that a page does not have.
+    // Other capabilities concern messages that pages do not have.
     let capabilities = try body.listIfAny("capabilities").compactMap(\.string).filter { $0 == Capability.recovery }
     return Hello(
       lowest: UInt8(lowest), highest: UInt8(highest), identity: identity,
@@ -71,7 +71,7 @@ enum PageMessage {
   }
 }
 
-/// A model that a page wants to read, and what it has of it.
+/// A model to join, with the state that the page has.
 struct PageJoin {
   var model: String
   var epoch: Epoch
@@ -86,10 +86,10 @@ struct PageJoin {
   }
 }
 
-/// A numbered proposal of a page, which names its model and fields.
+/// A page's numbered proposal, which refers to its model and fields by name.
 struct PageProposal {
   var model: String
-  /// Its topic is filled in when it is passed on.
+  /// Its topic is filled in when it is forwarded.
   var proposal: NumberedProposal
 
   init(_ body: PageParts) throws(WireError) {
@@ -131,7 +131,7 @@ struct PageProposal {
   }
 }
 
-/// How far a page is in one model.
+/// A page's progress in one model.
 struct PageProgress {
   var model: String
   var confirmed: ProposalNumber

@@ -1,8 +1,8 @@
 import BindingProtocol
 
-/// The parts of a page's message, read with errors that name the place.
+/// Reads the parts of a page's message; errors name the part.
 struct PageParts {
-  /// The largest number that a page can say exactly.
+  /// The largest number that a page can represent exactly.
   static let exact: UInt64 = 1 << 53
 
   let message: String
@@ -44,7 +44,7 @@ struct PageParts {
     return number
   }
 
-  /// A number of 64 bits in decimal digits.
+  /// A 64-bit number as a string of decimal digits.
   func digitsIfAny(_ name: String) throws(WireError) -> UInt64? {
     json[name] == nil ? nil : try digits(json[name], name)
   }
@@ -74,7 +74,7 @@ struct PageParts {
     return list
   }
 
-  /// The member `model`: a model's id, the name of its ephemeral line, or `@hub`.
+  /// The member `model`: a model id, the name of an ephemeral model, or `@hub`.
   func model() throws(WireError) -> String {
     let name = try text("model")
     if name == OwnModel.id { return name }
@@ -89,7 +89,7 @@ struct PageParts {
     return name
   }
 
-  /// As much of it as a reason can hold.
+  /// The part's text, shortened to fit into a reason.
   private func brief(_ part: JSON) -> String {
     let text = part.text
     return text.utf8.count <= 40 ? text : String(text.prefix(20)) + "…"

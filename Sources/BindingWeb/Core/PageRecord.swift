@@ -1,13 +1,13 @@
 import BindingProtocol
 
-/// What a gateway knows of one page.
+/// The gateway's state of one page.
 struct PageRecord: Sendable {
   enum Phase: Sendable {
-    /// It has said nothing yet.
+    /// The page has not sent anything yet.
     case silent(since: UInt64)
-    /// It has said hello, and there is no hub to pass that on to.
+    /// The page has sent a hello, and there is no hub to forward it to.
     case waiting
-    /// The hub has its hello.
+    /// The hello has been forwarded to the hub.
     case greeting
     case live
   }
@@ -19,53 +19,53 @@ struct PageRecord: Sendable {
   var joins: [String: Membership] = [:]
   var topics: [Topic: String] = [:]
   var prefixes: Set<String> = []
-  /// When something was last said to the hub in its name.
+  /// When a message was last sent to the hub for the page.
   var lastSentAt: UInt64 = 0
-  /// Its socket takes no more for now.
+  /// Whether the socket is full.
   var isFull = false
-  /// What is still to be said of a long catch-up.
+  /// The unsent rest of a long catch-up.
   var queue: [[UInt8]] = []
 
   var isLive: Bool { if case .live = phase { true } else { false } }
-  /// It is told nothing new before it has read what was said.
+  /// Whether new messages wait until the page has read the earlier ones.
   var isBusy: Bool { isFull || !queue.isEmpty }
 }
 
-/// A page in a model.
+/// The state of a page in a model that it has joined.
 struct Membership: Sendable {
   enum Progress: Sendable {
-    /// The gateway itself has not been caught up with, or the hub has not been asked for the page yet.
+    /// The gateway is not caught up itself, or has not forwarded the join yet.
     case waiting
     case asked(request: UInt32, at: UInt64)
-    /// The hub has answered: once the gateway has that version, the page can be caught up with.
+    /// The hub has answered: once the gateway has this version, the page can be caught up.
     case answered(epoch: Epoch, version: Version)
     case current
   }
 
   var progress = Progress.waiting
-  /// What the page has, after all that was said to it.
+  /// The epoch of the page's replica, after everything sent to it.
   var epoch: Epoch
   var version: Version
   /// Whether the page waits for an answer to its join.
   var owesAnswer = true
   var unacknowledged: ProposalNumber
-  /// The highest of its numbers that is known to be decided.
+  /// The page's highest number that is known to be decided.
   var lastDecided: ProposalNumber = 0
   var topic: Topic?
 
   var isCurrent: Bool { if case .current = progress { true } else { false } }
 }
 
-/// A model that the gateway follows, and the pages in it.
+/// A model that the gateway follows, and the pages that have joined it.
 struct Room: Sendable {
   var pages: Set<PageID> = []
-  /// When the last page left it; nil while there is one.
+  /// When the last page left; nil while there is one.
   var emptySince: UInt64?
-  /// Below this version the gateway does not know what was deleted since: who is there gets a snapshot.
+  /// Below this version the gateway does not know which fields were deleted: pages below it get a snapshot.
   var deltasFrom: Version = 0
 }
 
-/// A prefix that some page has joined, and what was announced below it.
+/// A prefix that some page has joined, and the models announced under it.
 struct Listing: Sendable {
   var pages: Set<PageID> = []
   var models: [String: Announced] = [:]

@@ -1,8 +1,7 @@
 import BindingPeer
 import BindingProtocol
 
-/// Writes what a gateway says to pages (protocol §10.1) as JSON text. Values stand in it byte for byte as the hub has
-/// them.
+/// Writes the messages to pages (protocol §10.1) as JSON text. Values are copied byte for byte.
 struct PageText {
   private(set) var bytes: [UInt8] = []
 
@@ -23,7 +22,7 @@ struct PageText {
 
   mutating func number(_ number: some BinaryInteger) { bytes.append(contentsOf: String(number).utf8) }
 
-  /// A number that may lie beyond what a page can say exactly: its digits as a string.
+  /// A number that may exceed what a page can represent exactly: a string of its digits.
   mutating func digits(_ number: UInt64) {
     raw("\"")
     self.number(number)
@@ -84,7 +83,7 @@ struct PageText {
 }
 
 extension PageText {
-  /// - Parameter gateway: the identity that reads for all pages, and is present wherever one of them is.
+  /// - Parameter gateway: the identity that reads for all pages; it is present wherever one of them is.
   static func welcome(_ welcome: Welcome, gateway: Tag) -> [UInt8] {
     var text = PageText("welcome")
     text.member("protocol", welcome.protocolNumber)
@@ -108,7 +107,7 @@ extension PageText {
     return text.end()
   }
 
-  /// Commits in their order; nil if there are none.
+  /// Commits, in order; nil if there are none.
   static func commits(_ model: String, _ epoch: Epoch, _ commits: [CommitInfo]) -> [UInt8]? {
     guard let first = commits.first else { return nil }
     var text = PageText("commits")
@@ -136,7 +135,7 @@ extension PageText {
     return text.end()
   }
 
-  /// A catch-up in messages of about so many bytes.
+  /// A catch-up, split into messages of about `chunkBytes`.
   static func catchup(
     _ model: String, form: StaticString, epoch: Epoch, from previous: Version, to version: Version,
     lastDecided: ProposalNumber, fields: [CommittedField], chunkBytes: Int

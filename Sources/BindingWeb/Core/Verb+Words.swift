@@ -1,12 +1,12 @@
 import BindingProtocol
 
 extension Verb {
-  /// The verb that pages call so (protocol §10.3); nil if there is none.
+  /// The verb with this name in messages of pages (protocol §10.3); nil if there is none.
   init?(word: String) {
     switch word {
     case "set": self = .set
     case "delete": self = .delete
-    // `default`: a page of an earlier release that is still open.
+    // `default`: sent by an open page of an earlier release.
     case "setIfAbsent", "default": self = .setIfAbsent
     case "clear": self = .clear
     case "add": self = .add

@@ -10,16 +10,17 @@ import NIOPosix
   import Glibc
 #endif
 
-/// The way into a gateway, as it lies in a file that only its owner can read: the token, and where pages are served.
+/// The access data of a gateway, kept in a file that only its owner can read: the token, and where pages are
+/// served.
 ///
-/// The token lasts, so that a gateway that is started again knows its browsers and programs. Whoever can read the file
-/// may come in.
+/// The token is permanent, so a restarted gateway recognises its browsers and programs. Anyone who can read the
+/// file has access.
 public struct WebEntry: Sendable {
-  /// Where the file is.
+  /// The path of the file.
   public let path: String
   /// `HOST:PORT`, as of the gateway's last start.
   public let address: String
-  /// What programs show as `Authorization: Bearer TOKEN`; nil if none is asked.
+  /// The token that programs send as `Authorization: Bearer TOKEN`; nil if none is required.
   public var token: String? { isOpen ? nil : key.token }
 
   let key: WebKey
@@ -32,8 +33,9 @@ public struct WebEntry: Sendable {
     self.isOpen = isOpen
   }
 
-  /// Reads the entry of a gateway that was started.
-  /// - Throws: `WebFailure.key` if the file can be read by others or is no such file; nil: there is none.
+  /// Reads the file of a gateway.
+  /// - Returns: nil if there is no file.
+  /// - Throws: `WebFailure.key` if others can read the file, or if a gateway did not write it.
   public static func read(_ path: String) throws(WebFailure) -> WebEntry? {
     guard let json = try content(of: path) else { return nil }
     guard let token = json["token"]?.string, token.utf8.count == 32, let run = json["run"]?.string,
@@ -43,11 +45,12 @@ public struct WebEntry: Sendable {
       path: path, address: address, key: WebKey(token: token, run: run), isOpen: json["open"]?.boolean ?? false)
   }
 
-  /// An address to open in a browser, with a code that is good once, for five minutes.
+  /// An address to open in a browser, with a code that works once, within five minutes.
   public func url() -> String { WebEntry.url(address, isOpen ? nil : key) }
 
-  /// The same under a name that browsers of this machine take for it, and that nobody else knows: a browser gives
-  /// cookies to every port of a name. Nil if no token is asked, or the gateway listens elsewhere.
+  /// An address to open in a browser, with a code, under a secret host name that browsers resolve to this machine:
+  /// a browser sends cookies to every port of a host name. Nil if no token is required, or the gateway listens
+  /// elsewhere.
   public func ownNameURL() -> String? {
     let everywhere = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]"]
     guard !isOpen, let address = try? WebAddress(address), everywhere.contains(address.host) else { return nil }
@@ -58,7 +61,7 @@ public struct WebEntry: Sendable {
     "http://\(address)/" + (key.map { "?code=\($0.code(now: WebEntry.now))" } ?? "")
   }
 
-  /// Whether something listens there. Waits on the calling thread.
+  /// Whether something listens at the address. Blocks the calling thread.
   public func isServed(timeoutMilliseconds: Int64 = 2_000) -> Bool {
     guard let address = try? WebAddress(address) else { return false }
     let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -78,7 +81,7 @@ public struct WebEntry: Sendable {
       .init("token", .string(key.token)), .init("run", .string(key.run)), .init("address", .string(address)),
       .init("open", .bool(isOpen)),
     ]
-    // Beside it first: who reads it finds it whole.
+    // Written beside the file and renamed, so that readers see a complete file.
     let new = path + ".new"
     unlink(new)
     let descriptor = open(new, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
@@ -113,7 +116,7 @@ public struct WebEntry: Sendable {
   }
 }
 
-// Inside the type its own `read` would be meant.
+// Inside the type, `read` would mean its own function.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
   read(descriptor, bytes, count)
 }

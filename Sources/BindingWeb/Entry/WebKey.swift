@@ -1,15 +1,15 @@
 import BindingProtocol
 
-/// What lets programs and browsers in: a lasting token, and what is derived from it for browsers.
+/// Authenticates programs and browsers: a permanent token, and codes and sessions derived from it for browsers.
 ///
-/// Programs show the token. A browser is given a code, once, in an address, where others may see it and the browser
-/// keeps it; for the code it gets a session in a cookie. Browsers send cookies to every port of a host, so a session is
-/// good for one `HOST:PORT` only, for a limited time, and never as a token. Nothing of it has to be stored: both are
-/// proved by an HMAC under the token.
+/// Programs send the token. A browser gets a code, once, in an address, where others may see it and which the
+/// browser keeps; it exchanges the code for a session in a cookie. Browsers send cookies to every port of a host,
+/// so a session is valid for one `HOST:PORT` only, for a limited time, and never as a token. Codes and sessions are
+/// not stored: an HMAC under the token proves both.
 struct WebKey: Sendable, Hashable {
   /// 32 hexadecimal digits.
   let token: String
-  /// Which start of the gateway it belongs to: a code of an earlier start is not good again. 16 hexadecimal digits.
+  /// The run of the gateway: codes of earlier runs are invalid. 16 hexadecimal digits.
   let run: String
 
   static let codeSeconds: Int64 = 300
@@ -24,15 +24,15 @@ struct WebKey: Sendable, Hashable {
 
   // MARK: Codes
 
-  /// A new code for an address: 8 digits of its time, 8 of chance, 16 that prove them.
+  /// A new code for an address: 8 digits of time, 8 random ones, 16 that prove them.
   /// - Parameter now: seconds since 1970.
   func code(now: Int64) -> String {
     let body = WebKey.hex(UInt32(truncatingIfNeeded: now)) + WebKey.random(words: 1)
     return body + proof("code", run, body).prefix(16)
   }
 
-  /// When a code ends to be good, in seconds since 1970; nil if it is none of this start or has ended. Whether it was
-  /// used before, the caller knows.
+  /// When a code expires, in seconds since 1970; nil if it is invalid, of another run, or expired. The caller
+  /// checks whether it has been used.
   func end(ofCode code: String, now: Int64) -> Int64? {
     guard code.utf8.count == WebKey.codeDigits, let made = Int64(code.prefix(8), radix: 16),
       WebKey.isSame(code.dropFirst(16), proof("code", run, String(code.prefix(16))).prefix(16)),
@@ -43,13 +43,13 @@ struct WebKey: Sendable, Hashable {
 
   // MARK: Sessions
 
-  /// The session of a browser that reached the gateway as this host, `HOST:PORT`: when it ends, and what proves it.
+  /// A session for a browser that reached the gateway as this host, `HOST:PORT`: its expiry and its proof.
   func session(host: String, now: Int64) -> String {
     let end = String(now + WebKey.sessionSeconds, radix: 16)
     return "\(end)-\(proof("session", host.lowercased(), end).prefix(32))"
   }
 
-  /// When a session ends, in seconds since 1970; nil if it is none for this host, or has ended.
+  /// When a session expires, in seconds since 1970; nil if it is invalid for this host, or expired.
   func end(ofSession shown: some StringProtocol, host: String, now: Int64) -> Int64? {
     let parts = shown.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, let end = Int64(parts[0], radix: 16), end > now,
@@ -60,13 +60,13 @@ struct WebKey: Sendable, Hashable {
 
   // MARK: A name of its own
 
-  /// A name of this machine under which no other program has pages, for who knows the token alone can tell it. Browsers
-  /// take every name below `localhost` for this machine.
+  /// A host name of this machine that no other program's pages share, because only holders of the token can compute
+  /// it. Browsers resolve every name under `localhost` to this machine.
   var hostName: String { "bindbus-\(proof("host").prefix(16)).localhost" }
 
   // MARK: Proofs
 
-  /// Looks at every byte whatever differs, so that the time taken tells nothing of what was wanted.
+  /// Compares in constant time, so that the duration reveals nothing about the secret.
   static func isSame(_ shown: some StringProtocol, _ wanted: some StringProtocol) -> Bool {
     guard shown.utf8.count == wanted.utf8.count else { return false }
     return zip(shown.utf8, wanted.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
@@ -82,7 +82,7 @@ struct WebKey: Sendable, Hashable {
     }.joined()
   }
 
-  /// Random bits of the system, 32 a word, in hexadecimal digits.
+  /// `words` times 32 random bits of the system, in hexadecimal digits.
   private static func random(words: Int) -> String {
     var system = SystemRandomNumberGenerator()
     return (0..<words).map { _ in hex(UInt32.random(in: 0 ... .max, using: &system)) }.joined()
@@ -94,14 +94,13 @@ struct WebKey: Sendable, Hashable {
   }
 }
 
-/// Codes that were used and would still be good. Only a code that proves itself comes in here, so who keeps the key
-/// decides how many there are.
+/// Used codes that have not expired. Only valid codes are added, so the holder of the key controls their number.
 struct UsedCodes {
   private var ends: [String: Int64] = [:]
 
   var count: Int { ends.count }
 
-  /// Whether the code is used for the first time.
+  /// Records the use of a code; true for the first use.
   mutating func use(_ code: String, until end: Int64, now: Int64) -> Bool {
     if ends.count >= 256 { ends = ends.filter { $0.value >= now } }
     return ends.updateValue(end, forKey: code) == nil

@@ -1,15 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Who may come in: whose `Host` and `Origin` are the gateway's own, and who shows its token or a session.
+/// Decides which requests are allowed: `Host` and `Origin` must be the gateway's own, and the request must carry
+/// its token or a session.
 ///
-/// A page of another site that has its name point at this machine is caught by the `Host`, one that opens a WebSocket
-/// to it by the `Origin`, and another account of this machine by the token or session.
+/// The `Host` check stops pages of another site that points its name at this machine, the `Origin` check stops
+/// pages that open a WebSocket to it, and the token or session stops other accounts of this machine.
 struct AccessControl: Sendable {
   /// `HOST:PORT`.
   let address: String
   let port: Int
-  /// Nil: everyone who reaches the port may come in.
+  /// Nil: any client that can connect has access.
   let key: WebKey?
   private let hosts: Set<String>
 
@@ -25,8 +26,8 @@ struct AccessControl: Sendable {
 
   var cookieName: String { "bindbus-session-\(port)" }
 
-  /// What a browser is given that was let in. A link from elsewhere may open a page with it; what a page writes goes
-  /// over its WebSocket, which other sites cannot open.
+  /// The cookie for an authenticated browser. With it a link from another site may open a page, but pages write
+  /// over their WebSocket, which other sites cannot open.
   func cookie(_ key: WebKey, host: String, now: Int64) -> String {
     "\(cookieName)=\(key.session(host: host, now: now)); Max-Age=\(WebKey.sessionSeconds); "
       + "HttpOnly; SameSite=Lax; Path=/"
@@ -34,8 +35,9 @@ struct AccessControl: Sendable {
 
   // MARK: Host and origin
 
-  /// - Parameter local: where the connection arrived, which is ours too: a gateway that listens everywhere is reached
-  ///   by numbers that nobody named. A foreign name never is such a number.
+  /// - Parameter local: the local address of the connection, which also counts as the gateway's own: a gateway that
+  ///   listens on all interfaces is reached by addresses that are not configured. A foreign host name never equals
+  ///   such an address.
   func isOurs(host: String, local: SocketAddress?) -> Bool {
     let host = host.lowercased()
     return hosts.contains(host) || host == AccessControl.host(of: local)
@@ -53,12 +55,12 @@ struct AccessControl: Sendable {
 
   // MARK: Token and session
 
-  /// Whether a request shows the token or a session of this host.
+  /// Whether a request carries the token or a session for this host.
   func isKnown(_ headers: HTTPHeaders, now: Int64) -> Bool {
     showsBearer(headers) || sessionEnd(headers, now: now) != nil
   }
 
-  /// Whether a program shows the token; a page of a browser cannot set this header on a WebSocket.
+  /// Whether a request carries the token as a program sends it. Pages cannot set this header on a WebSocket.
   func showsBearer(_ headers: HTTPHeaders) -> Bool {
     guard key != nil else { return true }
     return headers["authorization"].contains { value in
@@ -67,7 +69,7 @@ struct AccessControl: Sendable {
     }
   }
 
-  /// When the session ends that a browser shows, in seconds since 1970; nil if it shows none that is good here.
+  /// When the browser's session expires, in seconds since 1970; nil without a valid session.
   func sessionEnd(_ headers: HTTPHeaders, now: Int64) -> Int64? {
     guard let key, let host = headers["host"].first else { return nil }
     let prefix = cookieName + "="

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a request is answered with.
+/// The answer to a request.
 struct Answer {
   var status: HTTPResponseStatus
   var type = "text/plain; charset=utf-8"
@@ -9,17 +9,17 @@ struct Answer {
   var headers: [(name: String, value: String)] = []
   /// Whether the connection ends with it.
   var closes = false
-  /// Whether it is a page with a form, which is sent to this gateway.
+  /// Whether it is a page with a form that submits to this gateway.
   var sendsForms = false
-  /// Why it is a refusal, to be counted.
+  /// The reason of a refusal, to be counted.
   var refusal: WebRefusal?
 
-  /// A sentence for people: what is wrong, and what to do.
+  /// A sentence for people: the problem and the remedy.
   static func plainText(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal? = nil) -> Answer {
     Answer(status: status, body: ByteBuffer(string: text + "\n"), headers: [Answer.notKept], refusal: refusal)
   }
 
-  /// The last word on a connection that does not follow the rules.
+  /// The last answer on a connection that violates the protocol.
   static func closing(_ status: HTTPResponseStatus, _ text: String, _ refusal: WebRefusal) -> Answer {
     var answer = plainText(status, text, refusal)
     answer.closes = true
@@ -28,7 +28,7 @@ struct Answer {
 
   static let notKept = (name: "Cache-Control", value: "no-store")
 
-  /// On every answer: what a page may load and do, whoever wrote it.
+  /// Sent with every answer: restricts what a page may load and do, including the user's own pages.
   private var policy: String {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
       + "media-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
@@ -52,7 +52,7 @@ struct Answer {
     return HTTPResponseHead(version: .http1_1, status: status, headers: fields)
   }
 
-  /// The whole answer as bytes, for a connection on which no request has come.
+  /// The whole answer as bytes, for a connection without a request.
   var bytes: ByteBuffer {
     var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
     for (name, value) in head.headers { text += "\(name): \(value)\r\n" }

@@ -1,6 +1,6 @@
-/// The page for a browser that asks for what is not there.
+/// The page for a browser that requests something that does not exist.
 enum NothingPage {
-  /// - Parameter why: a sentence of this program, without anything of the request.
+  /// - Parameter why: a fixed sentence, without any part of the request.
   static func html(_ why: String) -> String {
     """
     <!doctype html>
@@ -25,9 +25,9 @@ enum NothingPage {
   }
 }
 
-/// The page for a browser that shows neither a code nor a session: what to do, and where to put a code.
+/// The page for a browser without code or session: explains how to get a code, and has a form for it.
 enum EntryPage {
-  /// - Parameter why: a sentence of this program.
+  /// - Parameter why: a fixed sentence.
   static func html(_ why: String) -> String {
     """
     <!doctype html>

@@ -6,8 +6,8 @@
   import Glibc
 #endif
 
-/// Packs bytes as gzip (RFC 1952) with the system's zlib, where there is one: it is looked for when the program runs,
-/// so that nothing more is needed to build or to start it.
+/// Compresses bytes as gzip (RFC 1952) with the system's zlib, if there is one. The library is loaded at run time,
+/// so that it is no dependency of the build or the start.
 enum Gzip {
   private typealias Compress =
     @convention(c) (
@@ -24,16 +24,16 @@ enum Gzip {
     return (unsafeBitCast(compress, to: Compress.self), unsafeBitCast(checksum, to: Checksum.self))
   }()
 
-  /// The bytes of a gzip file; nil where there is no zlib, or where that would not make them fewer.
+  /// The bytes as a gzip file; nil without zlib, or if compression would not save space.
   static func packed(_ bytes: [UInt8]) -> [UInt8]? {
     guard let library, bytes.count > 256, bytes.count < Int(UInt32.max) else { return nil }
     var deflated = [UInt8](repeating: 0, count: bytes.count)
     var count = UInt(deflated.count)
-    // It fails where there is no room, that is where nothing is saved.
+    // Fails without enough room, which means that nothing is saved.
     guard library.compress(&deflated, &count, bytes, UInt(bytes.count), 9) == 0, count > 6 else { return nil }
     let checksum = UInt32(truncatingIfNeeded: library.checksum(0, bytes, CUnsignedInt(bytes.count)))
     let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 255]
-    // Between zlib's own two bytes of head and four of checksum is what gzip has, too.
+    // The bytes between zlib's header of two bytes and its checksum of four are also the body of a gzip file.
     return head + deflated[2..<Int(count) - 4] + little(checksum) + little(UInt32(bytes.count))
   }
 

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Takes the requests of one connection, one after the other, and sends the answers; goes when the connection becomes a
-/// WebSocket.
+/// Reads the requests of one connection, one after the other, and sends the answers. Removed when the connection
+/// becomes a WebSocket.
 final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -11,12 +11,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   private var head: HTTPRequestHead?
   private var deadline: Scheduled<Void>?
   private var hasAsked = false
-  /// Whether it has shown token or session.
+  /// Whether a request has carried a token or session.
   private var isKnown = false
   private var isAnswering = false
-  /// The other side will say nothing more.
+  /// Whether the other side has closed its output.
   private var isInputClosed = false
-  /// The last answer is on its way: what still comes is passed over.
+  /// Whether the last answer has been sent: further input is ignored.
   private var isFinished = false
 
   init(loop: GatewayLoop) { self.loop = loop }
@@ -69,7 +69,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Of what the connection says that is no HTTP; a handshake that was refused is answered as a request.
+  /// Answers input that is not HTTP. A refused handshake is answered as a request.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     guard !isFinished else { return }
     switch error {
@@ -95,7 +95,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   private func send(_ answer: Answer, _ request: HTTPRequestHead?, _ context: ChannelHandlerContext) {
     guard !isFinished, context.channel.isActive else { return }
     var answer = answer
-    // The decoder reads nothing more of a connection that wished to become something else.
+    // The decoder stops reading a connection that requested an upgrade.
     let mayGoOn = request.map { $0.isKeepAlive && !$0.headers.contains(name: "upgrade") } ?? false
     answer.closes = answer.closes || !mayGoOn || isInputClosed
     isAnswering = false
@@ -124,8 +124,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  /// Says that nothing more comes, and passes over what the other side still sends: a connection that is closed while
-  /// bytes wait there is reset, and the answer may be lost with it.
+  /// Closes the output and ignores further input. Closing a connection with unread bytes would reset it, and the
+  /// answer could be lost.
   private func finish(_ context: ChannelHandlerContext) {
     isFinished = true
     deadline?.cancel()
@@ -135,7 +135,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// A connection beyond the limit: told so, and closed.
+/// Answers a connection beyond the limit, and closes it.
 final class TurnedAway: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -2,9 +2,9 @@ import BindingProtocol
 import NIOCore
 import NIOHTTP1
 
-/// How gateway and hub are, for programs: one JSON object, or the lines that a Prometheus reads.
+/// The status of gateway and hub, for programs: one JSON object, or Prometheus text.
 enum Reports {
-  /// The hub's report with one member more, `web`.
+  /// The hub's report with one additional member, `web`.
   static func status(of loop: GatewayLoop, hub: JSON?) -> Answer {
     guard let hub, case .object(let members) = hub else {
       return .plainText(.serviceUnavailable, "The hub did not report in time: ask again.", .hubSilent)
@@ -26,7 +26,7 @@ enum Reports {
     ])
   }
 
-  /// Gauges and counters, each with a bounded number of labels; without the hub's when it does not report.
+  /// Gauges and counters, each with a bounded number of labels; without the hub's if it does not report.
   static func metrics(of loop: GatewayLoop, hub: JSON?) -> Answer {
     var text = MetricsText()
     text.gauge("bindbus_hub_up", hub == nil ? 0 : 1)
@@ -73,7 +73,7 @@ struct MetricsText {
 
   mutating func counter(_ name: String, _ value: UInt64) { text += "# TYPE \(name) counter\n\(name) \(value)\n" }
 
-  /// One counter a label; the labels are names of this program.
+  /// One counter per label; the labels are fixed names.
   mutating func counter(_ name: String, label: String, _ list: [(name: String, value: UInt64)]) {
     text += "# TYPE \(name) counter\n"
     for (value, count) in list { text += "\(name){\(label)=\"\(value)\"} \(count)\n" }

@@ -9,7 +9,7 @@ struct RequestRouter {
   let userPages: UserPages?
   let loop: GatewayLoop
 
-  /// Answers, at once or when the disk or the hub has; always on the event loop.
+  /// Answers, immediately or when the disk or the hub has answered; always on the event loop.
   func answer(_ head: HTTPRequestHead, at local: SocketAddress?, _ respond: @escaping (Answer) -> Void) {
     let respond = { [self] (answer: Answer) in
       var answer = answer
@@ -37,16 +37,16 @@ struct RequestRouter {
     }
   }
 
-  /// Whether a WebSocket is opened for this request; if not it is answered as any other.
+  /// Whether to open a WebSocket for this request; if not, it is answered like any other.
   func opensSocket(_ head: HTTPRequestHead, at local: SocketAddress?) -> Bool {
-    // A code is used by an answer alone.
+    // Only an answer may use up a code.
     guard Target(head.uri)?["code"] == nil, case .success(.socket) = look(at: head, local), head.method == .GET else {
       return false
     }
     return isFromHere(head, local) && head.headers["sec-websocket-key"].first?.utf8.count == 24
   }
 
-  // MARK: Who and what
+  // MARK: Access and routes
 
   private struct Refused: Error {
     let answer: Answer
@@ -76,11 +76,11 @@ struct RequestRouter {
     return .success(route)
   }
 
-  /// What is answered to an address with a code, or with the token; nil: it has neither.
+  /// The answer to an address that contains a code or the token; nil if it contains neither.
   private func entry(_ key: WebKey, _ host: String, _ target: Target) -> Answer? {
     let now = WebEntry.now
     if let shown = target["code"] {
-      // A whole address may have been pasted where the code is asked for.
+      // The user may have pasted a whole address instead of the code.
       let code = String(shown.suffix(WebKey.codeDigits))
       guard let end = key.end(ofCode: code, now: now), loop.usedCodes.use(code, until: end, now: now) else {
         return RequestRouter.refusal("This code was used before, or is older than five minutes.", isPage: true)
@@ -92,7 +92,7 @@ struct RequestRouter {
       ? letIn(key, host, to: target.without("token")) : RequestRouter.refusal("This is not the token.", isPage: true)
   }
 
-  /// What was shown goes from the address, where it would be seen and kept, to a cookie.
+  /// Moves the credential from the address, where it would be visible and stored, to a cookie.
   private func letIn(_ key: WebKey, _ host: String, to path: String) -> Answer {
     var answer = Answer.plainText(.seeOther, "Come in.")
     let cookie = access.cookie(key, host: host, now: WebEntry.now)
@@ -100,7 +100,7 @@ struct RequestRouter {
     return answer
   }
 
-  /// A session that has less than half of its time left is told anew.
+  /// Renews a session that has less than half of its time left.
   func renewal(for head: HTTPRequestHead) -> (name: String, value: String)? {
     let now = WebEntry.now
     guard let key = access.key, let host = head.headers["host"].first,
@@ -113,13 +113,13 @@ struct RequestRouter {
     refusal("This browser is not known here, or was for 30 days.", isPage: isRead(headers))
   }
 
-  /// Whether a person reads the answer, in a browser.
+  /// Whether the answer is displayed in a browser.
   private static func isRead(_ headers: HTTPHeaders) -> Bool {
     headers[canonicalForm: "accept"].contains { $0.hasPrefix("text/html") }
   }
 
-  /// To who is not let in: what to do.
-  /// - Parameter isPage: whether a person reads it in a browser.
+  /// The answer to an unauthenticated request: how to get access.
+  /// - Parameter isPage: whether it is displayed in a browser.
   private static func refusal(_ why: String, isPage: Bool) -> Answer {
     var answer =
       isPage
@@ -147,7 +147,7 @@ struct RequestRouter {
 
   // MARK: Sockets
 
-  /// Every page of a browser names the site that it comes from; a program need not, if it shows the token itself.
+  /// Every page in a browser states its origin; a program may omit it if it sends the token itself.
   private func isFromHere(_ head: HTTPRequestHead, _ local: SocketAddress?) -> Bool {
     let origins = head.headers["origin"]
     return origins.isEmpty

@@ -1,24 +1,24 @@
-/// What a request asks for.
+/// The resource that a request asks for.
 enum Route: Equatable {
-  /// A file of the gateway's own, by its name.
+  /// A file of the gateway itself, by its name.
   case page(String)
   /// A file of the user's pages, by the parts of its path.
   case userPage([String])
-  /// The folder of the user's pages, without the slash behind which relative addresses go on.
+  /// The folder of the user's pages without the trailing slash, which relative addresses need.
   case userPages
   case socket, status, metrics, health, readiness
 
-  /// Whether it is answered to who shows no token: it tells nothing of what is shared. The page that asks for a code
-  /// looks like the others.
+  /// Whether it is served without a token: it reveals nothing that is shared. The page that asks for a code needs
+  /// the style sheet and the icon.
   var isOpen: Bool { [.health, .readiness, .page("page.css"), .page("icon.svg")].contains(self) }
 
-  /// Nil if there is nothing of that path.
+  /// Nil if the path is unknown.
   init?(path: String) {
     let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     switch (parts.first ?? "", parts.count) {
     case ("", 1): self = .page("dashboard.html")
     case ("demo", 1): self = .page("demo.html")
-    // Browsers ask for it by themselves for pages that name no icon.
+    // Browsers request it by themselves for pages without an icon.
     case ("favicon.ico", 1): self = .page("icon.svg")
     case ("form", 2...) where !parts.dropFirst().contains(""): self = .page("form.html")
     case ("pages", 1): self = .userPages
@@ -34,16 +34,17 @@ enum Route: Equatable {
   }
 }
 
-/// The target of a request, taken apart.
+/// The parsed target of a request.
 struct Target {
-  /// As it was sent, without the query.
+  /// The path as sent, without the query.
   let rawPath: String
-  /// Its escapes undone.
+  /// The path with escapes decoded.
   let path: String
-  /// Names and values, in their order, as they were sent.
+  /// Names and values, in order, as sent.
   let query: [(name: String, value: String)]
 
-  /// Nil if it is no path: it must begin with one `/`, and its escapes must be UTF-8 without control characters.
+  /// Nil if it is not a valid path: it must begin with exactly one `/`, and its escapes must be UTF-8 without
+  /// control characters.
   init?(_ text: String) {
     let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let raw = String(halves[0])
@@ -62,7 +63,7 @@ struct Target {
   /// The value of a member of the query.
   subscript(name: String) -> String? { query.last { $0.name == name }?.value }
 
-  /// The same target without that member of the query.
+  /// The target without that member of the query.
   func without(_ name: String) -> String {
     let rest = query.filter { $0.name != name }.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
     return rawPath + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))

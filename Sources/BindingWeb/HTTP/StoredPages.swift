@@ -2,15 +2,15 @@ import CPages
 import NIOCore
 import NIOHTTP1
 
-/// A file that is served, and how a browser knows whether it has it already.
+/// A served file with its entity tag.
 struct ServedFile: Sendable {
   let type: String
   let body: ByteBuffer
   let tag: String
-  /// The same as gzip, for browsers that take it; nil: it is sent as it is.
+  /// The body as gzip, for browsers that accept it; nil: always sent uncompressed.
   let packed: ByteBuffer?
 
-  /// - Parameter isPacked: whether it is also kept as gzip.
+  /// - Parameter isPacked: whether to keep it also as gzip.
   init(type: String, body: ByteBuffer, isPacked: Bool = false) {
     self.type = type
     self.body = body
@@ -18,10 +18,10 @@ struct ServedFile: Sendable {
     packed = isPacked ? Gzip.packed(Array(body.readableBytesView)).map(ByteBuffer.init(bytes:)) : nil
   }
 
-  /// The file, or only that it is still the same.
+  /// The file, or 304 if the browser has it already.
   func answer(to headers: HTTPHeaders) -> Answer {
     let packed = ServedFile.acceptsGzip(headers) ? packed : nil
-    // Other bytes have another tag.
+    // Different bytes need a different tag.
     let tag = packed == nil ? tag : "\(tag.dropLast())-gzip\""
     let isKnown = headers[canonicalForm: "if-none-match"].contains { $0 == tag || $0 == "W/\(tag)" || $0 == "*" }
     var answer = Answer(status: isKnown ? .notModified : .ok, type: type, body: isKnown ? ByteBuffer() : packed ?? body)
@@ -31,7 +31,7 @@ struct ServedFile: Sendable {
     return answer
   }
 
-  /// Whether a browser says that it takes gzip, and not with a weight of 0.
+  /// Whether a browser accepts gzip, with a weight other than 0.
   private static func acceptsGzip(_ headers: HTTPHeaders) -> Bool {
     headers[canonicalForm: "accept-encoding"].contains { coding in
       let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
@@ -40,14 +40,14 @@ struct ServedFile: Sendable {
     }
   }
 
-  /// FNV-1a of the bytes: it tells versions of one file apart, and is no proof of anything.
+  /// FNV-1a of the bytes: distinguishes versions of a file, and is not cryptographic.
   private static func tag(of body: ByteBuffer) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in body.readableBytesView { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return "\"\(String(hash, radix: 16))-\(body.readableBytes)\""
   }
 
-  /// The types of what is served; a file of another kind is not.
+  /// The media types of served files; nil: not served.
   static func type(of name: String) -> String? {
     guard let dot = name.lastIndex(of: ".") else { return nil }
     return switch name[name.index(after: dot)...] {
@@ -72,7 +72,7 @@ struct ServedFile: Sendable {
   }
 }
 
-/// The gateway's own pages, which are part of the program.
+/// The gateway's own pages, embedded in the program.
 enum StoredPages {
   static let all: [String: ServedFile] = {
     var files: [String: ServedFile] = [:]

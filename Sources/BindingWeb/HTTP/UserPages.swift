@@ -20,17 +20,17 @@ struct UserPages: Sendable {
     self.root = root
   }
 
-  /// What was found at a path.
+  /// The result of a lookup.
   enum Found {
     case file(ServedFile)
     case nothing
-    /// There is something, of a kind that is not served.
+    /// Something exists there, of a kind that is not served.
     case otherKind
     case tooLong
   }
 
-  /// Reads a file; waits for the disk. Nothing lies at a path with an empty part, with `..` or with a name that begins
-  /// with a dot, nor at one that a symbolic link leads out of the folder.
+  /// Reads a file; blocks for the disk. Finds nothing at a path with an empty part, with `..` or with a name that
+  /// begins with a dot, or where a symbolic link leads out of the folder.
   func read(_ parts: [String], limit: Int) -> Found {
     let parts = parts.last == "" ? parts.dropLast() + ["index.html"] : parts
     guard !parts.contains(where: { $0.isEmpty || $0.hasPrefix(".") || $0.contains("/") }) else { return .nothing }

@@ -9,7 +9,7 @@ enum WebRefusal: CaseIterable {
   case tooManyPages, unmasked, badFrame, badFragment, binary, messageTooLong, notUTF8, flood, silence, backlog
 }
 
-/// What the gateway's server has done since its start.
+/// The counters of the gateway's server since its start.
 struct WebCounters {
   var connections: UInt64 = 0
   var requests: UInt64 = 0
@@ -18,7 +18,7 @@ struct WebCounters {
   var messagesOut: UInt64 = 0
   var bytesIn: UInt64 = 0
   var bytesOut: UInt64 = 0
-  /// How often a page took no more for a while.
+  /// How often a page's connection became full.
   var fullPages: UInt64 = 0
   private var refused: [WebRefusal: UInt64] = [:]
 

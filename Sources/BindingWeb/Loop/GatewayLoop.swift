@@ -2,7 +2,7 @@ import BindingProtocol
 import Logging
 import NIOCore
 
-/// Where the gateway's machine lives: feeds it with what hub and pages say, and carries out what it wants. Everything
+/// Drives the gateway's state machine: feeds it the input of hub and pages, and carries out its actions. Everything
 /// here runs on one event loop.
 final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
   let loop: any EventLoop
@@ -11,11 +11,11 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
   var counters = WebCounters()
   var usedCodes = UsedCodes()
   private(set) var router: RequestRouter?
-  /// How often what the machine wanted has been carried out.
+  /// How often the machine's actions have been carried out.
   private(set) var turns: UInt64 = 0
   /// Connections that are open now.
   private(set) var connections = 0
-  /// Those of them that have shown neither token nor session yet, by their order.
+  /// Open connections without token or session, by their order of arrival.
   private var strangers: [UInt64: any Channel] = [:]
   private var lastStranger: UInt64 = 0
 
@@ -41,28 +41,28 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     gateway = Gateway(identity: identity, seed: .random(in: 1 ... .max), now: GatewayLoop.now)
   }
 
-  /// Milliseconds of a clock that never goes back.
+  /// Milliseconds of a monotonic clock.
   static var now: UInt64 { NIODeadline.now().uptimeNanoseconds / 1_000_000 }
 
-  /// Whether the hub has let the gateway in.
+  /// Whether the hub has welcomed the gateway.
   var isLive: Bool { gateway.isLive }
 
   /// WebSockets that are open now.
   var openPages: Int { pages.count }
 
-  /// What the machine has counted.
+  /// The machine's counters.
   var machineCounters: GatewayCounters { gateway.counters }
 
   // MARK: Begin and end
 
-  /// Connects to the hub and lets connections in.
+  /// Connects to the hub and starts accepting connections.
   func start(router: RequestRouter, listener: any Channel) {
     self.router = router
     settle()
     listener.setOption(.autoRead, value: true).whenSuccess { listener.read() }
   }
 
-  /// Says good-bye to all pages and leaves the hub; the listener is closed by then.
+  /// Closes all pages and leaves the hub; the listener is already closed.
   func end() {
     gateway.bye(now: GatewayLoop.now, into: &output)
     carryOut()
@@ -77,7 +77,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   // MARK: Connections
 
-  /// Counts a connection as long as it is open; false if it is one too many.
+  /// Counts a connection while it is open; false if it exceeds the limit.
   func admitConnection(_ channel: any Channel) -> Bool {
     if strangers.count >= options.limits.strangers, let oldest = strangers.keys.min() {
       counters.count(.tooManyStrangers)
@@ -97,7 +97,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     return false
   }
 
-  /// A connection has shown token or session: it is no stranger's any more.
+  /// Stops counting an authenticated connection among the unauthenticated ones.
   func letIn(_ channel: any Channel) {
     guard let number = strangers.first(where: { $0.value === channel })?.key else { return }
     strangers[number] = nil
@@ -105,7 +105,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   // MARK: Pages
 
-  /// A page's WebSocket is open; nil if it is one too many.
+  /// Registers a page's WebSocket; nil if it exceeds the limit.
   func arrived(_ socket: PageSocket) -> PageID? {
     guard !hasEnded, pages.count < options.limits.pages else { return nil }
     lastPage += 1
@@ -160,7 +160,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
 
   // MARK: Turns
 
-  /// Settles after everything that the sockets have ready has been read.
+  /// Settles after all ready input of the sockets has been read.
   private func settleSoon() {
     guard !isSettlingSoon, !hasEnded else { return }
     isSettlingSoon = true
@@ -212,7 +212,7 @@ final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that chang
     hubLink = nil
   }
 
-  /// Sees to it that the machine's next deadline is kept.
+  /// Schedules the machine's next deadline.
   private func setAlarm() {
     let deadline = gateway.nextDeadline
     guard deadline != alarm?.deadline else { return }

@@ -2,13 +2,13 @@ import BindingProtocol
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One connection to the hub. The hub's thread leaves frames here and goes on; the event loop is called once, and takes
-/// all that has gathered by then.
+/// One connection to the hub. The hub's thread queues frames here without waiting, and wakes the event loop once,
+/// which takes all queued frames.
 final class HubLink: Sendable {
   private struct State: Sendable {
     var frames: [[UInt8]] = []
     var hasEnded = false
-    /// The event loop has been called and has not come yet.
+    /// Whether the event loop has been woken and has not taken the frames yet.
     var isCalled = false
     var isClosed = false
   }
@@ -18,7 +18,7 @@ final class HubLink: Sendable {
   private let state = NIOLockedValueBox(State())
   private let connection = NIOLockedValueBox<(any HubConnection)?>(nil)
 
-  /// - Parameter whenReady: called on the event loop when there is something to `take`.
+  /// - Parameter whenReady: called on the event loop when `take` has something to return.
   init(to hub: any InProcessTransport, on loop: any EventLoop, whenReady: @escaping @Sendable (HubLink) -> Void) {
     self.loop = loop
     self.whenReady = whenReady
@@ -28,7 +28,7 @@ final class HubLink: Sendable {
     self.connection.withLockedValue { $0 = connection }
   }
 
-  /// What has come since the last time.
+  /// The frames since the last call.
   func take() -> (frames: [[UInt8]], hasEnded: Bool) {
     state.withLockedValue { state in
       defer {
@@ -43,7 +43,7 @@ final class HubLink: Sendable {
   func subscribe(_ topic: [UInt8]) { open?.subscribe(topic) }
   func unsubscribe(_ topic: [UInt8]) { open?.unsubscribe(topic) }
 
-  /// Nothing comes after it.
+  /// Closes the connection; no frames arrive afterwards.
   func close() {
     state.withLockedValue { state in
       state.isClosed = true
@@ -54,7 +54,8 @@ final class HubLink: Sendable {
 
   private var open: (any HubConnection)? { connection.withLockedValue { $0 } }
 
-  /// On the hub's thread. The event loop is called under the lock, so that it still runs: it ends after `close`.
+  /// Called on the hub's thread. Wakes the event loop under the lock: the loop ends only after `close`, so it still
+  /// runs.
   private func call(_ change: (inout State) -> Void) {
     state.withLockedValue { state in
       guard !state.isClosed else { return }

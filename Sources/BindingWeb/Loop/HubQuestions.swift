@@ -1,8 +1,8 @@
 import BindingProtocol
 import NIOCore
 
-/// Asks the hub how it is, for `/status.json` and `/metrics`: on a connection of its own for each question, so that it
-/// is answered before the hub has let the gateway in. Belongs to the event loop.
+/// Requests the hub's status, for `/status.json` and `/metrics`. Each request has a connection of its own, so that
+/// it is answered even before the hub has welcomed the gateway. Belongs to the event loop.
 final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
   private let hub: any InProcessTransport
   private let loop: any EventLoop
@@ -17,7 +17,7 @@ final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that chan
     limit = .milliseconds(limitMilliseconds)
   }
 
-  /// The hub's report, or nil if none comes in time. Who asks while a question is under way gets the same answer.
+  /// Passes on the hub's report, or nil if none arrives in time. Callers during a pending request share its answer.
   func ask(_ answer: @escaping (JSON?) -> Void) {
     waiting.append(answer)
     guard link == nil else { return }

@@ -11,9 +11,9 @@ import NIOWebSocket
   import Glibc
 #endif
 
-/// Takes connections, and sets each up to speak HTTP and to become a WebSocket.
+/// Accepts connections, and sets up each for HTTP and the upgrade to a WebSocket.
 enum Listener {
-  /// Waits until the address is taken. Connections are taken from `GatewayLoop.start` on.
+  /// Blocks until the address is bound. Connections are accepted from `GatewayLoop.start` on.
   static func listen(
     _ options: WebOptions, loop: GatewayLoop, group: MultiThreadedEventLoopGroup
   ) throws -> any Channel {
@@ -23,7 +23,7 @@ enum Listener {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.autoRead, value: false)
       .serverChannelInitializer { channel in
-        // Where no more files may be open, connections wait a moment instead of being asked for over and over.
+        // When no file descriptors are left, pauses before accepting again instead of spinning.
         channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
       }
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -40,7 +40,7 @@ enum Listener {
     ).wait()
   }
 
-  /// What stood in the way.
+  /// Why listening failed.
   static func failure(_ error: any Error, at address: WebAddress) -> WebFailure {
     switch error {
     case let error as IOError where error.errnoCode == EADDRINUSE: .addressInUse(address: address.description)

@@ -6,8 +6,8 @@ enum FrameFault: Error {
   case unmasked, reservedBits, opcode, binary, flood
 }
 
-/// Looks at each frame of a page before its parts are put together: RFC 6455 asks for a mask, and nothing of an
-/// extension may be in it, for none was agreed on. Frames beyond the budget are refused whatever is in them.
+/// Checks each frame of a page before fragments are joined: RFC 6455 requires a mask, and forbids extension bits
+/// when no extension was negotiated. Frames beyond the budget are refused, whatever their content.
 final class FrameCheck: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias InboundOut = WebSocketFrame

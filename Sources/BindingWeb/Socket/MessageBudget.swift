@@ -1,11 +1,11 @@
-/// How many messages may still come: so many a second for long, and some more at once.
+/// A token bucket for messages: a sustained rate per second, and a burst.
 struct MessageBudget: Sendable {
   private let perSecond: Double
   private let atOnce: Double
   private var left: Double
   private var filledAt: UInt64
 
-  /// - Parameter now: nanoseconds of a clock that never goes back, as in `spend`.
+  /// - Parameter now: nanoseconds of a monotonic clock, as in `spend`.
   init(perSecond: Int, atOnce: Int, now: UInt64) {
     self.perSecond = Double(perSecond)
     self.atOnce = Double(atOnce)
@@ -13,7 +13,7 @@ struct MessageBudget: Sendable {
     filledAt = now
   }
 
-  /// Takes one message; false if there is none left.
+  /// Spends one message; false if none is left.
   mutating func spend(now: UInt64) -> Bool {
     left = min(atOnce, left + Double(now &- filledAt) / 1e9 * perSecond)
     filledAt = now

@@ -2,7 +2,7 @@ import BindingProtocol
 import NIOCore
 import NIOWebSocket
 
-/// The WebSocket of one page: texts in and out, signs of life, and the end.
+/// The WebSocket of one page: texts in both directions, pings, and closing.
 final class PageSocket: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
@@ -13,10 +13,10 @@ final class PageSocket: ChannelInboundHandler {
   private var page: PageID?
   private var lastReceivedAt = NIODeadline.now()
   private var nextPing: Scheduled<Void>?
-  /// The turn of the loop in which the page took no more; nil while it does. And the bytes that it was told since.
+  /// The turn of the loop in which the page became full, nil while it is writable; and the bytes sent to it since.
   private var fullSince: UInt64?
   private var bytesWhileFull = 0
-  /// The gateway's last word is on its way: what still comes is passed over.
+  /// Whether the close frame has been sent: further input is ignored.
   private var isEnding = false
 
   init(loop: GatewayLoop) {
@@ -24,17 +24,17 @@ final class PageSocket: ChannelInboundHandler {
     limits = loop.options.limits
   }
 
-  // MARK: What the gateway says
+  // MARK: Output
 
-  /// Says a text; it leaves with the next `flush`.
+  /// Queues a text; the next `flush` sends it.
   func send(_ text: [UInt8]) {
     guard !isEnding, let context else { return }
     loop.counters.messagesOut += 1
     loop.counters.bytesOut += UInt64(text.count)
     let frame = WebSocketFrame(fin: true, opcode: .text, data: context.channel.allocator.buffer(bytes: text))
     context.write(wrapOutboundOut(frame), promise: nil)
-    // What the machine had ready when the page became full is no fault of the page; what comes to it all the same
-    // afterwards, such as news of others, must not fill the memory.
+    // Output of the turn in which the page became full is not the page's fault. Later output, such as
+    // announcements, must not fill the memory.
     guard let fullSince, fullSince < loop.turns else { return }
     bytesWhileFull += text.count
     if bytesWhileFull > limits.waitingBytes { refuse(.backlog, 1008, "what it asked for is not read") }
@@ -42,7 +42,8 @@ final class PageSocket: ChannelInboundHandler {
 
   func flush() { context?.flush() }
 
-  /// Says why it ends, and closes once the other side has, or has had its time. What waits is still sent before.
+  /// Sends a close frame with the reason, after all queued texts, and closes when the other side has closed or the
+  /// time for that has passed.
   func end(code: UInt16, reason: String) {
     guard !isEnding, let context else { return }
     isEnding = true
@@ -59,7 +60,7 @@ final class PageSocket: ChannelInboundHandler {
     }
   }
 
-  // MARK: What the page says
+  // MARK: Input
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
@@ -109,7 +110,8 @@ final class PageSocket: ChannelInboundHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Back-pressure both ways: the machine tells a page that is full nothing more, and nobody reads what it says.
+  /// Back-pressure in both directions: while the page is full, the machine sends it nothing new, and its input is
+  /// not read.
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     if let page, !isEnding {
       let isWritable = context.channel.isWritable
@@ -146,7 +148,7 @@ final class PageSocket: ChannelInboundHandler {
     end(code: code, reason: reason)
   }
 
-  /// Tells the machine that this page is no more, once.
+  /// Reports the end of this page to the machine, once.
   private func leave() {
     nextPing?.cancel()
     guard let page else { return }
@@ -154,7 +156,7 @@ final class PageSocket: ChannelInboundHandler {
     loop.gone(page)
   }
 
-  /// A page that closes is answered in kind (RFC 6455, 5.5.1).
+  /// A close frame is answered in kind (RFC 6455, 5.5.1).
   private func answer(close payload: ByteBuffer) {
     var payload = payload
     guard payload.readableBytes != 1 else { return refuse(.badFrame, 1002, "a close frame has no code or a whole one") }
@@ -172,9 +174,9 @@ final class PageSocket: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  // MARK: Signs of life
+  // MARK: Liveness
 
-  /// Pings as long as the page answers, or says anything else.
+  /// Pings regularly, and ends the page after too long a silence.
   private func checkLiveness() {
     guard let context else { return }
     let quiet = NIODeadline.now() - lastReceivedAt
