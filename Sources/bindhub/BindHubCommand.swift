@@ -2,7 +2,7 @@ import ArgumentParser
 import BindingHub
 import BindingTerminal
 
-/// `bindhub`: runs a hub, and asks a running one how it is.
+/// `bindhub`: runs a hub, and queries or maintains a running one.
 @main
 struct BindHubCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,7 +40,7 @@ struct BindHubCommand: ParsableCommand {
 
   static func main() {
     if let word = CommandWords.unreadable {
-      // Read as text it would name another file.
+      // Decoded as text it would name another file.
       fail("Argument \(word.number) is no UTF-8 text: \(word.text)", 64)
     }
     let arguments = words.verbFirst(Array(CommandLine.arguments.dropFirst()))
@@ -54,12 +54,11 @@ struct BindHubCommand: ParsableCommand {
   }
 }
 
-/// Ends the program with a sentence and the code that scripts look at.
+/// Ends the program with a sentence on standard error and an exit code for scripts.
 func fail(_ text: String, _ code: Int32) -> Never {
   StandardStreams.complain(text)
   StandardStreams.leave(code)
 }
 
-/// Prints a line of data. In this program it stands in the place of the library's, which does not say when what was
-/// printed is lost.
+/// Prints a line of data. Shadows the library's `print`, which does not report lost output.
 func print(_ line: String) { StandardStreams.print(line) }

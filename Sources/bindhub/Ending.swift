@@ -11,12 +11,12 @@ import Logging
   import Glibc
 #endif
 
-/// Why this process ends. Several threads may ask; the first reason counts, and the main thread carries it out, so that
-/// the exit code is never chance.
+/// The reason why this process ends. Several threads may request the end; the first reason counts, and the main
+/// thread carries it out, so the exit code does not depend on chance.
 final class Ending: Sendable {
   struct Reason: Sendable {
     var code: Int32
-    /// What is said on standard error.
+    /// The message on standard error.
     var text: String?
   }
 
@@ -28,13 +28,13 @@ final class Ending: Sendable {
     isAsked.signal()
   }
 
-  /// Waits until somebody asks.
+  /// Blocks until the end is requested.
   func wait() -> Reason {
     isAsked.wait()
     return reason.withLock { $0 } ?? Reason(code: 0)
   }
 
-  /// Asks when the hub ends by itself.
+  /// Requests the end when the hub ends by itself.
   func follow(_ hub: Hub) {
     Thread.detachNewThread {
       do throws(StoreError) {
@@ -46,7 +46,7 @@ final class Ending: Sendable {
     }
   }
 
-  /// Asks when standard input ends.
+  /// Requests the end when standard input ends.
   func followStandardInput() {
     Thread.detachNewThread {
       while !FileHandle.standardInput.availableData.isEmpty {}
@@ -55,27 +55,27 @@ final class Ending: Sendable {
   }
 }
 
-/// The signals that end a hub: blocked in every thread and taken by one that waits for them, so that none is lost at
-/// any moment, however early it comes.
+/// The signals that end a hub. They are blocked in every thread and received by one that waits for them, so that
+/// none is lost, however early it arrives.
 struct StopSignals {
-  /// After the first signal the process is gone at the latest then, whatever hangs.
+  /// After the first signal the process ends within this time, even if something hangs.
   private static let limitSeconds: UInt32 = 15
 
   private let signals: sigset_t
-  /// The terminal that this process was started from, to see whether it is still there.
+  /// The terminal that this process was started from, to test whether it still exists.
   private let terminal: Int32
 
-  /// On the main thread, before another one starts: threads begin with the mask of who starts them. This program starts
-  /// no other one, which would inherit it too.
+  /// Call it on the main thread before any other thread starts: threads inherit the signal mask of their creator.
+  /// Child processes would inherit it too, but this program starts none.
   init() {
     var signals = sigset_t()
     sigemptyset(&signals)
     var present = sigaction()
-    // Whoever started this with `nohup` wants it to stay.
+    // `nohup` ignores SIGHUP, so that the process survives its terminal.
     let isHangupIgnored = sigaction(SIGHUP, nil, &present) == 0 && StopSignals.isIgnored(present)
     for number in [SIGTERM, SIGINT] + (isHangupIgnored ? [] : [SIGHUP]) {
       sigaddset(&signals, number)
-      // A shell starts what runs in the background with SIGINT ignored, and what is ignored may never be told.
+      // A shell starts background processes with SIGINT ignored, and an ignored signal may never be delivered.
       signal(number, SIG_DFL)
     }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -83,8 +83,8 @@ struct StopSignals {
     terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
   }
 
-  /// Asks for the end when a signal comes: SIGTERM is 0, SIGINT 130. SIGHUP is the terminal that has closed, and else
-  /// the request to read files again, of which there are none.
+  /// Requests the end when a signal arrives: exit code 0 for SIGTERM, 130 for SIGINT. SIGHUP ends the process only
+  /// if its terminal has closed; otherwise it means to reload configuration files, of which there are none.
   func forward(to ending: Ending, _ log: Logger) {
     let (signals, terminal) = (signals, terminal)
     Thread.detachNewThread {

@@ -1,12 +1,12 @@
 import ArgumentParser
 import BindingProtocol
 
-/// Which running hub is asked.
+/// Selects the running hub to query.
 struct HubChoice: ParsableArguments {
   @Option(name: .long, help: "The hub's address; without it BINDPEER_HUB, else this user's default.")
   var hub: String?
 
-  /// Its address; ends the program with 64 if what was named is none.
+  /// Its address; ends the program with 64 if the given text is not an address.
   func address() -> HubAddress {
     do throws(HubAddressError) {
       return if let hub { try HubAddress(hub) } else { try HubAddress.fromEnvironment().first ?? .userDefault }

@@ -5,7 +5,8 @@ import BindingStore
 import BindingTerminal
 import Foundation
 
-/// Which store is meant: the one that is named, else that of the hub that answers, else that of a hub started here.
+/// Selects a store: the named one, else that of the hub that answers, else that of a hub started with default
+/// options.
 struct KeptStore: ParsableArguments {
   @Option(name: .long, help: "The store's file; without it that of the hub.")
   var store: String?
@@ -30,7 +31,7 @@ struct KeptStore: ParsableArguments {
 }
 
 extension KeptStore {
-  /// The same for a store that may be gone: that of a hub started here.
+  /// The path of a store that may be lost: the named one, else that of a hub started with default options.
   func pathOfLost() -> String {
     if let store { return absolutePath(store) }
     let address = choice.address()
@@ -41,7 +42,7 @@ extension KeptStore {
   }
 }
 
-/// Copies a store, also while its hub runs.
+/// Copies a store, even while its hub runs.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy the hub's store into a file, checked; the hub goes on meanwhile.")
@@ -69,7 +70,7 @@ struct Backup: ParsableCommand {
   }
 }
 
-/// Checks a store, also while its hub runs.
+/// Checks a store, even while its hub runs.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Read all of a store, or of a backup, and check it; the hub goes on meanwhile.",
@@ -93,7 +94,7 @@ struct Check: ParsableCommand {
   }
 }
 
-/// Puts a store back to a backup.
+/// Restores a store from a backup.
 struct Restore: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Put the hub's store back to a backup; a running hub goes on with it.",
@@ -131,7 +132,7 @@ struct Restore: ParsableCommand {
   }
 }
 
-/// Makes a damaged or deleted store anew.
+/// Recreates a damaged or deleted store.
 struct Recover: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a damaged or deleted store anew as the same log, and have peers bring back what they hold.",
@@ -167,7 +168,7 @@ struct Recover: ParsableCommand {
         print("Start the hub, and peers bring back what they hold:  bindhub serve")
         return
       } catch {
-        // A hub that is started again and again has it for a moment each time.
+        // A hub that is restarted in a loop holds the store briefly each time.
         guard error.kind == .inUse, ContinuousClock.now < limit else { fail(error.description, error.exitCode) }
         Thread.sleep(forTimeInterval: 0.05)
       }
@@ -175,7 +176,7 @@ struct Recover: ParsableCommand {
   }
 }
 
-/// Makes a store as small as it gets.
+/// Compacts a store to its minimum size.
 struct Compact: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Have the hub fold its store's log and give unused room back to the disk; it goes on meanwhile.",
@@ -202,8 +203,9 @@ struct Compact: ParsableCommand {
   }
 }
 
-/// Returns when the hub has done what it was asked; ends the program when it refuses or does not get to it.
-/// - Returns: what was done, where the hub says that.
+/// Blocks until the hub has carried out the request; ends the program if the hub refuses or does not get to it in
+/// time.
+/// - Returns: the hub's report of what was done, if any.
 @discardableResult
 private func waitForRequest(at path: String, timeoutMilliseconds: Int) -> String {
   let limit = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
@@ -237,7 +239,7 @@ private func printReport(_ check: StoreCheck, of path: String, json: Bool) {
     ]).text)
 }
 
-/// How far something is, on a terminal only, and only when it takes more than a second.
+/// Shows progress, on a terminal only, and only after a second.
 private final class Progress {
   private let name: String
   private let isTerminal = isatty(2) == 1

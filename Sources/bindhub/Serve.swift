@@ -7,7 +7,7 @@ import BindingWeb
 import Foundation
 import Logging
 
-/// Runs a hub until it is told to stop.
+/// Runs a hub until it is asked to stop.
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run a hub. Without options: for this user, on this machine.")
@@ -119,13 +119,13 @@ struct Serve: ParsableCommand {
     }
   }
 
-  /// Where to listen: as it is said, else where this user's peers look first.
+  /// The addresses to listen on: those given, else the one that this user's peers try first.
   private func addresses() throws(HubAddressError) -> [HubAddress] {
     guard listen.isEmpty else { return try listen.map { text throws(HubAddressError) in try HubAddress(text) } }
     return Array(try HubAddress.fromEnvironment().prefix(1))
   }
 
-  /// Serves pages; a hub whose pages cannot be served does not run either.
+  /// Serves pages. If they cannot be served the hub does not run either.
   private static func serve(_ hub: Hub, _ options: WebOptions?, _ log: Logger) -> WebGateway? {
     guard let options else { return nil }
     let gateway = WebGateway(hub: hub, options: options, log: log)
@@ -138,14 +138,14 @@ struct Serve: ParsableCommand {
     return gateway
   }
 
-  /// One line per address on standard output: a script that asked for any free port reads there which it got. Who looks
-  /// at a terminal has read it in the log.
+  /// Prints one line per address on standard output, where a script that asked for any free port reads the chosen
+  /// one. Omitted on a terminal that shows the log, which contains the addresses.
   private func announce(_ hub: Hub, _ gateway: WebGateway?) {
     let isLogged =
       ["trace", "debug", "info"].contains(level) && isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1
     let listening = isLogged ? [] : hub.addresses.map { "listening \($0)\n" }
     let lines = listening + (gateway.map { ["web \($0.url)\n"] } ?? [])
-    // A hub that cannot say where it listens serves those who know.
+    // A hub that cannot print its addresses still serves peers that know them.
     if let code = StandardStreams.write(Array(lines.joined().utf8), to: STDOUT_FILENO) {
       StandardStreams.complain("Where this hub listens cannot be printed: \(StandardStreams.words(code)).")
     }
@@ -155,7 +155,7 @@ struct Serve: ParsableCommand {
   }
 }
 
-/// A value that several threads may change.
+/// A value shared by several threads.
 final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is touched only while `lock` is held
   private var value: Value
   private let lock = NSLock()
@@ -170,7 +170,7 @@ final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is touched on
 }
 
 extension HubFailure {
-  /// What scripts look at (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
+  /// The exit code for scripts (EX_CANTCREAT, EX_CONFIG, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch self {
     case .addressInUse, .portInUse, .directory, .cannotListen, .history: 73
@@ -182,7 +182,7 @@ extension HubFailure {
 }
 
 extension StoreError {
-  /// What scripts look at (EX_CANTCREAT, EX_IOERR, EX_SOFTWARE of sysexits).
+  /// The exit code for scripts (EX_CANTCREAT, EX_IOERR, EX_SOFTWARE of sysexits).
   var exitCode: Int32 {
     switch kind {
     case .inUse, .cannotOpen: 73

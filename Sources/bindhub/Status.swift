@@ -4,7 +4,7 @@ import BindingProtocol
 import BindingTerminal
 import Foundation
 
-/// Asks a running hub how it is.
+/// Shows the status of a running hub.
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show a running hub: sessions, models and every counter.")
 
@@ -22,7 +22,7 @@ struct Status: ParsableCommand {
     print(json ? report.text : Status.words(report))
   }
 
-  /// A hub that is being started anew gets some time, a socket that is not there gets no more than that.
+  /// Waits longer for a hub that may be restarting, but not if its socket does not exist.
   private func ask(_ address: HubAddress) -> JSON? {
     if let timeout { return HubStatus.ask(address, timeoutMilliseconds: timeout) }
     if let report = HubStatus.ask(address, timeoutMilliseconds: 700) { return report }

@@ -4,7 +4,7 @@ import BindingProtocol
 import BindingStore
 import Foundation
 
-/// Which file a hub keeps its models in.
+/// Selects the file in which a hub stores its models.
 struct StoreChoice: ParsableArguments {
   @Option(
     name: .long,
@@ -13,9 +13,9 @@ struct StoreChoice: ParsableArguments {
       discussion: "Without it a file of this user's: see 'bindhub status'."))
   var store: String?
 
-  /// The file; nil: memory. Where none is named, the address that the hub is started at has one: this user's own hub
-  /// among the user's data, another `ipc://` beside its socket, `tcp://` by its port. A port that is picked by chance
-  /// is not found again, so there nothing is kept.
+  /// The path of the store; nil: memory. By default the address determines it: for this user's default hub a file
+  /// in the user's data directory, for any other `ipc://` a file beside its socket, for `tcp://` a file named after
+  /// its port. With port 0 the hub could not find its store again, so it uses memory.
   func path(for address: HubAddress?) -> String? {
     switch store {
     case "memory": nil
@@ -32,7 +32,7 @@ struct StoreChoice: ParsableArguments {
     }
   }
 
-  /// Where the token of the pages is kept: beside the store, or where the store of a hub at this address would be.
+  /// The path of the pages' token: beside the store, or where the store of a hub at this address would be.
   func webKeyPath(for address: HubAddress?) -> String? {
     if let path = path(for: address) { return StoreChoice.webKeyPath(of: path) }
     guard let path = StoreChoice.defaultPath(for: address ?? .userDefault),
@@ -43,20 +43,20 @@ struct StoreChoice: ParsableArguments {
 
   static func webKeyPath(of store: String) -> String { store + ".web" }
 
-  /// Where this user's programs keep what is to last (the XDG base directories).
+  /// The directory for this user's permanent data (the XDG base directories).
   private static var userData: String {
     let named = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
     return (named.hasPrefix("/") ? named : homeDirectory + "/.local/share") + "/bindhub"
   }
 }
 
-/// This user's home: `HOME`, as every shell has it, else what the system knows.
+/// This user's home: `HOME`, as in every shell, else the one that the system knows.
 private var homeDirectory: String {
   let named = ProcessInfo.processInfo.environment["HOME"] ?? ""
   return named.hasPrefix("/") ? named : NSHomeDirectory()
 }
 
-/// A path as it was typed, made whole: who is told it may be in another folder.
+/// Makes a typed path absolute: the hub that receives it may run in another directory.
 func absolutePath(_ path: String) -> String {
   let isAtHome = path == "~" || path.hasPrefix("~/")
   let full = isAtHome ? homeDirectory + path.dropFirst() : (path as NSString).expandingTildeInPath
@@ -64,7 +64,7 @@ func absolutePath(_ path: String) -> String {
     .standardizingPath
 }
 
-/// How durable a hub's commits are.
+/// The durability of a hub's commits.
 enum Grade: String, ExpressibleByArgument, CaseIterable {
   case process, disk, memory
 }

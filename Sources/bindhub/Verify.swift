@@ -4,7 +4,7 @@ import BindingProtocol
 import BindingTerminal
 import Foundation
 
-/// Compares all peers' replicas with a running hub.
+/// Compares all peers' replicas with those of a running hub.
 struct VerifyReplicas: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -41,7 +41,7 @@ struct VerifyReplicas: ParsableCommand {
   func run() throws {
     let address = choice.address()
     if address.isCertainlyAbsent {
-      // It may be on its way back.
+      // The hub may be restarting.
       Thread.sleep(forTimeInterval: 0.5)
       if address.isCertainlyAbsent { fail(choice.noAnswer(at: address, to: "verify"), 69) }
     }

@@ -5,7 +5,7 @@ import BindingTerminal
 import BindingWeb
 import Foundation
 
-/// Tells how a browser comes in.
+/// Prints or opens an address that gives a browser access.
 struct Web: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print an address of the hub's pages that lets a browser in.",
@@ -51,7 +51,7 @@ struct Web: ParsableCommand {
     if open { Web.open(url, beside: entry.path) }
   }
 
-  /// The entry to the pages of the hub there; ends the program if there is none.
+  /// The access data of the pages of the hub at that address; ends the program if there is none.
   private func entry(of address: HubAddress) -> WebEntry {
     guard let report = HubStatus.ask(address, timeoutMilliseconds: 2_000) else {
       fail(choice.noAnswer(at: address, to: "web"), 69)
@@ -70,8 +70,8 @@ struct Web: ParsableCommand {
         + "Start it with them:  bindhub serve --web", 1)
   }
 
-  /// The code does not stand among a program's arguments, which every account of the machine can read: it goes through
-  /// a file that leads to the address.
+  /// Keeps the code out of program arguments, which every account of the machine can read: the browser opens a
+  /// private file that redirects to the address.
   private static func open(_ url: String, beside path: String) {
     let page = path + ".html"
     let text = "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0; url=\(url)\">\n"

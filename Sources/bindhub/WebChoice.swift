@@ -1,7 +1,7 @@
 import ArgumentParser
 import BindingWeb
 
-/// Whether a hub also serves pages to browsers, and where.
+/// Selects whether and where a hub also serves pages to browsers.
 struct WebChoice: ParsableArguments {
   @Option(
     name: .customLong("web"),
@@ -22,8 +22,8 @@ struct WebChoice: ParsableArguments {
     if web == nil, pages != nil { throw ValidationError("--pages needs --web") }
   }
 
-  /// What to serve with; nil: no pages. Ends the program with 64 if what was named is no address.
-  /// - Parameter keyPath: where the token is kept for the next start; nil: nowhere.
+  /// The options of the gateway; nil: no pages. Ends the program with 64 if the given text is not an address.
+  /// - Parameter keyPath: the file that stores the token for the next start; nil: none.
   func options(isInsecureAllowed: Bool, keyPath: String?) -> WebOptions? {
     guard let web else { return nil }
     var options = WebOptions()
@@ -35,7 +35,7 @@ struct WebChoice: ParsableArguments {
     return options
   }
 
-  /// `--web` may stand alone, which the parser does not know: there the usual address is put after it.
+  /// Inserts the default address after a bare `--web`; the parser has no options with an optional value.
   static func completed(_ arguments: [String]) -> [String] {
     guard arguments.first == "serve" else { return arguments }
     return arguments.indices.flatMap { index in
@@ -47,7 +47,7 @@ struct WebChoice: ParsableArguments {
 }
 
 extension WebFailure {
-  /// What scripts look at (EX_USAGE, EX_CANTCREAT, EX_SOFTWARE, EX_CONFIG of sysexits).
+  /// The exit code for scripts (EX_USAGE, EX_CANTCREAT, EX_SOFTWARE, EX_CONFIG of sysexits).
   var exitCode: Int32 {
     switch self {
     case .noAddress, .pages: 64
