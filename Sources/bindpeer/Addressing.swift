@@ -8,7 +8,8 @@ struct Address {
   var isPrefix: Bool { model.isEmpty || model.hasSuffix("/") }
 
   init(_ text: String) throws(Failure) {
-    // A model id has no dots, so the first one begins the field; `@description` and friends are fields like others.
+    // A model id has no dots, so the first one begins the field; `@description` and similar names are ordinary
+    // fields.
     if let dot = text.firstIndex(of: ".") {
       model = String(text[..<dot])
       field = String(text[text.index(after: dot)...])

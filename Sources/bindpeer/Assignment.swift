@@ -6,18 +6,18 @@ import Foundation
 struct Assignment {
   enum Source {
     case text(String)
-    /// What a file or standard input holds, and how it was named.
+    /// The content of a file or standard input, and its name on the command line.
     case content([UInt8], of: String)
     case json(String)
     case add(String)
     case toggle
   }
-  /// How a VALUE is understood.
+  /// How to interpret a VALUE.
   enum Reading {
-    /// As the declared type; without one JSON if it parses, else text.
+    /// As the declared type; if there is none, as JSON if it parses, else as text.
     case usual
     case text
-    /// What files and standard input hold as bytes, all else as usual.
+    /// Files and standard input as bytes, everything else as usual.
     case bytes
   }
   let model: String
@@ -62,10 +62,10 @@ struct Assignment {
     self.source = source
   }
 
-  /// Whether it can be proposed without knowing what the hub has.
+  /// Whether it can be proposed without knowing the hub's state.
   var isBlind: Bool { if case .toggle = source { false } else { true } }
 
-  /// What to propose, given what is declared of the field and what it shows. JSON that was typed is sent byte for byte.
+  /// The operation to propose, given the field's declaration and shown value. Typed JSON is sent byte for byte.
   func operation(
     declared: FieldDescription?, shown: FieldValue?, as reading: Reading = .usual
   ) throws(Failure) -> FieldOperation {
@@ -95,13 +95,13 @@ struct Assignment {
           Send it as bytes, that is as {"$bytes":"<base64>"}:  --bytes
           """)
       }
-      // A file's last line end is the editor's, not the value's.
+      // The final line end of a file comes from the editor and is not part of the value.
       let text = String(decoding: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
       return try checked(read(text, declared, reading), declared)
     }
   }
 
-  /// A number that the hub can add: as it was typed, if a double holds something near it.
+  /// A number that the hub can add, as typed; it must be in the range of a double.
   private func summand(_ text: String) throws(Failure) -> FieldValue {
     guard let value = try? FieldValue(text: text), let number = try? value.json, number.isNumber else {
       throw Failure(.doesNotFit, "\(model).\(field)+=\(excerpt(text)): only a number can be added")
@@ -121,7 +121,8 @@ struct Assignment {
     do throws(WireError) {
       return try FieldValue(text: text)
     } catch {
-      // What looks like JSON was meant so; as text it would be found out much later, by somebody else.
+      // Text that begins like JSON was meant as JSON. Stored as text, the mistake would be discovered much later,
+      // by another user.
       if let first = text.first(where: { !$0.isWhitespace }), ["\"", "[", "{"].contains(first) {
         throw Failure(
           .doesNotFit,
@@ -151,6 +152,6 @@ struct Assignment {
 }
 
 extension JSON {
-  /// What is wrong with a text that does not parse, where, and what to write instead.
+  /// Why a text does not parse, with the location and the remedy.
   fileprivate static func fault(_ text: String) -> String { FieldValue(bytes: Array(text.utf8)).fault ?? "not JSON" }
 }

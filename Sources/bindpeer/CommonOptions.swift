@@ -2,7 +2,7 @@ import ArgumentParser
 import BindingPeer
 import BindingTerminal
 
-/// What every verb takes.
+/// The options of every verb.
 struct CommonOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -25,26 +25,27 @@ struct CommonOptions: ParsableArguments {
     help: "Keep what is written in this file until it is decided, and send what an earlier run left there.")
   var outbox: String?
 
-  /// How long to wait for the hub and its answers.
+  /// The time limit for the hub and its answers.
   var timeout: TimeSpan { limit ?? TimeSpan(seconds: 5) }
 
-  /// The file that keeps what is written, if one was named.
+  /// The path of the outbox file, if one is named.
   var outboxPath: String? { outbox ?? Terminal.environment("BINDPEER_OUTBOX") }
 
-  /// Joins the hub, or says that there is none.
-  /// - Parameter patiently: wait for it as long as for an answer, also where nothing listens.
+  /// Joins the hub, or throws that there is none.
+  /// - Parameter patiently: wait the full timeout even if nothing listens.
   func connect(patiently: Bool = false) async throws(Failure) -> Peer {
     let peer = try makePeer()
     guard await reachesHub(peer, patiently: patiently) else { throw noHub(peer) }
     return peer
   }
 
-  /// Waits for the hub. Where no time is named, nothing listens and nothing appears within a second, that is enough.
+  /// Waits for the hub. Without an explicit time limit it gives up early if nothing listens, and nothing appears
+  /// within a second.
   func isLive(_ peer: Peer, patiently: Bool = false) async -> Bool {
     guard limit == nil, !patiently, let addresses = try? addresses() else {
       return await peer.whenLive(timeout: timeout.duration)
     }
-    // A hub that is being started anew is not there for a moment.
+    // A hub that is restarting is absent for a moment.
     let grace = Duration.milliseconds(350)
     if await peer.whenLive(timeout: grace) { return true }
     let isAbsent = addresses.allSatisfy(\.isCertainlyAbsent)
@@ -53,7 +54,7 @@ struct CommonOptions: ParsableArguments {
     return await peer.whenLive(timeout: timeout.duration - grace - grace)
   }
 
-  /// Waits for the hub, and for the outcomes of what earlier runs left in the outbox; false without a hub.
+  /// Waits for the hub, and for the outcomes of writes that earlier runs left in the outbox; false without a hub.
   func reachesHub(_ peer: Peer, patiently: Bool = false) async -> Bool {
     let earlier = peer.restored
     guard await isLive(peer, patiently: patiently) else { return false }
@@ -75,7 +76,7 @@ struct CommonOptions: ParsableArguments {
     return try makePeer(name, addresses)
   }
 
-  /// A peer without an outbox.
+  /// Makes a peer without an outbox.
   func makePeer(_ name: String, _ addresses: [HubAddress]) throws(Failure) -> Peer {
     do throws(HubAddressError) {
       return try Peer(name: name, hubs: addresses, log: Terminal.logger)
@@ -84,7 +85,7 @@ struct CommonOptions: ParsableArguments {
     }
   }
 
-  /// Where to look for a hub, in order.
+  /// The hub addresses to try, in order.
   func addresses() throws(Failure) -> [HubAddress] {
     do throws(HubAddressError) {
       guard let hub else { return try HubAddress.fromEnvironment() }
@@ -112,7 +113,7 @@ struct CommonOptions: ParsableArguments {
       return Failure(.noHub, "The hub at \(peer.status.hub ?? "its address") lets nobody in now: \(refusal).")
     }
     let named = hub ?? Terminal.environment("BINDPEER_HUB")
-    // A hub looks for its address in the same variable, and has the same default.
+    // A hub reads its address from the same variable, and has the same default.
     let start = hub.map { $0.contains(",") ? "bindhub serve" : "bindhub serve --listen \($0)" } ?? "bindhub serve"
     return Failure(
       .noHub,
@@ -128,7 +129,7 @@ extension StopReason {
     if case .otherProtocol = self { Failure(.otherProtocol, words) } else { Failure(.conflict, words) }
   }
 
-  /// Why the hub has ended a session for good, and what to do.
+  /// Why the hub has permanently ended a session, and the remedy.
   var words: String {
     switch self {
     case .fenced: "The hub ended this session: another peer goes on with this one's identity."

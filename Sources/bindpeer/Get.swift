@@ -30,7 +30,7 @@ struct Get: AsyncParsableCommand {
     if ephemeral { models = try await reader.ephemeral(of: models) }
     for (address, model) in models {
       guard let complaint = show(model, address) else { continue }
-      // What is there is printed all the same.
+      // Prints existing values all the same.
       Terminal.complain(complaint)
       if address.field == nil, let near = await reader.nearestModel(to: model.modelID) {
         Terminal.complain("Did you mean \(near)?")
@@ -41,8 +41,8 @@ struct Get: AsyncParsableCommand {
     if missing { Terminal.leave(.no) }
   }
 
-  /// Prints what is there.
-  /// - Returns: what is not.
+  /// Prints the existing values.
+  /// - Returns: a complaint about missing ones; nil if there are none.
   private func show(_ model: SharedModel, _ address: Address) -> String? {
     let values = model.values
     if let field = address.field {
@@ -99,12 +99,12 @@ struct Get: AsyncParsableCommand {
   }
 }
 
-/// Joins what addresses name and waits until it is complete.
+/// Joins the models of addresses and waits until they are current.
 struct ModelReader {
   let peer: Peer
   let timeout: TimeSpan
 
-  /// The models of each address, current; those below a prefix by their ids.
+  /// The current models of each address; those under a prefix sorted by id.
   func read(_ addresses: [Address]) async throws -> [(Address, SharedModel)] {
     var found: [(Address, SharedModel)] = []
     for address in addresses {
@@ -123,7 +123,7 @@ struct ModelReader {
     return found
   }
 
-  /// The ephemeral lines of models, current.
+  /// The current ephemeral models of the given models.
   func ephemeral(of models: [(Address, SharedModel)]) async throws -> [(Address, SharedModel)] {
     let ephemeralModels = models.map { ($0.0, $0.1.ephemeral) }
     for (_, ephemeral) in ephemeralModels {
@@ -134,14 +134,14 @@ struct ModelReader {
     return ephemeralModels
   }
 
-  /// The model there is whose name is nearest, for a name under which there is nothing.
+  /// The existing model with the nearest name, for a name that does not exist.
   func nearestModel(to id: String) async -> String? {
     guard let models = await peer.list("", timeout: timeout.duration) else { return nil }
     return nearest(to: id, among: models.lazy.filter { $0.fields > 0 }.map(\.id))
   }
 
-  /// That there is nothing yet at an address, or why the hub lets nobody in, for who waits there; nil: there is
-  /// something, or it is not known.
+  /// Tells a waiting user that nothing exists yet at an address, or why the hub refuses the join; nil: something
+  /// exists, or the answer is unknown.
   func emptiness(of address: Address) async -> String? {
     if address.isPrefix {
       guard let models = await peer.list(address.model, timeout: timeout.duration) else { return nil }
@@ -156,13 +156,13 @@ struct ModelReader {
     return "\(address.model) has no field \(field).\(hint)"
   }
 
-  /// Why the hub does not let this peer join a model; nil if it does, or has not answered in time.
+  /// Why the hub refuses to let this peer join a model; nil if it does not, or has not answered in time.
   func refusal(of id: String) async -> String? {
     guard let model = try? peer.model(id), await !model.whenCurrent(timeout: timeout.duration) else { return nil }
     return model.status.refusal.map { "\($0)." }
   }
 
-  /// What is to be said where no model is below a prefix.
+  /// The message if no model exists under a prefix.
   func nothing(below prefix: String) async -> String {
     let words = "No model is below \(prefix)."
     let models = (await peer.list("", timeout: timeout.duration) ?? []).filter { $0.fields > 0 }.map(\.id)
@@ -173,14 +173,14 @@ struct ModelReader {
     return words + (nearest(to: prefix, among: prefixes).map { " Did you mean \($0)?" } ?? "")
   }
 
-  /// Why a model is not current: the hub does not let this peer join it, or has not answered.
+  /// Why a model is not current: the hub refuses the join, or has not answered.
   private func late(_ model: SharedModel, _ what: String) -> Failure {
     model.status.refusal.map(Failure.init) ?? .late(what, timeout: timeout)
   }
 }
 
 extension Failure {
-  /// The hub does not let this peer join a model.
+  /// The hub refuses to let this peer join a model.
   init(_ refusal: JoinRefusal) { self.init(.conflict, "refused: \(refusal)") }
 
   static func late(_ what: String, timeout: TimeSpan) -> Failure {

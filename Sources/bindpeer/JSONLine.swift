@@ -1,8 +1,7 @@
 import BindingPeer
 import BindingTerminal
 
-/// One object of `--json`, on one line. Stored values stand in it byte for byte, as the hub has them: a number keeps
-/// all its digits.
+/// One object of `--json`, on one line. Stored values are copied byte for byte, so a number keeps all its digits.
 struct JSONLine {
   private var bytes = [UInt8(ascii: "{")]
 
@@ -11,7 +10,7 @@ struct JSONLine {
   /// Null for no value.
   mutating func add(_ name: String, _ value: FieldValue?) { add(name, bytes: JSONLine.bytes(of: value)) }
 
-  /// An object of values by their fields.
+  /// An object with one member for each field.
   mutating func add(_ name: String, values: [(field: String, value: FieldValue?)]) {
     var inner = JSONLine()
     for (field, value) in values { inner.add(field, value) }
@@ -29,7 +28,7 @@ struct JSONLine {
 
   func print() { StandardStreams.print(bytes: whole) }
 
-  /// Between the parts of JSON a line may end; here that is a space.
+  /// Stored JSON may contain line ends between its tokens; here they become spaces.
   private static func bytes(of value: FieldValue?) -> [UInt8] {
     guard let value, value.isValid else { return JSON.null.bytes }
     return value.bytes.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }

@@ -1,22 +1,24 @@
 import BindingTerminal
 import Foundation
 
-/// Standard input by its lines, as bytes: what is no UTF-8 must be found, not mended.
+/// Reads standard input line by line, as bytes: invalid UTF-8 must be detected, not repaired.
 struct LineReader {
-  /// A longer line is no commit, and is not kept to find out.
+  /// A longer line cannot be a commit; the rest of it is dropped.
   static let longestLine = 4 << 20
 
   private let read: () -> [UInt8]
-  /// What was read, from where the next line begins, and up to where no end of line is.
+  /// The bytes read, the offset of the next line, and the offset up to which there is no line end.
   private var buffer: [UInt8] = []
   private var start = 0
   private var searched = 0
   private var isAtEnd = false
 
-  /// - Parameter read: what comes next, as much as there is; waits for it, and gives nothing at the end.
+  /// - Parameter read: returns the available input; blocks until there is some, and returns an empty array at the
+  ///   end.
   init(read: @escaping () -> [UInt8] = { [UInt8](FileHandle.standardInput.availableData) }) { self.read = read }
 
-  /// The next line without its end; nil at the end. Of a line that is too long its beginning comes, and is too long.
+  /// The next line without its end; nil at the end. A line that is too long is returned truncated, but still longer
+  /// than the limit.
   mutating func next() -> [UInt8]? {
     var beginning: [UInt8]?
     while true {

@@ -1,7 +1,8 @@
 import BindingPeer
 import Foundation
 
-/// What `ls --peers` shows: who is in a model, or in each below a prefix. Who only looks is not among them.
+/// Implements `ls --peers`: lists the peers present in a model, or in each model under a prefix. Peers that only
+/// read are not listed.
 struct PeerList {
   let common: CommonOptions
 

@@ -3,7 +3,7 @@ import BindingPeer
 import BindingTerminal
 import Dispatch
 
-/// Standard input to fields, changes to standard output, as JSON lines.
+/// Writes standard input to fields, and prints changes to standard output, as JSON lines.
 struct Pipe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write each line of standard input, a JSON object of fields, as one commit; print each change as one.",
@@ -36,9 +36,9 @@ struct Pipe: AsyncParsableCommand {
     let outbox = common.outboxPath
     let watching = peer.observeStatus { status in
       guard case .stopped(let reason) = status.phase, reason != .closed else { return }
-      // Not here: the writes are told their outcomes after this.
+      // Deferred to another thread: the writes get their outcomes only after this call.
       DispatchQueue.global().async {
-        // Nothing more can be written, so whoever writes into this need not be waited for.
+        // No more lines can be written, so the program need not wait for its input.
         guard let failure = lines.withLock({ $0.end(stopped: reason, outbox: outbox) }) else { return }
         Terminal.complain(failure.text)
         Terminal.leave(failure.code)
@@ -62,7 +62,7 @@ struct Pipe: AsyncParsableCommand {
         return lines.end(after: common.timeout, outbox: outbox)
       })
     else {
-      // The hub has ended the session just now, and what is told of that ends the program.
+      // The hub has just ended the session; the observer of that ends the program.
       while true { try await Task.sleep(for: .seconds(60)) }
     }
     let left = await peer.close(flush: .zero)
@@ -72,19 +72,19 @@ struct Pipe: AsyncParsableCommand {
   }
 }
 
-/// The lines of `pipe` and what became of them.
+/// The lines of `pipe` and their outcomes.
 struct PipedLines {
   private let model: String
   private(set) var count = 0
-  /// Those without an outcome, as they came.
+  /// The lines without an outcome, in order.
   private var sent: [(line: Int, write: PendingWrite)] = []
-  /// Lines that were no write, were refused, and those of which it is not known what became.
+  /// The lines that were not valid writes, that were refused, and whose outcome is unknown.
   private(set) var bad: [Int] = []
   private var refused: [Int] = []
   private var unknown: [Int] = []
   private var hasEnded = false
 
-  /// Writes that had no outcome when they were looked at last.
+  /// The writes that had no outcome at the last check.
   var open: [PendingWrite] { sent.map(\.write) }
 
   init(model: String) { self.model = model }
@@ -118,7 +118,7 @@ struct PipedLines {
     bad.append(count)
   }
 
-  /// Tells the outcomes that are known by now, unless they are good.
+  /// Reports the new outcomes, except successful ones.
   mutating func report() {
     let known = sent.prefix { $0.write.outcomeSoFar != nil }
     sent.removeFirst(known.count)
@@ -136,7 +136,7 @@ struct PipedLines {
     }
   }
 
-  /// How it ends once the input has: `.some(nil)` for well; nil if that was told already.
+  /// The result after the input has ended: `.some(nil)` for success; nil if an end was reported already.
   mutating func end(after timeout: TimeSpan, outbox: String?) -> Failure?? {
     guard !hasEnded else { return nil }
     hasEnded = true
@@ -154,11 +154,11 @@ struct PipedLines {
     return Failure(code, words.joined(separator: "\n"))
   }
 
-  /// How it ends when the hub has ended the session for good; nil if an end was told already.
+  /// The result when the hub has permanently ended the session; nil if an end was reported already.
   mutating func end(stopped reason: StopReason, outbox: String?) -> Failure? {
     guard !hasEnded else { return nil }
     hasEnded = true
-    // What had an outcome by then has it; the rest has none and gets none.
+    // Writes that have an outcome keep it; the rest will not get one.
     let left = sent.filter { $0.write.outcomeSoFar?.isUnknown ?? true }.map(\.line)
     sent.removeAll { $0.write.outcomeSoFar?.isUnknown ?? true }
     report()
@@ -172,7 +172,7 @@ struct PipedLines {
     outbox.map { "What is not decided stays in \($0)." } ?? "What was sent may still be committed."
   }
 
-  /// `line 3`, `lines 3 to 5, 9`, and not without end.
+  /// `line 3`, `lines 3 to 5, 9`, shortened if there are many.
   static func words(_ lines: [Int]) -> String {
     var ranges: [ClosedRange<Int>] = []
     for line in lines.sorted() {

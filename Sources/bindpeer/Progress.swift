@@ -2,8 +2,8 @@ import BindingPeer
 import BindingTerminal
 import Foundation
 
-/// How far a piece of work has come: a line on standard error that is written over, once it takes longer than a second,
-/// and only where somebody looks at a terminal.
+/// Shows the progress of a task: a line on standard error that is overwritten, once the task takes longer than a
+/// second, and only on a terminal.
 struct Progress: Sendable {
   private struct Shown {
     var next = ContinuousClock.now + .seconds(1)
@@ -21,7 +21,7 @@ struct Progress: Sendable {
     self.isWanted = isWanted && isatty(1) == 1 && isatty(2) == 1 && Terminal.environment("TERM") != "dumb"
   }
 
-  /// - Parameter part: 0 to 1.
+  /// - Parameter part: the completed part, 0 to 1.
   func show(_ part: Double, _ words: () -> String) {
     guard isWanted else { return }
     let now = ContinuousClock.now
@@ -36,7 +36,7 @@ struct Progress: Sendable {
     StandardStreams.show("\r\(name)  \(bar)  \(words())\u{1B}[K")
   }
 
-  /// Takes the line away.
+  /// Removes the line.
   func end() {
     let wasThere = shown.withLock { shown in
       defer { shown.isThere = false }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BindingPeer
 import BindingTerminal
 
-/// Writes fields: several of one model as one commit.
+/// Writes fields. Several fields of one model become one commit.
 struct Set: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write fields. Assignments to one model are one commit.",
@@ -47,7 +47,7 @@ struct Set: AsyncParsableCommand {
       order.map { id throws(Failure) in try Address(id) }
     ).map(\.1)
     if was != nil, all.count != 1 { throw Failure(.usage, "--was is for one text") }
-    // All are looked at before the first is written.
+    // Checks all models before the first write.
     var writes: [(model: SharedModel, proposal: Proposal)] = []
     for model in models { writes.append((model, try proposal(all.filter { $0.model == model.id }, to: model))) }
     if was != nil, writes.first?.proposal.onlyText == nil { throw Failure(.usage, "--was is for one text") }
@@ -64,7 +64,7 @@ struct Set: AsyncParsableCommand {
     await peer.close(flush: .zero)
   }
 
-  /// What became of the other models when one was not written.
+  /// Reports which other models were written when a write has failed.
   static func halfDone(done: [String], left: [String], noWait: Bool) -> String {
     var words = ""
     if !done.isEmpty { words += "\n\(noWait ? "Sent" : "Done") before that: \(done.joined(separator: ", "))." }
@@ -74,7 +74,7 @@ struct Set: AsyncParsableCommand {
 
   private var reading: Assignment.Reading { asText ? .text : asBytes ? .bytes : .usual }
 
-  /// Without a hub: leaves the writes in the outbox for the next run.
+  /// Stores the writes in the outbox for the next run, because no hub answers.
   private func keep(_ all: [Assignment], _ order: [String], in path: String, of peer: Peer) async throws -> Failure {
     if let blind = all.first(where: { !$0.isBlind }) {
       throw Failure(.noHub, "\(blind.model).\(blind.field)! needs to know what the hub has, and no hub answers.")

@@ -3,7 +3,7 @@ import BindingTerminal
 import Foundation
 import Logging
 
-/// How a verb ends other than well.
+/// An unsuccessful end of a verb.
 struct Failure: Error {
   enum Code: Int32 {
     case no = 1
@@ -27,7 +27,7 @@ struct Failure: Error {
   }
 }
 
-/// Words out: data on standard output, all else on standard error, flushed by the line.
+/// Output: data on standard output, everything else on standard error, flushed line by line.
 enum Terminal {
   static let logger: Logger = {
     var logger = Logger(label: "bindpeer") { StreamLogHandler.standardError(label: $0) }
@@ -35,10 +35,10 @@ enum Terminal {
     return logger
   }()
 
-  /// Whether standard output is a terminal that wants colour.
+  /// Whether standard output is a terminal that supports colour.
   static let isColoured = isatty(1) == 1 && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
 
-  /// An empty variable is as good as none.
+  /// The value of a variable; nil if it is empty or unset.
   static func environment(_ name: String) -> String? {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -53,10 +53,10 @@ enum Terminal {
 
   static func dim(_ text: String) -> String { isColoured ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
 
-  /// How many commits a line stands for besides its own; nothing for none.
+  /// The number of further commits that a line represents; empty for none.
   static func coalesced(_ count: Int) -> String { count > 0 ? dim("        (+\(count) folded)") : "" }
 
-  /// `20:14:03.118`, the wall time of `milliseconds` since 1970 where this terminal is.
+  /// `20:14:03.118`: the local wall time of `milliseconds` since 1970.
   static func clock(_ milliseconds: UInt64) -> String {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -64,7 +64,7 @@ enum Terminal {
     return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
   }
 
-  /// A value as a person reads it on a line: no control characters, no direction marks, and not without end.
+  /// A value for display in one line: no control characters, no direction marks, bounded length.
   static func readable(_ value: FieldValue?, limit: Int = 200) -> String {
     value.map { excerpt($0.description, limit: limit) } ?? "none"
   }

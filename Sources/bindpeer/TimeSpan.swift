@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A span of time as people write it: `500ms`, `5s`, `2m`, `1h`; a bare number counts seconds.
+/// A duration as people write it: `500ms`, `5s`, `2m`, `1h`; a bare number counts seconds.
 struct TimeSpan: ExpressibleByArgument {
   let milliseconds: UInt64
   var duration: Duration { .milliseconds(Int64(milliseconds)) }

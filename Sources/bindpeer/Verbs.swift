@@ -2,7 +2,7 @@ import ArgumentParser
 import BindingPeer
 import BindingTerminal
 
-/// Writes declared defaults back.
+/// Resets fields to their declared defaults.
 struct Reset: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Write fields back to their declared defaults.")
 
@@ -56,7 +56,7 @@ struct Remove: AsyncParsableCommand {
   }
 }
 
-/// Lists models, or who is in them.
+/// Lists models, or the peers present in them.
 struct List: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls", abstract: "List the models below a prefix, or all; with --peers who is in them.")
@@ -93,7 +93,7 @@ struct List: AsyncParsableCommand {
   }
 }
 
-/// Shows what is declared of a model.
+/// Shows a model's description.
 struct Describe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what is declared of a model's fields.")
 
@@ -129,12 +129,12 @@ struct Describe: AsyncParsableCommand {
     if let length = field.maximumLength { parts.append("at most \(length) characters") }
     if let unit = field.unit { parts.append("in \(unit)") }
     if let value = field.defaultValue { parts.append("default \(value.text)") }
-    // Others wrote it.
+    // The description is untrusted text.
     return PrintedText.escaped(parts.joined(separator: "  "))
   }
 }
 
-/// Measures the way to the hub and back.
+/// Measures the round-trip time to the hub.
 struct Ping: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Measure the way to the hub and back.")
 

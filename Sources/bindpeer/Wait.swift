@@ -92,12 +92,12 @@ struct WaitCondition {
     }
   }
   let address: Address
-  /// Nil: a value is there.
+  /// Nil: the condition is that a value exists.
   let comparison: Comparison?
   let value: JSON
 
   init(_ text: String) throws(Failure) {
-    // An address holds none of these characters, so the first of them begins the comparison.
+    // An address contains none of these characters, so the first of them begins the comparison.
     guard let start = text.firstIndex(where: { "!<>=".contains($0) }) else {
       (comparison, value) = (nil, .null)
       address = try WaitCondition.address(text[...], in: text)
@@ -147,7 +147,7 @@ struct WaitCondition {
     }
   }
 
-  /// Throws if no value that the description allows lets the condition hold.
+  /// Throws if the description allows no value for which the condition holds.
   func checkPossible(under description: ModelDescription) throws(Failure) {
     guard let field = address.field, let declared = description.fields[field], let comparison else { return }
     switch comparison {
@@ -175,7 +175,7 @@ struct WaitCondition {
   }
 }
 
-/// A name that is in neither a model's description nor its values, but near one that is.
+/// A hint for a field name that is in neither the model's description nor its values, but is near one that is.
 struct FieldHint {
   let words: String
 

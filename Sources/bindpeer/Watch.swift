@@ -4,7 +4,7 @@ import BindingTerminal
 import Dispatch
 import Foundation
 
-/// Prints changes as they come.
+/// Prints changes as they arrive.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print each change as it comes, until interrupted.",
@@ -73,7 +73,7 @@ struct Watch: AsyncParsableCommand {
   }
 }
 
-/// How much of what comes `watch` prints.
+/// Limits the changes that `watch` prints.
 struct WatchPace: ParsableArguments {
   @Option(help: "At most one line a model in this time, as 100ms or 2s, which says how many commits it folds.")
   var every: String?

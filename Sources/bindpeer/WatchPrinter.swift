@@ -2,7 +2,7 @@ import BindingPeer
 import BindingTerminal
 import Foundation
 
-/// What `watch` prints, in the order in which it comes, by whatever thread.
+/// Prints the output of `watch` in order of arrival. Callable from any thread.
 final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is touched only while `lock` is held
   private let lock = NSLock()
   private let json: Bool
@@ -10,12 +10,12 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
   private let end: @Sendable () -> Void
   private var kept: [any Sendable] = []
   private var isDown = false
-  /// Models whose beginning was shown.
+  /// Models whose initial values have been printed.
   private var begun: Swift.Set<String> = []
   private let pace: Pace<ModelChange>?
-  /// Where each model was when its last commit, or what was caught up with, was here.
+  /// The epoch and version of each model's last commit or catch-up.
   private var reached: [String: (epoch: Epoch, version: Version)] = [:]
-  /// Commits of each model in changes of which nothing was to be printed.
+  /// Per model, the number of commits in changes without printed output.
   private var unprinted: [String: Int] = [:]
 
   init(json: Bool, count: Int?, pace: Pace<ModelChange>? = nil, end: @escaping @Sendable () -> Void) {
@@ -25,7 +25,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     self.end = end
   }
 
-  /// How many of the changes that were asked for have not come; nil where none were.
+  /// The number of requested changes that have not arrived; nil if no number was requested.
   var missing: Int? {
     lock.lock()
     defer { lock.unlock() }
@@ -68,7 +68,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     let isBeginning = begun.insert(update.model).inserted
     switch update.cause {
     case .snapshot, .delta:
-      // Commits that came with it are in the values that are told already.
+      // Commits that arrived with the catch-up are part of its values, which are printed already.
       if caughtUp(update, of: field), !isBeginning { countDown() }
       reached[update.model] = (update.epoch, update.version)
     case .commits, .detached, .outcome, .local:
@@ -79,7 +79,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     }
   }
 
-  /// Commits just before a version that never came here one by one.
+  /// The number of commits just before `version` that did not arrive individually.
   private func coalesced(before version: Version, _ update: ModelUpdate) -> Int {
     guard let last = reached[update.model], last.epoch == update.epoch, last.version > 0 else { return 0 }
     return Int(clamping: version - min(version, last.version + 1))
@@ -136,7 +136,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
     countDown()
   }
 
-  /// What was caught up with is told as it stands now: single commits of the time between are folded.
+  /// Prints a catch-up as the current values; its individual commits are coalesced.
   /// - Returns: whether anything had changed.
   private func caughtUp(_ update: ModelUpdate, of field: String?) -> Bool {
     let changes = update.changes.filter { (field == nil || $0.field == field) && !$0.field.hasPrefix("@") }
@@ -164,7 +164,7 @@ final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is 
 }
 
 extension JSONLine {
-  /// A line that begins as all of `watch` do.
+  /// Begins a line with the members that all lines of `watch` have.
   fileprivate init(of model: String, _ epoch: Epoch, _ version: Version) {
     self.init()
     add("model", .string(model))

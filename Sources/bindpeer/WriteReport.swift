@@ -2,12 +2,12 @@ import BindingPeer
 import BindingTerminal
 import Dispatch
 
-/// Sends a write and tells what became of it, in words or JSON, with the exit code that goes with it.
+/// Sends a write and reports its outcome, in words or JSON, with the matching exit code.
 struct WriteReport {
   let common: CommonOptions
   let model: SharedModel
 
-  /// - Parameter base: what the one text that is written was before it was edited.
+  /// - Parameter base: the previous content of the one text that is written.
   func send(_ proposal: Proposal, editedFrom base: String? = nil, noWait: Bool = false) async throws {
     let before = model.values
     let version = model.version.version
@@ -70,7 +70,7 @@ struct WriteReport {
         """)
     case .refused(let refusal): throw Failure(.conflict, refusal.report(on: model.id))
     case .superseded, .expired: throw Failure(.conflict, outcome.explanation(of: model.id))
-    // It may have been carried out.
+    // The write may have been applied.
     case .unknown:
       throw Failure(.timedOut, "\(outcome.explanation(of: model.id))\nLook:  bindpeer get \(model.id)")
     }
@@ -83,7 +83,7 @@ struct WriteReport {
 }
 
 extension Proposal {
-  /// The field and the text, if one text is all that is written.
+  /// The field and the text, if the proposal sets exactly one text.
   var onlyText: (field: String, text: String)? {
     guard operations.count == 1, operations[0].verb == .set, case .string(let text)? = try? operations[0].value?.json
     else { return nil }
@@ -92,7 +92,7 @@ extension Proposal {
 }
 
 extension ModelStatus {
-  /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and nothing speaks against it.
+  /// Why a write has no outcome yet, as the rest of a sentence; empty if it was sent and no obstacle is known.
   var delay: String {
     if let waiting { return ": the hub puts it off (\(waiting))" }
     if let staleSince {
@@ -104,7 +104,7 @@ extension ModelStatus {
 }
 
 extension Outcome {
-  /// The outcome for scripts; the names are pinned by a test.
+  /// The outcome for scripts; a test pins the names.
   func json(model: String, current: [String: FieldValue], milliseconds: Double) -> JSONLine {
     var line = JSONLine()
     line.add("model", .string(model))
@@ -136,9 +136,9 @@ extension Outcome {
 }
 
 extension Refusal {
-  /// What was refused and why; with what a field takes, where to look it up.
+  /// The refusal and its reason; if the value does not fit, with the command that shows the allowed values.
   func report(on model: String) -> String {
-    // Words about a value name its model and field themselves.
+    // A text about a value already contains its model and field.
     let words = text.hasPrefix("\(model).") ? "refused: \(text)" : "refused: \(model): \(text)"
     return code == .doesNotFit ? "\(words)\nWhat it takes: bindpeer describe \(model)" : words
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BindingPeer
 
-/// Measures what a hub does with writes that come at a fixed rate.
+/// Measures how a hub handles writes at a fixed rate.
 struct Bench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Measure how soon writes at a fixed rate are seen here, committed, and seen by another peer.",

@@ -1,38 +1,41 @@
 import BindingPeer
 
-/// What is known of every write of a measurement. Writes are numbered from 0 on; a write's number is its value, and
+/// Records every write of a measurement. Writes are numbered from 0; a write's number is its value, and consecutive
 /// numbers of one field differ by the number of fields.
 ///
-/// A value in whose place a later one of its field came counts as there when that one is.
+/// A value that a later one of its field supersedes counts as arrived when the later one arrives.
 struct BenchLedger {
   let plan: BenchPlan
-  /// How long after they were due writes were begun.
+  /// The delays between the times when writes were due and when they began.
   private(set) var late = Latencies()
   private(set) var local = Latencies()
   private(set) var committed = Latencies()
   private(set) var seen = Latencies()
-  /// Writes that this program has made.
+  /// The number of writes made.
   private(set) var written = 0
-  /// Writes that were tried and could not be made, or ended in another way than by a commit.
+  /// The number of writes that could not be made, or that ended without a commit.
   private(set) var failed = 0
-  /// Writes that are neither committed nor failed.
+  /// The number of writes that are neither committed nor failed.
   private(set) var open = 0
-  /// Values that did not show themselves at a watching peer, because a later one came in the same turn or in its place.
+  /// The number of values that a watching peer did not show, because a later one arrived in the same turn or
+  /// superseded it.
   private(set) var coalesced = 0
   private(set) var firstProblem: String?
-  /// By field: the number written last, and those that gave way to a later write that is not yet committed.
+  /// By field: the last written number, and the numbers superseded by a later write that is not yet committed.
   private(set) var last: [Int?]
   private var replaced: [[Int]]
-  /// By field: the number that was committed last.
+  /// By field: the last committed number.
   private var newest: [Int?]
-  /// By field: the number that the writer's own observer heard last; by watching peer and field: what that one heard.
+  /// By field, the number last shown by the writer's own observer; by watching peer and field, the number last
+  /// shown there.
   private var ownShown: [Int?]
   private var shown: [[Int?]]
-  /// Writes that have returned and were not yet heard of here, or the other way round, and since when.
+  /// Writes of which only one of two events has happened, the return of the call or the notification of the
+  /// writer's own observer; with the time of that event.
   private var half: [Int: UInt64] = [:]
-  /// The moment from which on dues count, in nanoseconds.
+  /// The time of the beginning, in nanoseconds; due times are relative to it.
   private var beginning: UInt64 = 0
-  /// When the peer that was cut off came back: from then on latencies count from here.
+  /// When the disconnected writer reconnected: from then on latencies count from here.
   private var comeback: UInt64?
 
   init(_ plan: BenchPlan) {
@@ -83,7 +86,7 @@ struct BenchLedger {
     local.record(end - min(beginning + plan.due(number), end))
   }
 
-  /// - Parameter isAway: the writer is cut off and will be closed: only that a write gave way to a later one counts.
+  /// - Parameter isAway: whether the writer is disconnected and will be closed: then only superseded writes count.
   mutating func ended(_ number: Int, _ outcome: Outcome, isAway: Bool = false, at now: UInt64) {
     let field = field(of: number)
     switch outcome {
@@ -92,7 +95,7 @@ struct BenchLedger {
       close(replaced[field].filter { $0 < number } + [number], at: now)
       replaced[field].removeAll { $0 < number }
     case .superseded:
-      // Outcomes are heard in any order.
+      // Outcomes arrive in any order.
       if let newest = newest[field], newest > number {
         close([number], at: now)
       } else {
@@ -121,7 +124,7 @@ struct BenchLedger {
     shown[peer][field] = number
   }
 
-  /// Values that a watching peer has not shown, nor a later one, counted for each peer.
+  /// The number of values that watching peers have not shown, nor a later one; the sum over all peers.
   var lost: Int {
     var count = 0
     for (field, last) in last.enumerated() {
@@ -131,7 +134,7 @@ struct BenchLedger {
     return count
   }
 
-  /// The numbers of a field's writes in that range, without its lower end.
+  /// The numbers of a field's writes in that range, without its lower bound.
   private func numbers(after earlier: Int?, through number: Int) -> [Int] {
     let step = last.count
     return Array(stride(from: earlier.map { $0 + step } ?? number % step, through: number, by: step))

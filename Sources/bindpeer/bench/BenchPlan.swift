@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// What `bench` can offer to a hub, and what may be expected of it.
+/// The workloads of `bench`, with the expected results.
 enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
   case slider
   case fanOut = "fan-out"
   case burst
   case offline
 
-  /// Writes a second, where the command line does not say.
+  /// Writes per second, unless the command line sets it.
   var rate: Double {
     switch self {
     case .slider: 60
@@ -16,7 +16,7 @@ enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// Peers that watch, where the command line does not say.
+  /// Watching peers, unless the command line sets it.
   var peers: Int { self == .fanOut ? 8 : 1 }
 
   /// Fields that are written in turn.
@@ -31,8 +31,8 @@ enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
   /// Writes that are due at the same moment.
   var writesAtOnce: Int { self == .burst ? 1_000 : 1 }
 
-  /// `--check`: what 99 of 100 writes may take at most until they are committed, and until another peer shows them, in
-  /// milliseconds.
+  /// The limit of `--check`, in milliseconds: the maximum time for 99 of 100 writes to be committed, and to be
+  /// shown by another peer.
   var limit: Double {
     switch self {
     case .slider: 50
@@ -52,14 +52,14 @@ enum BenchProfile: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// One measurement: so many writes, each due at a time that is fixed beforehand.
+/// One measurement: `total` writes, each due at a predetermined time.
 struct BenchPlan {
   static let mostWrites = 1_000_000
   static let mostOffline = 10_000
   static let mostPeers = 200
 
   let profile: BenchProfile
-  /// Writes a second.
+  /// Writes per second.
   let rate: Double
   let peers: Int
   let total: Int
@@ -89,6 +89,6 @@ struct BenchPlan {
     return UInt64(Double(number / once * once) / rate * 1e9)
   }
 
-  /// The nanoseconds that so many writes take at this rate.
+  /// The time that this many writes take at this rate, in nanoseconds.
   func span(of writes: Int) -> UInt64 { UInt64(Double(writes) / rate * 1e9) }
 }

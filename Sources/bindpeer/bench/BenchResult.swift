@@ -1,6 +1,6 @@
 import BindingPeer
 
-/// What a measurement found, in words, as JSON, and as a verdict.
+/// The result of a measurement, in words, as JSON, and as a verdict.
 struct BenchResult {
   enum Verdict: String {
     case good, slow, broken
@@ -13,24 +13,24 @@ struct BenchResult {
   let plan: BenchPlan
   let hub: String
   let durability: String
-  /// What the writing took.
+  /// The duration of the writing.
   let seconds: Double
   let ledger: BenchLedger
-  /// Fields that ended with another value at a watching peer than the one written last, counted for each peer.
+  /// The number of fields whose final value at a watching peer is not the last written one; the sum over all peers.
   let differing: Int
 
   private var achieved: Double { seconds > 0 ? Double(ledger.written) / seconds : 0 }
-  /// Writes without an outcome, or with another one than a commit.
+  /// Writes without an outcome, or with an outcome other than a commit.
   private var unconfirmed: Int { ledger.open + ledger.failed }
 
-  /// Why the offered rate was not kept, if it was not.
+  /// Why the offered rate was not reached; nil if it was.
   private var shortfall: String? {
     guard ledger.written < plan.total || achieved < plan.rate * 0.99 else { return nil }
     return "the rate was not kept: \(ledger.written) of \(plan.total) writes were made, "
       + "\(achieved.formatted(places: 1)) a second of \(plan.rate.formatted(places: 1)) offered"
   }
 
-  /// What went wrong, if anything did: a measurement of what was not done says little.
+  /// The faults of the run; nil if there are none. Latencies mean little if writes failed.
   var fault: String? {
     var faults: [String] = []
     if unconfirmed > 0 {
@@ -85,14 +85,14 @@ struct BenchResult {
     return lines
   }
 
-  /// Something that is no fault of the hub, and must not be overlooked.
+  /// A limitation that is not the hub's fault, but must not be overlooked.
   var remark: String? { shortfall.map { "! \($0); latencies count from when a write was due" } }
 
   private func row(_ name: String, _ cells: [String]) -> String {
     name.padded(to: 18, isNumber: false) + cells.map { $0.padded(to: 10, isNumber: true) }.joined()
   }
 
-  /// A bar a time, by its magnitude: from 10 µs, the lowest, to 1 s.
+  /// One bar per time, on a logarithmic scale from 10 µs, the lowest, to 1 s.
   private func bars(_ times: [UInt64?]) -> String {
     let heights: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     return String(
@@ -106,7 +106,7 @@ struct BenchResult {
 
   // MARK: For scripts
 
-  /// The names are pinned by a test; all times are milliseconds.
+  /// A test pins the names; all times are milliseconds.
   func json(isChecked: Bool) -> JSON {
     var members: [JSON.Member] = [
       .init("profile", .string(plan.profile.rawValue)), .init("hub", .string(hub)),
@@ -141,7 +141,7 @@ extension Double {
     return (self * factor).rounded() / factor
   }
 
-  /// With three places, all of them written.
+  /// With all three decimal places.
   fileprivate var fixed: String {
     let text = rounded(places: 3).description
     guard let point = text.firstIndex(of: ".") else { return text }

@@ -2,7 +2,7 @@ import BindingPeer
 import Dispatch
 import Foundation
 
-/// One measurement under way: a peer that writes, peers that watch, and the model of chance that is theirs alone.
+/// A running measurement: a writing peer, watching peers, and a model of their own with a random name.
 final class BenchRun: Sendable {
   let plan: BenchPlan
   let model = "bench/" + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
@@ -11,7 +11,7 @@ final class BenchRun: Sendable {
   private let ledger: Protected<BenchLedger>
   private let isInterrupted = Protected(false)
   private let progress: Progress
-  /// Where the writer of `offline` keeps its outbox.
+  /// The folder of the outbox of the `offline` writer.
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "bindpeer-bench-\(UInt64.random(in: 0 ... .max))")
 
@@ -23,10 +23,10 @@ final class BenchRun: Sendable {
       "bench \(plan.profile.rawValue)", isWanted: !common.json)
   }
 
-  /// Measures, deletes the model, and tells what was found.
+  /// Measures, deletes the model, and returns the result.
   func measured() async throws -> BenchResult {
     let watchers = try await connectWatchers()
-    // Later there may be no hub to be named.
+    // Later the peer may be disconnected, and its status without a hub.
     let status = watchers[0].peer.status
     let observations = watchers.enumerated().map { index, watcher in
       watcher.model.observe { [ledger] update, _ in
@@ -46,7 +46,7 @@ final class BenchRun: Sendable {
       await tidyUp(watchers)
       throw error
     }
-    // Before the writer is closed, which ends what is open.
+    // Before the writer closes, which ends unfinished writes.
     let comparison = isInterrupted.withLock { $0 } ? 0 : differing(watchers)
     let result = BenchResult(
       plan: plan, hub: status.hub ?? "hub", durability: status.durability.map { "\($0)" } ?? "unknown",
@@ -72,7 +72,7 @@ final class BenchRun: Sendable {
     var watchers: [Watcher] = []
     for number in 1...plan.peers {
       let peer = try common.makePeer("\(common.name)-\(number)", addresses)
-      // The first tells whether there is a hub at all.
+      // The first peer finds out whether there is a hub at all.
       if number == 1 {
         guard await common.isLive(peer) else { throw common.noHub(peer) }
       }
@@ -90,7 +90,7 @@ final class BenchRun: Sendable {
       ?? Failure(.timedOut, "A peer that \(what) has not joined within \(common.timeout.milliseconds) ms.")
   }
 
-  /// Fields whose value at a watching peer is not the one that was written last.
+  /// The number of fields whose value at a watching peer is not the last written one.
   private func differing(_ watchers: [Watcher]) -> Int {
     let last = ledger.withLock { $0.last }
     return watchers.reduce(0) { count, watcher in
@@ -102,7 +102,7 @@ final class BenchRun: Sendable {
     }
   }
 
-  /// Deletes the model and closes all peers; false, and it is told, if it cannot be known that it is deleted.
+  /// Deletes the model and closes all peers; returns false, after reporting it, if the deletion is not confirmed.
   @discardableResult
   private func tidyUp(_ watchers: [Watcher]) async -> Bool {
     let deletion = try? watchers[0].model.write(Proposal(operations: [FieldOperation(.clear, "")]))
@@ -119,7 +119,7 @@ final class BenchRun: Sendable {
     return isDeleted
   }
 
-  /// The first one ends the measurement and lets the model be deleted, the second one ends at once.
+  /// The first signal ends the measurement and still deletes the model; the second ends the program immediately.
   private func observeSignal(_ number: Int32) -> any DispatchSourceSignal {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -140,7 +140,7 @@ final class BenchRun: Sendable {
 
   private struct Measurement {
     let writer: Peer?
-    /// What the writing took.
+    /// The duration of the writing.
     let nanoseconds: UInt64
   }
 
@@ -155,7 +155,7 @@ final class BenchRun: Sendable {
     return Measurement(writer: writer, nanoseconds: nanoseconds)
   }
 
-  /// Writes into an outbox while no hub is to be found, ends, and starts again with the hub.
+  /// Writes into an outbox without a hub, closes the peer, and starts again with the hub.
   private func writeOffline() async throws -> Measurement {
     do {
       try FileManager.default.createDirectory(
@@ -183,8 +183,8 @@ final class BenchRun: Sendable {
     return Measurement(writer: back, nanoseconds: nanoseconds)
   }
 
-  /// Makes each write when it is due, or as soon after it as can be, on a thread of its own.
-  /// - Returns: how many nanoseconds it took: not less than the plan says for as many writes.
+  /// Makes each write when it is due, or as soon as possible afterwards, on a thread of its own.
+  /// - Returns: the duration in nanoseconds, at least what the plan says for as many writes.
   private func offer(_ shared: SharedModel, isAway: Bool) async -> UInt64 {
     let token = shared.observe { [ledger] update, _ in
       let now = BenchRun.now
@@ -206,7 +206,7 @@ final class BenchRun: Sendable {
     return max(end - beginning, plan.span(of: ledger.withLock { $0.written }))
   }
 
-  /// False if no later write can be made either.
+  /// False if later writes cannot be made either.
   private func makeWrite(_ number: Int, to shared: SharedModel, isAway: Bool) -> Bool {
     let begin = BenchRun.now
     let field = ledger.withLock { ledger in
@@ -226,7 +226,7 @@ final class BenchRun: Sendable {
     return true
   }
 
-  /// Until it is cancelled. Not on the thread that writes: a terminal may make who writes to it wait.
+  /// Runs until cancelled, apart from the writing thread: output to a terminal may block.
   private func showProgress() async {
     while !Task.isCancelled {
       let tried = ledger.withLock { $0.written + $0.failed }
@@ -243,7 +243,7 @@ final class BenchRun: Sendable {
     }
   }
 
-  /// Waits until every write is committed and seen by every watching peer, as long as `--timeout` says.
+  /// Waits until every write is committed and shown by every watching peer, at most for `--timeout`.
   private func settle() async {
     let end = ContinuousClock.now + common.timeout.duration
     while ContinuousClock.now < end, !isInterrupted.withLock({ $0 }) {
@@ -255,16 +255,16 @@ final class BenchRun: Sendable {
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }
 
-/// The clock of a measurement: a write is due when the plan says, whatever became of those before it.
+/// The schedule of a measurement: a write is due at its planned time, whatever happened to earlier ones.
 struct BenchPace: Sendable {
-  /// How long writes that are late are still made after the last one was due.
+  /// How long after the last due time late writes are still made.
   private static let grace: UInt64 = 1_000_000_000
 
   let plan: BenchPlan
   let beginning: UInt64
   let isInterrupted: Protected<Bool>
 
-  /// Calls `write` with each number, on the calling thread, until it says false.
+  /// Calls `write` with each number, on the calling thread, until it returns false.
   func run(_ write: (Int) -> Bool) {
     let end = beginning + plan.span(of: plan.total) + BenchPace.grace
     for number in 0..<plan.total {
@@ -274,7 +274,7 @@ struct BenchPace: Sendable {
         let now = BenchRun.now
         if now > end { return }
         if now >= due { break }
-        // Short enough to hear of an interruption soon.
+        // Short enough to notice an interruption soon.
         Thread.sleep(forTimeInterval: Double(min(due - now, 50_000_000)) / 1e9)
       }
       guard write(number) else { return }
@@ -283,7 +283,7 @@ struct BenchPace: Sendable {
 }
 
 extension ModelUpdate {
-  /// The numbers that fields of a measurement show now.
+  /// The new values of the measurement's fields.
   fileprivate var numbers: [Int] { changes.compactMap { $0.new?.number } }
 }
 

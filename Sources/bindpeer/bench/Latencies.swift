@@ -1,15 +1,16 @@
-/// How long things took, counted in buckets whose width grows with the time: any number of them in a bounded space.
+/// A histogram of durations with buckets whose width grows with the duration: bounded memory for any number of
+/// entries.
 ///
-/// A percentile is at most 1/1,024 too high and never too low; count and greatest are exact.
+/// A percentile is at most 1/1,024 too high and never too low; count and maximum are exact.
 struct Latencies {
-  /// Each power of two is divided into so many buckets; shorter times than twice that have a bucket each.
+  /// Each power of two is divided into this many buckets; durations shorter than twice that have a bucket each.
   private static let division: UInt64 = 1_024
-  /// Longer ones, of more than an hour, count as this.
+  /// Longer durations, of more than an hour, count as this one.
   private static let longest: UInt64 = 1 << 42
 
   private var buckets: [UInt64] = []
   private(set) var count: UInt64 = 0
-  /// In nanoseconds; 0 without any.
+  /// The longest duration in nanoseconds; 0 if there is none.
   private(set) var greatest: UInt64 = 0
 
   mutating func record(_ nanoseconds: UInt64) {
@@ -20,7 +21,7 @@ struct Latencies {
     greatest = max(greatest, min(nanoseconds, Latencies.longest))
   }
 
-  /// The time in nanoseconds that `share` of all, 0 to 1, did not exceed; nil without any.
+  /// The duration in nanoseconds that `share` (0 to 1) of the entries did not exceed; nil without entries.
   func percentile(_ share: Double) -> UInt64? {
     guard count > 0 else { return nil }
     let rank = max(1, UInt64((share * Double(count)).rounded(.up)))
@@ -37,7 +38,7 @@ struct Latencies {
     return shift * Int(division) + Int(nanoseconds >> UInt64(shift))
   }
 
-  /// The longest time that falls into a bucket.
+  /// The longest duration in a bucket.
   private static func end(of bucket: Int) -> UInt64 {
     guard bucket >= 2 * Int(division) else { return UInt64(bucket) }
     let shift = UInt64(bucket) / division - 1
