@@ -15,10 +15,10 @@ struct guard {
   _Atomic uint64_t refused;
 };
 
-/* Never freed, so that an I/O thread that still ends may count in one whose hub is gone. */
+/* Static, so that an I/O thread that is still ending may count in the guard of a closed hub. */
 static struct guard guards[guard_count];
 
-/* Listening descriptors that belong to a guard: descriptor + 1 and guard, 0 where there is none. */
+/* Maps listening descriptors to guards. An entry holds descriptor + 1 and the guard; 0: unused. */
 static _Atomic uint64_t listeners[listener_count];
 
 static _Thread_local int beginning = -1;
@@ -81,22 +81,22 @@ uint64_t czmq_guard_refused(int guard) { return atomic_load_explicit(&guards[gua
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* One accepted connection, as far as its bytes were read. */
+/* The parser state of one accepted connection. */
 struct connection {
-  int guard; /* + 1; 0: nothing is known of this descriptor. */
+  int guard; /* The guard + 1; 0: this descriptor is not guarded. */
   uint8_t is_cut;
   uint8_t greeting;
   uint8_t head_length;
   uint8_t head[9];
-  uint32_t parts;          /* Of the message that has begun. */
-  uint64_t message_bytes;  /* The sizes of these parts. */
-  uint64_t body_left;      /* Of the frame that has begun. */
+  uint32_t parts;          /* Parts of the current message so far. */
+  uint64_t message_bytes;  /* The total size of these parts. */
+  uint64_t body_left;      /* Unread bytes of the current frame. */
 };
 
 enum { greeting_length = 64, flag_more = 1, flag_large = 2, flag_command = 4 };
 
-/* By descriptor. Only an I/O thread that has accepted a guarded connection has such a table, and it is the only one
-   that reads from its connections: so there is no lock, and another thread pays for one load. */
+/* Indexed by descriptor. Only an I/O thread that has accepted a guarded connection has this table, and only that thread
+   reads from its connections. So it needs no lock, and other threads pay for a single load. */
 static _Thread_local struct connection *connections;
 static _Thread_local size_t connection_count;
 
@@ -109,7 +109,7 @@ static struct connection *connection_of(int fd) {
   return &connections[fd];
 }
 
-/* Begins to follow a fresh connection; whatever had its number before is forgotten. 0: there is no memory. */
+/* Begins to track a new connection, replacing any earlier one of the same descriptor. Returns 0 if out of memory. */
 static int follow(int fd, int guard) {
   if ((size_t)fd >= connection_count) {
     size_t count = (size_t)fd + 256;
@@ -133,11 +133,11 @@ static uint64_t size_in(const uint8_t *head) {
   return size;
 }
 
-/* A frame begins: whether the message that it belongs to stays within the bounds. */
+/* Counts a new frame. Returns whether its message is still within the bounds. */
 static int is_bounded(struct connection *connection, uint8_t flags, uint64_t size) {
   const struct guard *guard = &guards[connection->guard - 1];
   if (size > guard->max_bytes) return 0;
-  if ((flags & (flag_command | flag_more)) == flag_command) return 1; /* A heartbeat may come between two parts. */
+  if ((flags & (flag_command | flag_more)) == flag_command) return 1; /* A heartbeat may arrive between two parts. */
   if (size > guard->max_bytes - connection->message_bytes) return 0;
   connection->message_bytes += size;
   connection->parts += 1;
@@ -149,7 +149,7 @@ static int is_bounded(struct connection *connection, uint8_t flags, uint64_t siz
   return 1;
 }
 
-/* The greeting says ZMTP 3: earlier ones frame their messages otherwise. */
+/* Whether a byte of the greeting fits ZMTP 3 or later: earlier versions frame messages differently. */
 static int is_greeting(int position, uint8_t byte) {
   switch (position) {
   case 0: return byte == 0xFF;
@@ -159,7 +159,7 @@ static int is_greeting(int position, uint8_t byte) {
   }
 }
 
-/* Walks over what was read; 0: past a bound. */
+/* Parses received bytes. Returns 0 if a message exceeds a bound or the greeting is not ZMTP 3. */
 static int walk(struct connection *connection, const uint8_t *bytes, size_t count) {
   while (count > 0) {
     if (connection->body_left > 0) {
@@ -185,7 +185,7 @@ static int walk(struct connection *connection, const uint8_t *bytes, size_t coun
   return 1;
 }
 
-/* libzmq reads here. What it may not see is the end of the connection for it. */
+/* Replaces recv for libzmq. A forbidden message appears to libzmq as the end of the connection. */
 EXPORTED ssize_t recv(int fd, void *buffer, size_t size, int flags) {
   ssize_t count = recvfrom(fd, buffer, size, flags, NULL, NULL);
   if (connections == NULL || count <= 0 || flags & MSG_PEEK) return count;
@@ -197,7 +197,7 @@ EXPORTED ssize_t recv(int fd, void *buffer, size_t size, int flags) {
   return -1;
 }
 
-/* The function of this name that the program would have without this file. */
+/* The C library's function of this name, which this file shadows. */
 static void *next(_Atomic(void *) *known, const char *name) {
   void *found = atomic_load_explicit(known, memory_order_acquire);
   if (found != NULL) return found;
@@ -209,7 +209,7 @@ static void *next(_Atomic(void *) *known, const char *name) {
 EXPORTED int listen(int fd, int backlog) {
   for (int index = 0; index < listener_count; index++) {
     uint64_t entry = atomic_load_explicit(&listeners[index], memory_order_relaxed);
-    /* The number was another listener's, which is closed. */
+    /* The descriptor belonged to another listener, now closed. */
     if (entry != 0 && entry >> 32 == (uint64_t)fd + 1) atomic_compare_exchange_strong(&listeners[index], &entry, 0);
   }
   if (beginning >= 0 && fd >= 0) {
@@ -234,21 +234,21 @@ static int guard_of_listener(int fd) {
   return -1;
 }
 
-/* The system gives the lowest number that is free: near its limit nearly all are in use, and without any libzmq ends
-   the process (over ipc) or tries for ever (over tcp). */
+/* The system assigns the lowest free descriptor, so one near the limit means that nearly all are in use. Without free
+   descriptors libzmq ends the process (over ipc) or retries forever (over tcp). */
 static int is_near_limit(int fd) {
   struct rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 2 * kept_descriptors &&
          (rlim_t)fd >= limit.rlim_cur - kept_descriptors;
 }
 
-/* What becomes of a descriptor that a listener has accepted. */
+/* Guards or refuses a newly accepted connection. Returns the result of accept: a descriptor, or -1 and errno. */
 static int accepted(int listener, int fd) {
   int guard = guard_of_listener(listener);
   if (guard < 0) return fd;
   if (fd < 0) {
     if (errno == EMFILE || errno == ENFILE) {
-      /* Others in this process have taken all. It goes on when they give some back. */
+      /* Other code in this process has used up the descriptors. Retry until it frees some. */
       usleep(1000);
       errno = ECONNABORTED;
     }
