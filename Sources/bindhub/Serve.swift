@@ -156,7 +156,7 @@ struct Serve: ParsableCommand {
 }
 
 /// A value shared by several threads.
-final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is touched only while `lock` is held
+final class Held<Value>: @unchecked Sendable {  // SAFETY: `value` is accessed only while `lock` is held
   private var value: Value
   private let lock = NSLock()
 

@@ -3,7 +3,7 @@ import BindingTerminal
 import Foundation
 
 /// Prints the output of `watch` in order of arrival. Callable from any thread.
-final class WatchPrinter: @unchecked Sendable {  // SAFETY: all that changes is touched only while `lock` is held
+final class WatchPrinter: @unchecked Sendable {  // SAFETY: all mutable state is accessed only while `lock` is held
   private let lock = NSLock()
   private let json: Bool
   private var left: Int?

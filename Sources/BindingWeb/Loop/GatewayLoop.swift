@@ -4,7 +4,7 @@ import NIOCore
 
 /// Drives the gateway's state machine: feeds it the input of hub and pages, and carries out its actions. Everything
 /// here runs on one event loop.
-final class GatewayLoop: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
+final class GatewayLoop: @unchecked Sendable {  // SAFETY: all mutable state is accessed on `loop` only
   let loop: any EventLoop
   let options: WebOptions
   let questions: HubQuestions

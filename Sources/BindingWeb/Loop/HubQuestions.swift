@@ -3,7 +3,7 @@ import NIOCore
 
 /// Requests the hub's status, for `/status.json` and `/metrics`. Each request has a connection of its own, so that
 /// it is answered even before the hub has welcomed the gateway. Belongs to the event loop.
-final class HubQuestions: @unchecked Sendable {  // SAFETY: everything that changes is touched on `loop` only
+final class HubQuestions: @unchecked Sendable {  // SAFETY: all mutable state is accessed on `loop` only
   private let hub: any InProcessTransport
   private let loop: any EventLoop
   private let limit: TimeAmount
