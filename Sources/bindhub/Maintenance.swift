@@ -5,8 +5,7 @@ import BindingStore
 import BindingTerminal
 import Foundation
 
-/// Selects a store: the named one, else that of the hub that answers, else that of a hub started with default
-/// options.
+/// Selects a store: the named one, else that of the hub that answers, else the default one for the hub's address.
 struct KeptStore: ParsableArguments {
   @Option(name: .long, help: "The store's file; without it that of the hub.")
   var store: String?
@@ -31,7 +30,7 @@ struct KeptStore: ParsableArguments {
 }
 
 extension KeptStore {
-  /// The path of a store that may be lost: the named one, else that of a hub started with default options.
+  /// The path of a store that may be lost: the named one, else the default one for the hub's address.
   func pathOfLost() -> String {
     if let store { return absolutePath(store) }
     let address = choice.address()
