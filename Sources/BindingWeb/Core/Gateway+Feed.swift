@@ -89,8 +89,7 @@ extension Gateway {
     feed.versions[model] = (update.epoch, update.version)
   }
 
-  /// Adds the changes since the last sent version that the fields' own versions show, one line per
-  /// writer.
+  /// Adds the changes since the last sent version that the fields' own versions show, one line per writer.
   private mutating func catchUpFeed(_ model: String) {
     let (epoch, version) = reader.version(of: model)
     let sent = feed.versions[model] ?? (0, 0)
