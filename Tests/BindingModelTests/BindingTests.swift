@@ -11,7 +11,7 @@ private struct Person: Equatable, Sendable {
   var address = Address()
 }
 
-/// A whole number as text. Does not round-trip: `"007"` comes back as `"7"`.
+/// Shows a whole number as text. The mapping does not round-trip: `"007"` comes back as `"7"`.
 private struct Text: Mapping {
   func forward(_ source: Int) -> String { String(source) }
 
@@ -29,7 +29,7 @@ private struct Tens: Mapping {
 
 @Suite("a binding")
 struct BindingTests {
-  @Test("it reads and writes its observable, and both sides see each other's changes at once")
+  @Test("a binding reads and writes its observable, and both sides see each other's changes immediately")
   func readAndWrite() {
     let level = Observable(1)
     let binding = level.binding
@@ -46,7 +46,7 @@ struct BindingTests {
       }) == 4)
   }
 
-  @Test("a member of a member is a binding, and writing it leaves the rest as it is")
+  @Test("writing a nested member through its binding leaves the other members unchanged")
   func members() {
     let person = Observable(Person())
     let street = person.binding.address.street
@@ -56,7 +56,7 @@ struct BindingTests {
     #expect(street.value == "High")
   }
 
-  @Test("an observer of a member hears of that member's changes only")
+  @Test("an observer of a member is notified of that member's changes only")
   func memberObservers() {
     let person = Observable(Person())
     let names = Recorder<String>()
@@ -74,7 +74,7 @@ struct BindingTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("an observer of a member that left out its own write hears when another puts the old value back")
+  @Test("an observer that skips its own writes of a member is notified when another writer restores the old value")
   func memberEcho() {
     let person = Observable(Person())
     let me = Writer()
@@ -86,7 +86,7 @@ struct BindingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("an equal write to a member is no change, even where the whole cannot be compared")
+  @Test("an equal write to a member is no change, even where the whole value is not comparable")
   func equalMemberWrite() {
     struct Whole: Sendable { var part = 1 }
     let whole = Observable(Whole())
@@ -98,7 +98,7 @@ struct BindingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("behaviours 4, 8: it keeps no owner alive: it then shows the last value, takes no writes, and calls nobody")
+  @Test("behaviours 4, 8: a binding whose owner died shows the last value, refuses writes and notifies nobody")
   func ownerDies() {
     var level: Observable<Int>? = Observable(1)
     weak let gone = level
@@ -116,7 +116,7 @@ struct BindingTests {
     withExtendedLifetime((token, late)) {}
   }
 
-  @Test("an owner's observations through any binding of one observable end together")
+  @Test("removing an owner through one binding ends its observations through all bindings of that observable")
   func removeOwner() {
     let person = Observable(Person())
     let owner = Owner()
@@ -129,7 +129,7 @@ struct BindingTests {
     withExtendedLifetime(owner) {}
   }
 
-  @Test("a mapping shows the value in another form and writes it back")
+  @Test("a mapped binding shows the value in another form and writes it back")
   func mapping() throws {
     let number = Observable(1)
     let text = number.binding.map(Text())
@@ -143,7 +143,7 @@ struct BindingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("what a mapping cannot take changes nothing and says why")
+  @Test("a write that the mapping rejects changes nothing and throws the reason")
   func unmappable() {
     let number = Observable(1)
     let text = number.binding.map(Text())
@@ -154,7 +154,7 @@ struct BindingTests {
     #expect(text.value == "1")
   }
 
-  @Test("an observer of a mapped value hears only when its form changes")
+  @Test("an observer of a mapped value is notified only when the mapped form changes")
   func mappedRepeats() {
     let number = Observable(11)
     let seen = Recorder<Int>()
@@ -165,7 +165,7 @@ struct BindingTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a location of one's own can be bound, observed and linked like any other")
+  @Test("a custom location can be bound, observed and linked like any other")
   func ownLocation() throws {
     let shown = Observable(5)
     let sent = Recorder<Int>()
@@ -183,7 +183,7 @@ struct BindingTests {
   }
 }
 
-/// What a network layer supplies: writes are checked and sent on, the shown value lies in an inner observable.
+/// Stands for a network layer: checks writes, sends them on, and keeps the shown value in an inner observable.
 private struct LimitedField: BindingLocation {
   let shown: any BindingLocation<Int>
   let sent: Recorder<Int>

@@ -2,9 +2,9 @@ import BindingModel
 import Dispatch
 import Testing
 
-@Suite("an observer of changes")
+@Suite("observers of changes")
 struct ChangesTests {
-  @Test("is told what was there before, and nothing at first")
+  @Test("an observer of changes gets the old and the new value, and no first call")
   func oldAndNew() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
@@ -18,7 +18,7 @@ struct ChangesTests {
     #expect(seen.all.count == 2)
   }
 
-  @Test("that wants a first call gets the present value as both")
+  @Test("an observer of changes that asks for a first call gets the present value as old and new")
   func initial() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
@@ -28,7 +28,7 @@ struct ChangesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of the new value alone may leave out the first call")
+  @Test("an observer of the new value alone can skip the first call")
   func newAlone() {
     let count = Observable(1)
     let seen = Recorder<Int>()
@@ -38,7 +38,7 @@ struct ChangesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is told one step for a turn of several writes")
+  @Test("an observer of changes gets one step for a turn of several writes")
   func turn() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
@@ -48,7 +48,7 @@ struct ChangesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("that writes itself is told the next step after this one")
+  @Test("an observer of changes that writes the value gets the next step after the current one")
   func writesInside() {
     let count = Observable(0)
     let seen = Recorder<[Int]>()
@@ -61,7 +61,7 @@ struct ChangesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("lasts as long as its owner, and gets it")
+  @Test("an observer of changes lives as long as its owner and receives the owner as an argument")
   func owner() {
     let count = Observable(1)
     let seen = Recorder<[Int]>()
@@ -81,7 +81,7 @@ struct ChangesTests {
     #expect(seen.all.count == 2)
   }
 
-  @Test("of a member, a mapped value and a derived one is told their own steps")
+  @Test("an observer of changes of a member, a mapped or a derived value gets that value's own steps")
   func otherSources() {
     struct Person: Equatable, Sendable { var name = "a", age = 1 }
     let person = Observable(Person())
@@ -95,7 +95,7 @@ struct ChangesTests {
     #expect(seen.all == ["text 1 2", "twice 2 4", "name a b"])
   }
 
-  @Test("on the main actor is told what it was told before, also where values were folded", .timeLimit(.minutes(5)))
+  @Test("an observer of changes on the main actor gets consecutive steps, even coalesced", .timeLimit(.minutes(5)))
   @MainActor
   func coalescedOnMain() async {
     let count = Observable(0)
@@ -111,7 +111,7 @@ struct ChangesTests {
     #expect(steps.last?[1] == 500)
   }
 
-  @Test("on the main actor with an owner gets it, with the old value or without")
+  @Test("an observer on the main actor receives its owner, with or without the old value")
   @MainActor
   func ownerOnMain() {
     final class Screen { var steps: [String] = [] }
@@ -123,7 +123,7 @@ struct ChangesTests {
     #expect(screen.steps == ["0", "0 1", "1"])
   }
 
-  @Test("misses no step between two calls, whichever of ten threads write")
+  @Test("an observer of changes misses no step while ten threads write")
   func threads() {
     let count = Observable(0)
     let steps = Recorder<[Int]>()
@@ -139,7 +139,7 @@ struct ChangesTests {
   }
 }
 
-@Suite("an observer that belongs to an actor")
+@Suite("observers that belong to an actor")
 struct IsolationTests {
   @MainActor
   final class Screen {
@@ -164,7 +164,7 @@ struct IsolationTests {
     func stop() { tokens = [] }
   }
 
-  @Test("on the main actor touches what is its own, and runs before a write there returns")
+  @Test("an observer on the main actor touches the actor's state and runs before a write there returns")
   @MainActor
   func main() {
     let name = Observable("a")
@@ -179,7 +179,7 @@ struct IsolationTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of any kind gets the present value at once, and the newest when the actor gets to it", .timeLimit(.minutes(5)))
+  @Test("an observer on any actor gets the present value first, then the newest when it runs", .timeLimit(.minutes(5)))
   func anyActor() async {
     let name = Observable("a")
     let store = Store()
@@ -195,7 +195,7 @@ struct IsolationTests {
     #expect(await store.steps == ["a b"])
   }
 
-  @Test("keeps no actor alive that is its owner", .timeLimit(.minutes(5)))
+  @Test("an observer does not keep the actor alive that owns it", .timeLimit(.minutes(5)))
   func actorGoes() async {
     let name = Observable("a")
     let seen = Recorder<String>()
@@ -205,7 +205,7 @@ struct IsolationTests {
     #expect(seen.all == ["a"])
   }
 
-  /// Has an actor observe that nobody keeps; says whether it is still there.
+  /// Lets an otherwise unreferenced actor observe `name`. Returns whether that actor is still alive.
   private static func follow(
     _ name: Observable<String>, _ seen: Recorder<String>
   ) async -> @Sendable () -> Bool {
@@ -221,7 +221,7 @@ struct IsolationTests {
     }
   }
 
-  @Test("ends with the last value, in order, whichever of ten threads write", .timeLimit(.minutes(5)))
+  @Test("an observer on an actor gets ordered values and the last under ten threads", .timeLimit(.minutes(5)))
   func threads() async {
     let count = Observable(0)
     let counter = Counter()

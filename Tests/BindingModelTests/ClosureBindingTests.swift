@@ -1,14 +1,14 @@
 import BindingModel
 import Testing
 
-@Suite("a binding to a place of one's own")
+@Suite("bindings made of closures")
 @MainActor
 struct ClosureBindingTests {
   final class User {
     var name = "Kevin"
   }
 
-  @Test("S2.5: reads and writes by two closures, and tells who observes it")
+  @Test("S2.5: a binding of two closures reads, writes and notifies its observers")
   func closures() {
     let user = User()
     let name = Binding(get: { user.name }, set: { user.name = $0 })
@@ -23,7 +23,7 @@ struct ClosureBindingTests {
     token.cancel()
   }
 
-  @Test("shows what the place made of a write")
+  @Test("a binding of closures shows the value as its setter corrected it")
   func corrections() throws {
     let user = User()
     let name = Binding(get: { user.name }, set: { user.name = String($0.prefix(3)) })
@@ -31,7 +31,7 @@ struct ClosureBindingTests {
     #expect(name.value == "Rob")
   }
 
-  @Test("is written on the main actor, whoever writes")
+  @Test("a binding of closures is written on the main actor whichever thread writes")
   func otherThreads() async {
     let user = User()
     let name = Binding(
@@ -47,7 +47,7 @@ struct ClosureBindingTests {
     while user.name != "Bob" { await Task.yield() }
   }
 
-  @Test("that is a constant shows it and refuses writes")
+  @Test("a constant binding shows its value and refuses writes")
   func constants() {
     let name = Binding.constant("fixed")
     let seen = Recorder<String>()

@@ -1,10 +1,10 @@
 import BindingModel
 import Testing
 
-/// What the suites of signal libraries ask at the edges of computed values: branches, tails, what stays the same.
-@Suite("a derived value at its edges")
+/// Edge cases of computed values from the suites of signal libraries: branches, tails, unchanged results.
+@Suite("derived values: edge cases")
 struct DerivedEdgesTests {
-  @Test("a read that is not tracked makes no dependency")
+  @Test("an untracked read makes no dependency")
   func peek() {
     let (tracked, peeked) = (Observable(1), Observable(10))
     let sum = Derived { tracked.value + peeked.binding.location.read() }
@@ -16,7 +16,7 @@ struct DerivedEdgesTests {
     token.cancel()
   }
 
-  @Test("a derived value that nobody observes any more is not computed, and right when it is read")
+  @Test("a derived value without observers is not computed until it is read, and is then up to date")
   func unobserved() {
     let source = Observable(1)
     let computed = Recorder<Int>()
@@ -35,7 +35,7 @@ struct DerivedEdgesTests {
     #expect(second.value == 2)
   }
 
-  @Test("a derived value is told of one source though the others stay the same", arguments: 1...3)
+  @Test("a derived value is notified when one source changes and the others do not", arguments: 1...3)
   func oneOfMany(same: Int) {
     let source = Observable("a")
     let changing = source.derived { $0 }
@@ -49,7 +49,7 @@ struct DerivedEdgesTests {
     token.cancel()
   }
 
-  @Test("a derived value all of whose sources stay the same is not computed again")
+  @Test("a derived value is not recomputed when none of its sources changed")
   func allTheSame() {
     let source = Observable("a")
     let computed = Recorder<Int>()
@@ -66,7 +66,7 @@ struct DerivedEdgesTests {
     token.cancel()
   }
 
-  @Test("a branch that was not taken may be taken, and left again", arguments: [false, true])
+  @Test("a branch that was not taken can be taken and left again", arguments: [false, true])
   func lazyBranch(isObserved: Bool) {
     let source = Observable(0)
     let copy = source.derived { $0 }
@@ -81,7 +81,7 @@ struct DerivedEdgesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a source that is not needed any more is not computed with what it was not made for")
+  @Test("a source behind a branch that is not taken is not computed with inconsistent inputs")
   func guardedBranch() {
     let list = Observable([1, 2, 3])
     let index = Observable(2)
@@ -95,7 +95,7 @@ struct DerivedEdgesTests {
     token.cancel()
   }
 
-  @Test("the tail of a jagged diamond is told once, and so are two tails")
+  @Test("the tails of a jagged diamond are computed and notified once each")
   func tails() {
     let source = Observable("a")
     let computed = Recorder<String>()
@@ -120,7 +120,7 @@ struct DerivedEdgesTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("sources that were written in one batch are computed from once, read or observed", arguments: [false, true])
+  @Test("a batch of source writes recomputes a derived value once, read or observed", arguments: [false, true])
   func batchOfSources(isObserved: Bool) {
     let (left, right) = (Observable("a"), Observable("b"))
     let computed = Recorder<String>()
@@ -139,7 +139,7 @@ struct DerivedEdgesTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a value made inside an observer is ready before those who depend on it are told")
+  @Test("a derived value made inside an observer is ready before its dependents are notified")
   func madeLate() {
     let source = Observable(0)
     let late = Protected<Derived<Int>?>(nil)

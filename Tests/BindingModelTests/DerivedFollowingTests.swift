@@ -2,9 +2,9 @@ import BindingModel
 import Observation
 import Testing
 
-@Suite("a derived value that is followed")
+@Suite("derived values: sources and lifetimes")
 struct DerivedFollowingTests {
-  @Test("with an owner lives as long as its observation, and no longer")
+  @Test("a derived value observed by an owner lives exactly as long as that observation")
   func ownedObservation() {
     final class Owner: Sendable {}
     let number = Observable(1)
@@ -24,7 +24,7 @@ struct DerivedFollowingTests {
     #expect(result == nil)
   }
 
-  @Test("follows what is chosen behind a flattened binding")
+  @Test("a derived value follows the current choice of a flattened binding")
   func flattened() {
     let (first, second) = (Observable(1), Observable(10))
     let chosen = Observable(first.binding)
@@ -38,7 +38,7 @@ struct DerivedFollowingTests {
     token.cancel()
   }
 
-  @Test("follows a place that tells nobody what it is made of")
+  @Test("a derived value follows a closure binding, whose sources are not tracked")
   @MainActor
   func foreignLocation() {
     let number = Observable(1)
@@ -52,7 +52,7 @@ struct DerivedFollowingTests {
     token.cancel()
   }
 
-  @Test("computes from no mixture while other threads write its sources")
+  @Test("a derived value is never computed from mixed states while other threads write its sources")
   func noMixtureAcrossThreads() {
     let list = Observable([0])
     let last = list.derived { $0.count - 1 }
@@ -72,7 +72,7 @@ struct DerivedFollowingTests {
     token.cancel()
   }
 
-  @Test("observed on many threads ends with what its sources are")
+  @Test("a derived value observed under writes of many threads ends with the value of its sources")
   func observersAcrossThreads() {
     let (left, right) = (Observable(0), Observable(0))
     let sum = Derived { left.value + right.value }.derived { $0 }
@@ -86,7 +86,7 @@ struct DerivedFollowingTests {
     token.cancel()
   }
 
-  @Test("makes a view that tracks it look again, once a turn")
+  @Test("a derived value makes a tracking view read again once per turn")
   func tracked() async {
     let (left, right) = (Observable(1), Observable(2))
     let sum = Derived { left.value + right.value }

@@ -1,10 +1,10 @@
 import BindingModel
 import Testing
 
-/// What the tests of signal libraries ask of computed values: each once, nothing stale, no mixture, nothing in vain.
-@Suite("a graph of derived values")
+/// From the tests of signal libraries: each value computed once, nothing stale, no mixed states, no needless work.
+@Suite("graphs of derived values")
 struct DerivedGraphTests {
-  /// Counts what is computed.
+  /// Counts computations.
   private final class Counter: Sendable {
     private let count = Protected(0)
     var value: Int { count.withLock { $0 } }
@@ -15,7 +15,7 @@ struct DerivedGraphTests {
     }
   }
 
-  @Test("is not computed before it is read, and once for many reads")
+  @Test("a derived value is not computed before it is read, and once for many reads")
   func lazy() {
     let (number, counter) = (Observable(1), Counter())
     let double = number.derived { counter($0 * 2) }
@@ -28,7 +28,7 @@ struct DerivedGraphTests {
     #expect(counter.value == 2)
   }
 
-  @Test("finds out by itself what it reads, by which way it was read")
+  @Test("a derived value finds its dependencies by itself, through bindings and values")
   func automatic() {
     struct Person: Equatable { var name = "Ann", age = 7 }
     let (person, isShort) = (Observable(Person()), Observable(false))
@@ -44,7 +44,7 @@ struct DerivedGraphTests {
     #expect(counter.value == 3)
   }
 
-  @Test("leaves what it reads no longer, and is not computed for it again")
+  @Test("a derived value drops a source that it no longer reads and is not recomputed for it")
   func conditional() {
     let (isLeft, left, right) = (Observable(true), Observable(1), Observable(10))
     let counter = Counter()
@@ -61,7 +61,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("with arms of unequal length shows no mixture, each once", arguments: 1...4)
+  @Test("derived arms of unequal length show no mixed state and compute once per change", arguments: 1...4)
   func jagged(length: Int) {
     let number = Observable(1)
     let counter = Counter()
@@ -77,7 +77,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("shows the full name with its fallback, without anything between")
+  @Test("a derived full name with a fallback shows no intermediate value")
   func fullName() {
     let (first, last) = (Observable("Max"), Observable("Li"))
     let name = Derived(first, last) { "\($0) \($1)" }
@@ -94,7 +94,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("is never computed from what never was: an index beyond the end")
+  @Test("a derived value is never computed from an impossible state such as an index past the end")
   func impossibleInputs() {
     let list = Observable([1, 2, 3])
     let last = list.derived { $0.count }.derived { $0 - 1 }
@@ -107,7 +107,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("does not compute what rests on a result that is the same again")
+  @Test("a derived value is not computed when the result that it depends on is unchanged")
   func unchangedInBetween() {
     let number = Observable(1)
     let counter = Counter()
@@ -124,7 +124,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("is right inside a turn, as far as the turn has come")
+  @Test("a derived value read inside a turn reflects the writes made so far")
   func insideTurn() {
     let (left, right) = (Observable(1), Observable(2))
     let sum = Derived(left, right) { $0 + $1 }
@@ -143,7 +143,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("tells nobody of a turn that ends where it began")
+  @Test("a turn that ends with the original value does not notify a derived value's observers")
   func backAgain() {
     let number = Observable(1)
     let double = number.derived { $0 * 2 }
@@ -158,7 +158,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("is right in an observer of its source, however deep, and after a write there")
+  @Test("a derived value is up to date in an observer of its source, at any depth and after a write there")
   func insideObservers() {
     let number = Observable(1)
     let deep = number.derived { $0 + 1 }.derived { $0 + 1 }
@@ -174,7 +174,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("of twelve jagged layers computes each layer once a change")
+  @Test("twelve jagged layers of derived values compute each layer once per change")
   func layers() {
     let (number, counter) = (Observable(0), Counter())
     var before = number.derived { $0 }
@@ -190,7 +190,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("of a hundred sources computes once in a turn that writes them all")
+  @Test("a derived value of a hundred sources is computed once in a turn that writes them all")
   func manySources() {
     let sources = (0..<100).map { Observable($0) }
     let counter = Counter()
@@ -202,7 +202,7 @@ struct DerivedGraphTests {
     token.cancel()
   }
 
-  @Test("tells a result that is no number once, not each time")
+  @Test("a derived result that is NaN notifies once, not at each computation")
   func notANumber() {
     let number = Observable(1.0)
     let root = number.derived { $0.squareRoot() }
@@ -220,7 +220,7 @@ struct DerivedGraphTests {
     other.cancel()
   }
 
-  @Test("tells of a result that is another though it is not equal to itself")
+  @Test("a changed result that contains NaN notifies observers, although it is not equal to itself")
   func partlyNotANumber() {
     struct Point: Equatable, Sendable { var x = Double.nan, y = 0.0 }
     let height = Observable(1.0)
@@ -235,7 +235,7 @@ struct DerivedGraphTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("lets go of a chain of a hundred thousand, and reads through one of ten thousand", .timeLimit(.minutes(3)))
+  @Test("a chain of 100,000 derived values is released, and one of 10,000 is read", .timeLimit(.minutes(3)))
   func longChains() {
     let number = Observable(0)
     var end = number.derived { $0 }

@@ -1,9 +1,9 @@
 import BindingModel
 import Testing
 
-@Suite("a derived value")
+@Suite("derived values")
 struct DerivedTests {
-  @Test("it follows its sources, first value included")
+  @Test("a derived value follows its sources, first value included")
   func follows() {
     let (first, last) = (Observable("Ann"), Observable("Lee"))
     let name = Derived(first.binding, last.binding) { "\($0) \($1)" }
@@ -16,7 +16,7 @@ struct DerivedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("several sources changed in one turn are one news, without a mixture")
+  @Test("several sources changed in one turn notify a derived value once, without a mixed state")
   func turn() {
     let (left, right) = (Observable(1), Observable(2))
     let pair = Derived(left.binding, right.binding) { [$0, $1] }
@@ -30,7 +30,7 @@ struct DerivedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("one change that comes by two ways is one news, without a mixture")
+  @Test("a change that reaches a derived value on two paths notifies once, without a mixed state")
   func diamond() {
     let number = Observable(1)
     let (double, square) = (number.binding.derived { $0 * 2 }, number.binding.derived { $0 * $0 })
@@ -44,7 +44,7 @@ struct DerivedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a result that is the same again is no news")
+  @Test("an unchanged result of a derived value notifies nobody")
   func same() {
     let number = Observable(1)
     let isEven = number.binding.derived { $0.isMultiple(of: 2) }
@@ -55,7 +55,7 @@ struct DerivedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("it keeps no source's owner alive, and nothing holds it but its own holder")
+  @Test("a derived value keeps no source's owner alive and is kept alive only by its holder")
   func lifetimes() {
     var number: Observable<Int>? = Observable(1)
     weak let source = number
@@ -69,7 +69,7 @@ struct DerivedTests {
     #expect(derived == nil)
   }
 
-  @Test("the end of a chain is enough to hold")
+  @Test("holding the end of a chain of derived values keeps the whole chain")
   func chain() {
     let number = Observable(1)
     let end = number.binding.derived { $0 + 1 }.derived { $0 * 10 }
@@ -77,7 +77,7 @@ struct DerivedTests {
     #expect(end.value == 50)
   }
 
-  @Test("written by many threads at once, it ends at what its sources are")
+  @Test("a derived value written concurrently by many threads ends with the value of its sources")
   func threads() {
     let (left, right) = (Observable(0), Observable(0))
     let sum = Derived(left.binding, right.binding) { $0 + $1 }
@@ -87,7 +87,7 @@ struct DerivedTests {
     #expect(sum.value == 2_000)
   }
 
-  @Test("derived values feed another, which shows no mixture of them")
+  @Test("a derived value of derived values shows no mixed state")
   func derivedFromDerived() {
     let number = Observable(1)
     let double = number.derived { $0 * 2 }
@@ -100,7 +100,7 @@ struct DerivedTests {
     token.cancel()
   }
 
-  @Test("as a place it takes no writes, and says which to write instead")
+  @Test("a derived value refuses writes and says to write its sources instead")
   func readOnly() {
     let number = Observable(1)
     let double = number.derived { $0 * 2 }
@@ -109,7 +109,7 @@ struct DerivedTests {
     #expect(double.value == 2)
   }
 
-  @Test("it is shown by a label, on the main actor, and its sequence holds it")
+  @Test("a derived value is shown by a label on the main actor, and its sequence keeps it alive")
   @MainActor
   func shown() async {
     final class Sign { var text = "" }
@@ -126,9 +126,9 @@ struct DerivedTests {
   }
 }
 
-@Suite("a value derived from many sources")
+@Suite("values derived from many sources")
 struct DerivedSourcesTests {
-  @Test("of different types is told once for a turn, and reads what its sources are")
+  @Test("a value derived from sources of different types is notified once per turn, with all of them current")
   func many() {
     let (street, number, isHome, scale) = (Observable("Elm"), Observable(4), Observable(true), Observable(1.5))
     let line = Derived(street, number.binding, isHome, scale.derived { $0 * 2 }) { "\($0) \($1) \($2) \($3)" }

@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-/// What the suites of signal libraries ask of effects, batches and the edges of computed values.
+/// From the suites of signal libraries: effects, batches and edge cases of computed values.
 @Suite("effects and batches")
 struct EffectTests {
   @Test("several writes of one value in a batch are one notification")
@@ -14,7 +14,7 @@ struct EffectTests {
     token.cancel()
   }
 
-  @Test("a batch gives back its body's value, and what it wrote is read inside it")
+  @Test("a batch returns its body's value, and its writes can be read inside it")
   func batchResult() {
     let value = Observable(1)
     let inside = Turn.run {
@@ -24,7 +24,7 @@ struct EffectTests {
     #expect(inside == 2)
   }
 
-  @Test("nested batches are told when the outermost ends, however deep", arguments: [1, 2, 10])
+  @Test("nested batches notify when the outermost ends, at any depth", arguments: [1, 2, 10])
   func nested(depth: Int) {
     let value = Observable(0)
     let seen = Recorder<Int>()
@@ -54,7 +54,7 @@ struct EffectTests {
     #expect(seen.all == [0])
   }
 
-  @Test("effects run in the order in which they came, before and after one of them went")
+  @Test("effects run in registration order, also after one of them was removed")
   func inOrder() {
     let value = Observable(0)
     let seen = Recorder<String>()
@@ -66,7 +66,7 @@ struct EffectTests {
     #expect(seen.all == ["a", "b", "c", "a", "c", "d"])
   }
 
-  @Test("an effect that disposes of the next one during a round keeps it from being run in that round")
+  @Test("an effect that disposes of the next one during a round prevents it from running in that round")
   func disposesTheNext() {
     let value = Observable(0)
     let seen = Recorder<String>()
@@ -81,7 +81,7 @@ struct EffectTests {
     third.cancel()
   }
 
-  @Test("an effect that limits its own value settles, and all end on the limit", arguments: [11, 50, 1_000])
+  @Test("an effect that limits its own value settles, and all observers end on the limit", arguments: [11, 50, 1_000])
   func clamp(entered: Int) {
     let value = Observable(0)
     let seen = Recorder<Int>()
@@ -92,7 +92,7 @@ struct EffectTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("every write counts where values are not compared, an equal one too")
+  @Test("every write notifies where values are not compared, even an equal one")
   func noEquality() {
     let value = Observable(1, filter: .everyWrite)
     let seen = Recorder<Int>()
@@ -103,7 +103,7 @@ struct EffectTests {
     token.cancel()
   }
 
-  @Test("a value that was written silently is told with the next different write")
+  @Test("a silently written value is not notified before the next different write")
   func silent() {
     let value = Observable(1)
     let seen = Recorder<Int>()
@@ -115,7 +115,7 @@ struct EffectTests {
     token.cancel()
   }
 
-  @Test("an owner ends all that was set up for it, on whatever values")
+  @Test("the end of an owner ends all its observations on all values")
   func scope() {
     let values = (0..<3).map { Observable($0) }
     let seen = Recorder<Int>()
@@ -138,7 +138,7 @@ struct EffectTests {
     token.cancel()
   }
 
-  @Test("a turn that ends where it began tells those who depend on the value nothing")
+  @Test("a turn that ends with the original value does not notify its dependents")
   func backAgain() {
     let value = Observable(1)
     let (plain, derived) = (Recorder<Int>(), Recorder<Int>())

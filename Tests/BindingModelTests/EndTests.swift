@@ -5,7 +5,7 @@ import Testing
 struct EndTests {
   private let seen = Recorder<String>()
 
-  @Test("is told once when the owner goes")
+  @Test("the end of a value is reported once when its owner goes")
   func notifiesOnce() {
     var count: Observable<Int>? = Observable(1)
     let token = count?.observeEnd { [seen] in seen.record("end") }
@@ -17,7 +17,7 @@ struct EndTests {
     #expect(seen.all == ["end"])
   }
 
-  @Test("is not told to who cancelled or let go")
+  @Test("the end of a value is not reported to a cancelled or released observer")
   func cancelled() {
     var count: Observable<Int>? = Observable(1)
     count?.observeEnd { [seen] in seen.record("cancelled") }.cancel()
@@ -29,7 +29,7 @@ struct EndTests {
     #expect(seen.all.isEmpty)
   }
 
-  @Test("is told at once where the owner is gone already, and through a part too")
+  @Test("the end of a value is reported immediately where its owner is already gone, and through a part")
   func late() {
     var count: Observable<[Int]>? = Observable([1])
     let binding = count?.binding

@@ -1,15 +1,15 @@
 import BindingModel
 import Testing
 
-/// Behaviour 16: another source under a live reference is followed, the former one is not.
-@Suite("a binding to what another binding points at")
+/// Behaviour 16: a flattened binding follows the newly chosen source and leaves the former one.
+@Suite("flattened bindings")
 struct FlattenedTests {
   struct Story: Equatable, Sendable { var text: String }
 
   let one = Observable(Story(text: "one"))
   let other = Observable(Story(text: "other"))
 
-  @Test("behaviour 16: follows the chosen value, and no longer the former one")
+  @Test("behaviour 16: a flattened binding follows the chosen value and no longer the former one")
   func following() {
     let choice = Observable(one.binding)
     let text = choice.flattened().text
@@ -24,7 +24,7 @@ struct FlattenedTests {
     #expect(seen.all.count == 3)
   }
 
-  @Test("behaviour 16: writes to what is chosen now, also through a member")
+  @Test("behaviour 16: a flattened binding writes to the current choice, also through a member")
   func writing() {
     let choice = Observable(one.binding)
     let text = choice.flattened().text
@@ -36,7 +36,7 @@ struct FlattenedTests {
     #expect(text.value == "2")
   }
 
-  @Test("lasts as long as its owner, without a token")
+  @Test("an observation of a flattened binding lasts as long as its owner, without a token")
   func owners() {
     let choice = Observable(one.binding)
     let seen = Recorder<String>()
@@ -50,7 +50,7 @@ struct FlattenedTests {
     #expect(seen.all == ["one", "other", "later"])
   }
 
-  @Test("keeps nobody alive")
+  @Test("a flattened binding keeps neither the choice nor the chosen value alive")
   func lifetimes() {
     weak var first: Observable<Int>?
     weak var choice: Observable<Binding<Int>>?
@@ -66,7 +66,7 @@ struct FlattenedTests {
     token.cancel()
   }
 
-  @Test("ends with the chosen value, however both are written meanwhile")
+  @Test("a flattened binding ends with the chosen value while choice and values are written concurrently")
   func underLoad() {
     let choice = Observable(one.binding)
     let last = Protected("")

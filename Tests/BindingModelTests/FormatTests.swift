@@ -2,9 +2,9 @@ import BindingModel
 import Foundation
 import Testing
 
-@Suite("a format of Foundation")
+@Suite("Foundation formats as mappings")
 struct FormatTests {
-  @Test("shows a number its way and reads it back", arguments: [(1234.5, "1,234.50"), (0, "0.00"), (-3.256, "-3.26")])
+  @Test("a format shows a number and reads it back", arguments: [(1234.5, "1,234.50"), (0, "0.00"), (-3.256, "-3.26")])
   func numbers(number: Double, text: String) throws {
     let price = Formatted(
       FloatingPointFormatStyle<Double>(locale: Locale(identifier: "en_US")).precision(.fractionLength(2)))
@@ -12,7 +12,7 @@ struct FormatTests {
     #expect(abs(try price.back(text) - number) < 0.005)
   }
 
-  @Test("that cannot read what was entered says so and changes nothing")
+  @Test("a format that cannot read the input says so and changes nothing")
   func refusals() {
     let price = Observable(1.5)
     let style = FloatingPointFormatStyle<Double>(locale: Locale(identifier: "en_US"))
@@ -23,7 +23,7 @@ struct FormatTests {
     #expect(price.value == 1.5)
   }
 
-  @Test("and another that reads are one mapping")
+  @Test("a format style and its parse strategy make one mapping")
   func twoFormats() throws {
     let style = FloatingPointFormatStyle<Double>.Percent(locale: Locale(identifier: "en_US"))
     let percent = Formatted(style, parse: style.parseStrategy)
@@ -31,14 +31,14 @@ struct FormatTests {
     #expect(try percent.back("50%") == 0.5)
   }
 
-  @Test("for moments is ISO 8601 in UTC")
+  @Test("dates are shown as ISO 8601 in UTC")
   func moments() {
     let moment = Date(timeIntervalSince1970: 1_795_246_200)
     #expect(DateText().forward(moment) == "2026-11-21T07:30:00Z")
   }
 
   @Test(
-    "for moments reads days, moments with fractions and other zones, and blanks around",
+    "dates are read from days, fractions of seconds, other time zones and surrounding blanks",
     arguments: [
       ("2026-11-21T07:30:00Z", 1_795_246_200), (" 2026-11-21T07:30:00Z\n", 1_795_246_200),
       ("2026-11-21T09:30:00+02:00", 1_795_246_200), ("2026-11-21T07:30:00.250Z", 1_795_246_200.25),
@@ -49,7 +49,7 @@ struct FormatTests {
   }
 
   @Test(
-    "for moments refuses what is none",
+    "text that is not a date is refused",
     arguments: [
       "", "soon", "2026-13-01", "2026-11-21T", "21.11.2026", "2026-02-30", "2026-11-21T07:30:00",
       "2026-11-21T07:30:00Zx", "2026-11-21T07:30:60Z", "2026-11-21T25:00:00Z",
@@ -59,7 +59,7 @@ struct FormatTests {
   }
 
   @Test(
-    "for moments comes back as it was shown", arguments: [-62_000_000_000, -1, 0, 1, 1_795_246_200, 40_000_000_000])
+    "a date round-trips through its text", arguments: [-62_000_000_000, -1, 0, 1, 1_795_246_200, 40_000_000_000])
   func roundTrips(seconds: Double) throws {
     let shown = DateText().forward(Date(timeIntervalSince1970: seconds))
     #expect(try DateText().back(shown).timeIntervalSince1970 == seconds)

@@ -1,6 +1,6 @@
 import BindingModel
 
-/// A clock that goes only when it is told to.
+/// A manual clock: it moves only when `pass` is called.
 final class HandClock: Sendable {
   private struct Hand: Sendable {
     var now: UInt64 = 0

@@ -2,11 +2,11 @@ import BindingModel
 import Dispatch
 import Testing
 
-/// A thread is not kept delivering for as long as another writes. Each test has another thread write until the one
-/// under test is through, so that it would wait for ever if it were kept.
-@Suite("a thread that delivers for others")
+/// A delivering thread is not kept busy by the writes of another. In each test a second thread writes until the
+/// thread under test has returned, so a thread that is kept would wait forever.
+@Suite("handover between delivering threads")
 struct HandoverTests {
-  /// Writes `1, 2, 3, …` on another thread from when it is let go until it is stopped; `isLate` after 20 seconds.
+  /// Writes `1, 2, 3, …` on another thread between `start` and `stop`; `isLate` after 20 seconds.
   private final class Chatter: Sendable {
     private let state = Protected((isStarted: false, isStopped: false, written: 0, isLate: false))
     private let group = DispatchGroup()
@@ -25,13 +25,13 @@ struct HandoverTests {
       }
     }
 
-    /// Lets it begin, and returns when it has written twice.
+    /// Starts writing, and returns after two writes.
     func start() {
       state.withLock { $0.isStarted = true }
       while state.withLock({ $0.written < 2 && !$0.isLate }) {}
     }
 
-    /// How much it wrote; nil if it was stopped too late.
+    /// Returns the number of writes, or nil if it was stopped too late.
     func stop() -> Int? {
       state.withLock { $0.isStopped = true }
       group.wait()
@@ -45,7 +45,7 @@ struct HandoverTests {
     while ContinuousClock.now < end {}
   }
 
-  @Test("comes back from a write, and every value is told once and in order")
+  @Test("a write returns while another thread keeps writing, and each value is delivered once in order")
   func write() {
     let level = Observable(0)
     let chatter = Chatter { level.value = $0 }
@@ -62,7 +62,7 @@ struct HandoverTests {
     token.cancel()
   }
 
-  @Test("comes back from observing, and the observer is told every value once and in order")
+  @Test("observing returns while another thread keeps writing, and each value is delivered once in order")
   func observing() {
     let level = Observable(0)
     let chatter = Chatter { level.value = $0 }
@@ -78,7 +78,7 @@ struct HandoverTests {
     token.cancel()
   }
 
-  @Test("comes back from a write to a linked value, and both sides end equal")
+  @Test("a write to a linked value returns while another thread keeps writing, and both sides end equal")
   func link() {
     let (left, right) = (Observable(0), Observable(0))
     let chatter = Chatter { right.value = $0 }
@@ -94,7 +94,7 @@ struct HandoverTests {
     link.cancel()
   }
 
-  @Test("goes on itself where the others fall silent, and ends with what is there")
+  @Test("a delivering thread continues alone when the other writers stop, and ends with the present value")
   func noSuccessor() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -108,7 +108,7 @@ struct HandoverTests {
     token.cancel()
   }
 
-  @Test("hands over to whoever writes, ten at once, and loses nothing")
+  @Test("delivery is handed over among ten concurrent writers without losing a value")
   func many() {
     let level = Observable(0)
     let seen = Recorder<Int>()

@@ -2,12 +2,13 @@ import BindingModel
 import Dispatch
 import Testing
 
-/// What an observer writes in answer to another process must be known for an answer, whichever way the value took here.
-@Suite("the number of answers that a value comes with")
+/// An observer's write in answer to another process must carry the hops of that value, whatever path the value
+/// took.
+@Suite("hops of a write in answer")
 struct HopsTests {
   private let seen = Recorder<UInt8>()
 
-  @Test("is that of the write for what is written during an observer's first call")
+  @Test("a write during an observer's first call keeps its own hops")
   func firstCall() {
     let level = Observable(0)
     let token = level.observe { [seen] value in
@@ -19,7 +20,7 @@ struct HopsTests {
     token.cancel()
   }
 
-  @Test("is that of the write for what waits until an observer has returned")
+  @Test("a write deferred until an observer has returned keeps its hops")
   func waiting() {
     let (cause, effect) = (Observable(0), Observable(0))
     let tokens = [
@@ -32,7 +33,7 @@ struct HopsTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("is that of the write when another thread delivers it")
+  @Test("a write delivered by another thread keeps its hops")
   func otherThread() {
     let level = Observable(0)
     let token = level.observe { [seen] value in
@@ -45,7 +46,7 @@ struct HopsTests {
     token.cancel()
   }
 
-  @Test("is the greatest of those that a debounced value stands for, or a throttled one", arguments: [false, true])
+  @Test("a debounced or throttled value carries the highest hops of its coalesced writes", arguments: [false, true])
   func timed(isThrottled: Bool) {
     let (text, clock) = (Observable(""), HandClock())
     let second = Duration.seconds(1)
@@ -61,7 +62,7 @@ struct HopsTests {
     token.cancel()
   }
 
-  @Test("is that of the writes for what a turn kept back")
+  @Test("a write deferred by a turn keeps its hops")
   func turn() {
     let level = Observable(0)
     let token = level.observe { [seen] _ in seen.record(Hops.current) }
@@ -74,7 +75,7 @@ struct HopsTests {
     token.cancel()
   }
 
-  @Test("is that of the write for a derived value, the greatest where several lead to it")
+  @Test("a derived value carries the hops of its cause, the highest of several")
   func derived() {
     let (first, second, trigger) = (Observable(0), Observable(0), Observable(0))
     let sum = Derived(first, second) { $0 + $1 }
@@ -92,7 +93,7 @@ struct HopsTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("is that of the write on a lane that gets to it later, at a pace too", arguments: [false, true])
+  @Test("a write delivered later on a lane keeps its hops, paced or not", arguments: [false, true])
   func lane(isPaced: Bool) {
     let (level, queue) = (Observable(0), DispatchQueue(label: "bindbus.test.hops"))
     let body: @Sendable (Int) -> Void = { [seen] _ in seen.record(Hops.current) }
@@ -114,9 +115,9 @@ struct HopsTests {
     withExtendedLifetime(owner) {}
   }
 
-  /// The same on both sides; runs something at one look at the source.
+  /// The identity mapping, which runs a hook at one chosen read of the source.
   private struct Hooked: Mapping {
-    /// How many looks there are until then.
+    /// The number of reads left until the hook runs.
     let looks: Protected<Int>
     let hook: @Sendable () -> Void
 
@@ -132,15 +133,15 @@ struct HopsTests {
     func back(_ target: Int) throws(BindingError) -> Int { target }
   }
 
-  @Test("is that of the write for a link whose carrying thread is another")
+  @Test("a link keeps the hops of a write that another thread carries over")
   func link() {
     let (left, right) = (Observable(0), Observable(0))
     let looks = Protected(0)
-    // While the link looks at what it is to carry, another thread writes the other side, which wins.
+    // While the link reads the value to carry over, another thread writes the other side, which wins.
     let hooked = Hooked(looks: looks) { elsewhere { Hops.answering(3) { right.value = 2 } } }
     let link = left.binding.map(hooked).bind(to: right.binding)
     let token = left.observe { [seen] _ in seen.record(Hops.current) }
-    // The first look is its observer's.
+    // The first read is that of the link's observer.
     looks.withLock { $0 = 2 }
     left.value = 1
     #expect(left.value == 2)

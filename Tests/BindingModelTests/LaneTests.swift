@@ -2,7 +2,7 @@ import BindingModel
 import Dispatch
 import Testing
 
-@Suite("a lane")
+@Suite("lanes")
 struct LaneTests {
   @Test("the main lane is current on the main actor, also after a suspension, and nowhere else")
   @MainActor
@@ -15,7 +15,7 @@ struct LaneTests {
     #expect(!elsewhere)
   }
 
-  @Test("on the lane work runs before run returns, elsewhere later and in order")
+  @Test("work submitted on its lane runs before `run` returns; from elsewhere it runs later, in order")
   @MainActor
   func inlineAndLater() async {
     let seen = Recorder<Int>()
@@ -26,7 +26,7 @@ struct LaneTests {
     #expect(seen.all == Array(0...100))
   }
 
-  @Test("work that runs at once lets go first what was given before it")
+  @Test("work that runs inline runs earlier submitted work first")
   func orderOfInlineWork() {
     let queue = DispatchQueue(label: "bindbus.test.lane")
     let lane = Lane.queue(queue)
@@ -43,7 +43,7 @@ struct LaneTests {
     #expect(!lane.isCurrent)
   }
 
-  @Test("work given by work of the lane runs at once, and what others give meanwhile runs afterwards")
+  @Test("work submitted from within the lane runs inline, and work of other threads runs afterwards")
   func nested() {
     let queue = DispatchQueue(label: "bindbus.test.lane")
     let lane = Lane.queue(queue)
@@ -64,7 +64,7 @@ struct LaneTests {
     #expect(seen.all == ["outer begins", "inner", "outer ends", "later"])
   }
 
-  @Test("behaviour 7: nothing given by ten threads is lost, and each one's works stay in order")
+  @Test("behaviour 7: a lane loses no work of ten threads and keeps each thread's order")
   func manyThreads() {
     let queue = DispatchQueue(label: "bindbus.test.lane")
     let lane = Lane.queue(queue)
@@ -81,7 +81,7 @@ struct LaneTests {
     }
   }
 
-  @Test("the direct lane is always current and runs at once")
+  @Test("the direct lane is always current and runs work immediately")
   func direct() {
     let seen = Recorder<Int>()
     #expect(Lane.direct.isCurrent)
@@ -90,9 +90,9 @@ struct LaneTests {
   }
 }
 
-@Suite("a protected value")
+@Suite("protected values")
 struct ProtectedTests {
-  @Test("copies share one value, changes are exclusive, and an error of the body passes through")
+  @Test("copies of a protected value share one value, changes are exclusive, and the body's error is rethrown")
   func exclusive() {
     struct Refused: Error {}
     let count = Protected(0)

@@ -1,10 +1,10 @@
 import BindingModel
 import Testing
 
-/// What those who come from bidirectional binding rely on.
-@Suite("values that are linked")
+/// Expectations of users of bidirectional binding.
+@Suite("linked values")
 struct LinkedValuesTests {
-  @Test("begin with the right one's value and follow each other without duplicates")
+  @Test("linked values start with the right one's value and follow each other without duplicates")
   func begin() {
     let (left, right) = (Observable(1), Observable(2))
     let (lefts, rights) = (Recorder<Int>(), Recorder<Int>())
@@ -17,7 +17,7 @@ struct LinkedValuesTests {
     withExtendedLifetime((tokens, link)) {}
   }
 
-  @Test("by two links at once do no harm")
+  @Test("two links between the same values do no harm")
   func twice() {
     let (left, right) = (Observable(1), Observable(2))
     let rights = Recorder<Int>()
@@ -30,7 +30,7 @@ struct LinkedValuesTests {
     withExtendedLifetime((token, links)) {}
   }
 
-  @Test("to themselves do nothing and do not hang")
+  @Test("a value linked to itself neither changes nor hangs")
   func itself() {
     let value = Observable(1)
     let seen = Recorder<Int>()
@@ -41,7 +41,7 @@ struct LinkedValuesTests {
     withExtendedLifetime((token, link)) {}
   }
 
-  @Test("as two members of one value change together")
+  @Test("two linked members of one value change together")
   func members() {
     struct Pair: Equatable, Sendable { var left = 1, right = 2 }
     let pair = Observable(Pair())
@@ -59,7 +59,7 @@ struct LinkedValuesTests {
     func back(_ target: Double) throws(BindingError) -> Int { Int(target.rounded(.down)) }
   }
 
-  @Test("through a lossy mapping settle, and both agree", arguments: [2.5, -0.5, 7])
+  @Test("values linked through a lossy mapping settle and agree", arguments: [2.5, -0.5, 7])
   func lossy(entered: Double) {
     let (exact, whole) = (Observable(0.0), Observable(0))
     let link = exact.binding.bind(to: whole.binding.map(Whole()))
@@ -69,7 +69,7 @@ struct LinkedValuesTests {
     link.cancel()
   }
 
-  @Test("in a row of 200 carry a change from any place to both ends", arguments: [0, 100, 200])
+  @Test("a chain of 200 links carries a change from any position to both ends", arguments: [0, 100, 200])
   func row(start: Int) {
     let values = (0...200).map { _ in Observable(0) }
     let links = (0..<200).map { values[$0].binding.bind(to: values[$0 + 1].binding) }
@@ -80,7 +80,7 @@ struct LinkedValuesTests {
     withExtendedLifetime(links) {}
   }
 
-  @Test("as a star of 50, two written in one turn, end with one value everywhere")
+  @Test("a star of 50 links, two of them written in one turn, ends with one value everywhere")
   func star() {
     let centre = Observable(0)
     let points = (0..<50).map { _ in Observable(0) }
@@ -93,7 +93,7 @@ struct LinkedValuesTests {
     withExtendedLifetime(links) {}
   }
 
-  @Test("may be unlinked inside a callback of one of them")
+  @Test("values can be unlinked inside an observer of one of them")
   func unlinkedInside() {
     let (left, right) = (Observable(0), Observable(0))
     let link = Protected<ObserverToken?>(left.binding.bind(to: right.binding))
@@ -106,7 +106,7 @@ struct LinkedValuesTests {
     token.cancel()
   }
 
-  @Test("and written by eight threads on both sides are equal in the end")
+  @Test("linked values written by eight threads on both sides end equal")
   func threads() {
     let (left, right) = (Observable(0), Observable(0))
     let link = left.binding.bind(to: right.binding)
@@ -119,7 +119,7 @@ struct LinkedValuesTests {
     link.cancel()
   }
 
-  @Test("hold neither side alive")
+  @Test("a link keeps neither side alive")
   func letGo() {
     weak var gone: Observable<Int>?
     var token: ObserverToken?
@@ -138,7 +138,7 @@ struct LinkedValuesTests {
     #expect(other.value == 4)
   }
 
-  @Test("keep nothing of what onProblem captured after the token is gone")
+  @Test("a link releases what `onProblem` captured when its token is gone")
   func problemClosure() {
     let (left, right) = (Observable(1), Observable(2))
     weak var gone: Owner?

@@ -1,12 +1,12 @@
 import BindingModel
 import Testing
 
-/// Each test has a value type of its own, since loops of all tests are reported to one place.
-@Suite("values that answer each other without end", .serialized)
+/// Each test uses its own value types, since loops of all tests are reported to one place.
+@Suite("values that answer each other endlessly", .serialized)
 struct LoopTests {
   private static let limit = Turn.loopLimit
 
-  /// Notes the loops among values of types with this name.
+  /// Returns the loops reported during `body` among values of types with this name.
   private func loops(of name: String, during body: () -> Void) -> [Turn.Loop] {
     let (found, former) = (Recorder<Turn.Loop>(), Turn.onLoop)
     Turn.onLoop = { found.record($0) }
@@ -18,7 +18,7 @@ struct LoopTests {
   private struct Ping: Equatable, Sendable { var number = 0 }
   private struct Pong: Equatable, Sendable { var number = 0 }
 
-  @Test("are cut and reported by type and value, and observers have been told what is there", .timeLimit(.minutes(1)))
+  @Test("a loop of two values is cut and reported, and observers got the present values", .timeLimit(.minutes(1)))
   func pair() {
     let (ping, pong) = (Observable(Ping()), Observable(Pong()))
     let (pings, pongs) = (Recorder<Int>(), Recorder<Int>())
@@ -41,7 +41,7 @@ struct LoopTests {
 
   private struct Single: Equatable, Sendable { var number = 0 }
 
-  @Test("end where one value answers itself from its first callback on", .timeLimit(.minutes(1)))
+  @Test("a loop of one value that answers itself from its first callback on is cut", .timeLimit(.minutes(1)))
   func oneValue() {
     let value = Observable(Single())
     let seen = Recorder<Int>()
@@ -61,7 +61,7 @@ struct LoopTests {
   private struct Own: Equatable, Sendable { var number = 0 }
 
   @Test(
-    "end where a derived value writes what it is computed from, read itself or by way of others",
+    "a loop of a derived value that writes its own source, read directly or indirectly, is cut",
     .timeLimit(.minutes(1)), arguments: [0, 1, 3])
   func writesItsSource(between: Int) {
     let value = Observable(Own())
@@ -84,7 +84,7 @@ struct LoopTests {
 
   private struct Split: Equatable, Sendable { var number = 0 }
 
-  @Test("end where each answer has two answers", .timeLimit(.minutes(1)))
+  @Test("a loop in which each answer has two answers is cut", .timeLimit(.minutes(1)))
   func branching() {
     let value = Observable(Split(), filter: .everyWrite)
     let found = loops(of: "Split") {
@@ -99,7 +99,7 @@ struct LoopTests {
 
   private struct Source: Equatable, Sendable { var number = 0 }
 
-  @Test("end where a derived value is among them, and it is what its source makes it", .timeLimit(.minutes(1)))
+  @Test("a loop through a derived value is cut, and that value matches its source", .timeLimit(.minutes(1)))
   func derived() {
     let source = Observable(Source())
     let next = source.derived { $0.number + 1 }
@@ -119,7 +119,7 @@ struct LoopTests {
 
   private struct Chosen: Equatable, Sendable { var number = 0 }
 
-  @Test("end where they are bound to each other and behind a selection", .timeLimit(.minutes(1)))
+  @Test("a loop through a link and a flattened binding is cut", .timeLimit(.minutes(1)))
   func linkedAndFlattened() {
     let (left, right) = (Observable(Chosen()), Observable(Chosen()))
     let link = left.binding.bind(to: right.binding)
@@ -141,7 +141,7 @@ struct LoopTests {
 
   private struct Polite: Equatable, Sendable { var number = 0 }
 
-  @Test("are not those that come to rest after 90 answers, nor 100,000 values that each write the next and a sum")
+  @Test("90 answers that settle, and 100,000 values that each write the next and a sum, are not reported as loops")
   func legal() {
     let found = loops(of: "Polite") {
       let ping = Observable(Polite())
@@ -166,14 +166,14 @@ struct LoopTests {
     #expect(found.isEmpty)
   }
 
-  /// Takes numbers up to a limit.
+  /// Accepts numbers up to a limit.
   private struct Limited: Mapping {
     let limit: Int
     func forward(_ source: Polite) -> Polite { source }
     func back(_ target: Polite) throws(BindingError) -> Polite { Polite(number: min(target.number, limit)) }
   }
 
-  @Test("are not 300 links in a row that each take less than the one before")
+  @Test("a chain of 300 links, each with a lower limit than the one before, is not reported as a loop")
   func lossyLinks() {
     let found = loops(of: "Polite") {
       let values = (0...300).map { _ in Observable(Polite()) }
@@ -194,7 +194,7 @@ struct LoopTests {
     func back(_ target: Ring) throws(BindingError) -> Ring { Ring(number: target.number - 1) }
   }
 
-  @Test("end where links alone form a ring in which each side is one more", .timeLimit(.minutes(1)))
+  @Test("a loop of links alone, each side one more than the other, is cut", .timeLimit(.minutes(1)))
   func ringOfLinks() {
     let values = (0..<3).map { _ in Observable(Ring()) }
     let found = loops(of: "Ring") {
@@ -207,7 +207,7 @@ struct LoopTests {
 
   private struct Selfish: Equatable, Sendable { var number = 0 }
 
-  @Test("a derived value that reads itself, or by way of another, is given its former result, and that is reported")
+  @Test("a derived value that reads itself, directly or indirectly, gets its former result and is reported")
   func readsItself() {
     let number = Observable(0)
     let itself = Protected<(first: Derived<Selfish>, second: Derived<Selfish>)?>(nil)
@@ -232,7 +232,7 @@ struct LoopTests {
   }
 
   #if !os(iOS)
-    @Test("a derived value that reads itself from its first computation on ends the program with a sentence")
+    @Test("a derived value that reads itself in its first computation ends the process with an error message")
     func readsItselfAtFirst() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let itself = Protected<Derived<Int>?>(nil)

@@ -2,7 +2,7 @@ import BindingModel
 import Foundation
 import Testing
 
-/// What takes time in proportion to the square of the number does not end within the time limit.
+/// Work quadratic in the number of observers would exceed the time limits here.
 @Suite("many observers")
 struct ManyObserversTests {
   enum Order: CaseIterable { case newestFirst, oldestFirst, shuffled, fromTheMiddle }
@@ -10,7 +10,7 @@ struct ManyObserversTests {
   private static let count = 200_000
 
   @Test(
-    "are cancelled in whatever order, and those that stay are told", .timeLimit(.minutes(3)), arguments: Order.allCases)
+    "cancelling 200,000 observers leaves the last one notified", .timeLimit(.minutes(3)), arguments: Order.allCases)
   func cancel(order: Order) {
     let level = Observable(0)
     let calls = Protected(0)
@@ -29,7 +29,7 @@ struct ManyObserversTests {
     last.cancel()
   }
 
-  @Test("are let go of with their value, and with their owners", .timeLimit(.minutes(3)))
+  @Test("200,000 observers are released with their value and with their owners", .timeLimit(.minutes(3)))
   func released() {
     var level: Observable<Int>? = Observable(0)
     let owners = (0..<Self.count).map { _ in Owner() }
@@ -43,7 +43,7 @@ struct ManyObserversTests {
     #expect(tokens.count == Self.count)
   }
 
-  @Test("are told in the order in which they came, whichever of them were cancelled")
+  @Test("observers are notified in registration order, whichever of them were cancelled")
   func order() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -58,7 +58,7 @@ struct ManyObserversTests {
     #expect(seen.all == [2, 5, 6, 8, 9, 10, 15, 16, 17, 18, 20])
   }
 
-  @Test("begun inside the first callback of another are told after it")
+  @Test("an observer registered inside the first callback of another is notified after it")
   func orderOfNested() {
     let level = Observable(0)
     let seen = Recorder<String>()
@@ -77,7 +77,7 @@ struct ManyObserversTests {
     #expect(seen.all == ["outer", "inner", "inner"])
   }
 
-  @Test("cancelled by one of them during a round are told no more, the others are")
+  @Test("observers cancelled by another during a round are not notified again, the others are")
   func cancelledInARound() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -92,7 +92,7 @@ struct ManyObserversTests {
     first.cancel()
   }
 
-  /// A thread as small as secondary threads are on Apple's systems.
+  /// A thread with the stack size of secondary threads on Apple's systems.
   private func onSmallThread(_ body: @escaping @Sendable () -> Void) {
     let done = DispatchSemaphore(value: 0)
     let thread = Thread {
@@ -104,7 +104,7 @@ struct ManyObserversTests {
     done.wait()
   }
 
-  @Test("of long chains need no deep stack: derived, observed, linked", .timeLimit(.minutes(3)))
+  @Test("long chains of derived, observed and linked values need no deep stack", .timeLimit(.minutes(3)))
   func smallStack() {
     onSmallThread {
       let source = Observable(0)
@@ -130,7 +130,7 @@ struct ManyObserversTests {
     func back(_ target: Int) throws(BindingError) -> Int { target - 1 }
   }
 
-  @Test("through a binding that was mapped a thousand times")
+  @Test("a binding mapped a thousand times is written and observed")
   func mappedOften() throws {
     let source = Observable(0)
     var binding = source.binding

@@ -1,9 +1,9 @@
 import BindingModel
 import Testing
 
-@Suite("the standard mappings")
+@Suite("standard mappings")
 struct MappingsTests {
-  @Test("a number is typed as text, blanks or not; what is none is refused in words")
+  @Test("NumberText reads a number with or without blanks and refuses other text with a message")
   func numbers() throws {
     let count = Observable(7)
     let text = count.binding.map(NumberText())
@@ -14,7 +14,7 @@ struct MappingsTests {
     #expect(count.value == 42)
   }
 
-  @Test("a truth value is one of two words")
+  @Test("BooleanText maps a truth value to one of two words")
   func booleans() throws {
     let isOn = Observable(true)
     let word = isOn.binding.map(BooleanText("on", "off"))
@@ -24,7 +24,7 @@ struct MappingsTests {
     #expect(throws: BindingError.self) { try word.set("maybe") }
   }
 
-  @Test("the opposite goes both ways")
+  @Test("Opposite negates in both directions")
   func opposite() throws {
     let isHidden = Observable(false)
     let isShown = isHidden.binding.map(Opposite())
@@ -33,7 +33,7 @@ struct MappingsTests {
     #expect(isHidden.value)
   }
 
-  @Test("blanks around a text do not reach the model")
+  @Test("Trimmed keeps surrounding blanks out of the model")
   func trimmed() throws {
     let name = Observable("desk")
     try name.binding.map(Trimmed()).set("  lamp\n")
@@ -41,7 +41,7 @@ struct MappingsTests {
   }
 
   @Test(
-    "a scaled range meets both ends exactly and keeps within them",
+    "Scaled maps both ends of a range exactly and stays within them",
     arguments: [(0.0, 0.0), (1.0, 100.0), (0.25, 25.0), (-1.0, 0.0), (2.0, 100.0)])
   func scaled(_ level: Double, _ slider: Double) {
     let mapping = Scaled(0...1, to: 0...100)
@@ -49,13 +49,13 @@ struct MappingsTests {
     #expect(mapping.back(slider) == min(max(level, 0), 1))
   }
 
-  @Test("a range without width shows its end")
+  @Test("Scaled maps a range without width to its end")
   func noWidth() {
     let mapping = Scaled(5...5, to: 0...100)
     #expect(mapping.forward(5) == 0 && mapping.back(70) == 5)
   }
 
-  @Test("what is missing shows as the placeholder, and the placeholder means missing")
+  @Test("Placeholder shows a missing value as the placeholder, and reads the placeholder as missing")
   func placeholder() throws {
     let nick = Observable<String?>(nil)
     let shown = nick.binding.map(Placeholder("none"))
@@ -66,7 +66,7 @@ struct MappingsTests {
     #expect(nick.value == nil)
   }
 
-  @Test("mappings are put together, and the chain refuses what one of them refuses")
+  @Test("chained mappings refuse what one of them refuses")
   func chained() throws {
     let years = Observable<Int?>(nil)
     let text = years.binding.map(Placeholder(0).then(NumberText()))
@@ -76,7 +76,7 @@ struct MappingsTests {
     #expect(throws: BindingError.self) { try text.set("twelve") }
   }
 
-  @Test("two functions are a mapping")
+  @Test("Conversion makes a mapping of two functions")
   func functions() throws {
     let cents = Observable(250)
     let euros = cents.binding.map(Conversion<Int, Double>(forward: { Double($0) / 100 }, back: { Int($0 * 100) }))
@@ -85,7 +85,7 @@ struct MappingsTests {
     #expect(cents.value == 300)
   }
 
-  @Test("a two-way link through a mapping that does not come back the same settles after one correction")
+  @Test("a two-way link through a mapping that does not round-trip settles after one correction")
   func settles() {
     let (level, field) = (Observable(0.5), Observable("?"))
     let token = field.binding.bind(to: level.binding.map(NumberText<Double>()))
@@ -97,11 +97,11 @@ struct MappingsTests {
   }
 }
 
-@Suite("mappings for what people enter")
+@Suite("mappings for user input")
 struct CheckedMappingsTests {
   enum Mood: CaseIterable, Equatable { case calm, glad, wild }
 
-  @Test("refuse in words what is empty, outside a range, or no choice")
+  @Test("mappings refuse empty text, values out of range and unknown choices with a message")
   func refusals() {
     #expect(throws: BindingError(.unmappable, "a name, please")) { try Required("a name, please").back(" ") }
     #expect(throws: BindingError(.unmappable, "12 is not between 0 and 10")) { try Within(0...10).back(12) }
@@ -111,7 +111,7 @@ struct CheckedMappingsTests {
     #expect(throws: BindingError.self) { try Rounded<Int8, Double>().back(.nan) }
   }
 
-  @Test("go there and back")
+  @Test("mappings for user input convert in both directions")
   func both() throws {
     #expect(try Within(0...10).then(NumberText()).back(" 7 ") == 7)
     #expect(Precision<Double, Float>().forward(0.5) == 0.5)
@@ -122,7 +122,7 @@ struct CheckedMappingsTests {
     #expect(try Required().back("a ") == "a ")
   }
 
-  @Test("made of functions may throw whatever they like")
+  @Test("a mapping made of functions may throw any error")
   func conversion() {
     struct Odd: Error, CustomStringConvertible { var description: String { "odd" } }
     let half = Conversion<Int, Int>(

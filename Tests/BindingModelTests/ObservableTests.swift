@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("an observable")
+@Suite("observables")
 struct ObservableTests {
   @Test("behaviour 1: a new observer gets the present value first, exactly once, before observe returns")
   func presentValueFirst() {
@@ -42,21 +42,21 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
-  /// Equal to every other of its name, whatever the note.
+  /// Equal to every other tag of its name, whatever the note.
   private struct Tag: Equatable, Sendable {
     var name: String
     var note: Int
     static func == (left: Tag, right: Tag) -> Bool { left.name == right.name }
   }
 
-  /// As `Tag`, but plain bits.
+  /// Equal to every other step of its number, whatever the note. Unlike `Tag`, it is trivially copyable.
   private struct Step: Equatable, Sendable {
     var number: Int
     var note: Int
     static func == (left: Step, right: Step) -> Bool { left.number == right.number }
   }
 
-  @Test("an equal write leaves the stored value alone, whether or not anybody observes", arguments: [false, true])
+  @Test("an equal write leaves the stored value unchanged, observed or not", arguments: [false, true])
   func equalWritesAreNotStored(isObserved: Bool) {
     let (tag, step) = (Observable(Tag(name: "a", note: 1)), Observable(Step(number: 1, note: 1)))
     let tokens = isObserved ? [tag.observe { _ in }, step.observe { _ in }] : []
@@ -71,7 +71,7 @@ struct ObservableTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("not a number after not a number is no change, also of a member and behind a mapping")
+  @Test("NaN after NaN is no change, also in a member and behind a mapping")
   func notANumber() {
     struct Point: Equatable, Sendable { var x = 0.0, y = 0.0 }
     let point = Observable(Point())
@@ -88,7 +88,7 @@ struct ObservableTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("every write counts where that is asked for, and where values cannot be compared")
+  @Test("every write notifies with the filter `everyWrite`, and where values are not comparable")
   func everyWrite() {
     struct Opaque: Sendable {}
     let count = Observable(1, filter: .everyWrite)
@@ -103,7 +103,7 @@ struct ObservableTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("behaviour 10: a predicate of one's own decides what is a change, and what is none is not stored")
+  @Test("behaviour 10: a custom predicate decides what is a change, and other writes are not stored")
   func ownPredicate() {
     let level = Observable(0.0, filter: .unless { abs($0 - $1) < 0.5 })
     let seen = Recorder<Double>()
@@ -115,7 +115,7 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a predicate may read the observable itself")
+  @Test("a filter predicate can read its own observable")
   func predicateWithoutLock() {
     let box = Protected<Observable<Int>?>(nil)
     let level = Observable(0, filter: .unless { _, new in (box.withLock { $0 }?.value ?? 0) >= new })
@@ -130,7 +130,7 @@ struct ObservableTests {
     box.withLock { $0 = nil }
   }
 
-  @Test("behaviour 11: a silent write changes the value and tells nobody")
+  @Test("behaviour 11: a silent write changes the value and notifies nobody")
   func silentWrite() {
     let level = Observable(1)
     let seen = Recorder<Int>()
@@ -145,7 +145,7 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("update returns what its body returns, and a body that throws changes nothing")
+  @Test("update returns its body's result, and a body that throws changes nothing")
   func updateResult() {
     struct Refused: Error {}
     let level = Observable(1)
@@ -167,7 +167,7 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a writer leaves out its own echo and hears all others")
+  @Test("an observer that skips its own writer is notified of all other writes")
   func ownEcho() {
     let level = Observable(0)
     let me = Writer()
@@ -181,7 +181,7 @@ struct ObservableTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a writer whose write overtakes another's that is still on its way ends up with the present value")
+  @Test("a writer that overtakes another write ends with the present value although its echo is skipped")
   func echoAfterOvertaking() {
     let level = Observable(0)
     let me = Writer()
@@ -196,7 +196,7 @@ struct ObservableTests {
     withExtendedLifetime((meddler, token)) {}
   }
 
-  @Test("an equality that reads the observable itself does not deadlock")
+  @Test("an equality that reads its own observable does not deadlock")
   func userCodeWithoutLock() {
     struct Nosy: Equatable, Sendable {
       let name: String
@@ -225,7 +225,7 @@ struct ObservableTests {
     box.withLock { $0 = nil }
   }
 
-  @Test("a released old value may write the observable from its deinit")
+  @Test("a released old value can use its observable in its deinit")
   func oldValueReleasedWithoutLock() {
     final class Noisy: Sendable {
       let farewell: @Sendable () -> Void

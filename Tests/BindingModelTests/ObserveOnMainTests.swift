@@ -9,7 +9,7 @@ struct ObserveOnMainTests {
     var shown: [Int] = []
   }
 
-  @Test("shows the present value at once, and later ones before a write made there returns")
+  @Test("observeOnMain delivers the present value immediately, and later ones before a write made there returns")
   func onMain() {
     let level = Observable(1)
     let screen = Screen()
@@ -18,7 +18,7 @@ struct ObserveOnMainTests {
     #expect(screen.shown == [1, 2])
   }
 
-  @Test("arrives there, whoever writes, in order, and ends with the last value")
+  @Test("observeOnMain delivers on the main actor in order and ends with the last value, whichever thread writes")
   func fromElsewhere() async {
     let level = Observable(0)
     let screen = Screen()
@@ -31,7 +31,7 @@ struct ObserveOnMainTests {
     #expect(screen.shown == screen.shown.sorted())
   }
 
-  @Test("delivers what an observer writes afterwards, in order")
+  @Test("observeOnMain delivers an observer's own writes afterwards, in order")
   func writingInside() {
     let level = Observable(0)
     let screen = Screen()
@@ -43,7 +43,7 @@ struct ObserveOnMainTests {
     #expect(screen.shown == [0, 1, 2])
   }
 
-  @Test("delivers what is written while a value from elsewhere is shown afterwards, in order")
+  @Test("observeOnMain delivers a write made while a value from elsewhere is shown afterwards, in order")
   func writingInsideFromElsewhere() async {
     let level = Observable(0)
     let screen = Screen()
@@ -56,7 +56,7 @@ struct ObserveOnMainTests {
     #expect(screen.shown == [0, 1, 2])
   }
 
-  @Test("ends with its owner, which it does not keep")
+  @Test("observeOnMain ends with its owner and does not keep it alive")
   func owners() {
     let level = Observable(0)
     weak var weakly: Screen?
@@ -71,7 +71,7 @@ struct ObserveOnMainTests {
     #expect(calls == 1)
   }
 
-  @Test("brings nothing after cancel, not even what was on its way")
+  @Test("observeOnMain delivers nothing after cancel, not even a value already in transit")
   func cancelling() async {
     let level = Observable(0)
     var shown: [Int] = []
@@ -83,7 +83,7 @@ struct ObserveOnMainTests {
     #expect(shown == [0])
   }
 
-  @Test("on a lane of one's own: there, in order, the newest for sure")
+  @Test("observing on a custom lane delivers there, in order, and always the newest value")
   func lanes() async {
     let level = Observable(0)
     let owner = Owner()

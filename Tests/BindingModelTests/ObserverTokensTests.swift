@@ -1,9 +1,9 @@
 import BindingModel
 import Testing
 
-@Suite("a bag of tokens")
+@Suite("bags of tokens")
 struct ObserverTokensTests {
-  @Test("keeps observations until it is let go of")
+  @Test("a bag of tokens keeps its observations until it is released")
   func released() {
     let count = Observable(0)
     let seen = Recorder<Int>()
@@ -18,7 +18,7 @@ struct ObserverTokensTests {
     #expect(seen.all.count == 20)
   }
 
-  @Test("ends what it has, that of an owner too, and may be used again")
+  @Test("cancelAll ends the bag's observations, owned ones too, and the bag can be used again")
   func cancelAll() {
     let count = Observable(0)
     let seen = Recorder<Int>()
@@ -33,7 +33,7 @@ struct ObserverTokensTests {
     #expect(seen.all == [0, 1, 2])
   }
 
-  @Test("may be a set")
+  @Test("a set of tokens can serve as a bag")
   func set() {
     let count = Observable(0)
     let seen = Recorder<Int>()
@@ -46,7 +46,7 @@ struct ObserverTokensTests {
     #expect(seen.all == [0])
   }
 
-  @Test("takes from many threads, and ends all of it once")
+  @Test("a bag accepts tokens from many threads and cancels all of them")
   func threads() {
     let count = Observable(0)
     let seen = Recorder<Int>()

@@ -1,9 +1,9 @@
 import BindingModel
 import Testing
 
-@Suite("an observation")
+@Suite("observations")
 struct ObservationTests {
-  @Test("behaviour 6: it ends when its token is cancelled or released, and cancelling twice is harmless")
+  @Test("behaviour 6: an observation ends when its token is cancelled or released; a second cancel is harmless")
   func tokens() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -20,7 +20,7 @@ struct ObservationTests {
     #expect(seen.all == [0, 100, 101])
   }
 
-  @Test("behaviour 9: cancelled inside a callback it is not called again, not even in the turn under way")
+  @Test("behaviour 9: an observer cancelled inside a callback is not called again, even in the current turn")
   func cancelInsideCallback() {
     let level = Observable(0)
     let seen = Recorder<String>()
@@ -36,7 +36,7 @@ struct ObservationTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("it may cancel itself while values are waiting for it")
+  @Test("an observer can cancel itself while values wait for it")
   func cancelItself() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -58,7 +58,7 @@ struct ObservationTests {
     withExtendedLifetime(writer) {}
   }
 
-  @Test("behaviour 9: begun inside a callback it gets the present value at once and none of the earlier ones")
+  @Test("behaviour 9: an observer registered inside a callback gets the present value first and no earlier ones")
   func observeInsideCallback() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -77,7 +77,7 @@ struct ObservationTests {
     withExtendedLifetime(outer) {}
   }
 
-  @Test("a write made by its first callback reaches it and all others, once")
+  @Test("a write made by an observer's first callback reaches it and all others once")
   func writeInsideFirstCallback() {
     let level = Observable(0)
     let seen = Recorder<String>()
@@ -92,7 +92,7 @@ struct ObservationTests {
     withExtendedLifetime((old, new)) {}
   }
 
-  @Test("ended by its own first callback it is called no more")
+  @Test("an observer removed in its own first callback is not called again")
   func endedByFirstCallback() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -106,7 +106,7 @@ struct ObservationTests {
     #expect(seen.all == [0])
   }
 
-  @Test("behaviour 6: an owner holds it without a token, and its death ends it")
+  @Test("behaviour 6: an owned observation needs no token and ends when its owner dies")
   func ownerDies() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -136,7 +136,7 @@ struct ObservationTests {
     withExtendedLifetime((first, second)) {}
   }
 
-  @Test("an owner removed inside a callback is called no more in that turn")
+  @Test("an owner removed inside a callback is not called again in that turn")
   func removeByOwnerInsideCallback() {
     let level = Observable(0)
     let seen = Recorder<String>()
@@ -167,7 +167,7 @@ struct ObservationTests {
     name.value = "c"
   }
 
-  @Test("observations of dead owners are let go even if nothing is ever written")
+  @Test("observations of dead owners are released even if nothing is ever written")
   func deadOwnersArePruned() {
     let level = Observable(0)
     let captured = Recorder<WeakBox>()
@@ -180,7 +180,7 @@ struct ObservationTests {
     #expect(alive <= 16, "\(alive) of 100 closures are still held")
   }
 
-  @Test("behaviour 5: a released observable releases its observers, and its tokens hold nothing")
+  @Test("behaviour 5: a released observable releases its observers, and its tokens keep nothing alive")
   func observableDies() {
     var level: Observable<Int>? = Observable(0)
     weak let goneLevel = level
@@ -195,7 +195,7 @@ struct ObservationTests {
     token?.cancel()
   }
 
-  @Test("a cancelled token releases what the body captured at once")
+  @Test("cancelling a token releases what the body captured immediately")
   func cancelReleases() {
     let level = Observable(0)
     var payload: Owner? = Owner()
@@ -207,7 +207,7 @@ struct ObservationTests {
     #expect(gone == nil)
   }
 
-  @Test("an observable released inside a callback calls nobody any more")
+  @Test("an observable released inside a callback notifies nobody further")
   func releasedInsideCallback() {
     let seen = Recorder<String>()
     let level = Protected<Observable<Int>?>(Observable<Int>(0))
@@ -230,7 +230,7 @@ struct ObservationTests {
   }
 }
 
-/// Tells whether an object lives, without keeping it.
+/// Reports whether an object is alive, without keeping it alive.
 // SAFETY: set once, before it is shared; reading a weak reference is safe on any thread.
 final class WeakBox: @unchecked Sendable {
   private weak var object: Owner?

@@ -1,12 +1,12 @@
 import BindingModel
 import Testing
 
-/// The pure decision: times are numbers, nothing waits.
-@Suite("what an observer with a pace is told")
+/// Tests of the pure decision: times are numbers, and nothing waits.
+@Suite("limiting an observer's pace")
 struct PaceLimiterTests {
   private let second: UInt64 = 1_000_000_000
 
-  @Test("the first change at once, the next when the interval has passed")
+  @Test("a pace limiter admits the first change immediately and the next after the interval")
   func interval() {
     var limiter = PaceLimiter<Int>(.latest(every: .seconds(1)))
     #expect(limiter.wait(at: 5) == nil)
@@ -16,7 +16,7 @@ struct PaceLimiterTests {
     #expect(limiter.wait(at: second + 5) == nil)
   }
 
-  @Test("an interval below zero is none, and the longest is no overflow")
+  @Test("a negative interval counts as none, and the longest interval does not overflow")
   func extremes() {
     var limiter = PaceLimiter<Int>(.latest(every: .seconds(-1)))
     _ = limiter.admit(1, weight: 1, at: 5)
@@ -27,7 +27,7 @@ struct PaceLimiterTests {
   }
 
   @Test(
-    "a change within the deadband is not told, and neither moves the band nor delays another; it counts for the next")
+    "a change within the deadband is dropped and counted, and neither moves the deadband nor delays the next")
   func deadband() {
     var limiter = PaceLimiter<Double>(.latest(every: .seconds(1), deadband: 0.25))
     #expect(limiter.admit(1, weight: 1, at: 0)?.value == 1)
@@ -37,7 +37,7 @@ struct PaceLimiterTests {
     #expect(admitted?.value == 1.25 && admitted?.weight == 4)
   }
 
-  @Test("whole numbers have a deadband, too, up to their ends")
+  @Test("a deadband works for whole numbers up to the ends of their range")
   func wholeNumbers() {
     var limiter = PaceLimiter<Int8>(.latest(every: .zero, deadband: 5))
     #expect(limiter.admit(-128, weight: 1, at: 0) != nil)
@@ -45,21 +45,21 @@ struct PaceLimiterTests {
     #expect(limiter.admit(127, weight: 1, at: 0) != nil)
   }
 
-  @Test("no number is told", arguments: [Double.nan, .infinity])
+  @Test("NaN and infinity pass the deadband", arguments: [Double.nan, .infinity])
   func noNumber(_ value: Double) {
     var limiter = PaceLimiter<Double>(.latest(every: .zero, deadband: 0.5))
     _ = limiter.admit(1, weight: 1, at: 0)
     #expect(limiter.admit(value, weight: 1, at: 0) != nil)
   }
 
-  @Test("what cannot be told counts for what can")
+  @Test("an undeliverable change counts towards the next deliverable one")
   func undeliverable() {
     var limiter = PaceLimiter<Int>(.everyChange())
     #expect(limiter.admit(nil, weight: 2, at: 0) == nil)
     #expect(limiter.admit(1, weight: 1, at: 0)?.weight == 3)
   }
 
-  @Test("a queue holds so many; one more folds the oldest into the next, the newest stays", arguments: [1, 3])
+  @Test("a full queue coalesces its oldest entry into the next and keeps the newest", arguments: [1, 3])
   func coalescing(_ limit: Int) {
     var queue = CoalescingQueue<[Int]>(limit: limit) { $0 += $1 }
     for number in 1...10 { queue.append([number]) }

@@ -8,12 +8,12 @@ struct PaceTests {
   private let clock = HandClock()
   private let seen = Recorder<[Int]>()
 
-  /// Notes the value and what was folded into it.
+  /// Records each value with the number of changes coalesced into it.
   private func observe(_ pace: Pace<Int>, owner: AnyObject? = nil, lane: Lane = .direct) -> ObserverToken {
     level.observe(pace, owner: owner, lane, clock: clock.clock) { [seen] in seen.record([$0, $1]) }
   }
 
-  @Test("the present value now, the first change at once, then one an interval: the newest, the last too")
+  @Test("a paced observer gets the present value first, then the newest once per interval, the last included")
   func latest() {
     let token = observe(.latest(every: .milliseconds(100)))
     #expect(seen.all == [[0, 0]])
@@ -32,7 +32,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("however many changes come, one timer is under way, and none where nothing waits")
+  @Test("a paced observation has at most one timer, and none while nothing waits")
   func oneTimer() {
     let token = observe(.latest(every: .milliseconds(100)))
     #expect(clock.alarms == 0)
@@ -43,7 +43,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a value that comes to rest within the deadband of the one told before does not arrive; one beyond it does")
+  @Test("a value that settles within the deadband is not delivered, one outside it is")
   func deadband() {
     let token = observe(.latest(every: .milliseconds(100), deadband: 10))
     for value in [5, 9] { level.value = value }
@@ -54,7 +54,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("every change is told one by one to who keeps up")
+  @Test("an observer of every change that keeps up gets each change")
   func everyChange() {
     let token = observe(.everyChange(limit: 10))
     for value in 1...50 { level.value = value }
@@ -62,7 +62,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("past the limit the oldest are folded, and the next says how many")
+  @Test("past the limit the oldest changes are coalesced, and the next one carries their number")
   func everyChangeOnABusyLane() {
     let queue = DispatchQueue(label: "bindbus.test.pace")
     let gate = DispatchSemaphore(value: 0)
@@ -75,7 +75,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("nothing comes after cancel, not even what was waiting for its time")
+  @Test("a paced observer gets nothing after cancel, not even a waiting value")
   func cancelled() {
     let token = observe(.latest(every: .milliseconds(100)))
     level.value = 1
@@ -84,7 +84,7 @@ struct PaceTests {
     #expect(seen.all == [[0, 0]])
   }
 
-  @Test("letting go of the token ends it, and a timer under way keeps nothing that the observer holds")
+  @Test("releasing the token ends a paced observation, and its timer keeps no captured object alive")
   func released() {
     weak var held: Owner?
     do {
@@ -100,7 +100,7 @@ struct PaceTests {
     #expect(held == nil)
   }
 
-  @Test("an owner is not kept alive; with it the observation ends, timer or not")
+  @Test("a paced observation does not keep its owner alive and ends with it, timer or not")
   func owner() {
     var owner: Owner? = Owner()
     weak let watched = owner
@@ -113,7 +113,7 @@ struct PaceTests {
     #expect(seen.all == [[0, 0]])
   }
 
-  @Test("an observer that is removed by its owner hears nothing that was waiting")
+  @Test("a paced observer removed by its owner gets no waiting value")
   func removed() {
     let owner = Owner()
     _ = observe(.latest(every: .milliseconds(100)), owner: owner)
@@ -123,7 +123,7 @@ struct PaceTests {
     #expect(seen.all == [[0, 0]])
   }
 
-  @Test("what it writes itself is told in its time, like any other")
+  @Test("a paced observer's own write is delivered at its time like any other")
   func writesInside() {
     let token = level.observe(.latest(every: .milliseconds(100)), owner: nil, .direct, clock: clock.clock) {
       [level, seen] value, coalesced in
@@ -135,7 +135,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("calls of one observer never overlap, whichever threads write, and the last value arrives")
+  @Test("calls of one paced observer never overlap under many writers, and the last value arrives")
   func manyThreads() {
     let running = Protected(0)
     let overlaps = Protected(0)
@@ -154,7 +154,7 @@ struct PaceTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("the system's clock wakes, on the lane", .timeLimit(.minutes(5)))
+  @Test("the system clock wakes a paced observer on its lane", .timeLimit(.minutes(5)))
   @MainActor
   func onMain() async {
     let owner = Owner()
@@ -170,7 +170,7 @@ struct PaceTests {
     #expect(isOnMain.all.allSatisfy { $0 })
   }
 
-  @Test("a loop gets the newest, and how many it was not shown; none is lost from the count", .timeLimit(.minutes(5)))
+  @Test("a paced loop gets the newest value and an exact count of the skipped ones", .timeLimit(.minutes(5)))
   func sequence() async {
     var values = level.values(.latest(every: .milliseconds(2))).makeAsyncIterator()
     for value in 1...10 { level.value = value }
@@ -181,7 +181,7 @@ struct PaceTests {
     #expect(second?.value == 11 && second?.coalesced == 0)
   }
 
-  @Test("a loop at every change finds what it has missed, up to the limit", .timeLimit(.minutes(5)))
+  @Test("a loop over every change gets its missed values up to the limit", .timeLimit(.minutes(5)))
   func everySequence() async {
     var values = level.values(.everyChange(limit: 2)).makeAsyncIterator()
     for value in 1...10 { level.value = value }
@@ -190,7 +190,7 @@ struct PaceTests {
     #expect(found == [[9, 9], [10, 0]])
   }
 
-  @Test("a loop that waits for its time ends with its task", .timeLimit(.minutes(5)))
+  @Test("a paced loop that waits for its interval ends with its task", .timeLimit(.minutes(5)))
   func cancelledLoop() async {
     let values = level.values(.latest(every: .seconds(3_600)))
     let task = Task { [seen] in for await next in values { seen.record([next.value]) } }

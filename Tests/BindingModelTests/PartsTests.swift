@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("a binding to a part")
+@Suite("bindings to parts")
 struct PartsTests {
   struct Address: Equatable, Sendable {
     var street = "Main St"
@@ -26,7 +26,7 @@ struct PartsTests {
     var name: String
   }
 
-  @Test("of an optional shows the fallback, and writing fills it")
+  @Test("a binding with a fallback shows it for nil, and a write fills the optional")
   func fallbacks() {
     let name = Observable<String?>(nil)
     let text = name.binding.or("--")
@@ -37,7 +37,7 @@ struct PartsTests {
     #expect(text.value == "--")
   }
 
-  @Test("of an optional that holds nothing is none; later it shows the last value and refuses writes")
+  @Test("unwrapping nil gives no binding; one whose optional becomes nil shows the last value and refuses writes")
   func unwrapped() throws {
     let name = Observable<String?>(nil)
     #expect(name.binding.unwrapped()?.value == nil)
@@ -53,7 +53,7 @@ struct PartsTests {
     #expect(name.value == nil)
   }
 
-  @Test("through an optional reads nil and refuses writes while there is nothing")
+  @Test("a binding through an optional reads nil and refuses writes while the optional is nil")
   func throughOptionals() throws {
     struct Person: Sendable { var address: Address? }
     let person = Observable(Person(address: nil))
@@ -66,7 +66,7 @@ struct PartsTests {
     #expect(person.value.address == Address(street: "Side St"))
   }
 
-  @Test("by its place follows that place, and is none where there is none")
+  @Test("a binding by index follows that index, and there is none past the end")
   func byIndex() throws {
     let names = Observable(["a", "b"])
     #expect(names.binding[2]?.value == nil)
@@ -83,7 +83,7 @@ struct PartsTests {
     token.cancel()
   }
 
-  @Test("of an optional's member shows nil, and tells it once, when the optional holds nothing any more")
+  @Test("a binding to an optional's member shows nil, notified once, when the optional becomes nil")
   func membersOfWhatGoes() {
     let address = Observable<Address?>(Address())
     let street = address.binding.street
@@ -98,7 +98,7 @@ struct PartsTests {
     token.cancel()
   }
 
-  @Test("of a chain of optionals is flat, and hears of each of them")
+  @Test("a binding through a chain of optionals is flat and follows each of them")
   func chainsOfOptionals() throws {
     let person = Observable(Person())
     let latitude = person.binding.home.place.latitude
@@ -118,7 +118,7 @@ struct PartsTests {
     token.cancel()
   }
 
-  @Test("by its identity follows the element wherever it moves")
+  @Test("a binding by identity follows the element wherever it moves")
   func identities() throws {
     let items = Observable([Item(id: 1, name: "a"), Item(id: 2, name: "b")])
     let second = try #require(items.binding[id: 2])
@@ -132,7 +132,7 @@ struct PartsTests {
     #expect(items.binding[id: 9]?.value == nil)
   }
 
-  @Test("by its key reads nil or a default, adds, changes and removes")
+  @Test("a binding by key reads nil or a default, adds, changes and removes")
   func keys() {
     let stock = Observable(["apples": 3])
     let (apples, pears) = (stock.binding["apples"], stock.binding["pears", default: 0])
@@ -144,7 +144,7 @@ struct PartsTests {
     #expect(stock.value == ["pears": 3])
   }
 
-  @Test("hears of its own changes only")
+  @Test("an observer of a binding by key is notified of that key's changes only")
   func ownChanges() {
     let stock = Observable(["a": 1, "b": 1])
     let seen = Recorder<Int>()
@@ -155,7 +155,7 @@ struct PartsTests {
     token.cancel()
   }
 
-  @Test("loses no increment under ten writers of different parts")
+  @Test("ten writers of different parts lose no increment")
   func concurrentParts() throws {
     let counts = Observable(Array(repeating: 0, count: 10))
     onThreads(10) { index in

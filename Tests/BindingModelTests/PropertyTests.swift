@@ -1,8 +1,8 @@
 import BindingModel
 import Testing
 
-/// What those who come from properties, shared state and observed keys rely on.
-@Suite("a value used as a property")
+/// Expectations of users of properties, shared state and key-value observing.
+@Suite("values used as properties")
 struct PropertyTests {
   private struct Address: Equatable, Sendable { var street = "", number = 0 }
   private struct Person: Equatable, Sendable {
@@ -18,7 +18,7 @@ struct PropertyTests {
     }
   }
 
-  @Test("modified gives back the body's result and tells once")
+  @Test("update returns its body's result and notifies once")
   func modify() {
     let count = Observable(1)
     let seen = Recorder<Int>()
@@ -32,7 +32,7 @@ struct PropertyTests {
     token.cancel()
   }
 
-  @Test("swapped by many threads gives each former value to exactly one of them")
+  @Test("values swapped by many threads give each former value to exactly one of them")
   func swap() {
     let slot = Observable(0)
     let got = Recorder<Int>()
@@ -49,7 +49,7 @@ struct PropertyTests {
     #expect(Set(got.all + [slot.value]).count == 401)
   }
 
-  @Test("read in its own observer is what is told there")
+  @Test("an observer that reads its value gets the value that it is notified of")
   func readInObserver() {
     let count = Observable(0)
     let seen = Recorder<Bool>()
@@ -59,7 +59,7 @@ struct PropertyTests {
     token.cancel()
   }
 
-  @Test("read in its own modification shows the value before it")
+  @Test("a value read inside its own update shows the value before it")
   func readInModify() {
     let count = Observable(1)
     let inside = count.update { value -> Int in
@@ -70,7 +70,7 @@ struct PropertyTests {
     #expect(count.value == 2)
   }
 
-  @Test("modifies another inside its modification, whose observer reads it")
+  @Test("an update can write another value, whose observer still reads the first as it was")
   func modifyAnother() {
     let (left, right) = (Observable(1), Observable(1))
     let seen = Recorder<Int>()
@@ -84,7 +84,7 @@ struct PropertyTests {
     token.cancel()
   }
 
-  @Test("written once inside its own modification loses neither change")
+  @Test("a write inside the value's own update loses neither change")
   func writeInModify() {
     let count = Observable(0)
     let isFirst = Protected(true)
@@ -100,7 +100,7 @@ struct PropertyTests {
     #expect(count.value == 11)
   }
 
-  @Test("observed by what writes another that writes it comes to rest")
+  @Test("two values that write each other through observers settle")
   func mutual() {
     let (celsius, fahrenheit) = (Observable(0), Observable(32))
     let tokens = [
@@ -113,7 +113,7 @@ struct PropertyTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("composed outlives its source with the last value")
+  @Test("a derived value outlives its source with the last value")
   func composedOutlives() {
     var source: Observable<Int>? = Observable(2)
     let double = source?.derived { $0 * 2 }
@@ -123,7 +123,7 @@ struct PropertyTests {
     #expect(double?.value == 6)
   }
 
-  @Test("composed is up to date before any observer of it, or of its source, is told", arguments: 1...4)
+  @Test("a derived value is up to date before any observer of it or of its source is notified", arguments: 1...4)
   func composedInTime(depth: Int) {
     let source = Observable(1)
     var end = source.derived { $0 + 1 }
@@ -141,14 +141,14 @@ struct PropertyTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("combined from none, or from many truth values", arguments: [[], [true], [true, false], [false, false]])
+  @Test("derived truth values combine none or many sources", arguments: [[], [true], [true, false], [false, false]])
   func combined(bits: [Bool]) {
     let sources: [any ValueSource<Bool>] = bits.map { Observable($0) }
     #expect(Derived(of: sources) { !$0.contains(false) }.value == bits.allSatisfy { $0 })
     #expect(Derived(of: sources) { $0.contains(true) }.value == bits.contains(true))
   }
 
-  @Test("keeps its owner alive throughout the callback in which the last reference to it goes")
+  @Test("an owner lives to the end of the callback in which its last reference goes")
   func ownerInCallback() {
     final class Screen: Sendable {
       let seen = Recorder<Int>()
@@ -167,7 +167,7 @@ struct PropertyTests {
     #expect(seen?.all == [0, 1])
   }
 
-  @Test("lends members that see each other's writes, and the whole")
+  @Test("bindings to members see each other's writes and those of the whole")
   func projections() {
     let person = Observable(Person())
     let (first, full) = (person.binding.first, person.binding.full)
@@ -178,7 +178,7 @@ struct PropertyTests {
     #expect(person.value.last == "Ott")
   }
 
-  @Test("tells of a computed member once when all that it is made of changes in one write")
+  @Test("a computed member notifies once when one write changes all that it is made of")
   func computedMember() {
     let person = Observable(Person())
     let seen = Recorder<String>()
@@ -192,7 +192,7 @@ struct PropertyTests {
     token.cancel()
   }
 
-  @Test("tells two observers of different keys of their own key only")
+  @Test("observers of two members are notified of their own member only")
   func keys() {
     let person = Observable(Person())
     let (firsts, lasts) = (Recorder<String>(), Recorder<String>())
@@ -206,7 +206,7 @@ struct PropertyTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("tells the observer of a path once for each replacement of its head and its tail")
+  @Test("an observer of a path is notified once for each change of its head and of its tail")
   func headAndTail() {
     let person = Observable(Person())
     let seen = Recorder<String?>()
@@ -220,7 +220,7 @@ struct PropertyTests {
     token.cancel()
   }
 
-  @Test("lends an element by its place inside a key path, and shows the last once it is gone")
+  @Test("a binding to an element by index in a key path shows the last value once the element is gone")
   func element() {
     let person = Observable(Person())
     let tag = person.binding.tags[1]
@@ -232,7 +232,7 @@ struct PropertyTests {
     #expect(person.value.tags == [])
   }
 
-  @Test("bears that an observer is removed that was never added, and that a value goes while it is observed")
+  @Test("removing an unknown observer and releasing an observed value are harmless")
   func removedNeverAdded() {
     var person: Observable<Person>? = Observable(Person())
     let stranger = Owner()
@@ -243,7 +243,7 @@ struct PropertyTests {
     #expect(token?.isCancelled == true)
   }
 
-  @Test("is observed and let go of by many threads while others write it")
+  @Test("many threads can observe and cancel while others write")
   func churn() {
     let count = Observable(0)
     let last = Recorder<Int>()
@@ -262,7 +262,7 @@ struct PropertyTests {
     static func == (left: Account, right: Account) -> Bool { left === right }
   }
 
-  @Test("of a class that is equal by identity tells nobody when the object changes inside, as before and after are one")
+  @Test("a class equal by identity does not notify when the object changes inside, unless every write notifies")
   func equalByIdentity() {
     let account = Observable(Account())
     let always = Observable(account.value, filter: .everyWrite)
@@ -278,7 +278,7 @@ struct PropertyTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("changes through 300 members and mappings, both ways")
+  @Test("a binding through 150 mappings writes back to its member")
   func deepBinding() throws {
     let person = Observable(Person())
     var binding = person.binding.first

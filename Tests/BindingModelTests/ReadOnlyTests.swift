@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("a read-only view")
+@Suite("read-only views")
 struct ReadOnlyTests {
   struct Person: Equatable, Sendable {
     let id = 7
@@ -13,7 +13,7 @@ struct ReadOnlyTests {
   private let person = Observable(Person())
   private let seen = Recorder<String>()
 
-  @Test("shows the value and each change, and takes no write")
+  @Test("a read-only view shows the value and each change, and refuses writes")
   func view() {
     let view = person.readOnly
     let token = view.name.observe { [seen] in seen.record($0) }
@@ -34,7 +34,7 @@ struct ReadOnlyTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of a member that cannot be set tells when that changes, and only then")
+  @Test("a binding to a computed member notifies only when that member changes")
   func computedMember() {
     let token = person.binding.isAdult.observe { [seen] in seen.record("\($0)") }
     person.value.age = 40
@@ -44,7 +44,7 @@ struct ReadOnlyTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is a source like any other: derived, in order, on a lane")
+  @Test("a read-only view can be derived from and read as a sequence")
   func source() async {
     let upper = person.readOnly.name.derived { $0.uppercased() }
     person.value.name = "Eve"
@@ -53,7 +53,7 @@ struct ReadOnlyTests {
     #expect(await values.next() == 36)
   }
 
-  @Test("keeps no owner of the value, and shows the last one")
+  @Test("a read-only view keeps no owner alive and shows the last value")
   func owner() {
     var count: Observable<Int>? = Observable(3)
     weak let watched = count
@@ -63,7 +63,7 @@ struct ReadOnlyTests {
     #expect(view?.value == 3)
   }
 
-  @Test("of what is known as a source alone can be read and observed")
+  @Test("a value known only as a source can be read and observed")
   func anySource() {
     let sources: [any ValueSource<Int>] = [Observable(1), Observable(2).binding, Observable(3).derived { $0 }]
     let owner = Owner()
@@ -77,9 +77,9 @@ struct ReadOnlyTests {
   }
 }
 
-@Suite("a value assigned to another")
+@Suite("assigning a value to another")
 struct AssigningTests {
-  @Test("is written there now and at each change, one way")
+  @Test("an assigned value is written to its target now and at each change, one way")
   func oneWay() {
     let (celsius, fahrenheit) = (Observable(20.0), Observable(0.0))
     let token = celsius.derived { $0 * 9 / 5 + 32 }.assign(to: fahrenheit)
@@ -93,7 +93,7 @@ struct AssigningTests {
     #expect(fahrenheit.value == 1)
   }
 
-  @Test("passes on who wrote, and what the target does not take")
+  @Test("an assignment passes on the writer and reports what its target refuses")
   func problems() {
     let (text, age) = (Observable("1"), Observable(0))
     let seen = Recorder<String>()
@@ -107,7 +107,7 @@ struct AssigningTests {
     withExtendedLifetime((token, others)) {}
   }
 
-  @Test("in a ring comes to rest, and ends with its last value on many threads")
+  @Test("a ring of assignments settles, and an assignment ends with the last value under many threads")
   func ring() {
     let (left, right) = (Observable(0), Observable(0))
     let tokens = [left.assign(to: right), right.assign(to: left)]
@@ -121,7 +121,7 @@ struct AssigningTests {
   }
 }
 
-@Suite("an element selected by its identity")
+@Suite("elements selected by identity")
 struct SelectedTests {
   struct Todo: Identifiable, Equatable, Sendable {
     let id: Int
@@ -132,7 +132,7 @@ struct SelectedTests {
   private let selection = Observable<Int?>(nil)
   private let seen = Recorder<String>()
 
-  @Test("is nil while there is none, and follows selection and list")
+  @Test("a selected element is nil while there is none, and follows selection and list")
   func follows() {
     let token = todos.binding[id: selection].title.observe { [seen] in seen.record($0 ?? "nil") }
     selection.value = 2
@@ -146,7 +146,7 @@ struct SelectedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is written where it is, and says why it is not")
+  @Test("a selected element is written in its list, and a refused write says why")
   func writes() throws {
     let title = todos.binding[id: selection].title
     #expect(throws: BindingError.self) { try title.set("x") }
@@ -162,7 +162,7 @@ struct SelectedTests {
     }
   }
 
-  @Test("ends right on many threads that write list and selection")
+  @Test("a selected element ends with the right value while many threads write list and selection")
   func threads() {
     selection.value = 1
     let last = Protected("")
@@ -181,7 +181,7 @@ struct SelectedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("each of a list's elements has a binding that follows it")
+  @Test("each element of a list has a binding that follows it")
   func elements() throws {
     let elements = todos.binding.elements
     todos.value.swapAt(0, 1)
@@ -189,7 +189,7 @@ struct SelectedTests {
     #expect(todos.value.map(\.title) == ["two", "eins"])
   }
 
-  @Test("a value is lent as one that may be missing, and nil is refused")
+  @Test("a binding presented as optional refuses nil")
   func optional() throws {
     let name = Observable("Ada")
     let lent = name.binding.optional()

@@ -1,7 +1,7 @@
 import BindingModel
 import Dispatch
 
-/// Notes what observers were told, from any thread.
+/// Records what observers received, from any thread.
 final class Recorder<Element: Sendable>: Sendable {
   private let elements = Protected<[Element]>([])
 
@@ -12,10 +12,10 @@ final class Recorder<Element: Sendable>: Sendable {
   func clear() { elements.withLock { $0 = [] } }
 }
 
-/// Somebody to observe on behalf of.
+/// An owner for observations.
 final class Owner: Sendable {}
 
-/// Lets other tasks run until the condition holds; false if it does not within 20 seconds.
+/// Lets other tasks run until the condition holds. Returns false if it does not within 20 seconds.
 func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
   let deadline = ContinuousClock.now + .seconds(20)
   while await !condition() {
@@ -25,7 +25,7 @@ func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
   return true
 }
 
-/// Runs the body on so many threads at once and waits for all.
+/// Runs the body on `count` threads concurrently and waits for all of them.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = DispatchGroup()
   for index in 0..<count {

@@ -1,10 +1,10 @@
 import BindingModel
 import Testing
 
-/// What those who come from relays and subjects of stream libraries take for granted.
-@Suite("a value used as a relay or subject")
+/// Expectations of users of relays and subjects in stream libraries.
+@Suite("values used as relays or subjects")
 struct RelayTests {
-  @Test("gives a late subscriber the latest value, then the later ones")
+  @Test("a late subscriber gets the latest value, then the later ones")
   func lateSubscriber() {
     let relay = Observable(1)
     let (early, late) = (Recorder<Int>(), Recorder<Int>())
@@ -16,7 +16,7 @@ struct RelayTests {
     #expect(late.all == [2, 3])
   }
 
-  @Test("goes on for two of three subscribers when one is disposed of")
+  @Test("disposing of one of three subscribers leaves the other two notified")
   func oneOfThree() {
     let relay = Observable(0)
     let seen = (0..<3).map { _ in Recorder<Int>() }
@@ -27,7 +27,7 @@ struct RelayTests {
     #expect(seen.map(\.all) == [[0, 1, 2], [0, 1], [0, 1, 2]])
   }
 
-  @Test("accepts inside a subscription, and all subscribers see one order")
+  @Test("a write inside a subscription reaches all subscribers in one order")
   func acceptInside() {
     let relay = Observable(0)
     let (first, second) = (Recorder<Int>(), Recorder<Int>())
@@ -44,7 +44,7 @@ struct RelayTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("feeds a second one way, and that a third")
+  @Test("a one-way chain of three values carries changes forward only")
   func oneWay() {
     let (first, second, third) = (Observable(1), Observable(0), Observable(0))
     let tokens = [first.observe { second.value = $0 }, second.observe { third.value = $0 * 10 }]
@@ -55,7 +55,7 @@ struct RelayTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("is let go of by a bag of tokens")
+  @Test("releasing a bag of tokens ends its subscriptions")
   func bag() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
@@ -67,7 +67,7 @@ struct RelayTests {
     #expect(tokens.isEmpty)
   }
 
-  @Test("says that a token was cancelled, and bears a second time")
+  @Test("a token reports that it was cancelled, and a second cancel is harmless")
   func cancelledTwice() {
     let token = Observable(0).observe { _ in }
     #expect(!token.isCancelled)
@@ -76,7 +76,7 @@ struct RelayTests {
     #expect(token.isCancelled)
   }
 
-  @Test("tells nothing more after disposal inside a callback, not even what is queued")
+  @Test("disposal inside a callback drops even queued values")
   func disposedInside() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
@@ -92,7 +92,7 @@ struct RelayTests {
     #expect(seen.all == [0, 1])
   }
 
-  @Test("holds no lock in callbacks: another thread may read, write and subscribe meanwhile")
+  @Test("callbacks hold no lock: another thread can read, write and subscribe meanwhile")
   func noLockInCallbacks() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
@@ -110,7 +110,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("counts as changed by a key of one's own")
+  @Test("a custom key decides what counts as a change")
   func byKey() {
     let relay = Observable(["id": 1, "other": 1], filter: .unless { $0["id"] == $1["id"] })
     let seen = Recorder<Int>()
@@ -121,7 +121,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("ends for all on the same value, in the same order, when many accept at once")
+  @Test("concurrent writes reach all subscribers in the same order and end on the same value")
   func concurrentAccepts() {
     let relay = Observable(0)
     let recorders = (0..<3).map { _ in Recorder<Int>() }
@@ -132,7 +132,7 @@ struct RelayTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("subscribed inside a subscription tells the inner one the present value, and each later one once")
+  @Test("a subscription made inside another gets the present value and each later one once")
   func subscribeInside() {
     let relay = Observable(0)
     let inner = Recorder<Int>()
@@ -146,7 +146,7 @@ struct RelayTests {
     outer.cancel()
   }
 
-  @Test("lets go of the former inner one when another is chosen")
+  @Test("choosing another inner value drops the former one")
   func switchLatest() {
     let (first, second) = (Observable("a"), Observable("b"))
     let chosen = Observable(first.binding)
@@ -159,7 +159,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("chosen again tells each change once, not twice")
+  @Test("choosing the same inner value again does not duplicate its notifications")
   func sameInnerAgain() {
     let inner = Observable(0)
     let chosen = Observable(inner.binding)
@@ -173,7 +173,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("bears that many subscribe and dispose inside callbacks: the counts stay right")
+  @Test("subscribing and disposing inside callbacks keeps the number of observers right")
   func churnInside() {
     let (left, right) = (Observable(0), Observable(0))
     let calls = Protected(0)
@@ -188,13 +188,13 @@ struct RelayTests {
       tokens.withLock { $0.append(token) }
     }
     for value in 1...8 { left.value = value }
-    // The 6th cleared all; 6, 7 and 8 stayed.
+    // The 6th write cleared all tokens; those of 6, 7 and 8 remain.
     right.value = 1
     #expect(calls.withLock { $0 } == 3)
     driver.cancel()
   }
 
-  @Test("runs a subscriber on the thread that sends, before sending returns")
+  @Test("a subscriber runs on the sending thread before sending returns")
   func synchronous() {
     let relay = Observable(0)
     let seen = Recorder<Int>()
@@ -206,7 +206,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("takes no write through a binding and calls nobody once it is gone")
+  @Test("a binding to a released value refuses writes and notifies nobody")
   func afterTheEnd() {
     var relay: Observable<Int>? = Observable(1)
     let seen = Recorder<Int>()
@@ -221,7 +221,7 @@ struct RelayTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("computes a derived value once for many subscribers")
+  @Test("a derived value is computed once for many subscribers")
   func multicast() {
     let relay = Observable(1)
     let computed = Recorder<Int>()
@@ -235,7 +235,7 @@ struct RelayTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("removes another value's token inside a callback and under a lock of one's own without deadlock")
+  @Test("releasing another value's token inside a callback and under a custom lock does not deadlock")
   func tokenUnderLock() {
     let (left, right) = (Observable(0), Observable(0))
     let kept = Protected<ObserverToken?>(right.observe { _ in })
@@ -247,7 +247,7 @@ struct RelayTests {
     token.cancel()
   }
 
-  @Test("of a plain type feeds one of an optional type")
+  @Test("a value of a plain type feeds one of an optional type")
   func plainToOptional() {
     let (plain, optional) = (Observable("a"), Observable<String?>(nil))
     let token = plain.observe { optional.value = $0 }

@@ -9,7 +9,7 @@ struct RowsTests {
     var calls = 0
   }
 
-  @Test("behaviour 17: a thousand random changes, applied as differences, end with the list")
+  @Test("behaviour 17: a thousand random changes applied as differences reproduce the list")
   func randomChanges() {
     var generator = Lehmer(seed: 17)
     let model = Observable<[Int]>([])
@@ -35,7 +35,7 @@ struct RowsTests {
     #expect(list.calls > 500)
   }
 
-  @Test("that were written elsewhere and folded still follow one another")
+  @Test("coalesced changes of rows from another thread still give consecutive differences")
   func coalescedLists() async {
     let model = Observable([0])
     let list = List()
@@ -48,7 +48,7 @@ struct RowsTests {
     #expect(list.rows == Array(0...500))
   }
 
-  @Test("that did not change call nobody; an empty list is told once")
+  @Test("unchanged rows notify nobody, and an empty list notifies once")
   func equalLists() {
     let model = Observable<[Int]>([], filter: .everyWrite)
     let list = List()
@@ -60,7 +60,7 @@ struct RowsTests {
     #expect(list.calls == 2)
   }
 
-  /// Numbers from a seed, the same each time.
+  /// A generator of pseudorandom numbers that repeat for the same seed.
   struct Lehmer: RandomNumberGenerator {
     var seed: UInt64
     mutating func next() -> UInt64 {
@@ -70,7 +70,7 @@ struct RowsTests {
   }
 }
 
-@Suite("rows known by their identity")
+@Suite("rows with identities")
 @MainActor
 struct RowIdentityTests {
   struct Todo: Identifiable, Equatable, Sendable {
@@ -89,7 +89,7 @@ struct RowIdentityTests {
     }
   }
 
-  @Test("an edited row stays, and the list hears that something changed")
+  @Test("an edited row is neither inserted nor removed, and the list is notified")
   func edited() {
     let todos = Observable([Todo(id: 1, title: "one"), Todo(id: 2, title: "two")])
     let list = List()
@@ -101,7 +101,7 @@ struct RowIdentityTests {
     #expect(list.ids == [2, 3])
   }
 
-  @Test("what elements are known by may be any member")
+  @Test("any member can identify rows")
   func byMember() {
     struct File: Sendable {
       var path: String
@@ -118,7 +118,7 @@ struct RowIdentityTests {
     #expect(paths.all == [#"["a"] 1"#, #"["a"] 0"#, #"["a", "b"] 1"#])
   }
 
-  @Test("that were written elsewhere and folded still follow one another")
+  @Test("coalesced changes of identified rows still give consecutive differences")
   func coalesced() async {
     let todos = Observable<[Todo]>([])
     let list = List()

@@ -1,13 +1,13 @@
 import BindingModel
 import Testing
 
-/// What the suites of Solid, Vue and MobX ask of computed values, effects and batches, and no other suite here says.
-@Suite("as in signal libraries, a derived value")
+/// Cases from the suites of Solid, Vue and MobX that no other suite here covers.
+@Suite("derived values as in signal libraries")
 struct SignalTests {
   private let seen = Recorder<Int>()
   private let computed = Recorder<String>()
 
-  @Test("that reads nothing is computed once, whatever else changes")
+  @Test("a derived value that reads nothing is computed once, whatever else changes")
   func withoutSources() {
     let (other, computed) = (Observable(0), computed)
     let constant = Derived {
@@ -20,7 +20,7 @@ struct SignalTests {
     #expect(computed.all == ["constant"])
   }
 
-  @Test("that one leaves stays a source of another, and of itself when it comes back")
+  @Test("a source dropped by one derived value still feeds another, and the first again when read again")
   func leftSource() {
     let (isOn, value) = (Observable(true), Observable(1))
     let middle = Derived { value.value }
@@ -37,7 +37,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("asks its sources in the order of its reads: what an earlier one makes needless is not computed")
+  @Test("a derived value checks its sources in read order and does not compute those made needless")
   func inOrder() {
     let (number, computed) = (Observable(0), computed)
     let isBroken = Derived { number.value % 3 != 0 }
@@ -55,7 +55,7 @@ struct SignalTests {
     #expect(computed.all.count == 3)
   }
 
-  @Test("that reads the same in another order computes none of it again")
+  @Test("a derived value that reads the same sources in another order recomputes none of them")
   func otherOrder() {
     let (isSwapped, left, right, computed) = (Observable(false), Observable(1), Observable(2), computed)
     let first = Derived {
@@ -75,7 +75,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("read inside a turn is told at its end, and computed again only if it was written since")
+  @Test("a derived value read inside a turn is recomputed only after a further write and notifies at its end")
   func readInside() {
     let (source, computed) = (Observable(0), computed)
     let half = Derived {
@@ -100,7 +100,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("made inside the computation of another feeds it, and what it leaves the same is not told")
+  @Test("a derived value made inside another's computation feeds it, and its unchanged result notifies nobody")
   func madeInside() {
     let (factor, price, computed) = (Observable(0), Observable(100), computed)
     let total = Derived { () -> Int in
@@ -117,7 +117,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of thirty of which each reads all before it is computed once each, and not at all when it is switched off")
+  @Test("thirty derived values that read all earlier ones compute once each, and none when switched off")
   func eachReadsAll() {
     let (base, isOn, computed) = (Observable(1), Observable(true), computed)
     var layers: [Derived<Int>] = []
@@ -141,7 +141,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of four that go back to one value is computed once a change, and not when none of them is another")
+  @Test("a derived value of four arms is computed once per change, and not when no arm changed")
   func fourArms() {
     let (number, isSet, computed) = (Observable(1), Observable(false), computed)
     let (first, second) = (Derived { number.value > 0 }, Derived { number.value > 0 })
@@ -161,7 +161,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is told once of what an observer writes into two of its sources")
+  @Test("an observer that writes two sources of a derived value notifies it once")
   func writtenByObserver() {
     let (trigger, left, right, computed) = (Observable(0), Observable(0), Observable(0), computed)
     let sum = Derived(left, right) {
@@ -182,7 +182,7 @@ struct SignalTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("whose observer writes another of its sources is told of that too")
+  @Test("a derived value whose observer writes another of its sources is notified of that too")
   func answered() {
     let (first, second) = (Observable(0), Observable(0))
     let sum = Derived(first, second) { $0 + $1 }
@@ -195,7 +195,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("whose observer counts its source down comes to rest where that says")
+  @Test("a derived value whose observer counts its source down settles at the limit")
   func countedDown() {
     let source = Observable(0)
     let copy = source.derived { $0 }
@@ -205,7 +205,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("does not depend on what its observers read")
+  @Test("a derived value does not depend on what its observers read")
   func untrackedObserver() {
     let (source, factor) = (Observable(1), Observable(2))
     let copy = source.derived { $0 }
@@ -217,7 +217,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is told after the observers of its source, in whatever order they came")
+  @Test("observers of a derived value run after those of its source, in any registration order")
   func afterItsSource() {
     let (source, other, order) = (Observable(0), Observable(0), Recorder<String>())
     let sum = Derived(source, other) { $0 + $1 }
@@ -235,7 +235,7 @@ struct SignalTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("of a value whose filter compares is asked for nothing but changes that the filter lets through")
+  @Test("a derived value of a filtered source is computed only for changes that pass the filter")
   func filtered() {
     let (comparisons, computed) = (Recorder<String>(), computed)
     let name = Observable(
@@ -258,7 +258,7 @@ struct SignalTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("of a thousand that were observed in turn is told no more when it is let go of")
+  @Test("a thousand derived values observed and cancelled in turn are not notified again")
   func manyLetGo() {
     let source = Observable(1)
     for step in 0..<1_000 {

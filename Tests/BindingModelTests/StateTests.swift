@@ -6,13 +6,13 @@ private struct Story: Equatable, Sendable {
   var text: String? = nil
 }
 
-/// Owns.
+/// Owns the story.
 private final class Screen {
   @State var story = Story()
   var owned: Observable<Story> { _story.observable }
 }
 
-/// Borrows.
+/// Borrows the story.
 private struct Editor {
   @Binding var story: Story
 
@@ -21,7 +21,7 @@ private struct Editor {
 
 @Suite("owning and borrowing")
 struct StateTests {
-  @Test("what a borrower writes is the owner's, and the other way round")
+  @Test("a borrower's write reaches the owner, and an owner's write the borrower")
   func borrowed() {
     let screen = Screen()
     let editor = Editor(story: screen.$story)
@@ -31,7 +31,7 @@ struct StateTests {
     #expect(editor.story.title == "Tale")
   }
 
-  @Test("a borrower lends on, whole or in part")
+  @Test("a borrower can lend the value on, whole or in part")
   func lentOn() {
     let screen = Screen()
     let editor = Editor(story: screen.$story)
@@ -40,7 +40,7 @@ struct StateTests {
     #expect(screen.story.title == "Tale")
   }
 
-  @Test("observers of the state hear of its changes, and only of changes")
+  @Test("observers of a state are notified of changes only")
   func observed() {
     let screen = Screen()
     let received = Recorder<String>()
@@ -52,7 +52,7 @@ struct StateTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a binding does not keep the owner's value alive, and shows the last one")
+  @Test("a binding does not keep the owner's value alive and shows the last one")
   func ended() throws {
     var screen: Screen? = Screen()
     weak let observable = screen?.owned
@@ -64,7 +64,7 @@ struct StateTests {
     #expect(throws: BindingError.self) { try binding.set(Story()) }
   }
 
-  @Test("a function whose parameter wears @Binding borrows with $")
+  @Test("a function parameter marked @Binding borrows with `$`")
   func parameter() {
     func clear(@Binding text: String) { text = "" }
     let text = Observable("full")

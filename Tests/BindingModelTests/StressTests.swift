@@ -1,13 +1,13 @@
 import BindingModel
 import Testing
 
-@Suite("under ten threads")
+@Suite("ten concurrent threads")
 struct StressTests {
   static let threads = 10
   static let writes = 3_000
 
   @Test(
-    "behaviour 7: a standing observer gets every write in order, others an ordered part that ends with the final value")
+    "behaviour 7: a permanent observer gets every write in order, others a part up to the final value")
   func nothingLostNothingReordered() {
     let level = Observable(0)
     let all = Recorder<Int>()
@@ -43,7 +43,7 @@ struct StressTests {
     withExtendedLifetime((standing, owner)) {}
   }
 
-  @Test("plain writes reach all observers in one and the same order")
+  @Test("plain writes reach all observers in the same order")
   func oneOrder() {
     let level = Observable(-1)
     let recorders = (0..<3).map { _ in Recorder<Int>() }
@@ -80,7 +80,7 @@ struct StressTests {
     #expect(member.value.count == 1_000)
   }
 
-  @Test("turns of many threads end with the final value told to everybody")
+  @Test("concurrent turns end with every observer having the final value")
   func turns() {
     let left = Observable(0)
     let right = Observable(0)
@@ -128,7 +128,7 @@ struct StressTests {
     onThreads(1) { _ in token.cancel() }
   }
 
-  @Test("a value may be released by one thread while others read, write and observe through bindings")
+  @Test("a value can be released by one thread while others read, write and observe through bindings")
   func ownerDiesUnderLoad() {
     for _ in 0..<50 {
       let level = Protected<Observable<Int>?>(Observable(0))

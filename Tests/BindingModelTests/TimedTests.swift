@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("a value that is debounced")
+@Suite("debounced values")
 struct DebouncedTests {
   private let text = Observable("")
   private let clock = HandClock()
@@ -12,7 +12,7 @@ struct DebouncedTests {
     return (calm, calm.observe { [seen] in seen.record($0) })
   }
 
-  @Test("is told once nothing has been written for the interval, counted from the last write")
+  @Test("a debounced value is notified when the interval has passed since the last write")
   func rest() {
     let (calm, token) = follow()
     text.value = "b"
@@ -30,7 +30,7 @@ struct DebouncedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("has one timer under way however much is written, and none where nothing waits")
+  @Test("a debounced value has at most one timer, and none while nothing waits")
   func oneTimer() {
     let (_, token) = follow()
     #expect(clock.alarms == 0)
@@ -42,7 +42,7 @@ struct DebouncedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("that comes to rest where it was tells nobody")
+  @Test("a debounced value that returns to its old value notifies nobody")
   func back() {
     let (_, token) = follow()
     text.value = "b"
@@ -52,7 +52,7 @@ struct DebouncedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("tells nothing that waits once its observer has cancelled")
+  @Test("a cancelled observer of a debounced value gets no waiting value")
   func cancelled() {
     let (calm, token) = follow()
     text.value = "b"
@@ -62,7 +62,7 @@ struct DebouncedTests {
     #expect(calm.value == "b")
   }
 
-  @Test("is followed no more when nobody holds or observes it, and keeps no owner of its source")
+  @Test("an unheld, unobserved debounced value stops following its source and keeps no owner alive")
   func released() {
     var source: Observable<String>? = Observable("a")
     weak let watched = source
@@ -79,7 +79,7 @@ struct DebouncedTests {
     #expect(watched == nil)
   }
 
-  @Test("lives as long as its observation, though nobody holds it")
+  @Test("a debounced value lives as long as its observation, even if nothing else holds it")
   func observationHolds() {
     let token = text.debounced(for: .milliseconds(300), clock: clock.clock).observe { [seen] in seen.record($0) }
     text.value = "b"
@@ -92,7 +92,7 @@ struct DebouncedTests {
     #expect(seen.all == ["", "b"])
   }
 
-  @Test("tells what waits when its source ends, then ends itself", .timeLimit(.minutes(5)))
+  @Test("a debounced value delivers what waits when its source ends, then ends", .timeLimit(.minutes(5)))
   func sourceEnds() async {
     var source: Observable<String>? = Observable("a")
     guard let calm = source?.debounced(for: .seconds(3_600), clock: clock.clock) else { return }
@@ -106,13 +106,13 @@ struct DebouncedTests {
     #expect(calm.value == "b")
   }
 
-  @Test("refuses writes in words")
+  @Test("a debounced value refuses writes")
   func readOnly() {
     let calm = text.debounced(for: .seconds(1), clock: clock.clock)
     #expect(throws: BindingError.self) { try calm.location.write("x", by: .unnamed) }
   }
 
-  @Test("may be one of a derived value's sources")
+  @Test("a debounced value can be a source of a derived value")
   func derived() {
     let calm = text.debounced(for: .milliseconds(300), clock: clock.clock)
     let length = Derived { calm.value.count }
@@ -123,7 +123,7 @@ struct DebouncedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("by the system's clock reaches a loop", .timeLimit(.minutes(5)))
+  @Test("a debounced sequence delivers by the system clock", .timeLimit(.minutes(5)))
   func sequence() async {
     var values = text.values(debounce: .milliseconds(5)).makeAsyncIterator()
     #expect(await values.next() == "")
@@ -131,7 +131,7 @@ struct DebouncedTests {
     #expect(await values.next() == "50")
   }
 
-  @Test("ends with the last value and never tells two at once, whichever of ten threads write", .timeLimit(.minutes(5)))
+  @Test("a debounced value ends with the last and never overlaps calls under ten threads", .timeLimit(.minutes(5)))
   func threads() async {
     let count = Observable(0)
     let overlaps = Protected((running: 0, seen: 0))
@@ -151,13 +151,13 @@ struct DebouncedTests {
   }
 }
 
-@Suite("a value that is throttled")
+@Suite("throttled values")
 struct ThrottledTests {
   private let level = Observable(0)
   private let clock = HandClock()
   private let seen = Recorder<Int>()
 
-  @Test("is told at once after a pause, then the newest once an interval, the last too")
+  @Test("a throttled value notifies immediately after a pause, then the newest once an interval")
   func pace() {
     let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.record($0) }
     clock.pass(100)
@@ -174,7 +174,7 @@ struct ThrottledTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("has made its first telling when it is made")
+  @Test("making a throttled value starts its first interval")
   func first() {
     let token = level.throttled(for: .milliseconds(100), clock: clock.clock).observe { [seen] in seen.record($0) }
     level.value = 1
@@ -184,7 +184,7 @@ struct ThrottledTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("ends with the last value and tells in order, whichever of ten threads write", .timeLimit(.minutes(5)))
+  @Test("a throttled value ends with the last value and keeps order under ten threads", .timeLimit(.minutes(5)))
   func threads() async {
     let count = Observable(0)
     let token = count.throttled(for: .microseconds(50)).observe { [seen] in seen.record($0) }

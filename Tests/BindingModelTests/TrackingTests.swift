@@ -5,12 +5,12 @@ import Testing
 
 @Suite("withObservationTracking")
 struct TrackingTests {
-  /// Reads inside a tracking closure; notes when it is told of a change.
+  /// Reads inside a tracking closure, and records the notification of a change.
   func track(_ recorder: Recorder<String>, _ read: () -> Void) {
     withObservationTracking(read) { recorder.record("changed") }
   }
 
-  @Test("is told of the next change of an observable that was read, once")
+  @Test("withObservationTracking reports the next change of a read observable, once")
   func observables() {
     let level = Observable(1)
     let recorder = Recorder<String>()
@@ -23,7 +23,7 @@ struct TrackingTests {
     #expect(recorder.all == ["changed", "changed"])
   }
 
-  @Test("is told of what was read only, and not of an equal value")
+  @Test("withObservationTracking reports changes only of values that were read, and no equal write")
   func onlyWhatWasRead() {
     let (read, other) = (Observable(1), Observable(1))
     let recorder = Recorder<String>()
@@ -33,7 +33,7 @@ struct TrackingTests {
     #expect(recorder.all.isEmpty)
   }
 
-  @Test("sees states, bindings, members, mappings, parts and derived values")
+  @Test("withObservationTracking sees states, bindings, members, mappings, parts and derived values")
   func everySource() {
     struct Story: Equatable, Sendable {
       var text = ""
@@ -53,7 +53,7 @@ struct TrackingTests {
     }
   }
 
-  @Test("finds the new value when it is told, and once for a turn")
+  @Test("withObservationTracking finds the new value when notified, and is notified once per turn")
   func turns() {
     let (first, last) = (Observable("Ada"), Observable("Lovelace"))
     let received = Recorder<String>()
@@ -69,7 +69,7 @@ struct TrackingTests {
     #expect(received.all == ["Grace Hopper"])
   }
 
-  @Test("in another, tells the outer one too")
+  @Test("nested withObservationTracking notifies the outer one too")
   func nesting() {
     let level = Observable(1)
     let recorder = Recorder<String>()
@@ -82,7 +82,7 @@ struct TrackingTests {
     #expect(recorder.all.sorted() == ["inner", "outer"])
   }
 
-  @Test("hears of writes from other threads")
+  @Test("withObservationTracking reports writes from other threads")
   func otherThreads() {
     let level = Observable(0)
     let recorder = Recorder<String>()
@@ -91,7 +91,7 @@ struct TrackingTests {
     #expect(recorder.all == ["changed"])
   }
 
-  @Test("costs nothing where nobody tracks, also after others were tracked on the same thread")
+  @Test("untracked reads cost nothing, even after tracked ones on the same thread")
   func untracked() {
     let (tracked, other) = (Observable(1), Observable(1))
     track(Recorder()) { _ = tracked.value }
@@ -102,7 +102,7 @@ struct TrackingTests {
     #expect(tracked.cell.traffic?.pointee.tracker != nil)
   }
 
-  @Test("keeps no observable alive")
+  @Test("withObservationTracking keeps no observable alive")
   func lifetimes() {
     let recorder = Recorder<String>()
     weak var weakly: Observable<Int>?

@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("a turn")
+@Suite("turns")
 struct TurnTests {
   @Test("behaviour 9: a write inside an observer is delivered after the turn, to all observers in the same order")
   func reentrantWrite() {
@@ -23,7 +23,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a write to another observable inside an observer takes effect at once and is delivered after the turn")
+  @Test("a write to another observable inside an observer applies immediately and is delivered after the turn")
   func writeToAnother() {
     let source = Observable(0)
     let target = Observable(0)
@@ -51,7 +51,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("several writes are one notification each, and every observer reads the new value of every other")
+  @Test("several writes in a turn notify each observer once, and observers read the new value of every other")
   func grouping() {
     let width = Observable(1)
     let height = Observable(1)
@@ -72,7 +72,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("turns nest: observers run when the outermost ends")
+  @Test("nested turns run observers when the outermost ends")
   func nesting() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -106,7 +106,7 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a turn inside an observer groups its writes and comes after the turn under way")
+  @Test("a turn inside an observer groups its writes and is delivered after the current turn")
   func turnInsideObserver() {
     let trigger = Observable(0)
     let level = Observable(0)
@@ -129,7 +129,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("an observer that comes inside a turn gets the new value once")
+  @Test("an observer registered inside a turn gets the new value once")
   func observeInsideTurn() {
     let level = Observable(0)
     let before = Recorder<Int>()
@@ -149,7 +149,7 @@ struct TurnTests {
     #expect(again.all == [1, 2])
   }
 
-  @Test("what one thread's turn holds back and another thread overwrites is delivered once, in its newer value")
+  @Test("a value deferred by one thread's turn and overwritten by another is delivered once, as the newer value")
   func overtakenByAnotherThread() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -169,7 +169,7 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a turn without writes, or with equal ones, tells nobody")
+  @Test("a turn without writes, or with equal ones, notifies nobody")
   func emptyTurn() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -180,7 +180,7 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("a silent write changes nothing of what is still to be delivered")
+  @Test("a silent write leaves values that wait for delivery unchanged")
   func silentWriteMeanwhile() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -200,7 +200,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a turn inside an observer, after plain writes there, delivers these first and its own value once")
+  @Test("a turn inside an observer delivers plain writes before it first and its own value once")
   func turnAfterPlainWrites() {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -221,7 +221,7 @@ struct TurnTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a write released with its observable in one turn calls nobody")
+  @Test("a write released with its observable in one turn notifies nobody")
   func releasedInsideTurn() {
     var level: Observable<Int>? = Observable(0)
     let seen = Recorder<Int>()
@@ -234,7 +234,7 @@ struct TurnTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("past its limit the backlog folds: the newest value still arrives last, and the folded are counted")
+  @Test("past its limit the backlog coalesces: the newest value arrives last, and coalesced writes are counted")
   func backlogLimit() {
     let level = Observable(0)
     let seen = Recorder<Int>()

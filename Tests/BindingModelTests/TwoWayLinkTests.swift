@@ -1,10 +1,10 @@
 import BindingModel
 import Testing
 
-@Suite("two bindings bound to each other")
+@Suite("two-way links")
 struct TwoWayLinkTests {
   @Test(
-    "behaviours 2, 3: the first takes the second's value, with no duplicate; later writes on either side reach both"
+    "behaviours 2, 3: a link starts with the second side's value, without duplicates, then works both ways"
   )
   func bothWays() {
     let control = Observable(0)
@@ -27,7 +27,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test("a mapping that does not round-trip settles after one corrective write, and reports itself")
+  @Test("a mapping that does not round-trip settles after one corrective write and is reported")
   func roundingSettles() {
     let problems = Recorder<BindingError>()
     let typed = Observable("")
@@ -43,7 +43,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime((token, link)) {}
   }
 
-  @Test("another form of the same value is taken over, and is no problem")
+  @Test("another spelling of the same value is normalized without a problem")
   func sameMeaning() {
     let problems = Recorder<BindingError>()
     let (typed, number) = (Observable(""), Observable(1.0))
@@ -57,7 +57,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(link) {}
   }
 
-  @Test("a mapping that never comes to rest is stopped after one corrective write")
+  @Test("a mapping that never settles is stopped after one corrective write")
   func restlessMappingStops() {
     let left = Observable(0)
     let right = Observable(0)
@@ -73,7 +73,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime((token, link)) {}
   }
 
-  @Test("what cannot be carried over is reported, and both sides keep what they have")
+  @Test("a value that the mapping rejects is reported, and both sides keep theirs")
   func unmappable() {
     let typed = Observable("")
     let number = Observable(1.0)
@@ -90,7 +90,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(link) {}
   }
 
-  @Test("a value that is not equal to itself is carried over once")
+  @Test("a value not equal to itself is carried over once")
   func notANumber() {
     let left = Observable(0.0)
     let right = Observable(1.0)
@@ -106,7 +106,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime((token, link)) {}
   }
 
-  @Test("a ring of three links comes to rest with one value")
+  @Test("a ring of three links settles on one value")
   func ring() {
     let values = (0..<3).map { Observable($0) }
     let links = (0..<3).map { values[$0].binding.bind(to: values[($0 + 1) % 3].binding) }
@@ -120,7 +120,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(links) {}
   }
 
-  @Test("both sides written in one turn end with one value, that of the side that was bound to")
+  @Test("both sides written in one turn end with the value of the side that was bound to")
   func bothInOneTurn() {
     let left = Observable(0)
     let right = Observable(0)
@@ -134,7 +134,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(link) {}
   }
 
-  @Test("both sides written by two threads at once never swap for ever and end equal")
+  @Test("both sides written concurrently never swap endlessly and end equal")
   func crossing() {
     let left = Observable(0)
     let right = Observable(0)
@@ -148,7 +148,7 @@ struct TwoWayLinkTests {
     withExtendedLifetime(link) {}
   }
 
-  @Test("the link keeps neither side alive, and ends when one of them goes")
+  @Test("a link keeps neither side alive and ends when one of them goes")
   func lifetimes() {
     var left: Observable<Int>? = Observable(0)
     weak let goneLeft = left
@@ -163,7 +163,7 @@ struct TwoWayLinkTests {
     link?.cancel()
   }
 
-  @Test("letting go of the token unbinds")
+  @Test("releasing the token unlinks")
   func released() {
     let left = Observable(0)
     let right = Observable(1)
@@ -175,7 +175,7 @@ struct TwoWayLinkTests {
   }
 }
 
-/// Text of a number rounded down to halves.
+/// Shows a number as text, rounded down to halves.
 private struct Halves: Mapping {
   func forward(_ source: Double) -> String { String(source) }
 
@@ -185,7 +185,7 @@ private struct Halves: Mapping {
   }
 }
 
-/// Never gives back what it was given.
+/// Never returns the value that it was given.
 private struct Restless: Mapping {
   func forward(_ source: Int) -> Int { source + 1 }
   func back(_ target: Int) throws(BindingError) -> Int { target + 1 }

@@ -1,7 +1,7 @@
 import BindingModel
 import Testing
 
-@Suite("a validated value")
+@Suite("validated values")
 struct ValidatedTests {
   struct Account: Equatable, Sendable { var name = "ada", password = "correct horse", age = 36 }
 
@@ -12,7 +12,7 @@ struct ValidatedTests {
     Validated(account.binding.password) { $0.count < 8 ? "at least 8 characters" : nil }
   }
 
-  @Test("goes on to the model while it is valid, and stays with its problem while it is not")
+  @Test("a validated value is written to the model while valid, and kept with its problem while not")
   func rule() {
     let password = password()
     #expect(password.value == "correct horse" && password.isValid)
@@ -25,7 +25,7 @@ struct ValidatedTests {
     #expect(account.value.password == "long enough")
   }
 
-  @Test("tells its problem to observers, once a change of it")
+  @Test("observers of a validated value's problem are notified once per change")
   func observed() {
     let password = password()
     let token = password.problems.observe { [seen] in seen.record($0 ?? "fine") }
@@ -34,7 +34,7 @@ struct ValidatedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("is validated again when another value changes that its rule reads")
+  @Test("a value is validated again when another value that its rule reads changes")
   func again() {
     let password = password()
     let again = Validated("") { $0 == password.value ? nil : "not the same" }
@@ -51,7 +51,7 @@ struct ValidatedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("goes on to the model when another value makes it valid, and is not taken back when one makes it invalid")
+  @Test("a value that becomes valid is written, and one that becomes invalid is not taken back")
   func becomesValid() {
     let limit = Observable(10)
     let age = Validated(account.binding.age) { $0 > limit.value ? "at most \(limit.value)" : nil }
@@ -66,7 +66,7 @@ struct ValidatedTests {
     #expect(account.value.age == 20)
   }
 
-  @Test("never writes because it was made, though what is there is invalid")
+  @Test("creating a validated value writes nothing, even if the present value is invalid")
   func untouched() {
     account.value.password = "x"
     let writes = Recorder<Account>()
@@ -77,7 +77,7 @@ struct ValidatedTests {
     withExtendedLifetime((token, password)) {}
   }
 
-  @Test("follows the model when others write it, and forgets what was not valid")
+  @Test("a validated value follows other writers of the model and drops its invalid edit")
   func modelChanges() {
     let password = password()
     password.value = "short"
@@ -90,7 +90,7 @@ struct ValidatedTests {
     #expect(password.value == "short")
   }
 
-  @Test("is taken back to what the model has, or to its beginning")
+  @Test("discard restores the model's value, or the initial one")
   func discard() {
     let password = password()
     password.value = "long enough"
@@ -103,7 +103,7 @@ struct ValidatedTests {
     #expect(name.value == "a")
   }
 
-  @Test("in another form has the mapping's problems too, and keeps its spelling")
+  @Test("a mapped validated value reports the mapping's problems too and keeps its spelling")
   func mapped() {
     let age = Validated(account.binding.age, map: NumberText()) { $0 < 0 ? "not below 0" : nil }
     #expect(age.value == "36")
@@ -118,7 +118,7 @@ struct ValidatedTests {
     #expect(age.value == "41")
   }
 
-  @Test("shows what the model made of it, and why the model took it not")
+  @Test("a validated value shows the model's correction, and the reason of a refusal")
   func modelHasItsWay() {
     struct AtMostTen: Mapping {
       func forward(_ source: Int) -> Int { source }
@@ -137,7 +137,7 @@ struct ValidatedTests {
     #expect(level.isValid && account.value.age == 3)
   }
 
-  /// A place behind which somebody else decides, when the test says so.
+  /// A location at which another party decides, when the test lets it.
   private struct ApprovedLocation: BindingLocation {
     let shown = Observable(1)
     let observers = Protected<[LateRefusals.Observer]>([])
@@ -156,7 +156,7 @@ struct ValidatedTests {
     }
     func remove(observer owner: AnyObject) {}
 
-    /// Refuses one of the writes, the first is 0, before or after what stands is shown again.
+    /// Refuses one of the writes (the first is 0), before or after the current value is shown again.
     func refuse(_ write: Int, current: Int, isShownFirst: Bool) {
       if isShownFirst { shown.value = current }
       observers.withLock { $0[write] }("not \(write)")
@@ -165,7 +165,7 @@ struct ValidatedTests {
   }
 
   @Test(
-    "keeps what was refused after it had been taken, with the reason, until it is edited or others write",
+    "a write refused later is kept with its reason until it is edited or another writer writes",
     arguments: [false, true])
   func refusedLater(isShownFirst: Bool) {
     let location = ApprovedLocation()
@@ -184,7 +184,7 @@ struct ValidatedTests {
     location.refuse(2, current: 5, isShownFirst: isShownFirst)
     level.discard()
     #expect(level.isValid && level.value == 5)
-    // Others may write what was refused of this one.
+    // Others may write the value that was refused here.
     level.value = 7
     location.refuse(3, current: 5, isShownFirst: isShownFirst)
     #expect(level.problem == "not 3")
@@ -192,7 +192,7 @@ struct ValidatedTests {
     #expect(level.isValid && level.value == 7)
   }
 
-  @Test("a refusal of what was overwritten since concerns nobody")
+  @Test("a refusal of a write that was overwritten since is ignored")
   func refusedTooLate() {
     let location = ApprovedLocation()
     let level = Validated(Binding(location)) { $0 == 0 ? "zero" : nil }
@@ -207,7 +207,7 @@ struct ValidatedTests {
     #expect(location.shown.value == 9)
   }
 
-  @Test("writes once for a turn of several edits")
+  @Test("a validated value writes once for a turn of several edits")
   func turn() {
     let password = password()
     let writes = Recorder<String>()
@@ -221,7 +221,7 @@ struct ValidatedTests {
     withExtendedLifetime(token) {}
   }
 
-  @Test("keeps no owner of the model, and ends with it")
+  @Test("a validated value keeps no owner of the model alive and ends with it")
   func owner() {
     var name: Observable<String>? = Observable("ada")
     weak let watched = name
@@ -234,7 +234,7 @@ struct ValidatedTests {
     #expect(validated.problem == "the owner of this value is gone")
   }
 
-  @Test("that is let go of takes and writes nothing more")
+  @Test("a released validated value refuses writes and writes nothing more")
   func released() {
     var password: Validated<String>? = password()
     let binding = password?.binding
@@ -244,7 +244,7 @@ struct ValidatedTests {
     #expect(account.value.password == "other")
   }
 
-  @Test("forms may be parts of forms")
+  @Test("forms can contain forms")
   func nested() {
     let name = Validated("") { $0.isEmpty ? "missing" : nil }
     let inner = ValidatedForm(name)
@@ -254,7 +254,7 @@ struct ValidatedTests {
     #expect(form.isValid && form.problem == nil)
   }
 
-  @Test("agrees with the model in the end, whichever of eight threads write both", .timeLimit(.minutes(5)))
+  @Test("a validated value and its model end equal while eight threads write both", .timeLimit(.minutes(5)))
   func threads() {
     for _ in 0..<20 {
       let model = Observable(0)

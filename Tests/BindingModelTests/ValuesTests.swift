@@ -1,9 +1,9 @@
 import BindingModel
 import Testing
 
-@Suite("an async sequence of values")
+@Suite("async sequences of values")
 struct ValuesTests {
-  @Test("it begins with the present value and then gives the newest, skipping what a slow loop missed")
+  @Test("a sequence of values starts with the present value, then gives the newest, skipping what a slow loop missed")
   func newest() async {
     let level = Observable(1)
     var values = level.values.makeAsyncIterator()
@@ -16,7 +16,7 @@ struct ValuesTests {
     #expect(await values.next() == 5)
   }
 
-  @Test("a waiting loop gets the value written by another task, and never misses the last")
+  @Test("a waiting loop gets values of another task and never misses the last")
   func waiting() async {
     let level = Observable(0)
     let seen = Recorder<Int>()
@@ -33,7 +33,7 @@ struct ValuesTests {
     #expect(Set(seen.all).count == seen.all.count)
   }
 
-  @Test("every value is there as far as the buffer reaches, and the next one says how many were thrown away")
+  @Test("everyValue buffers values up to its limit, and the next one carries the number dropped")
   func everyValue() async {
     let level = Observable(0)
     var values = level.everyValue(limit: 3).makeAsyncIterator()
@@ -52,7 +52,7 @@ struct ValuesTests {
     #expect(rest.map { $0?.dropped } == [0, 0])
   }
 
-  @Test("a buffer of less than one value holds one")
+  @Test("a buffer limit below one holds one value")
   func smallestBuffer() async {
     let level = Observable(0)
     var values = level.everyValue(limit: 0).makeAsyncIterator()
@@ -81,7 +81,7 @@ struct ValuesTests {
     #expect(await eventually { gone == nil })
   }
 
-  @Test("a task that is cancelled before it reads gets nothing")
+  @Test("a task cancelled before it reads gets nothing")
   func cancelledBefore() async {
     let level = Observable(0)
     let seen = await Task {
@@ -94,7 +94,7 @@ struct ValuesTests {
   }
 
   @Test(
-    "behaviours 5, 8: releasing the observable finishes the sequence after its last value; a late reader gets nothing")
+    "behaviours 5, 8: releasing the observable ends the sequence after its last value; a late reader gets nothing")
   func finishes() async {
     var level: Observable<Int>? = Observable(0)
     weak let gone = level
@@ -110,7 +110,7 @@ struct ValuesTests {
     #expect(await late.next() == nil)
   }
 
-  @Test("a member's sequence gives that member's changes, each loop for itself")
+  @Test("each loop over a member's sequence gets all changes of that member")
   func members() async {
     struct Pair: Equatable, Sendable {
       var left = 0
