@@ -2,11 +2,11 @@ import BindingControls
 import BindingModel
 import Testing
 
-/// A control that a person is at while it is bound, bound again, or given another model to show.
-@Suite("a control that is bound while a person is at it")
+/// A control that is bound, rebound, or given another model to show while a person edits it.
+@Suite("controls bound while a person edits them")
 @MainActor
 struct BoundAgainTests {
-  @Test("shows the value it is bound to, and leaving it writes nothing")
+  @Test("a focused field shows the value that it is bound to, and leaving it writes nothing")
   func firstBinding() {
     let name = Observable("Ada")
     let field = TextField()
@@ -18,7 +18,7 @@ struct BoundAgainTests {
     #expect(name.value == "Ada")
   }
 
-  @Test("again shows the new model, and what was typed before stays with the former one")
+  @Test("a rebound field shows the new model, and earlier typing stays in the former one")
   func bindingAgain() {
     let (first, second) = (Observable("A"), Observable("B"))
     let field = TextField()
@@ -32,7 +32,7 @@ struct BoundAgainTests {
     #expect(second.value == "B")
   }
 
-  @Test("again gives the new model the next character and nothing of the former text")
+  @Test("a rebound field writes the next character to the new model and none of the former text")
   func typingAfterBindingAgain() {
     let (first, second) = (Observable("A"), Observable("B"))
     let field = TextField()
@@ -44,7 +44,7 @@ struct BoundAgainTests {
     #expect(second.value == "B!")
   }
 
-  @Test("to a value that is missing keeps what it shows, which is no edit")
+  @Test("a field rebound to a missing value keeps its text, which is no edit")
   func missingValue() {
     let (first, second) = (Observable<String?>("A"), Observable<String?>(nil))
     let field = TextField()
@@ -55,7 +55,7 @@ struct BoundAgainTests {
     #expect(second.value == nil)
   }
 
-  @Test("and held shows the other value, and letting go writes nothing")
+  @Test("a held slider that is rebound shows the new value, and releasing it writes nothing")
   func heldSlider() {
     let (first, second) = (Observable<Float>(0), Observable<Float>(0.8))
     let slider = Slider()
@@ -69,7 +69,7 @@ struct BoundAgainTests {
     #expect(second.value == 0.8)
   }
 
-  @Test("to what is chosen shows the next choice, and typing edits that one alone")
+  @Test("a field bound to a selection shows the next choice, and typing edits that one alone")
   func anotherIsChosen() {
     let (first, second) = (Observable("A"), Observable("B"))
     let chosen = Observable(first.binding)
@@ -84,7 +84,7 @@ struct BoundAgainTests {
     #expect(second.value == "B2")
   }
 
-  @Test("to a member of what is chosen shows that of the next choice")
+  @Test("a field bound to a member of a selection shows that of the next choice")
   func memberOfAnother() {
     struct Person: Equatable { var name = "" }
     let (first, second) = (Observable(Person(name: "A")), Observable(Person(name: "B")))
@@ -98,7 +98,7 @@ struct BoundAgainTests {
     #expect(second.value.name == "B!")
   }
 
-  @Test("to another model by an observer of its own edit shows that one, and writes to it alone")
+  @Test("a field rebound by an observer of its own edit shows the new model and writes to it alone")
   func boundAgainDuringItsWrite() {
     let (first, second) = (Observable("a"), Observable("b"))
     let field = TextField()
@@ -114,7 +114,7 @@ struct BoundAgainTests {
     token.cancel()
   }
 
-  @Test("to another model has no problem that the former one had, and none after it is unbound")
+  @Test("rebinding a field clears its problem, and so does unbinding")
   func problemsEnd() {
     let (first, second) = (Observable(1), Observable(2))
     let field = TextField()
@@ -131,10 +131,10 @@ struct BoundAgainTests {
   }
 }
 
-@Suite("a number that is typed")
+@Suite("typed numbers")
 @MainActor
 struct TypedNumberTests {
-  @Test("raises no problem by its spelling, on the way and at its end", arguments: ["5", "1.", "1.50", "007", " 7 "])
+  @Test("the spelling of a typed number raises no problem", arguments: ["5", "1.", "1.50", "007", " 7 "])
   func spelling(text: String) {
     let level = Observable(0.25)
     let field = TextField()
@@ -147,7 +147,7 @@ struct TypedNumberTests {
     #expect(field.text == level.value.description)
   }
 
-  @Test("and corrected is well again once the field is left and shows what the model has")
+  @Test("a corrected number has no problem once the field is left and shows the model's value")
   func correctionEnds() {
     let level = Observable(0.0)
     let field = TextField()
@@ -161,7 +161,7 @@ struct TypedNumberTests {
     #expect(problem == nil)
   }
 
-  /// Takes nothing above 10.
+  /// Limits values to 10.
   private struct AtMostTen: Mapping {
     func forward(_ source: Double) -> Double { source }
     func back(_ target: Double) -> Double { min(target, 10) }

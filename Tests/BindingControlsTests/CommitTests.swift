@@ -2,7 +2,7 @@ import BindingControls
 import BindingModel
 import Testing
 
-@Suite("a control that writes when it is left")
+@Suite("controls that commit when they are left")
 @MainActor
 struct CommitTests {
   private let level = Observable(20)
@@ -14,7 +14,7 @@ struct CommitTests {
     return field
   }
 
-  @Test("writes nothing half way, and the whole once it is left")
+  @Test("a field that commits on leave writes nothing during the edit and the whole when it is left")
   func onLeave() {
     let seen = Seen()
     level.observe(on: seen, initial: false) { seen, _, new in seen.values.withLock { $0.append(new) } }
@@ -32,7 +32,7 @@ struct CommitTests {
     let values = Protected<[Int]>([])
   }
 
-  @Test("writes at Return, and stays where it is")
+  @Test("Return commits the edit and keeps the focus")
   func pressReturn() {
     let field = field(.onLeave)
     field.enter("150")
@@ -44,7 +44,7 @@ struct CommitTests {
     #expect(level.value == 7)
   }
 
-  @Test("shows the model again at Escape, and writes nothing when it is left then")
+  @Test("Escape restores the model's value, and leaving the field then writes nothing")
   func pressEscape() {
     let field = field(.onLeave)
     field.enter("150")
@@ -56,7 +56,7 @@ struct CommitTests {
     #expect(level.value == 21)
   }
 
-  @Test("tells what the model does not take when it is left, and keeps it; Escape takes both back")
+  @Test("a rejected edit is reported on leaving and kept; Escape clears edit and problem")
   func refused() {
     var problem: BindingError?
     let field = field(.onLeave) { problem = $0 }
@@ -71,7 +71,7 @@ struct CommitTests {
   }
 
   @Test(
-    "left without an edit shows what others wrote, and writes nothing", arguments: [CommitTrigger.onLeave, .onDemand])
+    "a field left without an edit shows others' writes and writes nothing", arguments: [CommitTrigger.onLeave, .onDemand])
   func noEdit(commit: CommitTrigger) {
     let field = field(commit)
     level.value = 5
@@ -80,7 +80,7 @@ struct CommitTests {
     #expect(field.text == "5" && level.value == 5)
   }
 
-  @Test("on demand writes only then, and keeps what was typed from what others write")
+  @Test("a field that commits on demand writes only then and keeps its edit over others' writes")
   func onDemand() {
     let field = field(.onDemand)
     field.enter("150")
@@ -94,7 +94,7 @@ struct CommitTests {
     #expect(field.text == "6")
   }
 
-  @Test("bound to another model writes what was typed to neither")
+  @Test("rebinding a field with an uncommitted edit writes it to neither model")
   func boundAgain() {
     let other = Observable(1)
     let field = field(.onLeave)
@@ -105,7 +105,7 @@ struct CommitTests {
     #expect(field.text == "1")
   }
 
-  @Test("whose choice changes shows the next one, and writes what was typed to neither")
+  @Test("a change of the selection shows the next choice and writes an uncommitted edit to neither")
   func anotherChoice() {
     let other = Observable(1)
     let chosen = Observable(level.binding)
@@ -119,7 +119,7 @@ struct CommitTests {
     #expect(level.value == 20 && other.value == 1)
   }
 
-  @Test("is a slider that writes when it is let go of")
+  @Test("a slider that commits on leave writes when it is released")
   func slider() {
     let level = Observable(0.2)
     let slider = Slider()
@@ -132,7 +132,7 @@ struct CommitTests {
     #expect(level.value == 0.75)
   }
 
-  @Test("is bound by key path like any other")
+  @Test("a key path binding can commit on leave")
   func keyPath() {
     struct Person: Equatable, Sendable { var name = "Ada" }
     let person = Observable(Person())
@@ -145,7 +145,7 @@ struct CommitTests {
     #expect(person.value.name == "Eve")
   }
 
-  @Test("that writes each edit takes back at Escape what was refused, and no more")
+  @Test("Escape in a field that writes each edit takes back only what was refused")
   func eachEdit() {
     let field = field(.eachEdit)
     field.enter("15")
@@ -154,7 +154,7 @@ struct CommitTests {
     #expect(field.text == "15" && level.value == 15)
   }
 
-  @Test("ends a composition at Escape before anything else")
+  @Test("Escape ends a composition before anything else")
   func composition() {
     let field = field(.onLeave)
     field.enter("7")
@@ -163,7 +163,7 @@ struct CommitTests {
     #expect(field.composition.isEmpty && field.text == "7")
   }
 
-  @Test("of a form writes the valid draft at once, and the hint shows what is wrong")
+  @Test("a form writes a valid draft immediately and shows the problem of an invalid one")
   func validated() {
     let name = Observable("Ada")
     let form = Validated(name) { $0.isEmpty ? "missing" : nil }
@@ -177,7 +177,7 @@ struct CommitTests {
     #expect(hint.text == nil && button.isEnabled && name.value == "Eve")
   }
 
-  @Test("shows a selected element, and the next one when another is selected")
+  @Test("a field shows the selected element, and the next one when the selection changes")
   func selected() {
     struct Todo: Identifiable, Equatable, Sendable {
       let id: Int
@@ -199,7 +199,7 @@ struct CommitTests {
     #expect(todos.value.map(\.title) == ["one!", "two?"])
   }
 
-  @Test("that nobody edits shows what takes no writes; clears what goes")
+  @Test("a label shows read-only and derived values and is cleared by nil")
   func label() {
     let name = Observable<String?>("Ada")
     let label = Label()

@@ -3,7 +3,7 @@ import BindingModel
 import Dispatch
 import Testing
 
-/// A field that tells every assignment of its text (S0.39).
+/// A field that records every assignment of its text (S0.39).
 final class ReportingField: TextField {
   var assigned: [String] = []
 
@@ -12,10 +12,10 @@ final class ReportingField: TextField {
   }
 }
 
-@Suite("a control that is bound")
+@Suite("bound controls")
 @MainActor
 struct ControlBindingTests {
-  @Test("shows the present value and each later one, and writes edits back once")
+  @Test("a bound control shows the present value and each later one, and writes edits back once")
   func bothWays() {
     let name = Observable("Ada")
     let field = ReportingField()
@@ -31,7 +31,7 @@ struct ControlBindingTests {
     token.cancel()
   }
 
-  @Test("works for every kind")
+  @Test("controls of every kind can be bound")
   func everyKind() {
     let isOn = Observable(true)
     let level = Observable<Float>(0.25)
@@ -62,7 +62,7 @@ struct ControlBindingTests {
     #expect(notes.value == "a\nbc")
   }
 
-  @Test("shares a value with others, which follow its edits")
+  @Test("controls bound to one value follow each other's edits")
   func severalControlsOnOneValue() {
     let name = Observable("a")
     let (first, second, label) = (TextField(), TextField(), Label())
@@ -74,7 +74,7 @@ struct ControlBindingTests {
     #expect([first.text, second.text, label.text] == ["abc", "abc", "abc"])
   }
 
-  @Test("to something else is replaced, never doubled: a row can be used again")
+  @Test("rebinding replaces a control's binding, so a row can be reused")
   func rebindingReplaces() {
     let (old, new) = (Observable("old"), Observable("new"))
     let field = TextField()
@@ -87,7 +87,7 @@ struct ControlBindingTests {
     #expect(old.value == "stale")
   }
 
-  @Test("and then unbound is on its own, and so it is after the token is cancelled")
+  @Test("an unbound control is independent, and so is one whose token was cancelled")
   func unbinding() {
     let name = Observable("a")
     let field = TextField()
@@ -104,7 +104,7 @@ struct ControlBindingTests {
     #expect(field.text == "b")
   }
 
-  @Test("keeps its cursor when another writes the same text, and its place when the text changes")
+  @Test("a bound field keeps its cursor when the same or another text is written")
   func cursorsStay() {
     let name = Observable("hello")
     let field = ReportingField()
@@ -116,7 +116,7 @@ struct ControlBindingTests {
     #expect(field.assigned == ["hello", "hello, world"])
   }
 
-  @Test("and has the focus is left alone until the person leaves it")
+  @Test("a focused field is not overwritten until the person leaves it")
   func focusedControlsAreLeftAlone() {
     let name = Observable("a")
     let field = TextField()
@@ -128,7 +128,7 @@ struct ControlBindingTests {
     #expect(field.text == "b")
   }
 
-  @Test("and was edited in focus writes its edit, which stands")
+  @Test("an edit in a focused field overrides what others wrote meanwhile")
   func editsInFocusStand() {
     let name = Observable("a")
     let field = TextField()
@@ -141,7 +141,7 @@ struct ControlBindingTests {
     #expect(field.text == "mine")
   }
 
-  @Test("and composes a character writes nothing until it is there")
+  @Test("a field in composition writes nothing until the character is complete")
   func compositionIsLeftAlone() {
     let name = Observable("")
     let field = TextField()
@@ -155,7 +155,7 @@ struct ControlBindingTests {
     #expect(name.value == "你")
   }
 
-  @Test("and held by a person is not moved under the hand")
+  @Test("a slider held by a person is not moved")
   func heldSlidersStay() {
     let level = Observable<Float>(0)
     let slider = Slider()
@@ -168,7 +168,7 @@ struct ControlBindingTests {
     #expect(slider.value == 0.9)
   }
 
-  @Test("keeps what was typed when the model does not take it, and says why until it does")
+  @Test("a field keeps text that the model rejects and reports why until it accepts")
   func refusedTextStays() {
     let age = Observable(30)
     let field = TextField()
@@ -182,7 +182,7 @@ struct ControlBindingTests {
     #expect(problems == ["\"3x\" is no Int", nil])
   }
 
-  @Test("shows what the model made of an edit, once, and reports it")
+  @Test("a control shows the model's correction of an edit and reports it once")
   func correctedEditsAreShown() {
     let salary = Observable<Float>(0)
     let slider = Slider(0...100_000)
@@ -194,7 +194,7 @@ struct ControlBindingTests {
     #expect(problems.map { $0?.reason } == [.corrected])
   }
 
-  @Test("never changes the model by being bound, whatever it can show of it")
+  @Test("binding a control never changes the model, even where it cannot show the value")
   func bindingWritesNothing() {
     let level = Observable<Float>(7)
     let slider = Slider(0...1)
@@ -203,7 +203,7 @@ struct ControlBindingTests {
     #expect(level.value == 7)
   }
 
-  @Test("to a value that is missing is left as it is, and is cleared when a value that was there goes")
+  @Test("a control keeps its content when bound to nil and is cleared when a value becomes nil")
   func missingValues() {
     let name = Observable<String?>(nil)
     let field = TextField()
@@ -218,7 +218,7 @@ struct ControlBindingTests {
     #expect(name.value == "new")
   }
 
-  @Test("whose control is gone is over, and keeps neither side alive")
+  @Test("a binding ends with its control and keeps neither side alive")
   func nothingIsKeptAlive() {
     weak var name: Observable<String>?
     weak var field: TextField?
@@ -231,7 +231,7 @@ struct ControlBindingTests {
     #expect(field == nil)
   }
 
-  @Test("shows what another thread writes, and ends with its last value")
+  @Test("a control shows what other threads write and ends with the last value")
   func writesFromOtherThreads() async {
     let count = Observable(0)
     let label = CountLabel()
@@ -245,7 +245,7 @@ struct ControlBindingTests {
     #expect(count.value == 1_000)
   }
 
-  /// Shows a number, and checks that it is written on the main actor only.
+  /// Shows a number, and expects to be written on the main actor only.
   final class CountLabel: Bindable {
     var number = 0
 
@@ -257,7 +257,7 @@ struct ControlBindingTests {
     }
   }
 
-  @Test("whose owner is gone shows the last value and says that edits are lost")
+  @Test("a control whose model is gone shows the last value and reports that edits are lost")
   func modelsThatAreGone() {
     var name: Observable<String>? = Observable("a")
     let field = TextField()
@@ -269,7 +269,7 @@ struct ControlBindingTests {
     #expect(problems == [.ended])
   }
 
-  @Test("that says nothing itself is written back by hand")
+  @Test("a control without events is written back by valueChanged()")
   func controlsWithoutEvents() {
     final class Dial: Bindable {
       var angle = 0

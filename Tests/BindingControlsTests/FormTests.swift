@@ -2,8 +2,8 @@ import BindingControls
 import BindingModel
 import Testing
 
-/// What those who come from other libraries' control bindings expect of a whole form.
-@Suite("a form of bound controls")
+/// Expectations of users of other libraries' control bindings for a whole form.
+@Suite("forms of bound controls")
 @MainActor
 struct FormTests {
   private struct Person: Equatable, Sendable {
@@ -27,7 +27,7 @@ struct FormTests {
 
   private let person = Observable(Person())
 
-  @Test("shows the reset of the whole model in all its fields at once")
+  @Test("resetting the model updates all fields of the form")
   func reset() {
     let fields = (0..<10).map { _ in TextField() }
     for (number, field) in fields.enumerated() {
@@ -40,7 +40,7 @@ struct FormTests {
     #expect(fields.map(\.text) == (0..<10).map { $0.isMultiple(of: 2) ? "Ada" : "Li" })
   }
 
-  @Test("picks a case of an enumeration by its segment, and shows one that others pick", arguments: 0..<3)
+  @Test("a segmented control chooses an enumeration case and shows one that others choose", arguments: 0..<3)
   func picker(index: Int) {
     let segments = SegmentedControl(segments: ["red", "green", "blue"])
     segments.bind(to: person.binding.colour, map: ColourIndex())
@@ -51,7 +51,7 @@ struct FormTests {
     #expect(segments.selectedSegmentIndex == 2)
   }
 
-  @Test("shows an edit in its other controls when a turn around it has ended")
+  @Test("an edit inside a turn reaches the other controls when the turn ends")
   func turn() {
     let (field, copy, label) = (TextField(), TextField(), Label())
     field.bind(to: person.binding.first)
@@ -66,7 +66,7 @@ struct FormTests {
     #expect(label.text == "Hello, Eva")
   }
 
-  @Test("that is upper-cased by an observer ends upper case in a field that a person types in")
+  @Test("a field whose observer upper-cases the value ends in upper case while a person types")
   func upperCase() {
     let field = TextField()
     let token = person.binding.first.observe { [person] in person.value.first = $0.uppercased() }
@@ -77,7 +77,7 @@ struct FormTests {
     token.cancel()
   }
 
-  @Test("that trims what is typed does not eat the blank between two words while the field has the focus")
+  @Test("a trimming field keeps the blank between two words while it has the focus")
   func trimmed() {
     let field = TextField()
     person.value.first = ""
@@ -89,7 +89,7 @@ struct FormTests {
     #expect(field.text == "a b")
   }
 
-  @Test("that is unbound while it reports a problem is on its own from then on")
+  @Test("a field unbound while it reports a problem is independent from then on")
   func unboundInProblem() {
     let field = TextField()
     var problems = 0
@@ -106,7 +106,7 @@ struct FormTests {
     #expect(field.text == "40")
   }
 
-  @Test("shows the placeholder for nil, and nil for the placeholder")
+  @Test("a field shows the placeholder for nil, and writes nil for the placeholder")
   func placeholder() {
     let field = TextField()
     field.bind(to: person.binding.nick, map: Placeholder("none"))
@@ -117,7 +117,7 @@ struct FormTests {
     #expect(person.value.nick == nil)
   }
 
-  @Test("enables its button by two conditions together", arguments: [false, true], [0, 18])
+  @Test("a button is enabled by two conditions together", arguments: [false, true], [0, 18])
   func twoConditions(isMember: Bool, age: Int) {
     let button = Button()
     let may = Derived(person.binding.isMember, person.binding.age) { $0 && $1 >= 18 }
@@ -127,7 +127,7 @@ struct FormTests {
     #expect(button.isEnabled == (isMember && age >= 18))
   }
 
-  @Test("goes on showing a derived value that nobody keeps")
+  @Test("a label keeps showing a derived value that nothing else holds")
   func shownDerived() {
     let label = Label()
     person.derived { "\($0.first) \($0.last)" }.show(in: label, \.text)
@@ -135,7 +135,7 @@ struct FormTests {
     #expect(label.text == "Eva Li")
   }
 
-  @Test("does not write a model by being shown it in two forms at once")
+  @Test("showing a model in two forms does not write it")
   func twoForms() {
     let writes = Recorder<Int>()
     let token = person.binding.age.observe { writes.record($0) }
@@ -152,7 +152,7 @@ struct FormTests {
   }
 }
 
-/// Notes what observers were told, from any thread.
+/// Records what observers received, from any thread.
 private final class Recorder<Element: Sendable>: Sendable {
   private let elements = Protected<[Element]>([])
 

@@ -3,7 +3,7 @@ import BindingModel
 import Testing
 
 /// Behaviour 18: programmatic changes emit nothing, a person's edit emits once, nil text is "".
-@Suite("a headless control")
+@Suite("headless controls")
 @MainActor
 struct HeadlessTests {
   /// Counts the events that a control sends.
@@ -22,7 +22,7 @@ struct HeadlessTests {
 
   let log = Log()
 
-  @Test("that the program sets emits nothing")
+  @Test("programmatic changes of controls emit no events")
   func programmaticChangesAreSilent() {
     let field = TextField()
     let toggle = Switch()
@@ -38,7 +38,7 @@ struct HeadlessTests {
     #expect(log.events.isEmpty)
   }
 
-  @Test("that a person edits emits once")
+  @Test("an edit by a person emits one event")
   func editsEmitOnce() {
     let field = TextField()
     let toggle = Switch()
@@ -54,7 +54,7 @@ struct HeadlessTests {
     #expect(log.events == [.editingChanged, .valueChanged, .valueChanged, .valueChanged, .valueChanged])
   }
 
-  @Test("that is not enabled takes nothing from a person")
+  @Test("a disabled control ignores a person's edits")
   func disabledControlsIgnorePeople() {
     let field = TextField()
     let toggle = Switch()
@@ -72,7 +72,7 @@ struct HeadlessTests {
     #expect(!field.becomeFirstResponder())
   }
 
-  @Test("with nil as its text shows the empty text")
+  @Test("a field whose text is set to nil shows the empty text")
   func nilTextIsEmpty() {
     let field = TextField()
     field.text = "x"
@@ -81,7 +81,7 @@ struct HeadlessTests {
     #expect(field.observingValue() == "")
   }
 
-  @Test("with a cursor types and deletes there")
+  @Test("typing and deleting happen at the cursor")
   func typingAtTheCursor() {
     let field = TextField()
     field.text = "ac"
@@ -94,7 +94,7 @@ struct HeadlessTests {
     #expect(field.cursor == 0)
   }
 
-  @Test("in composition keeps its text until the character is there, then emits once")
+  @Test("a composition changes the text and emits an event only when it is complete")
   func compositionIsOneEdit() {
     let field = TextField()
     log.listen(to: field)
@@ -108,7 +108,7 @@ struct HeadlessTests {
     #expect(log.events == [.editingDidBegin, .editingChanged])
   }
 
-  @Test("with a range stays in it, and what is no number changes nothing")
+  @Test("a control with a range stays within it and ignores NaN")
   func rangesHold() {
     let slider = Slider(10...20)
     slider.value = 99
@@ -122,7 +122,7 @@ struct HeadlessTests {
     #expect(log.events.count == 2)
   }
 
-  @Test("of segments knows only its places")
+  @Test("a segmented control accepts only existing segments")
   func segmentsOutsideAreNone() {
     let segments = SegmentedControl(segments: ["a", "b"])
     log.listen(to: segments)
@@ -134,7 +134,7 @@ struct HeadlessTests {
     #expect(log.events == [.valueChanged])
   }
 
-  @Test("calls no action whose token was cancelled")
+  @Test("an action whose token was cancelled is not called")
   func actionsEnd() {
     let button = Button()
     var presses = 0

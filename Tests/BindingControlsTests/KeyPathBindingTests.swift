@@ -2,7 +2,7 @@ import BindingControls
 import BindingModel
 import Testing
 
-@Suite("a key path binding")
+@Suite("key path bindings")
 @MainActor
 struct KeyPathBindingTests {
   struct Person: Equatable {
@@ -13,7 +13,7 @@ struct KeyPathBindingTests {
 
   let person = Observable(Person())
 
-  @Test("carries a part to a property of any object, and back from a control")
+  @Test("a key path binding carries a member to a property of any object, and back from a control")
   func partsOfAModel() {
     let field = TextField()
     let badge = Badge()
@@ -25,13 +25,13 @@ struct KeyPathBindingTests {
     #expect(person.value.age == 36)
   }
 
-  /// No control, no `Bindable`: any class.
+  /// Any class: neither a control nor `Bindable`.
   final class Badge {
     var title = ""
     var isHidden = false
   }
 
-  @Test("maps both ways")
+  @Test("a key path binding maps in both directions")
   func mappings() {
     let field = TextField()
     var problem: BindingError?
@@ -44,7 +44,7 @@ struct KeyPathBindingTests {
     #expect(problem == nil)
   }
 
-  @Test("enables a button, shows a label, hides a view")
+  @Test("key path bindings enable a button, show a label and hide a view")
   func derivedProperties() {
     let (button, label, badge) = (Button(), Label(), Badge())
     person.bind(\.isActive, to: button, \.isEnabled)
@@ -57,7 +57,7 @@ struct KeyPathBindingTests {
     #expect(badge.isHidden)
   }
 
-  @Test("of one property is replaced; two properties of one object stand side by side")
+  @Test("a key path binding replaces that of the same property and leaves other properties bound")
   func propertiesAreTheirOwn() {
     let other = Observable(Person(name: "Bob"))
     let badge = Badge()
@@ -69,7 +69,7 @@ struct KeyPathBindingTests {
     #expect(!badge.isHidden)
   }
 
-  @Test("keeps no object alive, and the object keeps no model")
+  @Test("a key path binding keeps neither object nor model alive")
   func nothingIsKeptAlive() {
     weak var badge: Badge?
     weak var model: Observable<Person>?
@@ -83,7 +83,7 @@ struct KeyPathBindingTests {
     #expect(model == nil)
   }
 
-  @Test("of an object that is gone writes nothing more, though the model lives on")
+  @Test("a key path binding to a released object writes nothing more")
   func objectsThatAreGone() {
     var shown = 0
     final class Probe {
