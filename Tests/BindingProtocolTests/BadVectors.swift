@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// A frame that must be refused, and why.
+/// A frame that must be refused, with the reason.
 struct BadVector {
   var file: String
   var direction: String
@@ -8,7 +8,7 @@ struct BadVector {
   var problem: String
   /// The code of the `error` with which a hub answers; 0 for frames to a peer, which drops them.
   var error: UInt16 = 0
-  /// Which part of the grammar was violated, as the decoder names it; empty when it is read.
+  /// The part of the grammar that the frame violates, as the decoder names it; empty if it decodes.
   var place: String {
     do throws(WireError) {
       _ = try Vector.decode(bytes, direction: direction)
@@ -17,13 +17,13 @@ struct BadVector {
       return error.place
     }
   }
-  /// Whether that `error` ends the session; one that does not is about a part of the frame alone.
+  /// Whether the `error` ends the session. Otherwise it concerns only a part of the frame.
   var isFatal = true
-  /// When only the proposal is refused and the session goes on: the code of the refusal.
+  /// The code of the refusal, if only the proposal is refused and the session goes on.
   var refusal: UInt16?
 }
 
-/// The frames that docs/reference/vectors/bad/ is written from. Each is a good one with one thing wrong.
+/// The source of docs/reference/vectors/bad/. Each frame is a good one with one fault.
 enum BadVectors {
   static var all: [BadVector] { headers + counts + names + numbers + proposals }
 
@@ -38,7 +38,7 @@ enum BadVectors {
       file: file, direction: Vector.toHubName, bytes: bytes, problem: problem, error: error.rawValue)
   }
 
-  /// Of a frame that is right but for the name in its join: that is refused alone.
+  /// A frame whose only fault is the name in its join: the hub refuses that join alone.
   private static func badJoin(_ file: String, _ bytes: [UInt8], _ problem: String) -> BadVector {
     var vector = toHub(file, bytes, problem, error: .badName)
     vector.isFatal = false
@@ -49,14 +49,14 @@ enum BadVectors {
     BadVector(file: file, direction: Vector.toPeerName, bytes: bytes, problem: problem)
   }
 
-  /// `bytes` with some of them written over.
+  /// Returns `bytes` with the bytes from `offset` on overwritten.
   private static func patched(_ bytes: [UInt8], _ offset: Int, _ new: UInt8...) -> [UInt8] {
     var bytes = bytes
     for (index, byte) in new.enumerated() { bytes[offset + index] = byte }
     return bytes
   }
 
-  /// `bytes` with the first place where `old` stands changed into `new`.
+  /// Returns `bytes` with the first occurrence of `old` replaced by `new`.
   private static func replaced(_ bytes: [UInt8], _ old: String, _ new: [UInt8]) -> [UInt8] {
     let old = Array(old.utf8)
     guard let at = (0...(bytes.count - old.count)).first(where: { Array(bytes[$0..<($0 + old.count)]) == old })

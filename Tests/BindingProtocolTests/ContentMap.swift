@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// Carries a message's fields into JSON named as in protocol.md, or back: one walk serves both directions.
+/// Maps a message's fields to JSON named as in protocol.md, or back: one walk serves both directions.
 struct ContentMap {
   private(set) var members: [JSON.Member]
   let isReading: Bool
@@ -58,14 +58,14 @@ struct ContentMap {
       name, &value, write: { .array($0.map { .string($0) }) }, read: { $0.elements?.compactMap { $0.string } })
   }
 
-  /// The text of the JSON as a string; null for "no value".
+  /// The JSON text as a string; null for "no value".
   mutating func value(_ name: String, _ value: inout FieldValue?) {
     exchange(
       name, &value, write: { $0.map { .string($0.description) } ?? .null },
       read: { $0 == .null ? .some(nil) : $0.string.map { FieldValue(bytes: Array($0.utf8)) } })
   }
 
-  /// The bytes in hexadecimal, as they are on the wire.
+  /// The bytes in hexadecimal, in wire order.
   mutating func tag(_ name: String, _ value: inout Tag) {
     exchange(
       name, &value, write: { .string($0.description) },
@@ -98,11 +98,11 @@ struct ContentMap {
     problems += found
   }
 
-  /// Whether a member of that name is there to be read.
+  /// Whether there is a member of that name to read.
   func holds(_ name: String) -> Bool { members.contains { $0.name == name } }
 }
 
-/// What `ContentMap` can carry.
+/// A type that `ContentMap` can map.
 protocol Mapped {
   /// A value to read into.
   static var blank: Self { get }

@@ -1,8 +1,8 @@
 import BindingProtocol
 import Testing
 
-/// What a cursor sees, taken out of the frame as the general decoder does. An operation with an unknown verb is left
-/// out.
+/// Collects the proposals that a cursor reads, in the form of the general decoder. Operations with unknown verbs
+/// are left out.
 func walked(_ cursor: ProposalCursor) throws(WireError) -> [NumberedProposal] {
   var cursor = cursor
   var proposals: [NumberedProposal] = []
@@ -59,9 +59,9 @@ private func reference(_ id: FieldID?, _ name: UnsafeRawBufferPointer?) -> Field
   if let id { .id(id) } else { .name(name.map { text($0) } ?? "") }
 }
 
-@Suite("The cursors")
+@Suite("Cursors")
 struct CursorTests {
-  @Test("see in a frame what the general decoder takes out of it")
+  @Test("cursors read the same content from a frame as the general decoder")
   func cursorsAgree() throws {
     var seen = 0
     for (file, vector) in GoodVectors.all {
@@ -85,7 +85,7 @@ struct CursorTests {
     #expect(seen >= 9)
   }
 
-  @Test("refuse the whole frame before the first proposal when the last one is broken")
+  @Test("a cursor refuses the whole frame before the first proposal when the last one is malformed")
   func structureIsCheckedFirst() {
     let good = NumberedProposal(
       topic: Topics.firstModel, number: 1,
@@ -95,7 +95,7 @@ struct CursorTests {
     #expect(!walks(frame, direction: Vector.toHubName))
   }
 
-  @Test("leave verbs and field names of a well-formed frame to the hub, which refuses only that proposal")
+  @Test("a cursor passes unknown verbs and bad field names on to the hub, which refuses only that proposal")
   func unknownVerbsAreStructure() throws {
     let refusals = BadVectors.all.filter { $0.refusal != nil }
     #expect(!refusals.isEmpty)
@@ -119,14 +119,14 @@ struct CursorTests {
     }
   }
 
-  @Test("refuse every other bad frame that the general decoder refuses")
+  @Test("cursors refuse every other bad frame that the general decoder refuses")
   func badFramesAreRefused() {
     for bad in BadVectors.all where bad.refusal == nil {
       #expect(!walks(bad.bytes, direction: bad.direction), "\(bad.file)")
     }
   }
 
-  @Test("tell how many bytes of the frame a proposal takes")
+  @Test("a cursor reports how many bytes of the frame a proposal takes")
   func proposalsHaveASize() throws {
     let proposals = (1...3).map { number in
       NumberedProposal(

@@ -4,7 +4,7 @@ import Testing
 @Suite("The digest of a field")
 struct DigestTests {
   @Test(
-    "is what other programs compute from protocol.md",
+    "a field's digest matches the values that other programs compute from protocol.md",
     arguments: [
       ("level", 12, "0.8", 0x14C8_F984_21F6_F9FF), ("on", 9, "true", 0xF50E_DA2A_37EB_B281),
       ("@description", 1, "{}", 0x328B_3E39_4029_94DC), ("a", Version.max, "\"☀\"", 0xC302_2843_B046_9A56),
@@ -21,7 +21,7 @@ struct DigestTests {
     }
   }
 
-  @Test("adds up to its model's digest, in any order, modulo 2^64")
+  @Test("field digests add up to the model's digest in any order, modulo 2^64")
   func sums() {
     let level = fieldDigest(name: "level", version: 12, value: FieldValue(json: 0.8))
     let on = fieldDigest(name: "on", version: 9, value: FieldValue(json: true))
@@ -29,7 +29,7 @@ struct DigestTests {
     #expect(level &+ on &- level == on)
   }
 
-  @Test("tells apart where a name ends and a value begins, and versions")
+  @Test("a field's digest depends on the boundary of name and value, and on the version")
   func parts() {
     func digest(_ name: String, _ version: Version, _ value: String) -> UInt64 {
       fieldDigest(name: name, version: version, value: FieldValue(bytes: Array(value.utf8)))

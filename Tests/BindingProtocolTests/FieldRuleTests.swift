@@ -2,7 +2,7 @@ import Testing
 
 @testable import BindingProtocol
 
-@Suite("What a field takes")
+@Suite("Field rules")
 struct FieldRuleTests {
   static let values = [
     "0", "-0", "1", "1.0", "1e0", "10E-1", "0.5", "0.30000000000000004", "0.1000000000000000055511151231257827",
@@ -26,7 +26,7 @@ struct FieldRuleTests {
     ]
 
   @Test(
-    "takes the same as another that means the same",
+    "equivalent rules allow the same values",
     arguments: [
       (FieldRule(type: .number, minimum: 0, maximum: 10), FieldRule(type: .number, minimum: 0.0, maximum: 10.0)),
       (FieldRule(type: .any, choices: ["a", 1]), FieldRule(type: .any, choices: [1.0, "a", "a"])),
@@ -37,14 +37,14 @@ struct FieldRuleTests {
     #expect(one.allowsSame(as: other) && other.allowsSame(as: one))
   }
 
-  @Test("takes something else than every rule that it does not mean")
+  @Test("rules that are not equivalent allow different values")
   func allowsOther() {
     let rules =
       Self.rules + [
         FieldRule(type: .number, minimum: 0), FieldRule(type: .number, maximum: 1),
         FieldRule(type: .any, choices: [1, "abc"]), FieldRule(type: .any, isEphemeral: true),
       ]
-    // The last of the list bounds texts by texts, which no hub looks at: it is that of any text.
+    // The last rule bounds strings by strings. Hubs ignore such bounds, so it equals the rule of any string.
     let text = Self.rules.count - 1
     for (index, one) in rules.enumerated() where index != text {
       for (other, rule) in rules.enumerated() where other != text {
@@ -53,7 +53,7 @@ struct FieldRuleTests {
     }
   }
 
-  @Test("asks the same of a text as of the value that it stands for", arguments: rules.indices)
+  @Test("a rule gives the same answer for a JSON text as for its parsed value", arguments: rules.indices)
   func sameAnswers(_ index: Int) throws {
     let rule = Self.rules[index]
     for text in Self.values {
@@ -63,7 +63,7 @@ struct FieldRuleTests {
     }
   }
 
-  @Test("reads plain decimals as a parser does, within the slack that it names")
+  @Test("plain decimals are read as by a parser, within their stated slack")
   func plainNumbers() throws {
     var seed: UInt64 = 7
     func next(_ bound: UInt64) -> UInt64 {
@@ -82,7 +82,7 @@ struct FieldRuleTests {
     }
   }
 
-  @Test("compares integers of 64 bits and doubles without rounding")
+  @Test("64-bit integers and doubles are compared without rounding")
   func exactOrder() {
     let rising: [WireNumber] = [
       .double(-.infinity), .integer(.min), .integer(-1), .double(-0.5), .integer(0), .double(0.5), .integer(1),
@@ -99,7 +99,7 @@ struct FieldRuleTests {
     #expect(WireNumber.integer(1).isSame(as: .double(1)))
   }
 
-  @Test("shows long and unruly values short, without characters that move others about")
+  @Test("violation messages shorten long values and escape direction and control characters")
   func words() {
     let rule = FieldRule(type: .string, maximumLength: 3)
     #expect(

@@ -1,7 +1,7 @@
 import BindingProtocol
 import Testing
 
-/// A small generator of numbers that gives the same ones for the same seed (SplitMix64).
+/// A generator of pseudorandom numbers that repeat for the same seed (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
   var seed: UInt64
 
@@ -16,7 +16,7 @@ struct SeededNumbers: RandomNumberGenerator {
 
 @Suite("Frames with random faults")
 struct FuzzTests {
-  /// Flips bits, cuts, doubles or fills with the bytes that make counts large.
+  /// Flips bits, truncates, inserts bytes, or overwrites bytes with 0 or with 0xFF, which makes counts large.
   private func mutated(_ frame: [UInt8], _ numbers: inout SeededNumbers) -> [UInt8] {
     var frame = frame
     for _ in 0..<Int.random(in: 1...3, using: &numbers) where !frame.isEmpty {
@@ -32,7 +32,7 @@ struct FuzzTests {
     return frame
   }
 
-  @Test("never trap; what is read is written back into the same bytes, and the cursors agree with the general decoder")
+  @Test("randomly corrupted frames never trap, decoded ones re-encode to the same bytes, and cursors agree")
   func randomFaults() throws {
     var numbers = SeededNumbers(seed: 2_026)
     let frames = GoodVectors.all.map { (bytes: $0.vector.bytes, direction: $0.vector.direction) }
@@ -44,14 +44,14 @@ struct FuzzTests {
       guard let vector = try? Vector.decode(frame, direction: good.direction) else { continue }
       accepted += 1
       if vector.name == "propose" || vector.name == "commits" { #expect(walked, "round \(round)") }
-      // A welcome may leave limits out or name unknown ones.
+      // A welcome may omit limits or contain unknown ones.
       if vector.name != "welcome" { #expect(vector.bytes == frame, "round \(round): \(vector)") }
     }
     #expect(accepted > 1_000)
     #expect(accepted < 99_000)
   }
 
-  @Test("of pure noise are refused without a trap")
+  @Test("frames of pure noise are refused without a trap")
   func noise() {
     var numbers = SeededNumbers(seed: 7)
     let kinds = PeerMessageKind.allCases.map { $0.rawValue } + HubMessageKind.allCases.map { $0.rawValue }
@@ -68,7 +68,7 @@ struct FuzzTests {
     #expect(accepted < 5_000)
   }
 
-  @Test("do not make a decoder reserve what a count claims")
+  @Test("a claimed count does not make the decoder reserve memory")
   func countsReserveNothing() {
     // 4,294,967,295 heads in a frame of 29 bytes: reserving them would take 100 GiB.
     let frame = HubMessage.heads(HeadsAnswer(session: 1, epoch: 1, heads: [])).encode(start: 1).dropLast(4)

@@ -1,7 +1,7 @@
 import BindingProtocol
 
 extension GoodVectors {
-  /// Who has which version of a model.
+  /// Messages about which peers have which version of a model.
   static var appliedVersions: [(file: String, vector: Vector)] {
     [
       (

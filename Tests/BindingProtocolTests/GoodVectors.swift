@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// The frames that docs/reference/vectors/wire/ is written from, by file name.
+/// The source of docs/reference/vectors/wire/, by file name.
 enum GoodVectors {
   static let session: SessionID = 0x8877_6655_4433_2211
   static let start: StartNumber = 0xA1B2_C3D4

@@ -1,14 +1,14 @@
 import BindingProtocol
 import Testing
 
-@Suite("An identity is proven by its secret")
+@Suite("Identities")
 struct IdentityTests {
   private func hex(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   @Test(
-    "SHA-256 of FIPS 180-4's examples, and at the edges of a block, is the published digest",
+    "SHA-256 gives the published digests of FIPS 180-4's examples and at block boundaries",
     arguments: [
       ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
       ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -49,6 +49,6 @@ struct IdentityTests {
     #expect(!Identity(tag: .none, secret: identity.secret, name: "kitchen").isProven)
   }
 
-  @Test("two drawn secrets are two")
+  @Test("two random secrets differ")
   func drawn() { #expect(Secret.random() != Secret.random()) }
 }

@@ -4,7 +4,7 @@ import Testing
 @Suite("JSON")
 struct JSONTests {
   @Test(
-    "what is no JSON is named with its byte and with what to write instead",
+    "a text that is not JSON is reported with the offending byte and a remedy",
     arguments: [
       (#"[1,NaN]"#, #"byte 3: NaN; write {"$float":"NaN"}"#),
       (#"{"a":-Infinity}"#, #"byte 6: -Infinity; write {"$float":"-Infinity"}"#),
@@ -21,7 +21,7 @@ struct JSONTests {
     #expect(FieldValue(bytes: Array(text.utf8)).fault == "not JSON at " + words)
   }
 
-  @Test("bytes that are no UTF-8 are pointed to $bytes, nothing at all to the empty text, and JSON has no fault")
+  @Test("bytes that are not UTF-8 and the empty text are reported with a remedy, and valid JSON is not")
   func otherFaults() {
     let words = #"not JSON at byte 1: byte 0xff is not UTF-8; write bytes as {"$bytes":"<base64>"}"#
     #expect(FieldValue(bytes: [0x22, 0xFF, 0x22]).fault == words)
@@ -41,14 +41,14 @@ struct JSONTests {
     ("\"\\ud83d\\ude00\"", "😀"), ("\"\\uD83D\\uDE00!\"", "😀!"), ("\"\u{7F}é☀😀\"", "\u{7F}é☀😀"), ("\"\\u0000\"", "\0"),
   ]
 
-  @Test("is read into the value that the text says", arguments: texts)
+  @Test("a JSON text is parsed into its value", arguments: texts)
   func values(_ text: String, _ value: JSON) throws {
     #expect(try JSON(parsing: text) == value)
     #expect(valid(text))
   }
 
   @Test(
-    "is nothing else",
+    "a text that is not JSON is refused",
     arguments: [
       "", " ", "nul", "nulll", "True", "+1", "01", "-", "1.", ".5", "1e", "1e+", "0x1", "NaN", "Infinity", "1 2",
       "[1,]", "[,]",
@@ -64,7 +64,7 @@ struct JSONTests {
   }
 
   @Test(
-    "must be UTF-8 through and through",
+    "JSON text that is not UTF-8 is refused",
     arguments: [
       [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF],
       [0xF0, 0x8F, 0xBF, 0xBF],
@@ -77,7 +77,7 @@ struct JSONTests {
     #expect(!text.withUnsafeBytes { JSON.isValid($0) })
   }
 
-  @Test("every character of Unicode is read and written as itself")
+  @Test("every Unicode character is read and written unchanged")
   func everyCharacter() throws {
     for first in stride(from: UInt32(0), through: 0x10FFFF, by: 97) {
       guard let scalar = Unicode.Scalar(first) else { continue }
@@ -86,7 +86,7 @@ struct JSONTests {
     }
   }
 
-  @Test("lies at most 128 deep")
+  @Test("JSON nests at most 128 levels deep")
   func depth() throws {
     func nested(_ depth: Int, _ open: String, _ close: String) -> String {
       String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
@@ -104,7 +104,7 @@ struct JSONTests {
     #expect(throws: WireError.self) { try JSON(parsing: String(repeating: "{\"a\":", count: 200_000)) }
   }
 
-  @Test("names the byte where it stops being JSON")
+  @Test("a parse error carries the offset of the offending byte")
   func offsets() {
     func offset(_ text: String) -> Int? {
       do throws(WireError) { _ = try JSON(parsing: text) } catch { return error.offset }
@@ -116,7 +116,7 @@ struct JSONTests {
     #expect(offset("[\"é\u{1}\"]") == 4)
   }
 
-  @Test("says with $int, $float and $bytes what numbers and strings cannot")
+  @Test("$int, $float and $bytes express numbers and bytes that JSON cannot")
   func escapes() throws {
     #expect(JSON.integer(9_007_199_254_740_992).text == "9007199254740992")
     #expect(JSON.integer(9_007_199_254_740_993).text == "{\"$int\":\"9007199254740993\"}")
@@ -132,7 +132,7 @@ struct JSONTests {
   }
 
   @Test(
-    "leaves an object alone that only looks like an escape",
+    "an object that only resembles an escape is left unchanged",
     arguments: [
       "{\"$int\":5}", "{\"$int\":\"05\"}", "{\"$int\":\"+5\"}", "{\"$int\":\"x\"}",
       "{\"$int\":\"9223372036854775808\"}",
@@ -178,13 +178,13 @@ struct JSONTests {
     }
   }
 
-  @Test("control characters, quotation marks and backslashes are escaped in what is written")
+  @Test("control characters, quotation marks and backslashes are escaped on writing")
   func writing() {
     #expect(JSON.string("a\"b\\c\n\r\t\u{8}\u{1F}/é").text == "\"a\\\"b\\\\c\\n\\r\\t\\u0008\\u001f/é\"")
     #expect(JSON.object([.init("b", 1), .init("a", [nil, true])]).text == "{\"b\":1,\"a\":[null,true]}")
   }
 
-  @Test("of two members with one name the later counts, and both are written back")
+  @Test("the later of two members with one name counts, and both are written back")
   func repeatedMembers() throws {
     let value = try JSON(parsing: "{\"a\":1,\"a\":2}")
     #expect(value["a"] == 2)
@@ -192,7 +192,7 @@ struct JSONTests {
     #expect(value["b"] == nil)
   }
 
-  @Test("the validator and the parser accept the same texts, whatever was done to them")
+  @Test("the validator and the parser accept the same texts under random edits")
   func validatorAgrees() {
     var numbers = SeededNumbers(seed: 3)
     let texts = [
@@ -221,7 +221,7 @@ struct JSONTests {
     #expect(accepted > 1_000)
   }
 
-  @Test("what a string may not hold is found wherever it stands", arguments: 0..<24)
+  @Test("a byte that a string must not contain is found at any offset", arguments: 0..<24)
   func badByteAnywhere(offset: Int) {
     for length in offset..<26 {
       for byte in [0x00, 0x1F, 0x22, 0x5C, 0x80, 0xFF] as [UInt8] {
@@ -235,7 +235,7 @@ struct JSONTests {
     }
   }
 
-  @Test("a value typed by a user is checked, one from the wire is kept byte for byte")
+  @Test("user input is checked as JSON, and a value from the wire is kept byte for byte")
   func fieldValues() throws {
     #expect(try FieldValue(text: " [1] ").description == " [1] ")
     #expect(throws: WireError.self) { try FieldValue(text: "desk") }

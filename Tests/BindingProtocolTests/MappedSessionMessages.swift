@@ -62,7 +62,7 @@ struct LimitEntry: Mapped {
 }
 
 extension Limits {
-  /// The limits in the order of their codes, written down here a second time so that a code that moved is noticed.
+  /// The limits in the order of their codes, repeated here so that a moved code is noticed.
   var list: [LimitEntry] {
     get {
       [
@@ -126,7 +126,7 @@ extension AliveEntry: Mapped {
   }
 }
 
-/// A number that stands alone in a list.
+/// A topic as a list entry of its own.
 struct TopicEntry: Mapped {
   var topic: Topic
 

@@ -1,7 +1,7 @@
 import BindingProtocol
 import Testing
 
-@Suite("Merging numbers")
+@Suite("Merging numbers and lists")
 struct MergeTests {
   private func merge(_ verb: Verb, _ operand: String, _ current: String?) -> String? {
     Merge.apply(
@@ -9,7 +9,7 @@ struct MergeTests {
       .description
   }
 
-  @Test("adds integers exactly, and whatever has a fraction as doubles")
+  @Test("add sums integers exactly, and numbers with fractions as doubles")
   func adding() {
     #expect(merge(.add, "2", "40") == "42")
     #expect(merge(.add, "-2", "1") == "-1")
@@ -20,19 +20,19 @@ struct MergeTests {
     #expect(merge(.add, "{\"$int\":\"-9007199254740994\"}", "{\"$int\":\"9007199254740994\"}") == "0")
   }
 
-  @Test("goes on as a double when 64 bits are not enough, and refuses what a double cannot hold")
+  @Test("add continues as a double past 64 bits and refuses a sum that no double can hold")
   func overflow() {
     #expect(merge(.add, "1", "9223372036854775807") == "9.223372036854776e+18")
     #expect(merge(.add, "-5000", "-9223372036854775808") == "-9.22337203685478e+18")
     #expect(merge(.add, "1e308", "1.5e308") == nil)
   }
 
-  @Test("takes the operand where there is no number yet")
+  @Test("merging into a field without a value gives the operand")
   func absent() {
     for verb in [Verb.add, .max, .min] { #expect(merge(verb, "7.50", nil) == "7.50") }
   }
 
-  @Test("keeps the larger or the smaller number as it was written")
+  @Test("max and min keep the spelling of the number that they choose")
   func extremes() {
     #expect(merge(.max, "2", "1") == "2")
     #expect(merge(.max, "1", "2.0") == "2.0")
@@ -43,7 +43,7 @@ struct MergeTests {
     #expect(merge(.max, "-0.5", "-1") == "-0.5")
   }
 
-  @Test("compares integers with doubles without rounding the integer")
+  @Test("max and min compare integers with doubles without rounding the integer")
   func mixed() {
     #expect(merge(.max, "9007199254740993", "9007199254740992.0") == "9007199254740993")
     #expect(merge(.min, "9007199254740993", "9007199254740992.0") == "9007199254740992.0")
@@ -54,7 +54,7 @@ struct MergeTests {
   }
 
   @Test(
-    "refuses what is no finite number, and verbs that merge nothing",
+    "merging refuses values that are not finite numbers, and verbs that merge nothing",
     arguments: [
       "null", "true", "\"1\"", "[1]", "{}", "{\"$float\":\"NaN\"}", "{\"$float\":\"Infinity\"}", "1e999", "", "x",
     ])
@@ -68,7 +68,7 @@ struct MergeTests {
   }
 
   @Test(
-    "says which of the two is wrong, and how",
+    "a refused merge says which of the two values is wrong and why",
     arguments: [
       (Verb.add, "\"x\"", "1", "\"x\" is no finite number, which add takes"),
       (.add, "1e400", "1", "1e400 is no finite double, which add takes"),
@@ -85,7 +85,7 @@ struct MergeTests {
     #expect(Merge.violation(verb, operand: operand, to: current) == words)
   }
 
-  @Test("adds to a list what it does not have yet, in order, and refuses what is no list")
+  @Test("union appends missing elements to a list in order and refuses values that are not lists")
   func unions() {
     #expect(merge(.union, "[2,3,2]", "[1,2]") == "[1,2,3]")
     #expect(merge(.union, #"["a",{"b":1}]"#, nil) == #"["a",{"b":1}]"#)

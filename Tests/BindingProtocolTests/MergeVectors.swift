@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// What one operation makes of a field: docs/reference/vectors/merge/ is written from these.
+/// The effect of one operation on a field; the source of docs/reference/vectors/merge/.
 struct MergeVector {
   enum Result {
     case becomes(String)
@@ -10,12 +10,12 @@ struct MergeVector {
   var file: String
   var about: String
   var verb: Verb
-  /// nil: it has none.
+  /// Nil: the field has no value.
   var field: String?
   var operand: String
   var result: Result
 
-  /// What the file says.
+  /// The content of the vector file.
   var json: JSON {
     var members: [JSON.Member] = [
       .init("about", .string(about)), .init("verb", .string("\(verb)")),
@@ -59,7 +59,7 @@ enum MergeVectors {
     vector("union-field-no-list", .union, "{}", "[1]", .refused(.malformedValue), "the field is no list"),
   ]
 
-  /// Of pairs that are equal: the union is kept. Of others: both stand.
+  /// Unions of two values each: equal ones leave the list unchanged, different ones are both kept.
   private static let equalities = [
     same("number-fraction", "1", "1.0", "numbers are compared by their exact decimal value"),
     same("number-exponent", "1200", "0.12E+4", "an exponent is calculated with"),

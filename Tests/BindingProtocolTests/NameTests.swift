@@ -18,7 +18,7 @@ struct NameTests {
   }
 
   @Test(
-    "nothing else is a model id",
+    "other texts are not model ids",
     arguments: [
       "", "/", "a/", "/a", "a//b", "a.b", "a b", "@hub", "ä", "a\u{0}", "a\n", "日本", "a:b", "a+b",
       String(repeating: "x", count: 201),
@@ -28,7 +28,7 @@ struct NameTests {
     #expect(!Array(name.utf8).withUnsafeBytes { Names.isModel($0) })
   }
 
-  @Test("a peer's name is 1 to 64 bytes of any text without control characters and marks of direction")
+  @Test("a peer's name is 1 to 64 bytes of any text without control characters and direction marks")
   func peers() {
     for name in ["a", "kitchen 2", "Küche", "日本 👩‍👩‍👧", "\u{200F}שלום", String(repeating: "x", count: 64)] {
       #expect((try? Names.checkPeer(name)) != nil, "\(name)")
@@ -39,7 +39,7 @@ struct NameTests {
     #expect((try? Names.checkPeer(String(repeating: "x", count: 65))) == nil)
   }
 
-  @Test("every text can be made a peer's name")
+  @Test("any text can be made into a peer's name")
   func fitting() {
     for text in ["", "kitchen", "a\u{1B}[2J\n\u{202E}b", String(repeating: "\u{1F469}\u{200D}", count: 40), "\0"] {
       #expect((try? Names.checkPeer(Names.fittingPeer(text))) != nil, "\(text)")
@@ -47,16 +47,16 @@ struct NameTests {
     #expect(Names.fittingPeer("") == "peer" && Names.fittingPeer("a\u{1B}[2J\n\u{202E}b") == "a_[2J__b")
   }
 
-  @Test("a name of others is shown on one line, without characters that do something there")
+  @Test("foreign names are shown on one line with control and direction characters escaped")
   func shown() {
     let origin = Origin(tag: Tag(rawValue: 0), name: "a\u{1B}[2J\n\u{202E}b")
     #expect(origin.fullName == "a\\u{1b}[2J\\u{a}\\u{202e}b-0000" && origin.description.hasSuffix("b#0000"))
     #expect(PrintedText.escaped("日本 é", limit: 3) == "日本 …")
-    // A page has its digits in its name already.
+    // The name of a page already ends with these digits.
     #expect(Origin(tag: Tag(rawValue: 0), name: "page-0000").fullName == "page-0000")
   }
 
-  @Test("a field name is 1 to 64 of the same characters without a slash, or one of the protocol's own")
+  @Test("a field name is 1 to 64 characters of a model id's, without a slash, or one of the protocol's own")
   func fields() {
     for name in [
       "a", "_", "-", "Level-2", "@description", "@me", "@owner", "@peer-0", "@peer-99999",
@@ -80,7 +80,7 @@ struct NameTests {
     }
   }
 
-  @Test("every one of the 256 bytes is told apart")
+  @Test("each of the 256 bytes is classified as allowed or not")
   func everyByte() {
     let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
     for byte in UInt8.min...UInt8.max {
@@ -91,7 +91,7 @@ struct NameTests {
     }
   }
 
-  @Test("a refused name is told with what is wrong and what is allowed")
+  @Test("a refused name is reported with the fault and with what is allowed")
   func problems() {
     func problem(_ check: () throws(WireError) -> Void) -> WireError? {
       do throws(WireError) { try check() } catch { return error }
@@ -106,7 +106,7 @@ struct NameTests {
     #expect(long?.problem == "has 66 bytes; 1 to 64 are allowed")
   }
 
-  @Test("a topic's bytes are big-endian, a session's topic is 0x00 and the session as the header has it")
+  @Test("topics are big-endian, and a session's topic is 0x00 followed by the session as in the header")
   func topics() throws {
     #expect(Topics.bytes(Topics.heartbeat) == [1, 0, 0, 0])
     #expect(Topics.bytes(0x0102_0304) == [1, 2, 3, 4])

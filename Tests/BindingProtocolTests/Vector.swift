@@ -1,6 +1,6 @@
 import BindingProtocol
 
-/// A frame with its direction: what a vector file holds.
+/// A frame with its direction: the content of a vector file.
 enum Vector: Equatable {
   case toHub(PeerMessage, session: SessionID, start: StartNumber)
   case toPeer(HubMessage, topic: Topic, start: StartNumber)
@@ -26,7 +26,7 @@ enum Vector: Equatable {
     }
   }
 
-  /// Decodes a frame that goes in `direction`.
+  /// Decodes a frame sent in `direction`.
   static func decode(_ frame: [UInt8], direction: String) throws(WireError) -> Vector {
     if direction == toHubName {
       let (header, message) = try PeerMessage.decode(frame)
@@ -97,7 +97,7 @@ enum Vector: Equatable {
     }
   }
 
-  /// The reverse of `content`; nil, with the reasons, when something is missing.
+  /// The reverse of `content`. Returns nil, with the reasons, if something is missing.
   static func read(_ content: JSON, problems: inout [String]) -> Vector? {
     let body = content["body"] ?? .null
     let header = content["header"] ?? .null

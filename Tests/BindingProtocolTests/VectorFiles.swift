@@ -8,7 +8,7 @@ enum VectorFiles {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("docs/reference/vectors")
 
-  /// Set BINDBUS_WRITE_VECTORS=1 to write the files anew instead of comparing with them.
+  /// Whether to rewrite the files instead of comparing with them: set BINDBUS_WRITE_VECTORS=1.
   static let mayWrite = ProcessInfo.processInfo.environment["BINDBUS_WRITE_VECTORS"] == "1"
 
   static func names(in directory: String) throws -> [String] {
@@ -27,7 +27,7 @@ enum VectorFiles {
     try Data((lines(json, indent: "") + "\n").utf8).write(to: directory.appendingPathComponent(name + ".json"))
   }
 
-  /// JSON for people: one line where it fits, else a member or element per line.
+  /// Readable JSON: one line where it fits, else one line per member or element.
   private static func lines(_ json: JSON, indent: String) -> String {
     let short = json.text
     if short.utf8.count + indent.utf8.count <= 100 { return short }
@@ -43,12 +43,12 @@ enum VectorFiles {
   }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns the bytes as hexadecimal digits.
 func hexadecimal(_ bytes: [UInt8]) -> String {
   bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
-/// Hexadecimal digits as bytes; nil when they are none.
+/// Returns the bytes of hexadecimal digits, or nil if the text is not hexadecimal.
 func bytes(hexadecimal text: String) -> [UInt8]? {
   let digits = Array(text.utf8)
   guard digits.count % 2 == 0 else { return nil }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The vectors of docs/reference/vectors", .serialized)
 struct VectorTests {
-  @Test("are the files that the examples in these tests make")
+  @Test("the vector files equal the ones that these tests generate")
   func filesAreCurrent() throws {
     for (file, vector) in GoodVectors.all {
       let json: JSON = [
@@ -34,7 +34,7 @@ struct VectorTests {
     #expect(try VectorFiles.names(in: "bad") == BadVectors.all.map { $0.file }.sorted())
   }
 
-  @Test("cover every kind of message and every kind of outcome")
+  @Test("the vectors cover every kind of message and every kind of outcome")
   func everyKindIsCovered() {
     let names = Set(GoodVectors.all.map { $0.vector.name })
     for kind in PeerMessageKind.allCases { #expect(names.contains(kind.name.description), "\(kind)") }
@@ -46,7 +46,7 @@ struct VectorTests {
     #expect(Set(kinds) == Set(1...8))
   }
 
-  @Test("are decoded into their content")
+  @Test("the bytes of each vector decode into its content")
   func bytesToContent() throws {
     let files = try VectorFiles.names(in: "wire")
     #expect(files.count >= 23)
@@ -59,7 +59,7 @@ struct VectorTests {
     }
   }
 
-  @Test("are what their content is encoded into")
+  @Test("the content of each vector encodes into its bytes")
   func contentToBytes() throws {
     for file in try VectorFiles.names(in: "wire") {
       let json = try VectorFiles.read("wire", file)
@@ -71,7 +71,7 @@ struct VectorTests {
     }
   }
 
-  @Test("that are bad are refused, with the error that the file names")
+  @Test("each bad vector is refused with the error that its file names")
   func badIsRefused() throws {
     let files = try VectorFiles.names(in: "bad")
     #expect(files.count >= 50)
@@ -91,7 +91,7 @@ struct VectorTests {
     }
   }
 
-  @Test("of merges are what the merge makes of them, both ways where two values are equal")
+  @Test("each merge vector gives its stated result, in both directions where two values are compared")
   func merges() throws {
     for file in try VectorFiles.names(in: "merge") {
       let json = try VectorFiles.read("merge", file)
@@ -113,11 +113,11 @@ struct VectorTests {
     }
   }
 
-  @Test("that are good were decoded from nothing less: every shorter beginning is refused")
+  @Test("every proper prefix of a good vector is refused")
   func prefixesAreRefused() {
     for (file, vector) in GoodVectors.all {
       let frame = vector.bytes
-      // Without its last part, which is a list of one or more, an offer says nothing of numbers.
+      // An offer without its last part, a list of one or more entries, is a valid offer without numbers.
       let whole = file == "offer-numbers" ? frame.count - 4 - 2 * 12 : frame.count
       for length in 0..<frame.count where length != whole {
         let prefix = Array(frame.prefix(length))
@@ -129,7 +129,7 @@ struct VectorTests {
     }
   }
 
-  @Test("name message, place and problem when they are refused")
+  @Test("a decoding error names message, place and problem")
   func errorsNamePosition() {
     #expect(throws: WireError(message: "ping", place: "token", problem: "needs 8 bytes, 7 are left", offset: 13)) {
       try PeerMessage.decode(Array(PeerMessage.ping(Ping(token: 1)).encode(session: 1, start: 1).dropLast()))
@@ -142,7 +142,7 @@ struct VectorTests {
   }
 }
 
-/// Whether the hot cursors walk over a frame to its end without an error; a frame of a kind without cursor does not.
+/// Whether a cursor reads the frame to its end without an error; false for kinds that have no cursor.
 func walks(_ frame: [UInt8], direction: String) -> Bool {
   frame.withUnsafeBytes { buffer in
     var reader = WireReader(buffer)

@@ -16,7 +16,7 @@ struct WriterTests {
     }
   }
 
-  @Test("the commits writer makes what the vectors hold")
+  @Test("the commits writer produces the bytes of the vectors")
   func commitsLikeVectors() throws {
     var writer = CommitsWriter()
     for (file, vector) in GoodVectors.all {
@@ -38,7 +38,7 @@ struct WriterTests {
     }
   }
 
-  @Test("a commit that is rolled back leaves nothing behind: no change, name, origin or version")
+  @Test("a rolled back commit leaves no change, name, origin or version behind")
   func rollback() throws {
     var writer = CommitsWriter()
     writer.begin(epoch: 1, previous: 10, time: 5, namesKnown: 3)
@@ -70,7 +70,7 @@ struct WriterTests {
     #expect(group.commits[1].changes == [CommitChange(field: 4, value: nil)])
   }
 
-  @Test("an origin is listed once, however often it comes")
+  @Test("an origin is listed once, however often it is used")
   func origins() throws {
     var writer = CommitsWriter()
     writer.begin(epoch: 1, previous: 0, time: 0, namesKnown: 0)
@@ -83,7 +83,7 @@ struct WriterTests {
     #expect(try body(writer).origins.count == 300)
   }
 
-  @Test("begin forgets the group before")
+  @Test("begin discards the previous group")
   func beginAgain() throws {
     var writer = CommitsWriter()
     for previous in [7, 9] as [Version] {
@@ -97,7 +97,7 @@ struct WriterTests {
     }
   }
 
-  @Test("a commit takes 65,535 changes and refuses the next; a group takes 65,535 commits")
+  @Test("a commit holds 65,535 changes and refuses the next; a group holds 65,535 commits")
   func fullCommit() throws {
     var writer = CommitsWriter()
     writer.begin(epoch: 1, previous: 0, time: 0, namesKnown: 0)
@@ -120,7 +120,7 @@ struct WriterTests {
     #expect(try body(writer).commits.count == 65_535)
   }
 
-  @Test("neighbouring commits become one outcome, in the order in which all came")
+  @Test("adjacent commits merge into one outcome, and outcomes keep their order")
   func outcomeRuns() throws {
     var writer = OutcomesWriter()
     #expect(writer.isEmpty)
@@ -163,7 +163,7 @@ struct WriterTests {
         == [.committed(count: 65_535, version: 1), .committed(count: 4_465, version: 65_536)])
   }
 
-  @Test("a text too long for its length is cut between two characters")
+  @Test("a text too long for its length field is cut between two characters")
   func longTexts() throws {
     let text = String(repeating: "é", count: 40_000)
     var writer = WireWriter()
@@ -177,7 +177,7 @@ struct WriterTests {
     }
   }
 
-  @Test("numbers stand lowest byte first at any offset, a topic highest first; patches stay within what was written")
+  @Test("numbers are little-endian at any offset, topics big-endian, and patches stay within the written bytes")
   func numbers() {
     var writer = WireWriter(reserving: 0)
     writer.u8(1)
@@ -201,7 +201,7 @@ struct WriterTests {
     #expect(writer.count == 0)
   }
 
-  @Test("a copy of a writer is independent, and it grows to whatever is written")
+  @Test("a writer's copy is independent, and a writer grows as needed")
   func growth() {
     var writer = WireWriter(reserving: 1)
     for number in 0..<10_000 as Range<UInt32> { writer.u32(number) }
@@ -217,7 +217,7 @@ struct WriterTests {
     #expect(copy.bytes[0] == 99)
   }
 
-  @Test("a welcome without limits means the defaults, unknown ones are passed over")
+  @Test("a welcome without limits means the defaults, and unknown limits are ignored")
   func limits() throws {
     func read(_ entries: [(UInt8, UInt64)]) throws -> Limits {
       var writer = WireWriter()
@@ -247,7 +247,7 @@ struct WriterTests {
     #expect(Limits().maxFieldNameBytes == Names.maxFieldBytes)
   }
 
-  @Test("a proposal is a plain set when it has only sets and no condition")
+  @Test("a proposal is a plain set if it has only sets and no condition")
   func plainSets() {
     let set = FieldOperation(.set, "a", FieldValue(json: 1))
     #expect(Proposal(operations: [set, set]).isPlainSet)
@@ -256,7 +256,7 @@ struct WriterTests {
     #expect(!Proposal(operations: [set], conditions: [condition]).isPlainSet)
   }
 
-  @Test("a session is read even from a frame that cannot be")
+  @Test("the session can be read even from a frame that does not decode")
   func sessionOfBadFrame() {
     let frame = PeerMessage.ping(Ping(token: 5)).encode(session: 0x1122, start: 9)
     #expect(frame.dropLast().withUnsafeBytes { PeerHeader.session(ofFrame: $0) } == 0x1122)
