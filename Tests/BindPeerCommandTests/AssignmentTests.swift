@@ -16,7 +16,7 @@ struct AssignmentTests {
   }
 
   @Test(
-    "what was typed as JSON goes out as it was typed",
+    "a value typed as JSON is sent exactly as typed",
     arguments: [
       "1e400", "999999999999999999999999999999", "1e-400", "18446744073709551615", "0.10", "{\"b\":1, \"a\":2}",
       "\"x\"",
@@ -28,7 +28,7 @@ struct AssignmentTests {
   }
 
   @Test(
-    "what begins as JSON and is none is refused with 65, and the message names the ways out",
+    "a value that begins like JSON but is not JSON is refused with 65 and the alternatives",
     arguments: ["\"\\ud800\"", String(repeating: "[", count: 129), "{x", "[section]"])
   func meantAsJSON(_ text: String) throws {
     let failure = try failure("m.f=\(text)")
@@ -38,14 +38,14 @@ struct AssignmentTests {
     #expect(try value("m.f=\(text)", as: .text) == JSON.string(text).text)
   }
 
-  @Test("a number that JSON has not is refused with 65, all other words are text", arguments: ["NaN", "-Infinity"])
+  @Test("a number that JSON lacks is refused with 65, and other words are text", arguments: ["NaN", "-Infinity"])
   func noNumber(_ text: String) throws {
     #expect(try failure("m.f=\(text)").text.contains("{\"$float\":\"\(text)\"}"))
     #expect(try value("m.f=\(text)", .init(type: .string)) == "\"\(text)\"")
     #expect(try value("m.f=nancy") == "\"nancy\"")
   }
 
-  @Test("what no double holds is not added", arguments: ["1e400", "-1e400", "1e-400", "word"])
+  @Test("a summand that no double holds is refused", arguments: ["1e400", "-1e400", "1e-400", "word"])
   func summand(_ text: String) throws {
     #expect(try failure("m.f+=\(text)").code == .doesNotFit)
     #expect(try value("m.f+=0.0e5") == "0.0e5")
@@ -62,7 +62,7 @@ struct AssignmentTests {
     }
   }
 
-  @Test("a line of JSON has each stored value byte for byte, and stays one line")
+  @Test("a JSON line keeps each stored value byte for byte and stays one line")
   func line() {
     var line = JSONLine()
     line.add("model", .string("m"))
@@ -75,7 +75,7 @@ struct AssignmentTests {
     #expect(line.text == #"{"model":"m","values":{"a":1e400,"b":null,"c":[1, 2],"d":null}}"#)
   }
 
-  @Test("lines come whole however they arrive, and of one that is too long its beginning", arguments: [1, 3, 1 << 20])
+  @Test("lines are read whole in pieces of any size, and an overlong one is cut", arguments: [1, 3, 1 << 20])
   func reading(_ size: Int) {
     let long = Array(repeating: UInt8(ascii: "x"), count: LineReader.longestLine + 2_000_000)
     var input = Array("a\n\nbcd\n".utf8)
@@ -93,14 +93,14 @@ struct AssignmentTests {
     if size > 3 { #expect(lines[3].count > LineReader.longestLine) }
   }
 
-  @Test("lines are named as ranges, and not without end")
+  @Test("line numbers are named as ranges, up to a limit")
   func lines() {
     #expect(PipedLines.words([3]) == "line 3")
     #expect(PipedLines.words([5, 3, 4, 9]) == "lines 3 to 5, 9")
     #expect(PipedLines.words((1...100).map { $0 * 2 }).hasSuffix("20 … (100 in all)"))
   }
 
-  @Test("of a set that is half done it is told which models were written and which were not")
+  @Test("a set that stopped halfway lists the models that were written and those that were not")
   func halfDone() {
     #expect(Set.halfDone(done: ["a"], left: ["c"], noWait: false) == "\nDone before that: a.\nNot written: c.")
     #expect(Set.halfDone(done: [], left: [], noWait: false) == "")

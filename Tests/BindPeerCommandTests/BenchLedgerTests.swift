@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The ledger of a measurement")
 struct BenchLedgerTests {
-  /// Ten writes to one field, 10 ms apart from 1 s on, watched by one peer.
+  /// Ten writes to one field, due every 10 ms from 1 s on, watched by one peer.
   private func ledger() throws -> BenchLedger {
     var ledger = BenchLedger(try BenchPlan(.slider, rate: 100, peers: 1, span: TimeSpan(milliseconds: 100)))
     ledger.begin(at: 1_000_000_000)
@@ -13,19 +13,19 @@ struct BenchLedgerTests {
   }
   private let committed = Outcome.committed(epoch: 1, version: 1)
 
-  @Test("a time counts from when the write was due, not from when it was made")
+  @Test("a latency counts from when the write was due, not from when it was made")
   func dues() throws {
     var ledger = try ledger()
     ledger.shownHere(0, at: 1_050_000_000)
     ledger.returned(0, at: 1_050_000_400)
     #expect(ledger.local.greatest == 50_000_400)
-    // Due 20 ms after the beginning.
+    // The write was due 20 ms after the beginning.
     ledger.shown(2, at: 1_050_000_000, by: 0)
     #expect(ledger.seen.count == 3 && ledger.seen.percentile(0.1).map { $0 >= 30_000_000 } == true)
     #expect(ledger.coalesced == 2)
   }
 
-  @Test("a write that gave way counts as committed when the later one is, in whatever order that is heard")
+  @Test("a superseded write counts as committed when the later one does, in any order of outcomes")
   func replaced() throws {
     var ledger = try ledger()
     for number in 0..<3 { ledger.returned(number, at: 1_100_000_000) }
@@ -37,7 +37,7 @@ struct BenchLedgerTests {
     #expect(ledger.open == 0 && ledger.failed == 0 && ledger.committed.count == 3)
   }
 
-  @Test("what a watching peer has not shown, nor a later value, is lost; what was refused is no commit")
+  @Test("a write that a watching peer never showed is lost, and a refused one is not committed")
   func lost() throws {
     var ledger = try ledger()
     for number in 0..<4 { ledger.returned(number, at: 1_100_000_000) }
@@ -48,7 +48,7 @@ struct BenchLedgerTests {
     #expect(ledger.firstProblem == "write 3: outcome unknown: the hub is gone")
   }
 
-  @Test("after coming back, times count from there")
+  @Test("after a reconnect, latencies count from the reconnect")
   func comeback() throws {
     var ledger = try ledger()
     ledger.returned(0, at: 1_000_000_000)
@@ -60,7 +60,7 @@ struct BenchLedgerTests {
     #expect(ledger.committed.greatest == 700_000 && ledger.seen.greatest == 900_000)
   }
 
-  @Test("a burst is due at once, the next one when the rate allows it")
+  @Test("a burst is due immediately, and the next one when the rate allows it")
   func bursts() throws {
     let plan = try BenchPlan(.burst, rate: 2_000, peers: nil, span: TimeSpan(seconds: 1))
     #expect(plan.total == 2_000 && plan.due(999) == 0 && plan.due(1_000) == 500_000_000)

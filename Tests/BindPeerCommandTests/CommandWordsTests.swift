@@ -5,13 +5,13 @@ import Testing
 
 @testable import bindpeer
 
-@Suite("Words of a command line")
+@Suite("Command line words")
 struct CommandWordsTests {
   private let words = CommandWords(
     valued: ["--hub", "--timeout"], flags: ["--json"], habits: ["put": "bindpeer set", "stat": "bindhub status"])
 
   @Test(
-    "common options may stand before the verb",
+    "common options are accepted before the verb",
     arguments: [
       ("--hub a get lamp", "get --hub a lamp"), ("--hub=a --json get lamp", "get --hub=a --json lamp"),
       ("--hub a get --hub b lamp", "get --hub a --hub b lamp"), ("get --hub a", "get --hub a"), ("--help", "--help"),
@@ -22,7 +22,7 @@ struct CommandWordsTests {
   }
 
   @Test(
-    "a word that is no verb gets the one that was meant",
+    "an unknown verb gets a suggestion of the nearest one",
     arguments: [
       ("gt", "bindpeer get"), ("wacth", "bindpeer watch"), ("put", "bindpeer set"), ("stat", "bindhub status"),
       ("desc", "bindpeer describe"), ("xyzzy", nil),
@@ -34,10 +34,10 @@ struct CommandWordsTests {
     #expect(complaint.contains("get set reset"))
   }
 
-  @Test("verbs, options and help are left to the parser", arguments: ["get", "--version", "-h", "help", "--hub"])
+  @Test("known verbs, options and help are left to the parser", arguments: ["get", "--version", "-h", "help", "--hub"])
   func others(_ word: String) { #expect(words.complaint([word], of: BindPeer.self) == nil) }
 
-  @Test("the nearest name has a letter wrong, missing, too many or two exchanged; a far one is none")
+  @Test("a name with one letter wrong, missing, extra or swapped is suggested, and others are not")
   func near() {
     for name in ["lvel", "levle", "leveel", "lavel"] {
       #expect(nearest(to: name, among: ["on", "level", "place"]) == "level")
@@ -46,7 +46,7 @@ struct CommandWordsTests {
     #expect(nearest(to: "on", among: ["on"]) == nil)
   }
 
-  @Test("a socket that is not there, or at which nobody listens, is known to be absent; one that is there is not")
+  @Test("a missing socket, or one without a listener, is certainly absent; one with a listener is not")
   func absence() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb-\(UInt32.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -69,7 +69,7 @@ struct CommandWordsTests {
     #expect(address.isCertainlyAbsent)
   }
 
-  @Test("a port that refuses is absent, one that listens is not, and of a name elsewhere nothing is known")
+  @Test("a refusing port is certainly absent; a listening port or a remote name is not")
   func ports() throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
@@ -94,14 +94,14 @@ struct CommandWordsTests {
 @Suite("Standard streams")
 struct StandardStreamsTests {
   @Test(
-    "what cannot be written is told by its error", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    "a failed write to a stream returns its error", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func full() {
     let descriptor = open("/dev/full", O_WRONLY)
     defer { close(descriptor) }
     #expect(StandardStreams.write([1, 2, 3], to: descriptor) == ENOSPC)
   }
 
-  @Test("all is written where the reader is slow and the pipe does not wait")
+  @Test("a write to a nonblocking pipe with a slow reader writes everything")
   func slowReader() {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)

@@ -2,12 +2,12 @@ import Testing
 
 @testable import bindpeer
 
-@Suite("Latencies in buckets")
+@Suite("Latency histograms")
 struct LatenciesTests {
   @Test("a percentile is at most 1/1,024 above the exact one and never below it")
   func exactness() {
     var latencies = Latencies()
-    // From some nanoseconds to a quarter of an hour, in steps of about 0.1 %, in no order.
+    // From a few nanoseconds to a quarter of an hour, in steps of about 0.1 %, unordered.
     var times: [UInt64] = []
     var time = 3.0
     while time < 1e12 {
@@ -23,7 +23,7 @@ struct LatenciesTests {
     }
   }
 
-  @Test("each time is told within 1/1,024 by a percentile of its own", arguments: 0..<42)
+  @Test("a time of any magnitude is reported within 1/1,024", arguments: 0..<42)
   func everyMagnitude(_ power: UInt64) {
     let bound = UInt64(1) << power
     for time in [bound - 1, bound, bound + 1, bound + bound / 3] where time < 1 << 42 {
@@ -36,7 +36,7 @@ struct LatenciesTests {
     }
   }
 
-  @Test("short times, the greatest and the count are exact")
+  @Test("short times, the maximum and the count are exact")
   func exact() {
     var latencies = Latencies()
     for time in UInt64(1)...2_000 { latencies.record(time) }
@@ -46,7 +46,7 @@ struct LatenciesTests {
     #expect(latencies.percentile(0.5) == 1_001)
   }
 
-  @Test("without any there is no percentile; one past an hour counts as the longest")
+  @Test("an empty histogram has no percentile, and a time past an hour counts as the longest")
   func ends() {
     var latencies = Latencies()
     #expect(latencies.percentile(0.5) == nil && latencies.greatest == 0)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import bindpeer
 
-@Suite("Conditions of wait")
+@Suite("Conditions of `bindpeer wait`")
 struct WaitConditionTests {
   @Test(
-    "numbers are compared by their value",
+    "conditions compare numbers by value",
     arguments: [
       ("m.f=1", "1.0", true), ("m.f!=1", "1.0", false), ("m.f!=1", "2", true), ("m.f<1", "0.5", true),
       ("m.f<1", "1", false), ("m.f<=1", "1", true), ("m.f>1", "1", false), ("m.f>=1", "1", true),
@@ -17,16 +17,16 @@ struct WaitConditionTests {
     #expect(try WaitCondition(text).holds(for: JSON(parsing: value)) == expected)
   }
 
-  @Test("nothing holds of a field without a value", arguments: ["m.f", "m.f=1", "m.f!=1", "m.f<1"])
+  @Test("no condition holds for a field without a value", arguments: ["m.f", "m.f=1", "m.f!=1", "m.f<1"])
   func absent(_ text: String) throws { #expect(try !WaitCondition(text).holds(for: nil)) }
 
-  @Test("what is no condition is a usage error", arguments: ["m", "m=1", "m.f>word", "m.f>", "m.f!", "m.f !=1"])
+  @Test("a malformed condition is a usage error", arguments: ["m", "m=1", "m.f>word", "m.f>", "m.f!", "m.f !=1"])
   func usage(_ text: String) {
     #expect { try WaitCondition(text) } throws: { ($0 as? Failure)?.code == .usage }
   }
 
   @Test(
-    "a value that the description does not allow is known not to come",
+    "a condition that the description makes impossible is refused",
     arguments: [
       ("m.level=42", false), ("m.level=1", true), ("m.level>=5", false), ("m.level>1", false), ("m.level>=1", true),
       ("m.level<0", false), ("m.level<=0", true), ("m.on>1", false), ("m.on=true", true), ("m.on=3", false),
