@@ -2,13 +2,13 @@ import BindingHub
 import BindingWeb
 import Testing
 
-@Suite("Who may come in", .serialized)
+@Suite("Access to the gateway", .serialized)
 struct EntryTests {
   private let site: Site
 
   init() throws { site = try Site() }
 
-  @Test("the printed address leads to a session in a cookie, once, and to the page without the code")
+  @Test("the printed address works once: it sets a session cookie and redirects to the page without the code")
   func cookie() throws {
     let (token, url) = (try #require(site.gateway.token), site.gateway.url)
     #expect(token.count == 32 && token.allSatisfy { $0.isHexDigit })
@@ -28,7 +28,7 @@ struct EntryTests {
     #expect(site.gateway.url != url)
   }
 
-  @Test("a session is no token, and good for no other host or port")
+  @Test("a session is not a token and is valid for one host and port only")
   func bound() throws {
     let session = try site.session()
     let value = session.drop { $0 != "=" }.dropFirst()
@@ -42,7 +42,7 @@ struct EntryTests {
     #expect(try site.ask("GET", "/", ["Cookie: \(named)"]).status == 401)
   }
 
-  @Test("code and token are taken out of any page's address, and what else was asked for stays")
+  @Test("code and token are removed from any page's address, and other query items remain")
   func otherPages() throws {
     let token = try #require(site.gateway.token)
     #expect(try site.ask("GET", "/form/a/b?x=1&code=\(site.code)&y", [])["location"] == "/form/a/b?x=1&y")
@@ -51,7 +51,7 @@ struct EntryTests {
     #expect(try site.ask("GET", "//elsewhere.example/?code=\(site.code)", []).status == 400)
   }
 
-  @Test("without token or session, or with another one, nothing is told but whether all is well")
+  @Test("a request without a valid token, code or session gets 401, and /healthz still answers")
   func noToken() throws {
     for target in ["/", "/bind.js", "/form/lamp", "/demo", "/status.json", "/metrics", "/bind", "/nothing", "/pages/x"]
     {
@@ -74,7 +74,7 @@ struct EntryTests {
     #expect(try site.refusals("noToken") == 17)
   }
 
-  @Test("a browser that is not known gets a page that says what to do, and takes a code")
+  @Test("an unknown browser gets a page of instructions, which accepts a code")
   func page() throws {
     let reply = try site.ask("GET", "/form/lamp", ["Accept: text/html,application/xhtml+xml"])
     #expect(reply.status == 401)
@@ -85,14 +85,14 @@ struct EntryTests {
     for file in ["/page.css", "/icon.svg"] { #expect(try site.ask("GET", file, []).status == 200) }
   }
 
-  @Test("without a file every gateway makes a token of its own")
+  @Test("without a key file each gateway makes its own token")
   func otherToken() throws {
     let other = try Site()
     #expect(other.gateway.token != site.gateway.token)
     #expect(try other.ask("GET", "/", [site.bearer]).status == 401)
   }
 
-  @Test("a name that somebody else lets point here is refused")
+  @Test("a foreign host name that resolves to the gateway is refused")
   func host() throws {
     for host in [
       "evil.example:\(site.port)", "127.0.0.1", "127.0.0.1:\(site.port + 1)", "127.0.0.1.evil.example:\(site.port)", "",
@@ -107,7 +107,7 @@ struct EntryTests {
     #expect(try site.refusals("foreignHost") == 15)
   }
 
-  @Test("a request names one host")
+  @Test("a request must name exactly one host")
   func hosts() throws {
     let none = try site.client()
     none.send("GET / HTTP/1.1\r\n\(site.bearer)\r\n\r\n")
@@ -115,7 +115,7 @@ struct EntryTests {
     #expect(try site.ask("GET", "/", [site.bearer, "Host: \(site.host)"]).status == 400)
   }
 
-  @Test("only pages of the gateway open its WebSocket, and programs that show the token")
+  @Test("only the gateway's own pages and clients with the token open its WebSocket")
   func origin() throws {
     func status(_ lines: [String]) throws -> Int { try site.client().upgrade(lines, host: site.host).status }
     #expect(try status([site.cookie, site.origin]) == 101)
@@ -132,7 +132,7 @@ struct EntryTests {
     #expect(try site.refusals("foreignOrigin") == 6)
   }
 
-  @Test("a handshake of another version, without a key or elsewhere is refused with what is asked for")
+  @Test("a handshake with a wrong version, key or path is refused with the requirements")
   func handshake() throws {
     let lines = [site.bearer, "Connection: Upgrade", "Upgrade: websocket"]
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
@@ -149,7 +149,7 @@ struct EntryTests {
     #expect(try site.client().upgrade([site.bearer], target: "/demo", host: site.host).status == 200)
   }
 
-  @Test("where no token is asked, hosts and origins still are")
+  @Test("hosts and origins are checked even where no token is required")
   func open() throws {
     let site = try Site { $0.isTokenAsked = false }
     #expect(site.gateway.url == "http://\(site.host)/")
@@ -159,7 +159,7 @@ struct EntryTests {
     #expect(try site.client().upgrade([site.origin], host: site.host).status == 101)
   }
 
-  @Test("an address beyond this machine is refused, unless that is wanted")
+  @Test("an address beyond loopback is refused unless it is explicitly allowed")
   func beyond() throws {
     let hub = try Hub.embedded()
     for text in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0", "example.org:0", "127.evil.example:0"] {
@@ -172,7 +172,7 @@ struct EntryTests {
     }
   }
 
-  @Test("a gateway that listens everywhere is reached by each of its numbers, and by no other name")
+  @Test("a gateway on all interfaces accepts its addresses and refuses foreign host names")
   func everywhere() throws {
     let site = try Site {
       $0.address = (try? WebAddress("0.0.0.0:0")) ?? .standard

@@ -2,11 +2,11 @@ import BindingProtocol
 import BindingWeb
 import Testing
 
-@Suite("A gateway tells pages what is committed in all models")
+@Suite("The gateway's feed of commits in all models")
 struct GatewayFeedTests {
   private let join = #"{"kind":"join","feed":true}"#
 
-  /// A page that writes, and one that has asked for the feed and been told what is old.
+  /// Returns a page that writes, and one that has joined the feed and received the existing state.
   private func stage(_ configure: (inout GatewayOptions) -> Void = { _ in }) -> (GatewayStage, PageID, PageID) {
     var stage = GatewayStage(configure)
     let (writer, reader) = (stage.welcomed(1), stage.welcomed(2))
@@ -22,7 +22,7 @@ struct GatewayFeedTests {
     stage.take(page, "feed").flatMap { $0["lines"]?.elements ?? [] }
   }
 
-  @Test("a model that nobody follows is told with the fields that changed, within two heartbeats")
+  @Test("a model that the gateway does not follow is reported with its changed fields within two heartbeats")
   func unfollowed() {
     var (stage, writer, reader) = stage()
     stage.propose(writer, "lamp", 2, #"[["set","level",2]]"#)
@@ -36,7 +36,7 @@ struct GatewayFeedTests {
     #expect(lines.first?["changes"]?[0]?["known"] == false)
   }
 
-  @Test("a model that is followed is told at once, with what was there before, in one line a writer")
+  @Test("a followed model is reported within one tick with former values, in one line per writer")
   func followed() {
     var (stage, writer, reader) = stage()
     stage.propose(writer, "lamp", 2, #"[["set","level",2]]"#)
@@ -64,7 +64,7 @@ struct GatewayFeedTests {
       ])
   }
 
-  @Test("what is told at once is bounded, in lines, fields and bytes, and what is left out is counted")
+  @Test("a feed message is bounded in lines, fields and bytes, and omissions are counted")
   func bounded() {
     var (stage, writer, reader) = stage()
     let long = String(repeating: "x", count: 2_000)
@@ -86,7 +86,7 @@ struct GatewayFeedTests {
     #expect(feed.first?["lines"]?.elements?.count == 128 && feed.first?["left"] == 12)
   }
 
-  @Test("nothing is followed for a feed that nobody reads")
+  @Test("the gateway follows no model for a feed without readers")
   func left() {
     var (stage, writer, reader) = stage { $0.lingerMilliseconds = 500 }
     stage.propose(writer, "lamp", 2, #"[["set","level",2]]"#)
@@ -99,7 +99,7 @@ struct GatewayFeedTests {
     #expect(stage.gateway.modelCount == 0)
   }
 
-  @Test("models that are followed for the feed alone make room for pages")
+  @Test("models followed only for the feed make room for pages")
   func yields() {
     var (stage, writer, reader) = stage {
       $0.maxModels = 2
@@ -115,7 +115,7 @@ struct GatewayFeedTests {
     #expect(stage.take(writer, "error").first?["code"] == "tooManyTopics")
   }
 
-  @Test("pages that join many models leave the last ones to pages with few")
+  @Test("pages that join many models leave the reserved ones to pages with few")
   func fair() {
     var stage = GatewayStage {
       $0.maxModels = 20
@@ -133,10 +133,10 @@ struct GatewayFeedTests {
       #expect(stage.take(late, "catchup").count == 3)
       #expect(stage.take(late, "error").count == 1)
     }
-    // What is followed already is shared.
+    // A model that the gateway already follows is shared.
     stage.send(first, #"{"kind":"join","model":"b2-1"}"#)
     #expect(stage.take(first, "catchup").count == 1)
-    // What the first page leaves, others have at once.
+    // Models that the first page leaves are available to others immediately.
     stage.send(first, #"{"kind":"leave","model":"a1"}"#)
     for number in 1...3 {
       let late = stage.welcomed(UInt64(3 + number))

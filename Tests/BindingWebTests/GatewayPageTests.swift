@@ -3,12 +3,12 @@ import Testing
 
 @testable import BindingWeb
 
-@Suite("A gateway speaks for pages")
+@Suite("The gateway's messages from pages")
 struct GatewayPageTests {
   private let join = #"{"kind":"join","model":"lamp"}"#
 
   @Test(
-    "what is no message ends the page with 4000, and the reason names the place",
+    "a malformed message ends the page with 4000 and a reason that names the place",
     arguments: [
       "", "[]", "{}", #"{"kind":"nonsense"}"#, #"{"kind":"join"}"#, #"{"kind":"join","model":"a.b"}"#,
       #"{"kind":"join","prefix":"shop"}"#, #"{"kind":"join","model":"lamp","version":-1}"#,
@@ -31,7 +31,7 @@ struct GatewayPageTests {
     #expect(stage.gateway.pageCount == 0)
   }
 
-  @Test("a page says of a proposal that it was first sent in an earlier epoch, if its hello says that it does so")
+  @Test("a page with the recovery capability can mark a proposal as first sent in an earlier epoch")
   func earlier() throws {
     func read(_ text: String) throws -> PageMessage {
       var text = text
@@ -48,7 +48,7 @@ struct GatewayPageTests {
     }
   }
 
-  @Test("a page that speaks before its hello, or a second hello, is ended")
+  @Test("a page that sends a message before its hello, or a second hello, is ended")
   func order() {
     var stage = GatewayStage()
     let early = stage.arrive(1)
@@ -59,7 +59,7 @@ struct GatewayPageTests {
     #expect(stage.ended[twice] == 4000)
   }
 
-  @Test("a page with another's tag is told that it is not its own; one with zeros says no hello of section 10")
+  @Test("a page with a foreign tag gets notYours, and one with a zero tag is ended as malformed (section 10)")
   func wrongTag() {
     var stage = GatewayStage()
     let owner = stage.welcomed(1)
@@ -78,7 +78,7 @@ struct GatewayPageTests {
     #expect(stage.take(owner, "commits").count == 1)
   }
 
-  @Test("a page that says no hello in 5 s is ended")
+  @Test("a page that sends no hello within 5 s is ended")
   func silence() {
     var stage = GatewayStage()
     let page = stage.arrive(1)
@@ -88,7 +88,7 @@ struct GatewayPageTests {
     #expect(stage.ended[page] == 4004)
   }
 
-  @Test("a page with the same identity takes over, and the earlier is told so")
+  @Test("a page with the same identity takes over, and the earlier one gets fenced")
   func fenced() {
     var stage = GatewayStage()
     let one = stage.welcomed(1)
@@ -102,7 +102,7 @@ struct GatewayPageTests {
     #expect(stage.take(two, "commits").count == 1)
   }
 
-  @Test("a repeat is answered with what was decided, and takes effect once")
+  @Test("a repeated proposal is answered with its first decision and takes effect once")
   func repeats() {
     var stage = GatewayStage()
     let one = stage.welcomed(1)
@@ -138,7 +138,7 @@ struct GatewayPageTests {
     #expect(conflict?["value"] == 0.5)
   }
 
-  @Test("a proposal for a model that is not joined is answered, and the page goes on")
+  @Test("a proposal for a model that is not joined is answered with notJoined, and the page stays connected")
   func notJoined() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
@@ -148,7 +148,7 @@ struct GatewayPageTests {
     #expect(stage.take(page, "pong").last?["token"] == 5)
   }
 
-  @Test("when the hub is gone pages are ended with 1012, and served again when it is back")
+  @Test("a lost hub ends pages with 1012, and they are served again after it returns")
   func hubGone() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
@@ -163,7 +163,7 @@ struct GatewayPageTests {
     #expect(stage.take(again, "catchup").count == 1)
   }
 
-  @Test("a hidden page keeps its session for as long as its connection lives; one that is gone loses it with its lease")
+  @Test("a hidden page keeps its session while connected, and a disconnected page loses it with its lease")
   func lease() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -177,7 +177,7 @@ struct GatewayPageTests {
     #expect(sessions?[1]?.elements?.contains { $0["name"]?.string?.hasPrefix("page1") == true } == false)
   }
 
-  @Test("past its limits a page is refused what it asks for, and nothing else")
+  @Test("a page past its limits is refused only the excess requests")
   func limits() {
     var stage = GatewayStage({
       $0.maxModelsPerPage = 2
@@ -194,7 +194,7 @@ struct GatewayPageTests {
     #expect(stage.gateway.counters.joinsRefused == 3)
   }
 
-  @Test("a model that no page is in any more is followed no longer")
+  @Test("a model without pages is unfollowed after a delay")
   func lingering() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)

@@ -2,11 +2,11 @@ import BindingProtocol
 import BindingWeb
 import Testing
 
-@Suite("A gateway tells pages what is in a model")
+@Suite("The gateway's messages to pages")
 struct GatewayReadingTests {
   private let join = #"{"kind":"join","model":"lamp"}"#
 
-  @Test("a page that joins an unknown model is told that nothing is missing")
+  @Test("a page that joins an unknown model gets an empty catch-up")
   func emptyModel() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
@@ -18,7 +18,7 @@ struct GatewayReadingTests {
     #expect(catchup.first?["version"] == 0)
   }
 
-  @Test("what one page writes the other is told as a commit, and the writer gets commit and outcome")
+  @Test("a page's write reaches the other page as a commit, and the writer gets commit and outcome")
   func twoPages() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -41,7 +41,7 @@ struct GatewayReadingTests {
     #expect(stage.take(two, "outcomes").isEmpty)
   }
 
-  @Test("a page of an earlier release, which says default for setIfAbsent, is still understood")
+  @Test("the former verb `default` of a page is understood as `setIfAbsent`")
   func formerVerb() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
@@ -52,7 +52,7 @@ struct GatewayReadingTests {
     #expect(kinds == ["committed", "unchanged"])
   }
 
-  @Test("a page that comes later gets a snapshot with who wrote what")
+  @Test("a page that joins later gets a snapshot with the writers of the values")
   func snapshot() {
     var stage = GatewayStage()
     let one = stage.welcomed(1)
@@ -72,7 +72,7 @@ struct GatewayReadingTests {
     #expect(catchup.first?["fields"]?[0]?[6] == 0.5)
   }
 
-  @Test("a page that was away gets what changed since, deletions too, and its mark")
+  @Test("a returning page gets the changes since, deletions included, and its last decided number")
   func delta() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -97,7 +97,7 @@ struct GatewayReadingTests {
     #expect(fields.first?.elements?.count == 6, "deleted: without a value")
   }
 
-  @Test("a page that reads too slowly gets one delta for all that it missed, and nobody else waits")
+  @Test("a page that reads too slowly gets one delta for everything it missed and delays no other page")
   func slowPage() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -123,7 +123,7 @@ struct GatewayReadingTests {
     #expect(stage.gateway.counters.coalescedCommits == 60)
   }
 
-  @Test("own commits in a delta that folds are covered by its mark")
+  @Test("the last decided number of a coalesced delta covers the page's own commits")
   func lastDecidedOfCoalesced() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -138,7 +138,7 @@ struct GatewayReadingTests {
     #expect(stage.take(two, "catchup").first?["mark"] == 2)
   }
 
-  @Test("a long snapshot comes in pieces, of which the last says so, and waits for a page that is full")
+  @Test("a long snapshot is sent in chunks, the last one marked, and waits while the page is full")
   func pieces() {
     var stage = GatewayStage({ $0.chunkBytes = 2_000 })
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -159,7 +159,7 @@ struct GatewayReadingTests {
     #expect(pieces.last?["version"] == 41)
   }
 
-  @Test("a commit that is lost on the way to the gateway reaches the pages by the next heartbeats")
+  @Test("a commit lost on the way to the gateway reaches the pages with the next heartbeats")
   func lostCommit() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -176,7 +176,7 @@ struct GatewayReadingTests {
     #expect(stage.take(one, "catchup").last?["mark"] == 2)
   }
 
-  @Test("prefixes list what is there and what comes")
+  @Test("a joined prefix announces existing models and new ones")
   func prefixes() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))
@@ -189,7 +189,7 @@ struct GatewayReadingTests {
     #expect(stage.take(two, "announce").last?["models"]?[0]?["model"] == "shop/door")
   }
 
-  @Test("@hub shows the hub's report, anew with each heartbeat, and cannot be written")
+  @Test("@hub shows the hub's report, updated with each heartbeat, and cannot be written")
   func ownModel() {
     var stage = GatewayStage()
     let page = stage.welcomed(1)
@@ -203,7 +203,7 @@ struct GatewayReadingTests {
     #expect(stage.take(page, "outcomes").last?["outcomes"]?[0]?["code"] == "notPermitted")
   }
 
-  @Test("a page reads who is in a model, and sees them come and go")
+  @Test("a page reads the presence of a model and sees peers come and go")
   func presence() {
     var stage = GatewayStage()
     let (one, two) = (stage.welcomed(1), stage.welcomed(2))

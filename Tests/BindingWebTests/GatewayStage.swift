@@ -3,8 +3,8 @@ import BindingProtocol
 import BindingWeb
 import Testing
 
-/// A gateway and a hub's machine in one thread, without sockets: what one says the other hears at once, pages are
-/// lists of what they were told.
+/// A gateway and a hub's machine on one thread, without sockets. Messages between them arrive immediately; a page
+/// is the list of texts that it received.
 struct GatewayStage {
   private static let connection: ConnectionID = 1
 
@@ -14,11 +14,11 @@ struct GatewayStage {
   private(set) var now: UInt64 = 1_000
   private(set) var isConnected = false
   private var topics: Set<[UInt8]> = []
-  /// What each page was told and has not been asked for here.
+  /// The texts that each page received and `take` has not returned yet.
   private var texts: [PageID: [JSON]] = [:]
   private(set) var ended: [PageID: UInt16] = [:]
   private(set) var pauses: [UInt64] = []
-  /// Frames of the hub that are lost on the way.
+  /// Whether the hub's commits are lost on the way to the gateway.
   var losesCommits = false
 
   init(
@@ -46,9 +46,9 @@ struct GatewayStage {
     )
   }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// Lets something happen at the gateway, then everything that follows from it.
+  /// Performs one input of the gateway and everything that follows from it.
   mutating func act(_ body: (inout Gateway, UInt64, inout GatewayOutput) -> Void) {
     var output = GatewayOutput()
     body(&gateway, now, &output)
@@ -92,7 +92,7 @@ struct GatewayStage {
     }
   }
 
-  /// Lets something happen at the hub, and the gateway hear of it.
+  /// Performs one input of the hub, and delivers its frames to the gateway.
   private mutating func actAtHub(_ body: (inout HubMachine, HubTime, inout HubOutput) -> Void) {
     let time = HubTime(monotonic: now, wall: 499_000 + now)
     var output = HubOutput()
@@ -123,7 +123,7 @@ struct GatewayStage {
     }
   }
 
-  /// Time passes, in steps of a quarter of a second.
+  /// Advances the time in steps of 250 ms.
   mutating func wait(_ milliseconds: UInt64) {
     for _ in 0..<(milliseconds / 250) {
       now += 250
@@ -134,7 +134,7 @@ struct GatewayStage {
 
   mutating func loseHub() { act { gateway, now, output in gateway.lost(now: now, into: &output) } }
 
-  /// Another peer, straight at the hub.
+  /// Sends messages of another peer directly to the hub.
   mutating func other(_ messages: [PeerMessage], session: SessionID = 99) {
     actAtHub { hub, time, output in
       for message in messages {
@@ -145,7 +145,7 @@ struct GatewayStage {
     }
   }
 
-  /// Another peer joins a model, and may then propose for the topic, which it is told nothing of.
+  /// Another peer joins a model. It can then propose for the topic, but receives none of its messages.
   mutating func otherJoins(_ model: String) {
     let identity = Identity(secret: Secret(high: 1, low: 1), name: "desk")
     other([.hello(Hello(identity: identity)), .join([Join(request: 1, model: model)])])
@@ -167,7 +167,7 @@ struct GatewayStage {
     }
   }
 
-  /// A page that has come and been welcomed.
+  /// Returns a page that has arrived and been welcomed.
   mutating func welcomed(_ number: UInt64, resuming: Bool = false) -> PageID {
     let page = arrive(number)
     hello(page, tag: number, resuming: resuming)
@@ -178,7 +178,7 @@ struct GatewayStage {
     send(page, GatewayStage.hello(GatewayStage.identity(tag), resuming: resuming))
   }
 
-  /// Who a page is that was given this number.
+  /// The identity of the page with this number.
   static func identity(_ number: UInt64) -> Identity {
     Identity(secret: Secret(high: number, low: number), name: "page\(number)")
   }
@@ -204,7 +204,7 @@ struct GatewayStage {
     act { gateway, now, output in gateway.gone(page, now: now, into: &output) }
   }
 
-  /// What a page was told since this was asked last, of one kind.
+  /// Returns and removes the texts of one kind that a page has received.
   mutating func take(_ page: PageID, _ kind: String) -> [JSON] {
     let all = texts[page] ?? []
     texts[page] = all.filter { $0["kind"]?.string != kind }

@@ -6,8 +6,8 @@ import Foundation
   import Musl
 #endif
 
-/// A plain TCP connection to a gateway, which says what a browser never would. Belongs to the thread of its test; waits
-/// 20 s at most.
+/// A plain TCP connection to a gateway that can send what no browser would. Use it on the test's thread only; it
+/// waits at most 20 s.
 final class RawClient {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -17,7 +17,7 @@ final class RawClient {
     let description: String
   }
 
-  /// - Parameter receiveBytes: what the system may keep for this side, if not as much as it wants.
+  /// - Parameter receiveBytes: the size of the receive buffer in bytes; nil for the system's default.
   init(port: Int, receiveBytes: Int32? = nil) throws {
     #if canImport(Glibc)
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -41,7 +41,7 @@ final class RawClient {
 
   deinit { close(descriptor) }
 
-  /// Sends all of it, unless the other side has closed.
+  /// Sends all bytes, unless the other side has closed.
   func send(_ bytes: [UInt8]) {
     var sent = 0
     while sent < bytes.count {
@@ -61,13 +61,13 @@ final class RawClient {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Sends all of it, or what the system takes at once.
+  /// Sends all bytes, or nothing if the socket is not writable now.
   func sendWithoutWaiting(_ bytes: [UInt8]) {
     var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     if poll(&item, 1, 0) > 0 { send(bytes) }
   }
 
-  /// Says that nothing more comes.
+  /// Closes the sending direction.
   func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   // MARK: HTTP
@@ -81,7 +81,7 @@ final class RawClient {
     subscript(name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
   }
 
-  /// Asks, as a browser that was given that address would.
+  /// Sends a request as a browser would and returns the reply.
   func ask(_ method: String = "GET", _ target: String, _ more: [String] = [], host: String) throws -> Reply {
     send(
       ([
@@ -105,7 +105,7 @@ final class RawClient {
     return reply
   }
 
-  /// Whether the other side closes, without or with more bytes before.
+  /// Whether the other side closes, possibly after more bytes.
   func ends() -> Bool {
     while !hasEnded { if (try? fill()) == nil { return hasEnded } }
     return true
@@ -118,7 +118,7 @@ final class RawClient {
     var payload: [UInt8]
 
     var text: String { String(decoding: payload, as: UTF8.self) }
-    /// Of a close frame.
+    /// The status of a close frame.
     var code: Int? { opcode == 8 && payload.count >= 2 ? Int(payload[0]) << 8 | Int(payload[1]) : nil }
   }
 
@@ -155,7 +155,7 @@ final class RawClient {
     return bytes
   }
 
-  /// The next frame, pings and texts included.
+  /// Returns the next frame, pings and texts included.
   func frame() throws -> Frame {
     let head = try take(2)
     var length = Int(head[1] & 0x7F)
@@ -164,7 +164,7 @@ final class RawClient {
     return Frame(opcode: head[0] & 0x0F, payload: try take(length))
   }
 
-  /// The next frame that is asked for; what comes before it is passed over.
+  /// Returns the next matching frame and skips those before it.
   func frame(where matches: (Frame) -> Bool) throws -> Frame {
     while true {
       let frame = try frame()

@@ -6,16 +6,16 @@ import Testing
 
 @testable import BindingWeb
 
-@Suite("What programs are told", .serialized)
+@Suite("Reports for programs", .serialized)
 struct ReportTests {
-  @Test("a gateway is well while it answers, and ready once the hub has let it in")
+  @Test("a gateway is healthy while it answers, and ready once the hub has welcomed it")
   func healthAndReadiness() throws {
     let site = try Site()
     #expect(try site.ask("GET", "/healthz", []).text == "ok\n")
     #expect(site.waitUntilReady())
   }
 
-  @Test("the status is the hub's report, with the gateway's part in it")
+  @Test("the status is the hub's report with the gateway's part in it")
   func status() throws {
     let site = try Site()
     let page = try site.welcomedPage()
@@ -31,7 +31,7 @@ struct ReportTests {
     withExtendedLifetime(page) {}
   }
 
-  @Test("the metrics are lines that a Prometheus reads: each name once declared, few labels")
+  @Test("the metrics are in Prometheus text format: each name is declared once and labels are few")
   func metrics() throws {
     let site = try Site()
     let page = try site.welcomedPage()
@@ -57,7 +57,7 @@ struct ReportTests {
     withExtendedLifetime(page) {}
   }
 
-  @Test("names of counters become those of metrics")
+  @Test("names of counters become names of metrics")
   func snake() {
     #expect(MetricsText.snake("cutSubscribers") == "cut_subscribers")
     #expect(MetricsText.snake("notUTF8") == "not_utf8")
@@ -65,9 +65,9 @@ struct ReportTests {
   }
 }
 
-@Suite("The budget of messages")
+@Suite("Message budgets")
 struct MessageBudgetTests {
-  @Test("so many at once, then so many a second")
+  @Test("a budget allows a burst, then a rate per second")
   func refills() {
     var budget = MessageBudget(perSecond: 500, atOnce: 1_000, now: 0)
     func spent(at now: UInt64) -> Int {

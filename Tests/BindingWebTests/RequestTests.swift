@@ -2,13 +2,13 @@ import BindingWeb
 import Foundation
 import Testing
 
-@Suite("What is asked for", .serialized)
+@Suite("HTTP requests", .serialized)
 struct RequestTests {
   private let site: Site
 
   init() throws { site = try Site() }
 
-  @Test("the pages are served with their type, and may load nothing from elsewhere")
+  @Test("pages are served with their type and may load nothing from elsewhere")
   func pages() throws {
     let types = [
       "/": "text/html; charset=utf-8", "/demo": "text/html; charset=utf-8",
@@ -33,7 +33,7 @@ struct RequestTests {
     }
   }
 
-  @Test("every file of the pages is part of the program, as it stands in its folder")
+  @Test("every file of the pages folder is embedded unchanged in the program")
   func everyFile() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -57,7 +57,7 @@ struct RequestTests {
     #expect(try site.ask("GET", "/bind.js", [site.bearer, "If-None-Match: \"x\""]).status == 200)
   }
 
-  @Test("a file of the pages is sent as gzip to who takes that, under a tag of its own")
+  @Test("a page file is sent as gzip to clients that accept it, with its own entity tag")
   func packed() throws {
     let plain = try site.ask("GET", "/bind.js")
     #expect(plain["content-encoding"] == nil && plain["vary"] == "Accept-Encoding")
@@ -88,7 +88,7 @@ struct RequestTests {
     #expect(reply["etag"] == whole["etag"])
   }
 
-  @Test("requests that come together are answered one after the other")
+  @Test("pipelined requests are answered in order")
   func together() throws {
     let client = try site.client()
     let request = { (target: String) in "GET \(target) HTTP/1.1\r\nHost: \(site.host)\r\n\(site.bearer)\r\n\r\n" }
@@ -98,7 +98,7 @@ struct RequestTests {
     #expect(try client.reply().status == 404)
   }
 
-  @Test("what is not there is told, with where to look")
+  @Test("a missing path is answered with where to look")
   func nothing() throws {
     for target in [
       "/nothing", "/form/", "/form//x", "/form", "/demo/x", "/dashboard.html", "/pages/x.html", "/bind.js/",
@@ -110,7 +110,7 @@ struct RequestTests {
     #expect(try site.refusals("notFound") == 10)
   }
 
-  @Test("a browser is shown a page for what is not there, which holds nothing of what it asked for")
+  @Test("a browser gets a page for a missing path, without any text of its request")
   func nothingPage() throws {
     for target in ["/no<b>thing", "/pages/x.html"] {
       let reply = try site.ask("GET", target, [site.bearer, "Accept: text/html,*/*"])
@@ -121,14 +121,14 @@ struct RequestTests {
     }
   }
 
-  @Test("a path that is none is refused")
+  @Test("a malformed path is refused")
   func paths() throws {
     for target in ["http://\(site.host)/", "/%", "/%zz", "/%ff", "/%00", "/%0d%0a", "/a%5cb", "//x", "*"] {
       #expect(try site.ask("GET", target).status == 400, "\(target)")
     }
   }
 
-  @Test("everything is read: other methods and bodies are refused")
+  @Test("methods other than GET and HEAD, and request bodies, are refused")
   func methods() throws {
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
       let reply = try site.ask(method, "/")
@@ -142,7 +142,7 @@ struct RequestTests {
   }
 
   @Test(
-    "what is no HTTP is refused",
+    "a request that is not HTTP/1 is refused",
     arguments: [
       "\u{16}\u{3}\u{1}\u{2}\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\n: x\r\n\r\n",
     ])
@@ -170,7 +170,7 @@ struct RequestTests {
     #expect(try site.ask("GET", "/", [site.bearer] + (0..<90).map { "X-\($0): b" }).status == 200)
   }
 
-  @Test("a browser of HTTP/1.0, or one that closes its side, gets its answer and the end")
+  @Test("a client of HTTP/1.0, or one that closes its sending side, gets its answer and the end")
   func closing() throws {
     let old = try site.client()
     old.send("GET /healthz HTTP/1.0\r\nHost: \(site.host)\r\n\r\n")
@@ -184,9 +184,9 @@ struct RequestTests {
   }
 }
 
-@Suite("Connections that say nothing", .serialized)
+@Suite("Idle connections", .serialized)
 struct IdleTests {
-  @Test("who says nothing, too little or nothing more is closed, and counted")
+  @Test("a silent, slow or idle connection is closed and counted")
   func slow() throws {
     let site = try Site {
       $0.limits.requestMilliseconds = 1_000
@@ -203,7 +203,7 @@ struct IdleTests {
     #expect(try site.refusals("slowRequest") == 2)
   }
 
-  @Test("two hundred idle connections keep nobody from an answer")
+  @Test("two hundred idle connections delay no other client")
   func many() throws {
     let site = try Site()
     let idle = try (0..<200).map { _ in try site.client() }
@@ -215,7 +215,7 @@ struct IdleTests {
     withExtendedLifetime(idle) {}
   }
 
-  @Test("connections that show nothing keep out neither each other nor who is let in, and the oldest of them go")
+  @Test("unauthenticated connections block neither each other nor clients, and the oldest are closed")
   func strangers() throws {
     let site = try Site {
       $0.limits.strangers = 4
@@ -238,7 +238,7 @@ struct IdleTests {
     #expect(try site.refusals("tooManyStrangers") >= 36)
   }
 
-  @Test("a connection beyond the limit is told so, and one is free again when another closes")
+  @Test("a connection past the limit is refused, and a closed one makes room")
   func limit() throws {
     let site = try Site { $0.limits.connections = 3 }
     var first: [RawClient] = []

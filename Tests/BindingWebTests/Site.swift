@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import Testing
 
-/// A hub of this process and its gateway, on a port of its own.
+/// A hub in this process and its gateway, on an ephemeral port.
 final class Site {
   let hub: Hub
   let gateway: WebGateway
@@ -29,10 +29,10 @@ final class Site {
 
   var host: String { "127.0.0.1:\(port)" }
   var bearer: String { "Authorization: Bearer \(gateway.token ?? "")" }
-  /// What a browser shows that was let in, with a session of its own at each look.
+  /// The cookie line of an authenticated browser, with a new session at each access.
   var cookie: String { "Cookie: other=1; \((try? session()) ?? "")" }
 
-  /// What a browser gets for a code, `NAME=VALUE`.
+  /// The session cookie that a browser gets for a code, `NAME=VALUE`.
   func session(host: String? = nil) throws -> String {
     let reply = try ask("GET", "/?code=\(code)", [], host: host)
     return String(try #require(reply["set-cookie"]).prefix { $0 != ";" })
@@ -46,14 +46,14 @@ final class Site {
     try RawClient(port: port, receiveBytes: receiveBytes)
   }
 
-  /// One request on a connection of its own, with the token unless other lines are given.
+  /// Sends one request on a new connection, with the token unless other lines are given.
   func ask(_ method: String = "GET", _ target: String, _ lines: [String]? = nil, host: String? = nil) throws
     -> RawClient.Reply
   {
     try client().ask(method, target, lines ?? [bearer], host: host ?? self.host)
   }
 
-  /// A WebSocket, as a page of the gateway opens it.
+  /// Opens a WebSocket as a page of the gateway does.
   func page(receiveBytes: Int32? = nil) throws -> RawClient {
     let client = try client(receiveBytes: receiveBytes)
     let reply = try client.upgrade([cookie, origin], host: host)
@@ -61,7 +61,7 @@ final class Site {
     return client
   }
 
-  /// A WebSocket whose page has been welcomed.
+  /// Opens a WebSocket whose page has been welcomed.
   func welcomedPage(receiveBytes: Int32? = nil) throws -> RawClient {
     try #require(waitUntilReady())
     let page = try page(receiveBytes: receiveBytes)
@@ -70,26 +70,26 @@ final class Site {
     return page
   }
 
-  /// The hello of a peer that was never here.
+  /// The hello of a peer with a new identity.
   static var hello: String {
     GatewayStage.hello(Identity(secret: .random(), name: "page"))
   }
 
-  /// Whether the hub lets the gateway in, within 20 s.
+  /// Waits at most 20 s. Returns whether the hub has welcomed the gateway.
   func waitUntilReady() -> Bool { eventually { try self.ask("GET", "/readyz", []).status == 200 } }
 
-  /// How often a page took no more for a while.
+  /// The number of times that a page's queue was full.
   func fullPages() throws -> Int64 {
     try JSON(parsing: ask("GET", "/status.json").body)["web"]?["counters"]?["fullPages"]?.int64 ?? -1
   }
 
-  /// How often that was refused so far.
+  /// The number of refusals of this kind so far.
   func refusals(_ name: String) throws -> Int64 {
     try JSON(parsing: ask("GET", "/status.json").body)["web"]?["refusals"]?[name]?.int64 ?? -1
   }
 }
 
-/// Looks until `condition` holds, at most 20 s.
+/// Polls until `condition` holds. Returns false if it does not within 20 s.
 func eventually(_ condition: () throws -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: 20)
   while Date() < end {

@@ -3,7 +3,7 @@ import BindingProtocol
 import BindingWeb
 import Testing
 
-@Suite("What a page may send", .serialized)
+@Suite("WebSocket messages of pages", .serialized)
 struct SocketTests {
   private let site: Site
 
@@ -13,7 +13,7 @@ struct SocketTests {
     Array(#"{"kind":"ping","token":1,"x":""#.utf8) + [UInt8](repeating: 0x61, count: count - 32) + Array("\"}".utf8)
   }
 
-  /// Sends frames on a welcomed page and gives the code with which it is closed.
+  /// Sends frames on a welcomed page and returns the code with which it is closed.
   private func closeCode(_ refusal: String?, _ send: (RawClient) -> Void) throws -> Int? {
     let page = try site.welcomedPage()
     send(page)
@@ -29,7 +29,7 @@ struct SocketTests {
     return try page.frame { $0.opcode == 1 && $0.text.contains("pong") }.text.contains("1")
   }
 
-  @Test("a message may come in parts, with a ping between them")
+  @Test("a message may be fragmented, with a ping between its fragments")
   func parts() throws {
     let message = text(64)
     #expect(
@@ -42,7 +42,7 @@ struct SocketTests {
       })
   }
 
-  @Test("a message may have 98,304 bytes and none more, whole or in parts")
+  @Test("a message may have 98,304 bytes and no more, whole or fragmented")
   func longest() throws {
     #expect(try answers { $0.frame(0x81, text(98_304)) })
     #expect(try closeCode("messageTooLong") { $0.frame(0x81, text(98_305)) } == 1009)
@@ -56,12 +56,12 @@ struct SocketTests {
       try closeCode("messageTooLong") { $0.send([0x81, 0xFF, 0x7F] + [UInt8](repeating: 0xFF, count: 7)) } == 1009)
   }
 
-  @Test("what is not masked is refused")
+  @Test("an unmasked frame is refused")
   func unmasked() throws {
     #expect(try closeCode("unmasked") { $0.frame(0x81, text(40), isMasked: false) } == 1002)
   }
 
-  @Test("parts that do not follow each other are refused")
+  @Test("fragments out of sequence are refused")
   func wrongParts() throws {
     #expect(try closeCode("badFragment") { $0.frame(0x80, text(40)) } == 1002)
     #expect(
@@ -71,7 +71,7 @@ struct SocketTests {
       } == 1002)
   }
 
-  @Test("control frames are whole and short")
+  @Test("a fragmented, long or malformed control frame is refused")
   func control() throws {
     #expect(try closeCode("badFrame") { $0.frame(0x09, [1]) } == 1002)
     #expect(try closeCode("badFrame") { $0.frame(0x89, [UInt8](repeating: 0, count: 126)) } == 1002)
@@ -79,28 +79,28 @@ struct SocketTests {
     #expect(try closeCode("badFrame") { $0.frame(0x88, [0x03, 0xED]) } == 1002)
   }
 
-  @Test("opcodes and bits without a meaning are refused")
+  @Test("unknown opcodes and reserved bits are refused")
   func unknown() throws {
     #expect(try closeCode("badFrame") { $0.frame(0x83, text(40)) } == 1002)
     #expect(try closeCode("badFrame") { $0.frame(0x8B, []) } == 1002)
     #expect(try closeCode("badFrame") { $0.frame(0xC1, text(40)) } == 1002)
   }
 
-  @Test("messages are texts of UTF-8")
+  @Test("binary messages and texts that are not UTF-8 are refused")
   func texts() throws {
     #expect(try closeCode("binary") { $0.frame(0x82, text(40)) } == 1003)
     #expect(try closeCode("notUTF8") { $0.frame(0x81, [0x22, 0xFF, 0x22]) } == 1007)
     #expect(try closeCode("notUTF8") { $0.frame(0x81, [0x22, 0xED, 0xA0, 0x80, 0x22]) } == 1007)
   }
 
-  @Test("what is no message of the protocol is refused by the place in it")
+  @Test("a text that is no message of the protocol ends the page with 4000")
   func malformed() throws {
     #expect(try closeCode(nil) { $0.sendText("{") } == 4000)
     #expect(try closeCode(nil) { $0.sendText("[]") } == 4000)
     #expect(try closeCode(nil) { $0.sendText(String(repeating: "[", count: 90_000)) } == 4000)
   }
 
-  @Test("a page that floods is closed, and nobody else notices")
+  @Test("a page that floods is closed, and other pages are not affected")
   func flood() throws {
     let other = try site.welcomedPage()
     let ping = RawClient.frame(0x81, Array(#"{"kind":"ping","token":1}"#.utf8))
@@ -112,7 +112,7 @@ struct SocketTests {
     #expect(try other.frame { $0.text.contains("pong") }.text.contains("7"))
   }
 
-  @Test("a page that closes is answered with its own code")
+  @Test("a closing page is answered with its own code")
   func closes() throws {
     #expect(try closeCode(nil) { $0.frame(0x88, [0x03, 0xE8]) } == 1000)
     let page = try site.welcomedPage()
@@ -121,7 +121,7 @@ struct SocketTests {
     #expect(page.ends())
   }
 
-  @Test("a ping is answered with what was in it")
+  @Test("a ping is answered with its payload")
   func ping() throws {
     let page = try site.welcomedPage()
     page.frame(0x89, [1, 2, 3])
@@ -129,9 +129,9 @@ struct SocketTests {
   }
 }
 
-@Suite("How long a page lives", .serialized)
+@Suite("Liveness of pages", .serialized)
 struct PageLivenessTests {
-  @Test("a page is pinged, and closed when it gives no sign of life")
+  @Test("a page is pinged, and closed when it stays silent")
   func silence() throws {
     let site = try Site {
       $0.limits.pingMilliseconds = 50
@@ -143,7 +143,7 @@ struct PageLivenessTests {
     #expect(try site.refusals("silence") == 1)
   }
 
-  @Test("a page that answers pings stays")
+  @Test("a page that answers pings stays connected")
   func pongs() throws {
     let site = try Site {
       $0.limits.pingMilliseconds = 20
@@ -157,7 +157,7 @@ struct PageLivenessTests {
     #expect(try site.refusals("silence") == 0)
   }
 
-  @Test("a page beyond the limit is closed with 4005, and may come when another has gone")
+  @Test("a page past the limit is closed with 4005, and a closed one makes room")
   func tooMany() throws {
     let site = try Site { $0.limits.pages = 2 }
     let first = try site.welcomedPage()
@@ -170,13 +170,13 @@ struct PageLivenessTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("a page that says nothing is closed with 4004")
+  @Test("a page that sends no hello is closed with 4004")
   func noHello() throws {
     let site = try Site()
     #expect(try site.page().closeCode() == 4004)
   }
 
-  @Test("a page that does not read is not read either, and nobody else notices")
+  @Test("a page that does not read is not read from, and other pages are not affected")
   func stalled() throws {
     let site = try Site {
       $0.limits.messagesAtOnce = 1_000_000
@@ -186,7 +186,7 @@ struct PageLivenessTests {
     let page = try site.welcomedPage(receiveBytes: 4_096)
     let ping = RawClient.frame(0x89, [UInt8](repeating: 1, count: 125))
     let some = [UInt8]((0..<100).flatMap { _ in ping })
-    // What the system keeps for both sides is used up first.
+    // The buffers of the system on both sides fill up first.
     #expect(
       eventually {
         for _ in 0..<20 { page.sendWithoutWaiting(some) }
@@ -198,7 +198,7 @@ struct PageLivenessTests {
     #expect(try site.refusals("flood") == 0)
   }
 
-  @Test("pages hear that the gateway goes")
+  @Test("a stopped gateway closes its pages with 1001")
   func goes() throws {
     let site = try Site()
     let page = try site.welcomedPage()
@@ -209,7 +209,7 @@ struct PageLivenessTests {
     site.gateway.stop()
   }
 
-  @Test("pages hear that the hub is gone, and the gateway says that it is not ready")
+  @Test("a stopped hub closes pages with 1012, and the gateway reports that it is not ready")
   func hubGoes() throws {
     let site = try Site()
     let page = try site.welcomedPage()

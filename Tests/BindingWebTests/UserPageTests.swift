@@ -3,7 +3,7 @@ import BindingWeb
 import Foundation
 import Testing
 
-@Suite("The user's own pages", .serialized)
+@Suite("Pages of the user", .serialized)
 struct UserPageTests {
   private let folder: URL
   private let site: Site
@@ -33,7 +33,7 @@ struct UserPageTests {
     }
   }
 
-  @Test("files are served with their type, and a folder by its index.html")
+  @Test("user files are served with their type, and a folder by its index.html")
   func files() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     #expect(try site.ask("GET", "/pages/").text == "<p>home")
@@ -49,7 +49,7 @@ struct UserPageTests {
     #expect(try site.ask("GET", "/pages/", []).status == 401)
   }
 
-  @Test("what pages are made of has its media type, and the folder is found without its slash")
+  @Test("user files have their media type, and the folder is found without its slash")
   func types() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     for (kind, type) in [
@@ -65,7 +65,7 @@ struct UserPageTests {
     #expect(try site.ask("GET", "/pages", []).status == 401)
   }
 
-  @Test("nothing outside the folder is served, by whatever path, nor what is hidden or of another kind")
+  @Test("hidden files, unknown types and anything outside the folder are not served by any path")
   func outside() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     for path in [
@@ -80,7 +80,7 @@ struct UserPageTests {
     }
   }
 
-  @Test("a file that is too long is refused")
+  @Test("a user file that is too long is refused")
   func tooLong() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try Data(repeating: 0x78, count: 2_001).write(to: folder.appendingPathComponent("pages/big.txt"))
@@ -88,7 +88,7 @@ struct UserPageTests {
     #expect(try site.refusals("fileTooLong") == 1)
   }
 
-  @Test("a folder that is none is named")
+  @Test("a pages folder that is not a folder is named in the error")
   func noFolder() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let hub = try Hub.embedded()

@@ -4,12 +4,12 @@ import Testing
 
 @testable import BindingWeb
 
-@Suite("What lets browsers and programs in")
+@Suite("Keys, codes and sessions")
 struct WebKeyTests {
   private let key = WebKey(token: "0123456789abcdef0123456789abcdef", run: "0011223344556677")
   private let now: Int64 = 1_800_000_000
 
-  @Test("a code is good for five minutes, at one start of one gateway")
+  @Test("a code is valid for five minutes, in one run of one gateway")
   func code() {
     let code = key.code(now: now)
     #expect(code.count == WebKey.codeDigits && code.allSatisfy(\.isHexDigit))
@@ -27,7 +27,7 @@ struct WebKeyTests {
     }
   }
 
-  @Test("a code is used once, and forgotten when it has ended")
+  @Test("a code can be used once and is forgotten when it has expired")
   func used() {
     var codes = UsedCodes()
     func isFirst(_ code: String, until end: Int64, now: Int64) -> Bool { codes.use(code, until: end, now: now) }
@@ -38,7 +38,7 @@ struct WebKeyTests {
     #expect(codes.count <= 256)
   }
 
-  @Test("a session outlives a start, ends after thirty days, and is good for one host")
+  @Test("a session survives a restart, expires after thirty days and is valid for one host")
   func session() {
     let session = key.session(host: "127.0.0.1:7880", now: now)
     let next = WebKey(token: key.token)
@@ -54,7 +54,7 @@ struct WebKeyTests {
     }
   }
 
-  @Test("proofs are those of RFC 2104 with SHA-256")
+  @Test("proofs are HMACs of RFC 2104 with SHA-256")
   func proof() {
     // hmac.new(token, b"bindbus session 1\0h:1\0" + b"6b4a5a00", sha256), by Python.
     #expect(
@@ -62,7 +62,7 @@ struct WebKeyTests {
   }
 }
 
-@Suite("The file of the way in", .serialized)
+@Suite("The key file", .serialized)
 struct WebEntryTests {
   private let path = FileManager.default.temporaryDirectory.path + "/entry-\(UInt32.random(in: 0 ... .max))"
 
@@ -70,7 +70,7 @@ struct WebEntryTests {
     try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
   }
 
-  @Test("token and sessions outlive the gateway, codes do not")
+  @Test("token and sessions survive a restart of the gateway, codes do not")
   func restart() throws {
     defer { unlink(path) }
     let (token, session, code): (String?, String, String)
@@ -93,7 +93,7 @@ struct WebEntryTests {
     #expect(try site.ask("GET", "/?code=\(code)", []).status == 401)
   }
 
-  @Test("a name of its own below localhost is the gateway's, with a session of its own; other such names are not")
+  @Test("a gateway accepts its own name below localhost, with a separate session, and no other such name")
   func ownName() throws {
     defer { unlink(path) }
     let site = try Site { $0.keyPath = path }
@@ -111,7 +111,7 @@ struct WebEntryTests {
     #expect(try site.client().upgrade([cookie, "Origin: http://\(host)"], host: host).status == 101)
   }
 
-  @Test("a session with less than half of its time left is told anew, by pages and sockets")
+  @Test("a session past half of its term is renewed by pages and sockets")
   func renewed() throws {
     defer { unlink(path) }
     let site = try Site { $0.keyPath = path }
@@ -124,7 +124,7 @@ struct WebEntryTests {
     #expect(try site.ask("GET", "/", [site.cookie])["set-cookie"] == nil)
   }
 
-  @Test("a file that others may read, or that is another's, is refused with what to do")
+  @Test("a key file that is readable by others or malformed is refused with a remedy")
   func refused() throws {
     defer { unlink(path) }
     do { _ = try Site { $0.keyPath = path } }
@@ -139,7 +139,7 @@ struct WebEntryTests {
     #expect(try WebEntry.read(path) == nil)
   }
 
-  @Test("where no token is asked the address needs no code, and the token stays for later")
+  @Test("without a required token the address has no code, and the token is kept for later")
   func open() throws {
     defer { unlink(path) }
     let token: String?
