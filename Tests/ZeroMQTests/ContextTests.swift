@@ -10,12 +10,12 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Context")
+@Suite("Contexts")
 struct ContextTests {
   @Test("the library's randomness is seeded once, before the first context")
   func seeding() async {
     await #expect(processExitsWith: .success) {
-      // What an unseeded process draws first.
+      // The first number that an unseeded process draws.
       srand(1)
       let unseeded = rand()
       srand(1)
@@ -29,7 +29,7 @@ struct ContextTests {
     }
   }
 
-  @Test("a context that is refused has seeded already: nothing of the library runs before")
+  @Test("a refused context has seeded the randomness already: no library code runs before")
   func seedingComesFirst() async {
     await #expect(processExitsWith: .success) {
       #expect(throws: ZeroMQError.self) { try Context(ioThreads: 0) }
@@ -37,14 +37,14 @@ struct ContextTests {
     }
   }
 
-  @Test("two processes give out different routing ids")
+  @Test("two processes generate different routing ids")
   func routingIDsDiffer() async throws {
     var outputs: [[UInt8]] = []
     for _ in 0..<2 {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let context = try Context()
         let router = try Socket.listening(.router, in: context, at: "inproc://hub")
-        // With libzmq's defaults the connection is nameless, and the router makes an id up.
+        // With libzmq's defaults the connection has no id, and the router generates one.
         let dealer = Socket(core: try SocketCore(.dealer, in: context, isBare: true))
         try dealer.connect("inproc://hub")
         try dealer.send([1])
@@ -60,7 +60,7 @@ struct ContextTests {
     #expect(outputs[0] != outputs[1])
   }
 
-  @Test("numbers out of range are refused", arguments: [(0, 10), (-1, 10), (1, 0), (1, 1 << 40), (1 << 40, 1)])
+  @Test("context options out of range are refused", arguments: [(0, 10), (-1, 10), (1, 0), (1, 1 << 40), (1 << 40, 1)])
   func ranges(ioThreads: Int, maximumSockets: Int) {
     do throws(ZeroMQError) {
       _ = try Context(ioThreads: ioThreads, maximumSockets: maximumSockets)
@@ -71,7 +71,7 @@ struct ContextTests {
     }
   }
 
-  @Test("one socket too many is an error with a name")
+  @Test("a socket past the limit throws EMFILE")
   func tooManySockets() throws {
     let context = try Context(maximumSockets: 2)
     let first = try Socket(.pair, in: context)
@@ -83,7 +83,7 @@ struct ContextTests {
     #expect(try first.type() == second.type())
   }
 
-  @Test("shutting down ends a poll that waits without limit")
+  @Test("shutting down a context ends a poll without timeout")
   func shutdown() throws {
     let context = try Context()
     let sawShutdown = Shared(false)
@@ -116,7 +116,7 @@ struct ContextTests {
     #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 
-  @Test("the library is one that has the behaviour this is written for")
+  @Test("the library's version is at least 4.3.0")
   func version() throws {
     let parts = Context.libraryVersion.split(separator: ".").compactMap { Int($0) }
     #expect(parts.count == 3)

@@ -25,7 +25,7 @@ struct EndpointLockTests {
     } catch { return error }
   }
 
-  @Test("a second holder is refused and told the first one's process")
+  @Test("a second holder is refused with the process id of the first")
   func heldHere() throws {
     let lock = try EndpointLock.acquire(path)
     #expect(lock.path == path + ".lock")
@@ -37,7 +37,7 @@ struct EndpointLockTests {
     #expect(refusal(path) == nil)
   }
 
-  @Test("another process is refused and told ours")
+  @Test("another process is refused with the id of this one")
   func heldByAnotherProcess() async throws {
     let lock = try EndpointLock.acquire(path)
     let path = path
@@ -51,7 +51,7 @@ struct EndpointLockTests {
     #expect(lock.path == path + ".lock")
   }
 
-  @Test("the file of a process that was killed is taken over")
+  @Test("the lock file of a killed process is taken over")
   func holderWasKilled() async throws {
     let path = path
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -66,7 +66,7 @@ struct EndpointLockTests {
     #expect(try String(contentsOfFile: lock.path, encoding: .utf8) == "\(getpid())\n")
   }
 
-  @Test("letting go removes the file, at the end of scope too")
+  @Test("releasing a lock removes its file, also at the end of the scope")
   func release() throws {
     do {
       let lock = try EndpointLock.acquire(path)
@@ -75,7 +75,7 @@ struct EndpointLockTests {
     #expect(access(path + ".lock", F_OK) != 0)
   }
 
-  @Test("letting go removes the socket that libzmq left, and nothing else")
+  @Test("releasing a lock removes the socket file that libzmq left, and no other file")
   func socketFile() throws {
     let context = try Context()
     do {
@@ -93,7 +93,7 @@ struct EndpointLockTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
-  @Test("a lock whose file was replaced leaves the newer file alone")
+  @Test("a lock whose file was replaced leaves the newer file in place")
   func replacedFile() throws {
     let old = try EndpointLock.acquire(path)
     #expect(unlink(path + ".lock") == 0)
@@ -103,7 +103,7 @@ struct EndpointLockTests {
     #expect(refusal(path) == .held(path: path, byProcess: getpid()))
   }
 
-  @Test("a missing directory and a link in the place of the file are refused by name")
+  @Test("a missing directory and a symbolic link in place of the file are refused by name")
   func unavailable() throws {
     guard case .unavailable(let missing) = refusal(directory.path + "/none/hub.sock") else {
       Issue.record("acquired in a missing directory")
@@ -119,7 +119,7 @@ struct EndpointLockTests {
     #expect(linked.subject == path + ".lock")
   }
 
-  @Test("what is in the file of a holder that is just starting does not matter")
+  @Test("a held lock is refused whatever its file contains")
   func emptyFile() throws {
     let lock = try EndpointLock.acquire(path)
     for text in ["", "garbage", "12 34"] {
@@ -129,7 +129,7 @@ struct EndpointLockTests {
     #expect(refusal(path)?.description.contains("another process") == true)
   }
 
-  @Test("many who want it never hold it together")
+  @Test("contending threads never hold the lock at the same time")
   func contention() throws {
     let holders = Shared(0)
     let turns = Shared(0)

@@ -17,14 +17,14 @@ struct ErrorTests {
 
   init() throws { context = try Context() }
 
-  /// The error of binding there.
+  /// Returns the error of binding to this endpoint.
   func errorOfBinding(_ endpoint: String) throws -> ZeroMQError {
     let socket = try Socket(.router, in: context)
     do throws(ZeroMQError) { try socket.bind(endpoint) } catch { return error }
     throw TookTooLong(description: "\(endpoint) was bound")
   }
 
-  @Test("a busy port is told by name, call and endpoint, with a cure")
+  @Test("a busy port is reported with name, call, endpoint and a remedy")
   func busyPort() throws {
     let first = try Socket.listening(.router, in: context)
     let endpoint = try first.lastEndpoint()
@@ -37,7 +37,7 @@ struct ErrorTests {
     #expect(error.description.hasPrefix("zmq_bind \(endpoint): Address already in use (EADDRINUSE). "))
   }
 
-  @Test("a missing directory, a malformed endpoint, a too long path and an unknown transport each have their name")
+  @Test("a missing directory, a malformed endpoint, a long path and an unknown transport have distinct errors")
   func refusedEndpoints() throws {
     let directory = try TemporaryDirectory()
     #expect(try errorOfBinding("ipc://\(directory.path)/none/hub.sock").name == "ENOENT")
@@ -49,7 +49,7 @@ struct ErrorTests {
   }
 
   @Test(
-    "the common errors have a name and a cure",
+    "common errors have a name and a remedy",
     arguments: [
       (EADDRINUSE, "EADDRINUSE"), (EADDRNOTAVAIL, "EADDRNOTAVAIL"), (EACCES, "EACCES"), (ENOENT, "ENOENT"),
       (EINVAL, "EINVAL"), (EMFILE, "EMFILE"), (ENAMETOOLONG, "ENAMETOOLONG"), (EPROTONOSUPPORT, "EPROTONOSUPPORT"),
@@ -63,13 +63,13 @@ struct ErrorTests {
     #expect(error.description.hasPrefix("zmq_bind: "))
   }
 
-  @Test("a number without a name still reads as one")
+  @Test("an unknown error number is shown as a number")
   func unknownNumber() {
     #expect(ZeroMQError(code: 98_765, call: "zmq_bind").name == "E98765")
     #expect(ZeroMQError(code: 98_765, call: "zmq_bind").hint == nil)
   }
 
-  @Test("binding a path leaves a file alone that is no socket")
+  @Test("binding to a path leaves an ordinary file there in place")
   func ordinaryFileStays() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/precious"

@@ -11,7 +11,7 @@ import Testing
 
   /// ZMTP 3.1, frame by frame.
   private enum Frame {
-    /// Greets as a dealer, and waits for the other side's own: what comes before that is an error to libzmq.
+    /// Greets as a dealer and waits for the other side's greeting: libzmq treats frames before that as errors.
     static func greet(_ connection: RawConnection) throws {
       try #require(connection.sendAll(greeting(kind: "DEALER")))
       try #require(connection.receive(64).count == 64)
@@ -38,7 +38,7 @@ import Testing
     static let ping: [UInt8] = [4, 7, 4] + Array("PING".utf8) + [0, 0]
   }
 
-  @Suite("A message is bounded before it is collected", .serialized)
+  @Suite("Message bounds", .serialized)
   struct MessageGuardTests {
     private let context: Context
     private let bounds: MessageGuard
@@ -61,7 +61,7 @@ import Testing
       return connection
     }
 
-    /// The sizes of the parts of the next message, its routing id left out.
+    /// Returns the sizes of the parts of the next message, without its routing id.
     private func nextParts(at router: borrowing Socket) throws -> [Int] {
       var message = Message()
       var sizes: [Int] = []
@@ -74,7 +74,7 @@ import Testing
       return sizes
     }
 
-    @Test("as many parts and bytes as are allowed come through, again and again")
+    @Test("messages with the maximum parts and bytes pass, repeatedly")
     func atTheBound() throws {
       let router = try listen()
       let connection = try stranger(of: router)
@@ -91,7 +91,7 @@ import Testing
       #expect(bounds.cutConnections == 0)
     }
 
-    @Test("one part more ends the connection, and libzmq sees nothing of the message")
+    @Test("one part too many ends the connection, and libzmq receives nothing of the message")
     func onePartMore() throws {
       let router = try listen()
       let connection = try stranger(of: router)
@@ -102,7 +102,7 @@ import Testing
       #expect(try router.events() != .readable)
     }
 
-    @Test("one byte more in all parts together ends the connection, as soon as the part's size has come")
+    @Test("one byte too many over all parts ends the connection as soon as the part's size has arrived")
     func oneByteMore() throws {
       let router = try listen()
       let connection = try stranger(of: router)
@@ -112,7 +112,7 @@ import Testing
       withExtendedLifetime(connection) {}
     }
 
-    @Test("a header that drips in byte by byte counts as one that comes at once")
+    @Test("a header that arrives byte by byte counts like one that arrives whole")
     func dripping() throws {
       let router = try listen()
       let connection = try stranger(of: router)
@@ -124,7 +124,7 @@ import Testing
       #expect(bounds.cutConnections == 1)
     }
 
-    @Test("heartbeats between the parts of a message are none, and never add up")
+    @Test("heartbeats between the parts of a message do not count as parts")
     func heartbeats() throws {
       let router = try listen()
       let connection = try stranger(of: router)
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-      "who speaks a ZMTP before 3, whose frames are others, is turned away", arguments: [[0x01, 0x00], [0xFF, 1]])
+      "a peer with a ZMTP version below 3, whose frames differ, is refused", arguments: [[0x01, 0x00], [0xFF, 1]])
     func olderProtocols(beginning: [UInt8]) throws {
       let router = try listen()
       let connection = try RawConnection.connected(to: router.lastEndpoint())
@@ -149,7 +149,7 @@ import Testing
       withExtendedLifetime(connection) {}
     }
 
-    @Test("the next connection, which gets the number of one that was cut, begins anew")
+    @Test("a connection that reuses the descriptor of a cut one starts with fresh counts")
     func reusedNumber() throws {
       let router = try listen()
       for round in 1...5 {
@@ -163,7 +163,7 @@ import Testing
       }
     }
 
-    @Test("other sockets of the process, dealers among them, take what they like")
+    @Test("other sockets of the process are not bounded")
     func others() throws {
       let open = try Socket.listening(.dealer, in: context)
       let sender = try RawConnection.connected(to: open.lastEndpoint())
@@ -182,14 +182,14 @@ import Testing
       #expect(bounds.cutConnections == 0)
     }
 
-    @Test("a socket that listened at a number that was a guarded listener's is not guarded")
+    @Test("a listener that reuses the descriptor of a guarded one is not guarded")
     func reusedListener() throws {
       let guarded = try Socket(.router, in: context)
       let other = MessageGuard(maximumParts: 1, maximumBytes: 1)
       let isGuarded = try guarded.bind("tcp://127.0.0.1:*", guardedBy: other)
       try #require(isGuarded)
       try guarded.unbind(try guarded.lastEndpoint())
-      // One of them gets the number that has become free.
+      // One of them gets the descriptor that has become free.
       let listeners = try (0..<4).map { _ in try RawConnection.listening() }
       for listener in listeners {
         let near = try RawConnection.connected(to: "tcp://127.0.0.1:\(listener.localPort)")

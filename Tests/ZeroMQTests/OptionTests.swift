@@ -8,7 +8,7 @@ struct OptionTests {
 
   init() throws { context = try Context() }
 
-  @Test("every kind has 5 s for a handshake and lingers for nothing", arguments: Socket.Kind.allCases)
+  @Test("sockets of every kind have a handshake timeout of 5 s and no linger", arguments: Socket.Kind.allCases)
   func commonConventions(kind: Socket.Kind) throws {
     let socket = try Socket(kind, in: context)
     #expect(try socket.read(.handshakeIntervalMilliseconds) == 5_000)
@@ -21,7 +21,7 @@ struct OptionTests {
     #expect(try Socket(.sub, in: context).read(.sendHighWaterMarkMessages) == 0)
   }
 
-  @Test("each dealer has an id of its own and never reconnects")
+  @Test("each dealer has its own id and never reconnects")
   func dealerConvention() throws {
     let first = try Socket(.dealer, in: context)
     let second = try Socket(.dealer, in: context)
@@ -33,7 +33,7 @@ struct OptionTests {
     #expect(try Socket(.router, in: context).routingID() == nil)
   }
 
-  @Test("what is set is read back, in the same unit")
+  @Test("options are read back as set, in the same unit")
   func readBack() throws {
     let socket = try Socket(.dealer, in: context)
     let id = RoutingID.random()
@@ -67,7 +67,7 @@ struct OptionTests {
   }
 
   @Test(
-    "a value out of range is refused by name",
+    "an option value out of range is refused by name",
     arguments: [
       SocketOption.sendHighWaterMark(messages: -1), .receiveHighWaterMark(messages: 1 << 40),
       .handshakeInterval(milliseconds: -5), .heartbeat(intervalMilliseconds: -1, timeoutMilliseconds: 0),
@@ -85,7 +85,7 @@ struct OptionTests {
     }
   }
 
-  @Test("each kind takes the options meant for it")
+  @Test("each kind of socket accepts its own options")
   func kindOptions() throws {
     try Socket(.router, in: context).set([.routerMandatory(false), .routerHandover(true)])
     try Socket(.xpub, in: context).set([.xpubVerbose(true), .xpubVerboser(true), .xpubNoDrop(true)])
@@ -93,9 +93,9 @@ struct OptionTests {
     try Socket(.pub, in: context).set([.systemBuffers(sendBytes: 65_536, receiveBytes: -1)])
   }
 
-  @Test("with immediate, nothing is queued for a connection that is not there")
+  @Test("with immediate, nothing is queued for an absent connection")
   func immediate() throws {
-    // Bound and not listening: nobody can answer there, and nobody else can take the port.
+    // Bound but not listening: no peer can connect, and no other socket can take the port.
     let reserved = try RawConnection.reserved()
     let endpoint = "tcp://127.0.0.1:\(reserved.localPort)"
     let careful = try Socket.connected(.dealer, in: context, to: endpoint, [.immediate(true)])

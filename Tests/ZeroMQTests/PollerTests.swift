@@ -16,7 +16,7 @@ struct PollerTests {
 
   init() throws { context = try Context() }
 
-  @Test("each socket and each file descriptor is told apart")
+  @Test("a poller reports each socket and each file descriptor separately")
   func readiness() throws {
     let left = try Socket.listening(.pair, in: context, at: "inproc://a")
     let right = try Socket.connected(.pair, in: context, to: "inproc://a")
@@ -41,7 +41,7 @@ struct PollerTests {
     #expect(try poller.wait(timeoutMilliseconds: 0) == 0)
   }
 
-  @Test("a removed slot is never ready, also when its place is taken by another")
+  @Test("a removed slot is never ready, even when its position is reused")
   func removal() throws {
     let first = try Wakeup()
     let second = try Wakeup()
@@ -61,7 +61,7 @@ struct PollerTests {
     #expect(try poller.wait(timeoutMilliseconds: 0) == 1)
   }
 
-  @Test("a socket that closed before its poller is not polled any more")
+  @Test("a socket closed before its poller is no longer polled")
   func closedSocket() throws {
     let wakeup = try Wakeup()
     var poller = Poller()
@@ -83,7 +83,7 @@ struct PollerTests {
     #expect(try poller.wait(timeoutMilliseconds: 0) == 1)
   }
 
-  @Test("another thread wakes a poll that waits without limit")
+  @Test("another thread wakes a poll that has no timeout")
   func wakeup() throws {
     let bell = try Wakeup()
     let rounds = Shared(0)
@@ -108,7 +108,7 @@ struct PollerTests {
     #expect(thread.join(timeoutMilliseconds: timeoutMilliseconds))
   }
 
-  @Test("signals before the wait are not lost, and many are one")
+  @Test("signals before the wait are not lost, and many count as one")
   func earlySignals() throws {
     let bell = try Wakeup()
     var poller = Poller()
@@ -121,7 +121,7 @@ struct PollerTests {
     bell.clear()
   }
 
-  @Test("what came while the socket was in use is told, though nothing comes after it")
+  @Test("messages that arrived while the socket was in use are reported without a later one")
   func cameMeanwhile() throws {
     let left = try Socket.listening(.pair, in: context, at: "inproc://b")
     let right = try Socket.connected(.pair, in: context, to: "inproc://b")
@@ -130,7 +130,7 @@ struct PollerTests {
     for round in 0..<100 {
       try right.send([1])
       try right.send([2])
-      // Reading the first takes the signal of both.
+      // Reading the first message consumes the signal of both.
       try eventually("the first came") { try left.receiveBytes() == [1] }
       #expect(try poller.wait(timeoutMilliseconds: timeoutMilliseconds) == 1, "round \(round)")
       #expect(poller.isReadable(slot) == true)
@@ -139,7 +139,7 @@ struct PollerTests {
     }
   }
 
-  @Test("an empty poller keeps its time")
+  @Test("an empty poller waits for its timeout")
   func emptyPoller() throws {
     var poller = Poller()
     let start = ContinuousClock.now
@@ -148,14 +148,14 @@ struct PollerTests {
   }
 }
 
-// SAFETY: only the signal handler writes it, on the one thread that is under fire (the suite is serial); read when that
-// thread's body is done.
+// SAFETY: only the signal handler writes it, on the one thread under test (the suite is serial); it is read when
+// that thread's body is done.
 nonisolated(unsafe) private var interruptions = 0
 
-/// A free function: it runs on a thread that belongs to no actor.
+/// A free function, since it runs on a thread that belongs to no actor.
 private func countInterruption(_: Int32) { interruptions += 1 }
 
-/// Signals are the whole process's affair, so these run one after the other.
+/// Signals concern the whole process, so these tests run one after the other.
 @Suite("Interruptions by signals", .serialized)
 struct SignalTests {
   let context: Context
@@ -167,14 +167,14 @@ struct SignalTests {
     sigaction(SIGUSR1, &action, nil)
   }
 
-  /// Runs the body on a thread that is hit by a signal again and again until the body is done; says how often.
+  /// Runs the body on a thread that keeps receiving a signal until the body is done. Returns the number of signals.
   func underFire(shots: Shared<Int> = Shared(0), _ body: @escaping @Sendable () throws -> Void) throws -> Int {
     let target = Shared<pthread_t?>(nil)
     let isDone = Shared(false)
     let hits = Shared(0)
     let mayEnd = try Wakeup()
     let thread = try SocketThread(name: "target") {
-      // Threads of a pool, which tests run on, hand their closed ears on.
+      // Threads of a pool, on which tests run, pass on their blocked signals.
       var signals = sigset_t()
       sigemptyset(&signals)
       sigaddset(&signals, SIGUSR1)
@@ -190,7 +190,7 @@ struct SignalTests {
     }
     defer { mayEnd.signal() }
     try eventually("the body is done") {
-      // The thread stays until it is told to end, so its name is good for a signal.
+      // The thread lives until it is told to end, so its handle stays valid for a signal.
       if let target = target.current, pthread_kill(target, SIGUSR1) == 0 { shots.with { $0 += 1 } }
       return isDone.current
     }
@@ -199,7 +199,7 @@ struct SignalTests {
     return hits.current
   }
 
-  @Test("a poll under signals keeps its deadline: neither shorter nor without end")
+  @Test("a poll interrupted by signals keeps its timeout")
   func pollKeepsDeadline() throws {
     let hits = try underFire { [context] in
       let socket = try Socket(.pair, in: context)
@@ -212,9 +212,9 @@ struct SignalTests {
     #expect(hits > 5)
   }
 
-  @Test("a send that waits goes on waiting under signals, and is sent once there is room")
+  @Test("a blocking send keeps waiting under signals and is sent once there is room")
   func blockedSend() throws {
-    // Connecting first would work too, but then there is room for more once the receiver is there.
+    // Connecting first would also work, but then the receiver's arrival makes room for more messages.
     let isListening = Shared(false)
     let isStuck = Shared(false)
     let shots = Shared(0)

@@ -10,13 +10,13 @@ import Testing
   import Darwin
 #endif
 
-/// A plain TCP socket on the loopback, for talking to libzmq without libzmq.
+/// A plain TCP socket on the loopback interface, for talking to libzmq without libzmq.
 final class RawConnection: Sendable {
   let fileDescriptor: Int32
 
   init(fileDescriptor: Int32) { self.fileDescriptor = fileDescriptor }
 
-  /// Not connected yet.
+  /// Creates a socket that is not connected yet.
   init() throws {
     #if canImport(Glibc)
       fileDescriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -34,7 +34,7 @@ final class RawConnection: Sendable {
     return connection
   }
 
-  /// Has a port of its own and refuses everybody.
+  /// Reserves a port that refuses all connections.
   static func reserved() throws -> RawConnection {
     let connection = try RawConnection()
     guard withAddress(port: 0, { bind(connection.fileDescriptor, $0, $1) }) == 0 else { throw ZeroMQError.last("bind") }
@@ -62,7 +62,7 @@ final class RawConnection: Sendable {
 
   func send(_ bytes: [UInt8]) { _ = write(fileDescriptor, bytes, bytes.count) }
 
-  /// Whether all of it could be sent; no signal when the other side has closed.
+  /// Returns whether all bytes were sent. Raises no signal when the other side has closed.
   func sendAll(_ bytes: [UInt8]) -> Bool {
     var sent = 0
     while sent < bytes.count {
@@ -75,7 +75,7 @@ final class RawConnection: Sendable {
     return true
   }
 
-  /// Waits for so many bytes; fewer when the other side has closed.
+  /// Waits for `count` bytes; returns fewer when the other side has closed.
   func receive(_ count: Int) -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: count)
     let received = recv(fileDescriptor, &buffer, count, Int32(MSG_WAITALL))
@@ -99,7 +99,7 @@ final class RawConnection: Sendable {
   }
 }
 
-/// Stands between a dealer and a router: can stop passing bytes on, or lose one side and keep the other.
+/// A relay between a dealer and a router that can stop forwarding, or drop one side and keep the other.
 final class Relay: Sendable {
   private struct Pair {
     var near: RawConnection?
@@ -126,10 +126,10 @@ final class Relay: Sendable {
     wakeup.signal()
   }
 
-  /// From now on nothing gets through, and no side is told.
+  /// Stops forwarding without notifying either side.
   func fallSilent() { isPassing.current = false }
 
-  /// The near sides (who connected to the relay) are closed; the far sides never learn of it.
+  /// Closes the near sides, those that connected to the relay; the far sides do not notice.
   func loseNearSides() {
     pairs.with { pairs in
       for index in pairs.indices { pairs[index].near = nil }
@@ -163,7 +163,7 @@ final class Relay: Sendable {
     }
   }
 
-  /// What arrives for a side that is lost goes nowhere.
+  /// Forwards bytes once. Bytes for a dropped side are discarded.
   private static func pass(from source: RawConnection?, to target: RawConnection?, _ buffer: inout [UInt8]) {
     guard let source else { return }
     let count = recv(source.fileDescriptor, &buffer, buffer.count, 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Routing ids")
 struct RoutingIDTests {
-  /// A generator of zeros: the worst that randomness can do.
+  /// A generator that starts with zeros: the worst case of randomness.
   struct Zeros: RandomNumberGenerator {
     var count: UInt64 = 0
     mutating func next() -> UInt64 {

@@ -16,7 +16,7 @@ struct SocketEventsTests {
 
   init() throws { context = try Context() }
 
-  @Test("a connection is told from its beginning to its end, at both sides")
+  @Test("events report a connection from its beginning to its end on both sides")
   func wholeConnection() throws {
     let router = try Socket(.router, in: context)
     var atRouter = try SocketEvents(of: router)
@@ -54,7 +54,7 @@ struct SocketEventsTests {
     withExtendedLifetime(stranger) {}
   }
 
-  @Test("a failed connect is told, with the pause before the next try")
+  @Test("a failed connect is reported with the pause before the next attempt")
   func failedConnect() throws {
     let reserved = try RawConnection.reserved()
     let sub = try Socket(.sub, in: context)
@@ -66,7 +66,7 @@ struct SocketEventsTests {
     #expect(1...60 ~= pause)
   }
 
-  @Test("the socket goes on when its events are dropped before it")
+  @Test("a socket keeps working when its events are dropped first")
   func eventsGoFirst() throws {
     let router = try Socket(.router, in: context)
     do {
@@ -79,14 +79,14 @@ struct SocketEventsTests {
       try dealer.send([number])
       #expect(try router.receiveRouted().bytes == [number])
     }
-    // A second reader may follow.
+    // Another reader can follow.
     var events = try SocketEvents(of: router)
     let dealer = try Socket.connected(.dealer, in: context, to: router.lastEndpoint())
     try dealer.send([99])
     try events.await("accepted", \.isAccepted)
   }
 
-  @Test("thousands of unread events stop neither the socket nor its end")
+  @Test("thousands of unread events block neither the socket nor its closing")
   func unreadEvents() throws {
     let thread = try SocketThread(name: "unread") {
       do {
@@ -106,7 +106,7 @@ struct SocketEventsTests {
     #expect(thread.join(timeoutMilliseconds: 3 * timeoutMilliseconds))
   }
 
-  @Test("at the limit of open files the failed accept is told, and unbinding for a while heals it")
+  @Test("a failed accept at the limit of open files is reported, and rebinding recovers")
   func acceptFailed() async {
     await #expect(processExitsWith: .success) {
       let context = try Context()
@@ -134,13 +134,13 @@ struct SocketEventsTests {
     }
   }
 
-  @Test("frames that are no event are none", arguments: [0, 5, 7])
+  @Test("frames of a wrong length are no event", arguments: [0, 5, 7])
   func malformed(count: Int) {
     let bytes = [UInt8](repeating: 1, count: count)
     #expect(bytes.withUnsafeBytes { SocketEvent(head: $0, endpoint: "") } == nil)
   }
 
-  @Test("numbers become changes")
+  @Test("event numbers are decoded into changes")
   func changes() {
     func change(_ number: UInt16, _ value: Int32) -> SocketEvent.Change? {
       var bytes = withUnsafeBytes(of: number) { Array($0) }

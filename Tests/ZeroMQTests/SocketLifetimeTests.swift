@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("The life of sockets and connections")
+@Suite("Lifetimes of sockets and connections")
 struct SocketLifetimeTests {
   let context: Context
 
@@ -40,7 +40,7 @@ struct SocketLifetimeTests {
     }
   }
 
-  @Test("closing with lingering still sends what is queued")
+  @Test("closing with linger still sends queued messages")
   func lingering() throws {
     let router = try Socket.listening(.router, in: context)
     let dealer = try Socket.connected(.dealer, in: context, to: router.lastEndpoint())
@@ -49,7 +49,7 @@ struct SocketLifetimeTests {
     for number: UInt8 in 0..<100 { #expect(try router.receiveRouted().bytes == [number]) }
   }
 
-  @Test("unbinding ends the connections that came by it and lets nobody in, until it is bound again")
+  @Test("unbinding ends the endpoint's connections and refuses new ones until it is bound again")
   func unbinding() throws {
     let router = try Socket.listening(.router, in: context)
     let endpoint = try router.lastEndpoint()
@@ -74,7 +74,7 @@ struct SocketLifetimeTests {
     #expect(throws: ZeroMQError.self) { try router.unbind("tcp://127.0.0.1:1") }
   }
 
-  @Test("disconnecting ends the connection at the other side, too, while the socket is polled")
+  @Test("disconnecting ends the connection on the other side too, while the socket is polled")
   func disconnecting() throws {
     let router = try Socket(.router, in: context)
     var events = try SocketEvents(of: router)
@@ -93,7 +93,7 @@ struct SocketLifetimeTests {
     #expect(throws: ZeroMQError.self) { try dealer.disconnect(endpoint) }
   }
 
-  @Test("a frame past the maximum ends its connection, and the others go on")
+  @Test("a frame past the maximum ends its connection, and other connections continue")
   func oversize() throws {
     let router = try Socket(.router, in: context)
     try router.set(.maximumMessageSize(bytes: 1_000))
@@ -105,7 +105,7 @@ struct SocketLifetimeTests {
     try greedy.send([UInt8](repeating: 2, count: 1_000))
     let first = [try router.receiveRouted().bytes.count, try router.receiveRouted().bytes.count]
     #expect(first == [1_000, 1_000])
-    // The sender is told nothing.
+    // The sender gets no error.
     #expect(try greedy.send([UInt8](repeating: 2, count: 1_001)) == .sent)
     try events.await("the greedy one is cut", \.isDisconnected)
     try modest.send([3])
@@ -113,7 +113,7 @@ struct SocketLifetimeTests {
     #expect(try router.wait(for: .readable, timeoutMilliseconds: 0) == false)
   }
 
-  @Test("after a connection that only one side lost, a new dealer is heard: it has another id")
+  @Test("after a half-open connection, a new dealer with another id is received")
   func halfOpenConnection() throws {
     let router = try Socket.listening(.router, in: context)
     let relay = try Relay(to: try router.lastEndpoint())
@@ -124,7 +124,7 @@ struct SocketLifetimeTests {
     let before = try router.receiveRouted()
     relay.loseNearSides()
     try events.await("the first connection is lost", \.isDisconnected)
-    // It does not come back by itself: that id would not be heard.
+    // The dealer does not reconnect by itself: the router would not receive from the same id.
     let second = try Socket.connected(.dealer, in: context, to: relay.endpoint)
     try second.send([2])
     let after = try router.receiveRouted()
@@ -135,7 +135,7 @@ struct SocketLifetimeTests {
     #expect(try router.send([4], to: before.id) == .sent)
   }
 
-  @Test("heartbeats notice a network that falls silent", arguments: [true, false])
+  @Test("heartbeats detect a network that falls silent", arguments: [true, false])
   func heartbeats(atDealer: Bool) throws {
     let heartbeats = SocketOption.heartbeat(intervalMilliseconds: 100, timeoutMilliseconds: 300)
     let router = try Socket(.router, in: context)
@@ -151,7 +151,7 @@ struct SocketLifetimeTests {
     try events.await("the silence is noticed", \.isDisconnected)
   }
 
-  @Test("who never says hello is cut after the handshake interval, who talks nonsense at once")
+  @Test("a silent peer is cut after the handshake interval, a malformed greeting immediately")
   func handshakes() throws {
     let router = try Socket(.router, in: context)
     try router.set(.handshakeInterval(milliseconds: 200))
@@ -170,7 +170,7 @@ struct SocketLifetimeTests {
 }
 
 extension RawConnection {
-  /// Reads to the end; false if the end does not come.
+  /// Reads to the end; false if the end does not arrive.
   func isEndedByPeer() -> Bool {
     var buffer = [UInt8](repeating: 0, count: 1_024)
     while true {

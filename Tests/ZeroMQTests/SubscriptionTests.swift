@@ -8,7 +8,7 @@ struct SubscriptionTests {
 
   init() throws { context = try Context() }
 
-  /// Four bytes, as a hub numbers its topics.
+  /// A topic of four bytes, as a hub numbers them.
   func topic(_ number: Int) -> [UInt8] {
     withUnsafeBytes(of: UInt32(number).bigEndian) { Array($0) }
   }
@@ -26,7 +26,7 @@ struct SubscriptionTests {
         #expect(bytes.first == 1)
         seen.insert(Array(bytes.dropFirst()))
       }
-      // A sub works its queue off only while it is polled.
+      // A sub processes its queue only while it is polled.
       _ = try sub.wait(for: .readable, timeoutMilliseconds: 0)
       return seen.count == 5_000
     }
@@ -35,7 +35,7 @@ struct SubscriptionTests {
     for number in [0, 2_500, 4_999] { #expect(try sub.receiveBytes() == topic(number) + [1]) }
   }
 
-  @Test("5,000 subscriptions come again after a reconnect")
+  @Test("5,000 subscriptions are sent again after a reconnect")
   func resubscription() throws {
     let sub = try Socket(.sub, in: context)
     try sub.set(.reconnectInterval(milliseconds: 20))
@@ -60,7 +60,7 @@ struct SubscriptionTests {
     }
   }
 
-  @Test("the same subscription of a second sub is reported, with its own connection")
+  @Test("an equal subscription of a second sub is reported with its own connection")
   func verbose() throws {
     let xpub = try Socket.listening(.xpub, in: context)
     var connections = Set<Int32>()
@@ -79,7 +79,7 @@ struct SubscriptionTests {
     #expect(connections.count == 2)
   }
 
-  @Test("what is unsubscribed comes no more")
+  @Test("an unsubscribed topic is no longer delivered")
   func unsubscribing() throws {
     let xpub = try Socket.listening(.xpub, in: context, at: "inproc://topics")
     let sub = try Socket.connected(.sub, in: context, to: "inproc://topics")
@@ -94,7 +94,7 @@ struct SubscriptionTests {
     #expect(try sub.receiveBytes() == [7, 7])
   }
 
-  @Test("a flood of subscriptions over the quota is cut, and the other sub is served")
+  @Test("a sub that floods subscriptions past the quota is cut, and other subs are served")
   func flood() throws {
     let quota = 1_000
     let asked = 200_000

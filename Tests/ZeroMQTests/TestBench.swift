@@ -18,7 +18,7 @@ struct TookTooLong: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Looks again and again until the condition holds.
+/// Polls until the condition holds.
 func eventually(_ what: String, _ condition: () throws -> Bool) throws {
   let deadline = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
   while try !condition() {
@@ -27,7 +27,7 @@ func eventually(_ what: String, _ condition: () throws -> Bool) throws {
   }
 }
 
-/// A value that several threads look at.
+/// A value shared between threads.
 // SAFETY: `value` is only touched under `lock`.
 final class Shared<Value>: @unchecked Sendable {
   private var value: Value
@@ -47,7 +47,7 @@ final class Shared<Value>: @unchecked Sendable {
   }
 }
 
-/// A private directory with a short path (socket paths have little room), removed at the end.
+/// A private directory with a short path (socket paths are limited), removed at the end.
 final class TemporaryDirectory {
   let path: String
 
@@ -61,7 +61,7 @@ final class TemporaryDirectory {
 }
 
 extension Socket {
-  /// A socket that listens on a port of its own, with its options set before.
+  /// Creates a socket that listens on a port of its own; options are set before binding.
   static func listening(
     _ kind: Kind, in context: Context, _ options: [SocketOption] = [], at endpoint: String = "tcp://127.0.0.1:*"
   ) throws -> Socket {
@@ -80,7 +80,7 @@ extension Socket {
     return socket
   }
 
-  /// Waits for a place in a context that is full: the library finishes closing in the background.
+  /// Waits for a free slot in a full context: the library finishes closing sockets in the background.
   static func eventual(_ kind: Kind, in context: Context) throws -> Socket {
     let deadline = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
     while true {
@@ -100,7 +100,7 @@ extension Socket {
     return message.withBytes { Array($0) }
   }
 
-  /// On a `router`: waits for what comes next.
+  /// Waits for the next message of a `router`.
   borrowing func receiveRouted(
     into message: inout Message
   ) throws -> (reception: RoutedReception, id: RoutingID, bytes: [UInt8]) {
@@ -119,7 +119,7 @@ extension Socket {
 }
 
 extension SocketEvents {
-  /// Waits for an event of the wanted sort; the ones before it are passed over.
+  /// Waits for an event that matches, and skips those before it.
   @discardableResult
   mutating func await(_ what: String, _ isWanted: (SocketEvent.Change) -> Bool) throws -> SocketEvent {
     var found: SocketEvent?

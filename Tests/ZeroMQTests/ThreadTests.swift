@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Socket threads")
 struct ThreadTests {
-  @Test("the body runs on a thread of its own, under its name, cut to what has room")
+  @Test("a socket thread runs its body under its name, cut to the available length")
   func name() throws {
     for name in ["hub", "a name that is far too long", "ein Fädchen mit ä"] {
       let seen = Shared("")
@@ -41,7 +41,7 @@ struct ThreadTests {
     #endif
   }
 
-  @Test("joining says whether the body is done, as often as one asks")
+  @Test("join reports whether the body is done, any number of times")
   func join() throws {
     let bell = try Wakeup()
     let thread = try SocketThread(name: "sleeper") {
@@ -56,7 +56,7 @@ struct ThreadTests {
     #expect(thread.join(timeoutMilliseconds: 0))
   }
 
-  @Test("when the body has returned, its sockets close: a context with room for two serves many threads in turn")
+  @Test("a thread's sockets close when its body has returned, so a context for two serves many threads in turn")
   func socketsEndWithTheBody() throws {
     let context = try Context(maximumSockets: 2)
     for turn in 0..<20 {
@@ -74,7 +74,7 @@ struct ThreadTests {
     }
   }
 
-  @Test("a thread goes on when nobody holds its object")
+  @Test("a thread keeps running when its object is released")
   func unheld() throws {
     let isDone = Shared(false)
     do { _ = try SocketThread(name: "unheld") { isDone.current = true } }

@@ -26,7 +26,7 @@ struct TransferTests {
     #expect(try second.receiveBytes() == [20])
   }
 
-  @Test("a router says when it has no connection of that id")
+  @Test("a router reports an id without a connection")
   func unknownID() throws {
     let router = try Socket.listening(.router, in: context)
     #expect(try router.send([1], to: .random()) == .hostUnreachable)
@@ -40,7 +40,7 @@ struct TransferTests {
     #expect(try dealer.receiveBytes() == [6])
   }
 
-  @Test("a full queue is told as such and what was queued before arrives")
+  @Test("a full queue is reported, and messages queued before arrive")
   func fullQueue() throws {
     let router = try Socket.listening(
       .router, in: context, [.sendHighWaterMark(messages: 1), .receiveHighWaterMark(messages: 1)], at: "inproc://full")
@@ -63,7 +63,7 @@ struct TransferTests {
     for expected in 0..<sent { #expect(try dealer.receiveBytes() == [expected]) }
   }
 
-  @Test("nothing waiting is an answer, not an error")
+  @Test("an empty queue is a result, not an error")
   func nothingWaiting() throws {
     let router = try Socket.listening(.router, in: context)
     var message = try Message(copying: [1, 2, 3])
@@ -74,7 +74,7 @@ struct TransferTests {
     #expect(try router.events() == [])
   }
 
-  @Test("a message of several frames is dropped whole: no frame of it passes as an id")
+  @Test("a message of several frames is dropped whole, and none of its frames is taken as an id")
   func severalFrames() throws {
     let router = try Socket.listening(.router, in: context)
     let stranger = try Socket.connected(.dealer, in: context, to: router.lastEndpoint())
@@ -99,7 +99,7 @@ struct TransferTests {
     #expect(good.bytes == [9])
   }
 
-  @Test("a connection with too long a routing id is turned away, and can be cut")
+  @Test("a connection with too long a routing id is rejected and can be cut")
   func longRoutingID() throws {
     let router = try Socket.listening(.router, in: context)
     let stranger = try Socket(.dealer, in: context)
@@ -122,7 +122,7 @@ struct TransferTests {
     #expect(try router.receiveRouted().bytes == [3])
   }
 
-  @Test("one message serves for frames of any size, also none", arguments: ["tcp://127.0.0.1:*", "inproc://sizes"])
+  @Test("one message object serves for frames of any size", arguments: ["tcp://127.0.0.1:*", "inproc://sizes"])
   func reusedMessage(endpoint: String) throws {
     let router = try Socket.listening(.router, in: context, at: endpoint)
     let dealer = try Socket.connected(.dealer, in: context, to: router.lastEndpoint())
@@ -138,7 +138,7 @@ struct TransferTests {
     }
   }
 
-  @Test("a message that is sent away is empty, one that is shared is kept")
+  @Test("a sent message is empty afterwards, a shared one is kept")
   func givingAndSharing() throws {
     let left = try Socket.listening(.pair, in: context, at: "inproc://give")
     let right = try Socket.connected(.pair, in: context, to: "inproc://give")
@@ -152,7 +152,7 @@ struct TransferTests {
     for _ in 0..<3 { #expect(try right.receiveBytes() == bytes) }
   }
 
-  @Test("a message that could not be sent is still whole")
+  @Test("a message that could not be sent is unchanged")
   func unsentMessageStays() throws {
     let lonely = try Socket(.pair, in: context)
     var message = try Message(copying: [1, 2, 3])
@@ -161,7 +161,7 @@ struct TransferTests {
     #expect(message.withBytes { Array($0) } == [1, 2, 3])
   }
 
-  @Test("frames of one message are told to belong together")
+  @Test("frames of one message are marked as belonging together")
   func frames() throws {
     let left = try Socket.listening(.pair, in: context, at: "inproc://frames")
     let right = try Socket.connected(.pair, in: context, to: "inproc://frames")
@@ -176,7 +176,7 @@ struct TransferTests {
     #expect(try right.receiveBytes() == [4])
   }
 
-  @Test("a message tells where it came from over tcp and ipc, and nothing over inproc")
+  @Test("a message carries its source over tcp and ipc, and none over inproc")
   func source() throws {
     let directory = try TemporaryDirectory()
     for endpoint in ["tcp://127.0.0.1:*", "ipc://\(directory.path)/s", "inproc://source"] {
