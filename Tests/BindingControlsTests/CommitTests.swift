@@ -71,7 +71,7 @@ struct CommitTests {
   }
 
   @Test(
-    "a field left without an edit shows others' writes and writes nothing", arguments: [CommitTrigger.onLeave, .onDemand])
+    "a field left without an edit shows others' writes and makes none", arguments: [CommitTrigger.onLeave, .onDemand])
   func noEdit(commit: CommitTrigger) {
     let field = field(commit)
     level.value = 5
