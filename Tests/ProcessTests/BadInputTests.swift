@@ -17,13 +17,13 @@ struct BadInputTests {
     try #require(watcher.line { $0.contains("0.5") } != nil, "\(watcher.output)")
   }
 
-  /// The others go on as if nothing had been.
+  /// Expects that other peers still write and watch.
   private func expectOthersUndisturbed() throws {
     #expect(try bench.run("set", "lamp.level=0.75").code == 0)
     #expect(watcher.line { $0.contains("0.75") } != nil, "\(watcher.output)")
   }
 
-  @Test("garbage is counted and answered, and nobody else notices")
+  @Test("a malformed frame is counted and answered, and other peers are not affected")
   func garbage() throws {
     let raw = try RawPeer(bench.hub)
     try raw.send([0xFF, 1, 2])
@@ -33,7 +33,7 @@ struct BadInputTests {
     try expectOthersUndisturbed()
   }
 
-  @Test("a truncated frame ends the session that sent it, and only that")
+  @Test("a truncated frame ends the session that sent it and no other")
   func truncated() throws {
     let (raw, other) = (try RawPeer(bench.hub), try RawPeer(bench.hub))
     for peer in [raw, other] {
@@ -60,7 +60,7 @@ struct BadInputTests {
     try bench.wait("staleStarts", atLeast: 1)
   }
 
-  @Test("a peer of another protocol is told which one the hub speaks")
+  @Test("a peer with another protocol number gets an error that names the hub's")
   func otherProtocol() throws {
     let raw = try RawPeer(bench.hub)
     try raw.send(.hello(Hello(lowest: 7, highest: 9, identity: raw.identity)), start: 0)
@@ -68,14 +68,14 @@ struct BadInputTests {
     #expect(error.code == .otherProtocol && error.text.contains("0 to 0"))
   }
 
-  @Test("a frame that is too long costs its sender the connection, and the hub nothing")
+  @Test("an oversize frame costs its sender the connection and other peers nothing")
   func oversize() throws {
     let raw = try RawPeer(bench.hub)
     try raw.send([UInt8](repeating: 7, count: 2_000_000))
     try expectOthersUndisturbed()
   }
 
-  @Test("a proposal that is played back gets the outcome it had, and takes effect once")
+  @Test("a replayed proposal gets its first outcome and takes effect once")
   func replayed() throws {
     let raw = try RawPeer(bench.hub)
     try raw.hello()
@@ -87,7 +87,7 @@ struct BadInputTests {
     #expect(try bench.counter("repeats") == 2)
   }
 
-  @Test("a second session of an identity goes on, the earlier is told that it is fenced and writes no more")
+  @Test("a second session of an identity takes over, and the earlier one is fenced and cannot write")
   func fenced() throws {
     let earlier = try RawPeer(bench.hub)
     try earlier.hello()
@@ -102,7 +102,7 @@ struct BadInputTests {
     #expect(try later.outcome() == .committed(count: 1, version: 1))
   }
 
-  @Test("an identity does not open to another secret")
+  @Test("an identity with a wrong secret is refused")
   func wrongSecret() throws {
     let owner = try RawPeer(bench.hub)
     try owner.hello()
@@ -115,7 +115,7 @@ struct BadInputTests {
   }
 
   @Test(
-    "a hub that was killed and hears a thief first refuses it; who was cut off goes on",
+    "a restarted hub refuses an impostor that connects before the real peer, which then continues",
     arguments: ["process", "memory"])
   func thiefComesFirst(_ durability: String) throws {
     let bench = try Bench()
@@ -141,7 +141,7 @@ struct BadInputTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("two peers of one name both live, told apart by their tags")
+  @Test("two peers with one name both work, distinguished by their tags")
   func sameName() throws {
     let twins = [try RawPeer(bench.hub, name: "twin"), try RawPeer(bench.hub, name: "twin")]
     for twin in twins {
@@ -156,7 +156,7 @@ struct BadInputTests {
     #expect(meta.contains("by twin-\(twins[1].identity.tag.short)"))
   }
 
-  @Test("a value past its limit is refused with the limit's name, and the next number is taken")
+  @Test("an oversize value is refused with the name of the limit, and the next number is accepted")
   func longValue() throws {
     let raw = try RawPeer(bench.hub)
     try raw.hello()
@@ -171,7 +171,7 @@ struct BadInputTests {
     #expect(try raw.outcome() == .committed(count: 1, version: 1))
   }
 
-  @Test("a flood of connections is cut off, those who are there go on, and when it ends others may come")
+  @Test("a flood of connections is cut off, connected peers continue, and new ones can connect after it")
   func connectionFlood() throws {
     let bench = try Bench()
     let command =
@@ -192,7 +192,7 @@ struct BadInputTests {
     #expect(try bench.run("set", "lamp.level=21", "--timeout", "20s").code == 0)
   }
 
-  @Test("a subscriber of thousands of topics is cut off, and the others go on")
+  @Test("a subscriber of thousands of topics is cut off, and others continue")
   func subscriptionFlood() throws {
     let raw = try RawPeer(bench.hub)
     try raw.hello()

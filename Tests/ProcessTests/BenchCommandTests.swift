@@ -7,7 +7,7 @@ struct BenchCommandTests {
 
   init() throws { bench = try Bench() }
 
-  /// The one object among what was printed; a busy machine may be remarked upon beside it.
+  /// Returns the only JSON object in the output; beside it may be a remark about a busy machine.
   private func object(_ output: String) throws -> [String: Any] {
     let lines = output.split(separator: "\n").filter { $0.hasPrefix("{") }
     #expect(lines.count == 1, "\(output)")
@@ -16,7 +16,7 @@ struct BenchCommandTests {
   }
 
   @Test(
-    "each profile commits and shows all its writes, says so as scripts read it, and leaves nothing in the hub",
+    "each profile of `bench` commits and shows all its writes, reports them in JSON and leaves no model",
     arguments: ["slider", "fan-out", "burst", "offline"])
   func profiles(_ profile: String) throws {
     let hub = try bench.startHub()
@@ -28,14 +28,14 @@ struct BenchCommandTests {
     #expect(found["durability"] as? String == "process")
     let writes = try #require(found["writes"] as? Int)
     #expect(writes > 0 && found["lost"] as? Int == 0 && found["unconfirmed"] as? Int == 0, "\(run.output)")
-    // How quick it is depends on the machine, whether all arrives does not.
+    // The speed depends on the machine; whether all writes arrive does not.
     let verdict = try #require(found["verdict"] as? String)
     #expect(verdict != "broken" && run.code == (verdict == "good" ? 0 : 1), "\(run)")
     #expect(try bench.run("ls").output == "lamp  version 1  1 field")
     withExtendedLifetime(hub) {}
   }
 
-  @Test("the JSON has the fields that scripts read, and without --check no verdict")
+  @Test("the JSON of `bench` has its documented fields, and a verdict only with --check")
   func fields() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let run = try bench.run("bench", "--for", "200ms", "--rate", "50", "--peers", "2", "--json", "--timeout", "20s")
@@ -54,7 +54,7 @@ struct BenchCommandTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a table has a row for each time, without colour or progress where nobody looks")
+  @Test("the table of `bench` has a row per latency, and no colour or progress outside a terminal")
   func table() throws {
     let hub = try bench.startHub()
     let run = try bench.run("bench", "--for", "1200ms", "--rate", "20", "--timeout", "20s")
@@ -73,14 +73,14 @@ struct BenchCommandTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("without a hub it ends with 69 and says where it looked")
+  @Test("`bench` without a hub exits 69 and names the address")
   func noHub() throws {
     let run = try bench.run("bench", "--timeout", "200ms")
     #expect(run.code == 69 && run.output.contains("No hub answers at \(bench.hub)"), "\(run)")
   }
 
   @Test(
-    "what makes no measurement is refused before anything is written",
+    "`bench` with arguments that give no measurement exits 64 and writes nothing",
     arguments: [
       ["--rate", "0"], ["--rate", "-5"], ["--peers", "0"], ["--peers", "1000"],
       ["--profile", "offline", "--for", "1h"],
@@ -92,7 +92,7 @@ struct BenchCommandTests {
   }
 
   @Test(
-    "Ctrl-C ends it with 130 and leaves nothing in the hub, and no file",
+    "Ctrl-C ends `bench` with 130 and leaves no model and no file",
     arguments: ["slider", "fan-out", "burst", "offline"])
   func interrupted(_ profile: String) throws {
     let hub = try bench.startHub()
@@ -100,7 +100,7 @@ struct BenchCommandTests {
     let running = try RunningProcess(
       Bench.program("bindpeer"), ["bench", "--profile", profile, "--for", "60s", "--rate", "100"], hub: bench.hub,
       folder: bench.folder)
-    // Cut off, it shows nothing to anybody before its end.
+    // The offline profile is disconnected, so other peers see nothing of it before its end.
     if profile == "offline" {
       #expect(eventually { bench.files.contains { $0.hasPrefix("bindpeer-bench-") } })
     } else {
@@ -113,7 +113,7 @@ struct BenchCommandTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a hub that goes down meanwhile makes it broken, with the number of writes that it cost")
+  @Test("`bench` reports broken and the lost writes when the hub goes down meanwhile")
   func hubGone() throws {
     let hub = try bench.startHub()
     let watcher = try bench.start("watch", "--json")

@@ -2,7 +2,7 @@ import BindingProtocol
 import Foundation
 import Testing
 
-/// The hub keeps to a model's description, whoever writes.
+/// The hub enforces a model's description for every writer.
 @Suite("Descriptions at a running hub", .serialized)
 struct DescriptionTests {
   private let bench: Bench
@@ -16,7 +16,7 @@ struct DescriptionTests {
     try #require(try bench.run("set", "lamp.level=0.5").code == 0)
   }
 
-  @Test("a peer that does not look at the description is refused, and its next number is taken")
+  @Test("a peer that ignores the description is refused, and its next number is accepted")
   func rawPeer() throws {
     let raw = try RawPeer(bench.hub)
     try raw.hello()
@@ -28,7 +28,7 @@ struct DescriptionTests {
     #expect(try bench.run("get", "lamp.level", "--raw").output == "0.75")
   }
 
-  @Test("bindpeer set: what does not fit by the description is 65, what the hub refuses is 3 with its words")
+  @Test("`bindpeer set` exits 65 for a value that does not fit, and 3 with the reason when the hub refuses")
   func exitCodes() throws {
     #expect(try bench.run("set", "lamp.level=7").code == 65)
     let (code, output) = try bench.run("set", "lamp.level+=5")
@@ -44,7 +44,7 @@ struct DescriptionTests {
     #expect(try bench.run("get", "lamp.level", "--raw").output == "0.5")
   }
 
-  @Test("bindpeer set --json has the code, the words and the value that stands")
+  @Test("`bindpeer set --json` prints the code, the text and the current value of a refusal")
   func json() throws {
     let (code, output) = try bench.run("set", "lamp.level+=5", "--json")
     #expect(code == 3)
@@ -56,7 +56,7 @@ struct DescriptionTests {
     #expect((object["current"] as? [String: Double])?["level"] == 0.5)
   }
 
-  @Test("bindpeer pipe names the lines that were refused, and exits 3")
+  @Test("`bindpeer pipe` names the refused lines and exits 3")
   func pipe() throws {
     let lines = "'{\"level\":0.25}' '{\"level\":7}' '{\"level\":1}'"
     let command = "printf '%s\\n' \(lines) | \(Bench.program("bindpeer")) pipe lamp"

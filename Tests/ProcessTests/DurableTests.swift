@@ -11,7 +11,7 @@ struct DurableTests {
 
   private func path(_ name: String) -> String { bench.folder.appendingPathComponent(name).path }
 
-  /// Runs `bindhub` to its end, asking the hub of this test.
+  /// Runs `bindhub` for this test's hub to its end.
   private func bindhub(_ arguments: String...) throws -> (code: Int32?, output: String) {
     let running = try RunningProcess(Bench.program("bindhub"), arguments, hub: bench.hub)
     let code = running.end()
@@ -20,7 +20,7 @@ struct DurableTests {
 
   private func value(_ address: String) throws -> String { try bench.run("get", address, "--raw").output }
 
-  @Test("what was told to be committed is there after kill -9 and a new start, without any flag")
+  @Test("an acknowledged write survives kill -9 and a restart without any flag")
   func survivesKill() throws {
     let first = try bench.startHub()
     #expect(try bench.run("set", "lamp.level=0.5", "lamp.on=true").code == 0)
@@ -32,7 +32,7 @@ struct DurableTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("--store memory keeps nothing, and --durability memory is the same", arguments: ["--store", "--durability"])
+  @Test("--store memory and --durability memory leave no store", arguments: ["--store", "--durability"])
   func memory(_ flag: String) throws {
     let first = try bench.startHub([flag, "memory"])
     try bench.run("set", "lamp.level=0.5")
@@ -41,7 +41,7 @@ struct DurableTests {
     #expect(!FileManager.default.fileExists(atPath: store))
   }
 
-  @Test("the status tells the grade and the file", arguments: ["process", "disk"])
+  @Test("the status shows the durability and the store's file", arguments: ["process", "disk"])
   func status(_ grade: String) throws {
     let hub = try bench.startHub(["--durability", grade])
     let status = try bindhub("status", "--timeout", "20000").output
@@ -51,14 +51,14 @@ struct DurableTests {
   }
 
   @Test(
-    "a store and a grade that contradict each other are refused",
+    "a store and a durability that contradict each other exit 64",
     arguments: [["--store", "memory", "--durability", "disk"], ["--store", "x.db", "--durability", "memory"]])
   func contradiction(_ arguments: [String]) throws {
     let hub = try RunningProcess(Bench.program("bindhub"), ["serve", "--listen", bench.hub] + arguments)
     #expect(hub.end() == 64)
   }
 
-  @Test("a second hub on one store is refused with 73, naming the process that has it")
+  @Test("a second hub on one store exits 73 and names the process that holds it")
   func inUse() throws {
     let first = try bench.startHub()
     let other = try RunningProcess(
@@ -67,7 +67,7 @@ struct DurableTests {
     #expect(other.line { $0.contains(store) && $0.contains("process \(first.pid)") } != nil, "\(other.output)")
   }
 
-  @Test("a damaged store is refused with 74, by check and by a hub")
+  @Test("a damaged store makes `check` and a hub exit 74")
   func damaged() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.5")
@@ -84,7 +84,7 @@ struct DurableTests {
     #expect(again.end() == 74)
   }
 
-  @Test("a running hub goes on with a backup that is restored, in a new epoch, and nobody brings back what came later")
+  @Test("a backup restored into a running hub starts a new epoch, and peers do not bring back later values")
   func restoresLive() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.1")
@@ -105,7 +105,7 @@ struct DurableTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a backup is never written over a file")
+  @Test("a backup never overwrites a file")
   func backupExists() throws {
     let hub = try bench.startHub()
     try Data().write(to: URL(fileURLWithPath: path("copy.db")))
@@ -113,7 +113,7 @@ struct DurableTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("what is no backup is not restored, and the hub goes on")
+  @Test("restoring a file that is no backup exits 74, and the hub continues")
   func restoreOfNothing() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.1")
@@ -123,7 +123,7 @@ struct DurableTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a running hub compacts its store when it is asked to; without one the answer is 69")
+  @Test("a running hub compacts its store on request; without a hub the exit code is 69")
   func compacts() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.1")

@@ -2,14 +2,14 @@ import BindingProtocol
 import Foundation
 import Testing
 
-/// A message that never ends is cut off before the hub's memory is full of it.
+/// An endless message is cut off before it fills the hub's memory.
 @Suite("Endless messages at a running hub", .serialized)
 struct EndlessMessageTests {
   enum Port: CaseIterable { case request, publish }
 
   private let bench: Bench
   private let hub: RunningProcess
-  /// Where the hub listens besides, by tcp.
+  /// The hub's second endpoint, over tcp.
   private let tcp: String
 
   init() throws {
@@ -22,14 +22,14 @@ struct EndlessMessageTests {
   private func endpoint(_ port: Port, isTCP: Bool) throws -> String {
     guard port == .publish else { return isTCP ? tcp : bench.hub }
     guard isTCP else { return bench.hub + ".pub" }
-    // What is published over tcp has a port of its own, which the welcome names.
+    // Publishing over tcp has its own port, which the welcome names.
     let raw = try RawPeer(tcp)
     try raw.send(.hello(Hello(identity: raw.identity)), start: 0)
     let endpoints = try raw.next { if case .welcome(let welcome) = $1 { welcome.endpoints } else { nil } }
     return try #require(try HubAddress(tcp).publishEndpoint(among: endpoints))
   }
 
-  /// Kilobytes of memory that the hub has.
+  /// The hub's resident memory in kilobytes.
   private func memory() throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(hub.pid)/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
@@ -42,7 +42,7 @@ struct EndlessMessageTests {
   }
 
   @Test(
-    "parts without end, empty or big, are cut off on either port and by either way; others are served, memory stays",
+    "endless parts, empty or large, are cut off on each port and transport, in bounded memory",
     arguments: Port.allCases, [false, true])
   func endless(port: Port, isTCP: Bool) throws {
     #expect(try bench.run("set", "lamp.level=0.5").code == 0)
@@ -55,7 +55,7 @@ struct EndlessMessageTests {
         if isWelcomed { #expect(raw.send(RawZMTP.whole(hello()))) }
         let many = Array(repeatElement(RawZMTP.part(size), count: size == 0 ? 30_000 : 1).joined())
         var sent = 0
-        // At most 64 MB: empty parts of that cost 1.9 GB where nothing bounds them.
+        // At most 64 MB: without a bound, that many empty parts cost 1.9 GB.
         while sent < 64_000_000, raw.send(many) { sent += many.count }
         #expect(sent < 64_000_000)
         connections += 1
@@ -66,7 +66,7 @@ struct EndlessMessageTests {
     #expect(try bench.run("set", "lamp.level=0.75").code == 0)
   }
 
-  @Test("parts that drip in are cut off too")
+  @Test("parts that arrive byte by byte are cut off too")
   func dripping() throws {
     let raw = try RawZMTP(bench.hub, kind: "DEALER")
     var parts = 0
@@ -78,7 +78,7 @@ struct EndlessMessageTests {
     try bench.wait("cutMessages", of: "gate", atLeast: 1)
   }
 
-  @Test("a message of two parts that ends is answered with malformed, and ends its session and no other")
+  @Test("a complete message of two parts is answered with malformed and ends its session and no other")
   func twoParts() throws {
     let (raw, other) = (try RawPeer(bench.hub), try RawPeer(bench.hub))
     for peer in [raw, other] {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A program that ends by itself", .serialized)
+@Suite("Programs that end", .serialized)
 struct ExitTests {
   private let bench: Bench
 
@@ -12,7 +12,7 @@ struct ExitTests {
   }
 
   @Test(
-    "what was assigned last arrives, 20 times of 20",
+    "the last assignment of an ending program arrives, 20 times out of 20",
     arguments: ["returns", "exits", "releases"])
   func lastAssignmentArrives(way: String) throws {
     let hub = try bench.startHub()
@@ -27,7 +27,7 @@ struct ExitTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("the end does not wait for ever for an observer that wants a lock which the ending thread holds")
+  @Test("an ending program does not deadlock with an observer that waits for its lock")
   func lockHeld() throws {
     let hub = try bench.startHub()
     let program = try leave("left", "--way", "locked")
@@ -35,14 +35,14 @@ struct ExitTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("an observer on the link's own thread may end the program")
+  @Test("an observer on the link's thread can end the program")
   func exitInObserver() throws {
     let hub = try bench.startHub()
     #expect(try leave("left", "--way", "observes").end() == 0)
     withExtendedLifetime(hub) {}
   }
 
-  @Test("what no hub has answered is named on standard error, in one line")
+  @Test("an ending program names writes without an outcome in one line on standard error")
   func nothingArrives() throws {
     let program = try leave("left", "--way", "returns")
     #expect(program.end() == 0)
@@ -51,7 +51,7 @@ struct ExitTests {
     #expect(lines.first?.contains("no hub answers at \(bench.hub)") == true)
   }
 
-  @Test("a hub that takes writes and answers none is waited for within the bound, and that is said")
+  @Test("an ending program waits for a silent hub at most its timeout, and reports the writes")
   func hubStandsStill() throws {
     let hub = try bench.startHub()
     let program = try RunningProcess(
@@ -65,7 +65,7 @@ struct ExitTests {
     #expect(line?.contains("the hub has not answered them in time") == true, "\(program.output)")
   }
 
-  @Test("a program that finds no hub says so, how to start one, and when it is there")
+  @Test("a program without a hub prints how to start one, and when it answers")
   func hubComesLate() throws {
     let program = try RunningProcess(Bench.program("vitals"), [], hub: bench.hub)
     let line = program.line { $0.contains("no hub answers") }

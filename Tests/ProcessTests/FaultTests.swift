@@ -7,7 +7,7 @@ struct FaultTests {
 
   init() throws { bench = try Bench() }
 
-  @Test("a peer whose side of the connection is lost while the hub's stays open writes again within its time limit")
+  @Test("a peer whose connection is lost on its side only writes again within its time limit")
   func halfOpen() throws {
     let hub = try bench.startHub()
     let path = bench.folder.appendingPathComponent("relay.sock").path
@@ -25,7 +25,7 @@ struct FaultTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a watcher that was stopped for ten seconds ends at the newest value and never shows an older version")
+  @Test("a watcher stopped for ten seconds ends at the newest value and never shows an older version")
   func longStop() throws {
     let hub = try bench.startHub()
     let writer = try bench.start("pipe", "lamp")
@@ -49,7 +49,7 @@ struct FaultTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("what is written while the hub stands still is committed when it goes on")
+  @Test("writes made while the hub is stopped are committed when it continues")
   func stoppedHub() throws {
     let hub = try bench.startHub()
     let writer = try bench.start("pipe", "lamp")
@@ -66,7 +66,7 @@ struct FaultTests {
     #expect(try bench.run("get", "lamp.level", "--raw").output == "40")
   }
 
-  @Test("a hub that stood still for ten seconds goes on with the peers that it had, and with all that they wrote")
+  @Test("a hub stopped for ten seconds continues with its peers and all their writes")
   func longStoppedHub() throws {
     let hub = try bench.startHub()
     let writers = try (0..<2).map { _ in try bench.start("pipe", "lamp") }
@@ -88,7 +88,7 @@ struct FaultTests {
     }
   }
 
-  @Test("a writer that is killed in the middle disturbs nobody")
+  @Test("a killed writer does not disturb other peers")
   func killedWriter() throws {
     let hub = try bench.startHub()
     let watcher = try bench.start("watch", "lamp", "--json")

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 import ZeroMQ
 
-/// Stands before a hub, passes on what peers and hub say, and ends the session that proposes a value with a certain
-/// text, as a hub does in whose sight another goes on with the same identity. The proposal itself is lost.
+/// A proxy in front of a hub. It forwards frames in both directions, but ends the session whose proposal contains a
+/// certain text as fenced, as a hub does when another session takes over the identity. That proposal is lost.
 final class FencingHub: Sendable {
   init(at path: String, before hub: String, fencing text: String) {
     Thread.detachNewThread { [weak self] in

@@ -4,8 +4,8 @@ import Foundation
 import Logging
 import Testing
 
-/// A hub of this process that holds two models, and takes no third. They are `lamp` and `door`, and stay.
-@Suite("The terminal at a hub that takes no new model", .serialized)
+/// A hub in this process with two permanent models, `lamp` and `door`, and no room for a third.
+@Suite("Commands at a hub without room for another model", .serialized)
 final class FullHubTests {
   private let bench: Bench
   private let hub: Hub
@@ -26,19 +26,19 @@ final class FullHubTests {
   private static let reason = "full: there are 2 models; maxModels is 2. Delete some that nobody needs, and leave them"
 
   @Test(
-    "a verb that needs the model ends with 3 and the hub's reason, and does not wait for its time to pass",
+    "a command that needs a new model at a full hub exits 3 with the reason, without waiting",
     arguments: [
       ["set", "full.x=1"], ["get", "full"], ["get", "full.x"], ["pipe", "full"], ["describe", "full"],
       ["rm", "full", "--model"], ["reset", "full"],
     ])
   func refused(arguments: [String]) throws {
-    // It would be another code, and another sentence, after that time.
+    // After the timeout the exit code and the message would differ.
     let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "60s"], hub: bench.hub)
     #expect(running.end() == 3)
     #expect(running.output.contains("refused: \(Self.reason)"), "\(running.output)")
   }
 
-  @Test("so do those that make a model of their own, or look who is in one", arguments: ["bench", "ls"])
+  @Test("`bench` and `ls --peers` at a full hub exit 3 with the reason", arguments: ["bench", "ls"])
   func others(verb: String) throws {
     let arguments = verb == "bench" ? ["bench", "--for", "1s"] : ["ls", "--peers", "full"]
     let running = try RunningProcess(Bench.program("bindpeer"), arguments + ["--timeout", "60s"], hub: bench.hub)
@@ -46,7 +46,7 @@ final class FullHubTests {
     #expect(running.line { $0.contains(": there are 2 models; maxModels is 2.") } != nil, "\(running.output)")
   }
 
-  @Test("a hub that has no room for another session is not said to be absent: it ends with 69 and the hub's reason")
+  @Test("a hub without room for another session is not reported as absent: exit 69 and its reason")
   func sessions() throws {
     let watchers = try (0..<4).map { _ in try bench.start("watch", "lamp") }
     for watcher in watchers { #expect(watcher.line { $0.contains("on true") } != nil, "\(watcher.output)") }
@@ -56,19 +56,19 @@ final class FullHubTests {
     #expect(!output.contains("Start one"))
   }
 
-  @Test("of two models the one that is there is not written either")
+  @Test("`set` of two models writes neither when the hub has no room for one")
   func two() throws {
     let (code, output) = try bench.run("set", "lamp.on=false", "full.x=1", "--timeout", "60s")
     #expect(code == 3 && output.contains(Self.reason), "\(output)")
     #expect(try bench.run("get", "lamp.on", "--raw").output == "true")
   }
 
-  @Test("watch and wait tell the reason, and go on: there may be room later", arguments: ["watch", "wait"])
+  @Test("`watch` and `wait` at a full hub print the reason and wait for room", arguments: ["watch", "wait"])
   func waiting(verb: String) throws {
     let running = try bench.start(verb, verb == "wait" ? "full.x=1" : "full", "--timeout", "60s")
     #expect(running.line { $0 == "\(Self.reason). Waiting all the same." } != nil, "\(running.output)")
     #expect(try bench.run("rm", "door", "--model").code == 0)
-    // The model that is gone goes when its last peer has left; the other is asked for again every few seconds.
+    // The deleted model is removed when its last peer has left; the other is requested again every few seconds.
     var code: Int32? = 3
     let end = Date(timeIntervalSinceNow: 20)
     while code == 3, Date() < end { code = try bench.run("set", "full.x=1").code }

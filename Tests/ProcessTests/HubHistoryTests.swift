@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-@Suite("The history that a hub writes", .serialized)
+@Suite("The history written by a hub", .serialized)
 struct HubHistoryTests {
   private let bench: Bench
 
   init() throws { bench = try Bench() }
 
-  @Test("every change that a killed hub acknowledged stands in its history, with its writer, in order")
+  @Test("every change that a killed hub acknowledged is in its history, with its writer, in order")
   func commits() throws {
     let path = bench.folder.appendingPathComponent("hub.jsonl").path
     let hub = try bench.startHub(["--history", path])
@@ -25,7 +25,7 @@ struct HubHistoryTests {
     #expect(commits[commits.count - 1].contains("\"on\":null"))
   }
 
-  @Test("a history that cannot be written keeps the hub from starting: 73, with the path")
+  @Test("a hub that cannot write its history exits 73 and names the path")
   func unwritable() throws {
     let hub = try RunningProcess(
       Bench.program("bindhub"), ["serve", "--listen", bench.hub, "--history", "/nowhere/hub.jsonl", "--log", "error"])

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Where a hub may listen, what it says when it may not, and what it leaves behind.
-@Suite("Where a hub listens", .serialized)
+/// Where a hub may listen, how it reports a refusal, and which files it leaves.
+@Suite("Endpoints of a hub", .serialized)
 struct ListeningTests {
   private let bench: Bench
 
   init() throws { bench = try Bench() }
 
-  /// A hub that must not start: its code and what it said.
+  /// Starts a hub that must not start. Returns its exit code and output.
   private func refused(_ arguments: String...) throws -> (code: Int32?, text: String) {
     let hub = try RunningProcess(
       Bench.program("bindhub"), ["serve", "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
@@ -20,7 +20,7 @@ struct ListeningTests {
     try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter { $0.contains(".sock") }
   }
 
-  /// Two neighbouring ports of which a program that is no hub has one.
+  /// Starts a program that is no hub and listens on a port. Returns both.
   private func takenPort() throws -> (program: RunningProcess, port: Int) {
     let script = """
       import socket, time
@@ -35,7 +35,7 @@ struct ListeningTests {
     return (program, try #require(Int(line.dropFirst(5))))
   }
 
-  @Test("after a clean end no socket file is left, and none after a refused start")
+  @Test("a hub leaves no socket file after a clean end or a refused start")
   func noLeftovers() throws {
     let first = try bench.startHub()
     #expect(try files().contains("hub.sock.pub"))
@@ -48,7 +48,7 @@ struct ListeningTests {
     #expect(Set(try files()).isDisjoint(with: ["hub.sock", "hub.sock.pub", "hub.sock.lock"]))
   }
 
-  @Test("another program at the port is not called a hub, and a hub is")
+  @Test("a port taken by another program is distinguished from one taken by a hub")
   func whoHasThePort() throws {
     let (program, port) = try takenPort()
     let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port)")
@@ -60,7 +60,7 @@ struct ListeningTests {
     withExtendedLifetime((program, hub)) {}
   }
 
-  @Test("a taken port for publishing is named as what it is")
+  @Test("a taken publish port is named as such")
   func publishPort() throws {
     let (program, port) = try takenPort()
     let (code, text) = try refused("--listen", "tcp://127.0.0.1:\(port - 1)")
@@ -72,7 +72,7 @@ struct ListeningTests {
   }
 
   @Test(
-    "an address that cannot be is refused with what is wrong with it",
+    "an impossible address is refused with the reason",
     arguments: [
       ("tcp://127.0.0.1:65535", "none after 65535"), ("tcp://no-such-host:7877", "no such address"),
       ("ipc:///tmp/" + String(repeating: "x", count: 100) + "/hub.sock", "at most 107 bytes"),
@@ -83,7 +83,7 @@ struct ListeningTests {
     #expect(text.contains(words) && !text.contains("EAGAIN"), "\(text)")
   }
 
-  @Test("a missing directory that was named is not made, and the command that makes it is said")
+  @Test("a missing directory that was named is not created, and the command that creates it is printed")
   func missingDirectory() throws {
     let missing = bench.folder.appendingPathComponent("missing").path
     let (code, text) = try refused("--listen", "ipc://\(missing)/hub.sock")
@@ -91,7 +91,7 @@ struct ListeningTests {
     #expect(!FileManager.default.fileExists(atPath: missing))
   }
 
-  @Test("a hub that may open too few files does not start, and says how to allow more")
+  @Test("a hub with too few open files exits 78 and prints how to allow more")
   func tooFewFiles() throws {
     let store = bench.folder.path + "/s.db"
     let hub = try RunningProcess(
@@ -100,7 +100,7 @@ struct ListeningTests {
     #expect(hub.line { $0.contains("ulimit -n") } != nil, "\(hub.output)")
   }
 
-  @Test("a flood of connections at a hub that may open few files costs only the flood", arguments: [64, 256])
+  @Test("a flood of connections at a hub with few open files costs only the flood", arguments: [64, 256])
   func flood(files: Int) throws {
     let command = "ulimit -n \(files); exec \(Bench.program("bindhub")) serve --listen \(bench.hub) --exit-with-stdin"
     let hub = try RunningProcess("/bin/sh", ["-c", command + " --store memory"])

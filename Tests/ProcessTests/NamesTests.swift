@@ -2,13 +2,13 @@ import BindingProtocol
 import Foundation
 import Testing
 
-@Suite("Names of models, which are given back", .serialized)
+@Suite("Names of removed models", .serialized)
 struct NamesTests {
   private let bench: Bench
 
   init() throws { bench = try Bench() }
 
-  /// One peer makes so many models, deletes what it wrote in each, and leaves it, a hundred at a time.
+  /// Makes `count` models, deletes their field and leaves them, a hundred at a time.
   private func churn(_ peer: RawPeer, _ count: Int, from first: Int = 0) throws {
     for begin in stride(from: first, to: first + count, by: 100) {
       let names = (begin..<min(begin + 100, first + count)).map { "churn/m\($0)" }
@@ -54,9 +54,9 @@ struct NamesTests {
     return (code, running.output.joined(separator: "\n"))
   }
 
-  @Test("models that one peer makes and deletes leave nothing: not in the hub, not in its store, not after a restart")
+  @Test("removed models leave nothing in the hub or its store, and after a restart new ones fit")
   func churned() throws {
-    // As many as a hub has at a time (maxModels); more come after the restart.
+    // The maximum number of models in a hub (maxModels); more are made after the restart.
     let count = 100_000
     let store = bench.folder.appendingPathComponent("names.db").path
     do {

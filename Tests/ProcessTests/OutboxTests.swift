@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("An outbox on disk between real processes", .serialized)
+@Suite("Outboxes on disk between real processes", .serialized)
 struct OutboxTests {
   private let bench: Bench
   private let file: String
@@ -11,7 +11,7 @@ struct OutboxTests {
     file = bench.folder.appendingPathComponent("outbox").path
   }
 
-  /// Looks until the file holds these bytes, at most 20 s.
+  /// Polls until the file contains these bytes, at most 20 s.
   private func isInFile(_ text: String) -> Bool {
     let end = Date(timeIntervalSinceNow: 20)
     while Date() < end {
@@ -21,7 +21,7 @@ struct OutboxTests {
     return false
   }
 
-  @Test("what a process wrote before it was killed with its hub standing still is committed once, by the next run")
+  @Test("writes of a killed process whose hub was stopped are committed once, by the next run")
   func killedWriter() throws {
     let hub = try bench.startHub()
     let writer = try bench.start("pipe", "lamp", "--outbox", file)
@@ -33,18 +33,18 @@ struct OutboxTests {
     try #require(isInFile("f40"), "\(writer.output)")
     writer.send(SIGKILL)
     _ = writer.end()
-    // Some frames lie before the hub already: their proposals come twice.
+    // The hub has received some frames already: their proposals arrive twice.
     hub.send(SIGCONT)
     let run = try bench.run("get", "lamp", "--json", "--outbox", file, "--timeout", "20s")
     #expect(run.code == 0, "\(run.output)")
     for number in 1...40 { #expect(run.output.contains("\"f\(number)\":\(number)"), "\(run.output)") }
-    // As many commits as writes: none was carried out twice.
+    // As many commits as writes: none was applied twice.
     #expect(run.output.contains("\"version\":40"), "\(run.output)")
     #expect(try bench.run("get", "lamp", "--json", "--outbox", file).output.contains("\"version\":40"))
     #expect(FileManager.default.contents(atPath: file)?.count == 16)
   }
 
-  @Test("a write without a hub stays in the file, says so with code 75, and is sent by the next run")
+  @Test("a write without a hub stays in the outbox, exits 75 and is sent by the next run")
   func withoutHub() throws {
     for value in ["false", "true"] {
       let kept = try bench.run("set", "lamp.on=\(value)", "--outbox", file, "--timeout", "200ms")
@@ -59,7 +59,7 @@ struct OutboxTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("an outbox that another process has, or that cannot be written, is named, with what to do; the code is 73")
+  @Test("an outbox that is in use or not writable exits 73 and is named with a remedy")
   func unusable() throws {
     let hub = try bench.startHub()
     let first = try bench.start("watch", "lamp", "--outbox", file)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What scripts rely on: fields may be added, none may go or change its name.
+/// The contract for scripts: fields may be added, but none may disappear or change its name.
 @Suite("JSON output", .serialized)
 struct OutputTests {
   private let bench: Bench
@@ -13,7 +13,7 @@ struct OutputTests {
     try bench.run("set", "lamp.level=0.5", "lamp.on=true")
   }
 
-  /// The names of the members of a line, those of objects within it after a dot.
+  /// Returns the member names of a line; those of nested objects follow a dot.
   private func names(_ line: String) throws -> Set<String> {
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
@@ -31,7 +31,7 @@ struct OutputTests {
   }
 
   @Test(
-    "each verb's JSON has the fields that scripts read",
+    "the JSON of each command has its documented fields",
     arguments: [
       (["set", "lamp.level=0.6"], ["model", "outcome", "version", "milliseconds"]),
       (["set", "lamp.level=0.6", "--if-version", "0"], ["model", "outcome", "field", "version", "value", "origin"]),
@@ -49,7 +49,7 @@ struct OutputTests {
     #expect(found.isSuperset(of: expected), "\(found.sorted())")
   }
 
-  @Test("a commit that is watched has the fields that scripts read, and --count ends at it")
+  @Test("a watched commit has its documented fields, and --count ends the watch")
   func watchedCommit() throws {
     let watcher = try bench.start("watch", "lamp", "--json", "--count", "1")
     try #require(watcher.line { $0.contains("caughtUp") } != nil)
@@ -62,7 +62,7 @@ struct OutputTests {
       ]))
   }
 
-  @Test("the hub's status has its fields and every counter")
+  @Test("the hub's status has its documented fields and every counter")
   func status() throws {
     let status = try RunningProcess(
       Bench.program("bindhub"), ["status", "--json", "--timeout", "20000"], hub: bench.hub)

@@ -7,7 +7,7 @@ struct PresenceTests {
 
   init() throws { bench = try Bench() }
 
-  /// The names that `ls --peers` lists; nil while nobody is there.
+  /// Returns the names that `ls --peers` lists.
   private func present() throws -> [String] {
     let lines = try bench.run("ls", "--peers", "lamp", "--json").output.split(separator: "\n")
     return try lines.compactMap { line in
@@ -25,7 +25,7 @@ struct PresenceTests {
     return true
   }
 
-  @Test("who is in a model is listed, and gone soon after a kill -9; who only looks is not listed")
+  @Test("peers in a model are listed until soon after kill -9; a peer that only lists is not")
   func killed() throws {
     let hub = try bench.startHub(["--lease", "1000"])
     try bench.run("set", "lamp.on=true")
@@ -38,7 +38,7 @@ struct PresenceTests {
     withExtendedLifetime((hub, first)) {}
   }
 
-  @Test("what a script writes as ephemeral is read by others, told beside its name, and gone with it")
+  @Test("an ephemeral value of a script is read by others, listed with its name, and ends with it")
   func script() throws {
     let hub = try bench.startHub(["--lease", "1000"])
     let sensor = try bench.start("pipe", "lamp", "--ephemeral", "--name", "sensor")
@@ -51,7 +51,7 @@ struct PresenceTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a hub that was stopped for ten seconds takes nobody for gone")
+  @Test("a hub stopped for ten seconds drops no peer from presence")
   func stoppedHub() throws {
     let hub = try bench.startHub(["--lease", "3000"])
     try bench.run("set", "lamp.on=true")
@@ -63,12 +63,12 @@ struct PresenceTests {
     sleep(10)
     hub.send(SIGCONT)
     try bench.run("set", "lamp.on=false")
-    // The same place, since the same time.
+    // The same slot, present since the same time.
     #expect(try bench.run("ls", "--peers", "lamp", "--json").output == before)
     withExtendedLifetime(watcher) {}
   }
 
-  @Test("after the hub's kill -9 and new start everybody is there again")
+  @Test("after kill -9 and a restart of the hub all peers are present again")
   func newHub() throws {
     var hub = try bench.startHub()
     let watcher = try bench.start("watch", "lamp", "--name", "first", "--wait-for-hub")

@@ -7,7 +7,7 @@ struct ProcessTests {
 
   init() throws { bench = try Bench() }
 
-  @Test("any process writes a field and every watcher prints it, same versions, same order")
+  @Test("every watcher prints each process's writes with the same versions in the same order")
   func everyWatcherFollows() throws {
     let hub = try bench.startHub()
     let watchers = [try bench.start("watch", "lamp", "--json"), try bench.start("watch", "lamp", "--json")]
@@ -17,20 +17,20 @@ struct ProcessTests {
       let levels = watcher.output.compactMap { line in
         ["0.25", "0.5", "0.75"].first { line.contains("\"level\":\($0)") }
       }
-      // A watcher that came late saw the first ones as one snapshot.
+      // A late watcher got the first values as one snapshot.
       #expect(levels == Array(["0.25", "0.5", "0.75"].suffix(levels.count)))
     }
     withExtendedLifetime(hub) {}
   }
 
-  @Test("without a hub the command says how to start one, and exits 69")
+  @Test("a command without a hub prints how to start one and exits 69")
   func noHub() throws {
     let (code, output) = try bench.run("get", "lamp", "--timeout", "300ms")
     #expect(code == 69)
     #expect(output.contains("bindhub serve"))
   }
 
-  @Test("a compare-and-set on an old version is refused with exit 3, and says who changed it")
+  @Test("a compare-and-set on an old version exits 3 and names the last writer")
   func conflict() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.8", "--name", "other")
@@ -40,7 +40,7 @@ struct ProcessTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("usage, a value that does not fit, a missing model and a wait in vain have their own exit codes")
+  @Test("usage, an unfit value, a missing model and a timed-out wait have distinct exit codes")
   func exitCodes() throws {
     let hub = try bench.startHub()
     #expect(try bench.run("set", "lamp..x=1").code == 64)
@@ -50,7 +50,7 @@ struct ProcessTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a second hub at the same place exits 73 and names the first one's process")
+  @Test("a second hub at the same endpoint exits 73 and names the first one's process")
   func secondHub() throws {
     let first = try bench.startHub()
     let second = try RunningProcess(Bench.program("bindhub"), ["serve", "--listen", bench.hub, "--log", "error"])
@@ -58,13 +58,13 @@ struct ProcessTests {
     #expect(second.line { $0.contains("\(first.pid)") } != nil)
   }
 
-  @Test("tcp beyond this machine is refused with 78")
+  @Test("tcp beyond loopback is refused with 78")
   func notLoopback() throws {
     let hub = try RunningProcess(Bench.program("bindhub"), ["serve", "--listen", "tcp://0.0.0.0:0", "--log", "error"])
     #expect(hub.end() == 78)
   }
 
-  @Test("a watcher that stood still while others wrote catches up with the last value")
+  @Test("a watcher stopped while others write catches up with the last value")
   func stoppedWatcher() throws {
     let hub = try bench.startHub()
     try bench.run("set", "lamp.level=0.1")
@@ -77,7 +77,7 @@ struct ProcessTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a hub that was killed comes back with what its peers still have, and they go on by themselves")
+  @Test("a killed hub without a store recovers from its peers, which continue by themselves")
   func killedHub() throws {
     let first = try bench.startHub()
     try bench.run("set", "lamp.level=0.8")
@@ -86,7 +86,7 @@ struct ProcessTests {
     first.send(SIGKILL)
     _ = first.end()
     let second = try bench.startHub()
-    // The watcher has to come back first: it is the only one that still has the model.
+    // The watcher must return first: it alone still has the model.
     let end = Date(timeIntervalSinceNow: 20)
     var output = ""
     while !output.contains("0.8"), Date() < end { output = try bench.run("get", "lamp").output }
@@ -115,7 +115,7 @@ struct ProcessTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("the Python peer reads, writes and watches with the others")
+  @Test("the Python peer reads, writes and watches together with other peers")
   func pythonPeer() throws {
     let python = ProcessInfo.processInfo.environment["BINDBUS_PYTHON"] ?? "/usr/bin/python3"
     let probe = try RunningProcess(python, ["-c", "import zmq"])
@@ -139,7 +139,7 @@ struct ProcessTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("a hub that is asked to stop ends well")
+  @Test("a hub that gets SIGTERM exits 0")
   func gracefulEnd() throws {
     let hub = try bench.startHub()
     hub.send(SIGTERM)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import ZeroMQ
 
-/// Speaks the protocol frame by frame, so that it can also say what no peer says.
+/// Speaks the protocol frame by frame, so it can also send what no peer sends.
 final class RawPeer {
   var identity: Identity
   let session = SessionID.random(in: 1 ... .max)
@@ -33,16 +33,16 @@ final class RawPeer {
 
   func send(_ frame: [UInt8]) throws { try dealer.send(frame) }
 
-  /// One message of several parts.
+  /// Sends one message of several parts.
   func send(parts: [[UInt8]]) throws {
     for part in parts.dropLast() { try dealer.send(part, [.dontWait, .sendMore]) }
     if let last = parts.last { try dealer.send(last) }
   }
 
-  /// The next message that is what is looked for; waits up to 20 s.
+  /// Returns the next routed message that matches; waits up to 20 s.
   func next<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found { try next(from: dealer, find) }
 
-  /// The same of what is published.
+  /// Returns the next published message that matches; waits up to 20 s.
   func nextPublished<Found>(_ find: (HubHeader, HubMessage) -> Found?) throws -> Found { try next(from: sub, find) }
 
   private func next<Found>(from socket: borrowing Socket, _ find: (HubHeader, HubMessage) -> Found?) throws -> Found {
@@ -57,7 +57,7 @@ final class RawPeer {
     throw Silence()
   }
 
-  /// Says hello and hears the welcome.
+  /// Sends a hello and receives the welcome.
   func hello(capabilities: [String] = []) throws {
     try send(.hello(Hello(identity: identity, capabilities: capabilities)), start: 0)
     let endpoints = try next { header, message -> [HubEndpoint]? in
@@ -69,7 +69,7 @@ final class RawPeer {
     try sub.connect(try #require(hub.publishEndpoint(among: endpoints)))
   }
 
-  /// Joins a model and hears where it stands; who does not subscribe is served on the request connection.
+  /// Joins a model and receives its state; without a subscription the request connection delivers.
   func join(_ model: String, subscribes: Bool = true) throws {
     try send(.join([Join(request: 1, model: model)]))
     topic = try next { if case .topic(let assigned) = $1 { assigned.topic } else { nil } }
@@ -77,7 +77,7 @@ final class RawPeer {
     _ = try next { if case .joined(let joined) = $1 { joined } else { nil } }
   }
 
-  /// Asks for topics that nobody has.
+  /// Subscribes to `count` topics that no model has.
   func floodSubscriptions(_ count: Int) throws {
     for topic in 0..<UInt32(count) { try sub.subscribe(Topics.bytes(0x7000_0000 + topic)) }
   }
@@ -103,7 +103,7 @@ final class RawPeer {
   struct Silence: Error {}
 }
 
-/// Connections to a Unix-domain socket that say nothing.
+/// Silent connections to a Unix-domain socket.
 final class SilentConnections {
   private var sockets: [Int32] = []
 
@@ -115,7 +115,7 @@ final class SilentConnections {
 }
 
 extension Bench {
-  /// A counter of the running hub.
+  /// Returns a counter of the running hub.
   func counter(_ name: String, of group: String = "counters") throws -> Int {
     let status = try RunningProcess(Bench.program("bindhub"), ["status", "--json", "--timeout", "20000"], hub: hub)
     try #require(status.end() == 0, "\(status.output)")
@@ -123,7 +123,7 @@ extension Bench {
     return try #require((json?[group] as? [String: Any])?[name] as? Int, "\(status.output)")
   }
 
-  /// Waits until a counter has come to a number.
+  /// Waits until a counter has reached a number.
   func wait(_ name: String, of group: String = "counters", atLeast count: Int) throws {
     let end = Date(timeIntervalSinceNow: 20)
     var present = 0

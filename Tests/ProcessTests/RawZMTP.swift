@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A connection to one of a hub's ports that sends ZMTP frames as nobody who uses libzmq could.
+/// A connection to one of a hub's ports that sends ZMTP frames which libzmq would never send.
 final class RawZMTP {
   private let socket: Int32
 
@@ -19,7 +19,7 @@ final class RawZMTP {
     let value = Array(kind.utf8)
     let ready = [5] + Array("READY".utf8) + [UInt8(name.count)] + name + [0, 0, 0, UInt8(value.count)] + value
     try #require(send(start + [UInt8](repeating: 0, count: 64 - start.count) + [4, UInt8(ready.count)] + ready))
-    // What comes before its own greeting has left is an error to libzmq.
+    // libzmq treats frames that arrive before its own greeting has left as errors.
     try #require(receive(64).count == 64)
     let head = receive(2)
     try #require(head.first == 4)
@@ -34,7 +34,7 @@ final class RawZMTP {
     return Array(buffer.prefix(max(received, 0)))
   }
 
-  /// Whether the other side still took it.
+  /// Whether the other side accepted all bytes.
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
     while sent < bytes.count {

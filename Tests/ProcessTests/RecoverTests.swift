@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A store that is lost, and what peers hold", .serialized)
+@Suite("Recovery of a lost store from peers", .serialized)
 struct RecoverTests {
   private let bench: Bench
   private let fields = (0...7).map { "f\($0)" }
@@ -24,7 +24,7 @@ struct RecoverTests {
         + (store.map { ["--store", $0] } ?? []))
   }
 
-  /// A hub with f0 to f7, of which a backup has f0 to f2, and a peer that holds all.
+  /// Returns a hub with f0 to f7, of which the backup has f0 to f2, and a peer that holds all.
   private func filled() throws -> (hub: RunningProcess, watcher: RunningProcess) {
     let hub = try bench.startHub(["--durability", "disk"])
     for field in fields {
@@ -38,7 +38,7 @@ struct RecoverTests {
 
   private func remove() { for end in ["", "-wal", "-shm"] { unlink(store + end) } }
 
-  /// Waits until the hub has all fields.
+  /// Waits until the hub has all fields again.
   private func expectAllBack() throws {
     let end = Date(timeIntervalSinceNow: 20)
     var output = ""
@@ -48,7 +48,7 @@ struct RecoverTests {
     for field in fields { #expect(output.contains("m.\(field) = \"here\""), "\(output)") }
   }
 
-  @Test("a damaged store: 'bindhub recover' with a backup, and peers bring back the rest", arguments: [true, false])
+  @Test("a damaged store is recovered with or without a backup, and peers restore the rest", arguments: [true, false])
   func damaged(hasBackup: Bool) throws {
     let (hub, watcher) = try filled()
     hub.send(SIGKILL)
@@ -65,7 +65,7 @@ struct RecoverTests {
     withExtendedLifetime((again, watcher)) {}
   }
 
-  @Test("a deleted store is not begun anew: 'bindhub recover' makes it the same log, and peers bring all back")
+  @Test("a deleted store is not recreated: `bindhub recover` continues its log, and peers bring back all")
   func deleted() throws {
     let (hub, watcher) = try filled()
     hub.send(SIGKILL)
@@ -83,7 +83,7 @@ struct RecoverTests {
   }
 
   @Test(
-    "a store that is deleted under a hub ends it with 74 and the cure, also when nobody writes",
+    "a store deleted under a running hub ends it with 74 and a remedy, even when idle",
     arguments: [true, false])
   func deletedUnder(isIdle: Bool) throws {
     let (hub, watcher) = try filled()
@@ -91,7 +91,7 @@ struct RecoverTests {
     remove()
     if !isIdle { #expect(try bench.run("set", "m.f8=1", "--timeout", "2s").code != 0) }
     #expect(hub.end() == 74)
-    // It looks several times a second; this bound only tells that from never.
+    // The hub checks several times a second; this bound only distinguishes that from never.
     #expect(ContinuousClock.now - before < .seconds(20))
     #expect(hub.line { $0.contains("was deleted") && $0.contains("bindhub recover --store \(store)") } != nil)
     #expect(try bindhub("recover").code == 0)
@@ -100,7 +100,7 @@ struct RecoverTests {
     withExtendedLifetime((again, watcher)) {}
   }
 
-  @Test("'bindhub recover' leaves a store alone that is in order, or that a hub has open")
+  @Test("`bindhub recover` leaves an intact store, or one that a hub has open, unchanged")
   func inOrder() throws {
     let hub = try bench.startHub()
     try bench.run("set", "m.f0=1")
@@ -114,7 +114,7 @@ struct RecoverTests {
     #expect(healthy.output.contains("in order"))
   }
 
-  @Test("a second hub is kept away by the file itself: by another name, and without the lock file")
+  @Test("a second hub is locked out by the store's file itself, under another name or without the lock file")
   func locks() throws {
     let hub = try bench.startHub()
     try bench.run("set", "m.f0=1")
@@ -131,7 +131,7 @@ struct RecoverTests {
     #expect(try bench.run("set", "m.f1=1").code == 0)
   }
 
-  @Test("HOME is where this user's store lies, whatever the system knows of the user")
+  @Test("HOME determines where the user's store is")
   func home() throws {
     let home = bench.folder.appendingPathComponent("home").path
     let command =

@@ -4,8 +4,8 @@ import Foundation
   import Glibc
 #endif
 
-/// Passes bytes between a path of its own and a hub's, and can lose the side of the peers while the hub's side stays.
-final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched only under `lock`
+/// Forwards bytes between its own path and a hub's, and can drop the peers' side while the hub's side stays open.
+final class Relay: @unchecked Sendable {  // SAFETY: mutable state is touched only under `lock`
   private let hubPath: String
   private let listener: Int32
   private let lock = NSLock()
@@ -13,8 +13,8 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
   private var hubSides: [Int32] = []
 
   /// - Parameters:
-  ///   - path: where peers connect.
-  ///   - hubPath: where the hub listens.
+  ///   - path: the path at which peers connect.
+  ///   - hubPath: the path at which the hub listens.
   init(at path: String, to hubPath: String) throws {
     self.hubPath = hubPath
     listener = Relay.newSocket()
@@ -36,10 +36,10 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     }
   }
 
-  /// How many connections have come so far.
+  /// The number of connections so far.
   var connections: Int { lock.withLock { hubSides.count } }
 
-  /// Ends every connection towards the peers; the hub is told nothing.
+  /// Ends every connection to the peers without notifying the hub.
   func losePeerSides() {
     lock.withLock {
       for side in peerSides { shutdown(side, Int32(SHUT_RDWR)) }
@@ -59,7 +59,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     Relay.copy(from: hub, to: peer)
   }
 
-  /// Until either ends; what ends is not passed on.
+  /// Copies until either side ends; the end itself is not forwarded.
   private static func copy(from source: Int32, to target: Int32) {
     Thread.detachNewThread {
       var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -77,7 +77,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
     }
   }
 
-  /// A connection to a Unix-domain socket; nil if nobody takes it.
+  /// Connects to a Unix-domain socket; nil if the connection is refused.
   static func connected(to path: String) -> Int32? {
     let socket = newSocket()
     guard withAddress(path, { connect(socket, $0, $1) }) == 0 else {
@@ -103,7 +103,7 @@ final class Relay: @unchecked Sendable {  // SAFETY: all that changes is touched
   }
 }
 
-/// A reference that does not keep its object.
+/// A reference that does not keep its object alive.
 // SAFETY: set once; reading a weak reference is safe on any thread.
 private final class Weak<Object: AnyObject>: @unchecked Sendable {
   private(set) weak var value: Object?

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What a child has printed, line by line, filled by the thread that reads it.
-private final class PrintedLines: @unchecked Sendable {  // SAFETY: all that changes is touched only under `condition`
+/// The output of a child, line by line, filled by the thread that reads it.
+private final class PrintedLines: @unchecked Sendable {  // SAFETY: mutable state is touched only under `condition`
   private let condition = NSCondition()
   private var lines: [String] = []
   private var partial = ""
@@ -25,7 +25,7 @@ private final class PrintedLines: @unchecked Sendable {  // SAFETY: all that cha
     return lines
   }
 
-  /// Waits for a line; nil when none comes within 20 s or the child has said its last.
+  /// Waits for a line; nil if none arrives within 20 s or the output has ended.
   func first(where matches: (String) -> Bool) -> String? {
     condition.lock()
     defer { condition.unlock() }
@@ -44,13 +44,13 @@ private final class PrintedLines: @unchecked Sendable {  // SAFETY: all that cha
   }
 }
 
-/// A child process whose output can be waited for line by line. Ends with the test that holds it.
+/// A child process whose output can be awaited line by line. It is killed with the test that holds it.
 final class RunningProcess {
   private let process = Process()
   private let input = Pipe()
   private let printed = PrintedLines()
 
-  /// - Parameter folder: where it puts its temporary files, if not where all do.
+  /// - Parameter folder: the folder for its temporary files; nil for the default.
   init(_ program: String, _ arguments: [String], hub: String? = nil, folder: URL? = nil) throws {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
@@ -63,7 +63,7 @@ final class RunningProcess {
     process.standardOutput = pipe
     process.standardError = pipe
     try process.run()
-    // Foundation keeps a process, and its pipes, for ever; with many hundred descriptors open it crashes.
+    // Foundation keeps a process and its pipes forever; with many hundred open descriptors it crashes.
     try? input.fileHandleForReading.close()
     try? pipe.fileHandleForWriting.close()
     let (reader, printed) = (pipe.fileHandleForReading, printed)
@@ -89,10 +89,10 @@ final class RunningProcess {
 
   func send(_ signal: Int32) { kill(pid, signal) }
 
-  /// Waits for a line; nil when none comes within 20 s.
+  /// Waits for a line; nil if none arrives within 20 s.
   func line(where matches: (String) -> Bool) -> String? { printed.first(where: matches) }
 
-  /// Waits for the end, at most 30 s, and for all that was printed, and gives the exit code.
+  /// Waits at most 30 s for the end, then for all output. Returns the exit code, or nil.
   func end() -> Int32? {
     let end = Date(timeIntervalSinceNow: 30)
     while process.isRunning {
@@ -104,7 +104,7 @@ final class RunningProcess {
   }
 }
 
-/// A folder with a hub in it, and the commands to speak to it.
+/// A folder for a hub, and the commands to use it.
 final class Bench {
   let folder: URL
   let hub: String

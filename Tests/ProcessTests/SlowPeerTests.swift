@@ -2,8 +2,8 @@ import BindingProtocol
 import Foundation
 import Testing
 
-/// Peers that do not read while much is written: they cost the others nothing and the hub a bounded amount, and end
-/// equal to the hub, told how much they missed.
+/// Peers that do not read while others write much. They cost other peers nothing and the hub a bounded amount of
+/// memory, and end equal to the hub, with the number of commits that they missed.
 @Suite("Slow peers", .serialized)
 struct SlowPeerTests {
   private static let commits = 100_000
@@ -19,7 +19,7 @@ struct SlowPeerTests {
     try writer.join("lamp")
   }
 
-  /// Commits so many sets of one field, a few in each frame; the last value is its number.
+  /// Commits `commits` sets of one field, several in each frame; each value ends with its number.
   private func write(padding: Int, eachFrame: () throws -> Void = {}) throws {
     let (inFrame, underWay) = (20, 200)
     let text = String(repeating: "x", count: padding)
@@ -45,7 +45,7 @@ struct SlowPeerTests {
     }
   }
 
-  /// The most memory that the hub has had, in MiB; nil where the system does not say.
+  /// The hub's peak memory in MiB; nil where the system does not report it.
   private var peakMemory: Int? {
     let status = try? String(contentsOfFile: "/proc/\(hub.pid)/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -56,7 +56,7 @@ struct SlowPeerTests {
     ((try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any])?[name] as? Int
   }
 
-  @Test("a watcher that stood still while 100,000 commits came ends at the last, and its counts of folded ones add up")
+  @Test("a watcher stopped during 100,000 commits ends at the last, and its folded counts add up")
   func stoppedWatcher() throws {
     try bench.run("set", "lamp.on=true")
     let watcher = try bench.start("watch", "lamp", "--json", "--every", "50ms", "--timeout", "30s")
@@ -74,7 +74,7 @@ struct SlowPeerTests {
     if let before, let peak = peakMemory { #expect(peak - before < 64) }
   }
 
-  @Test("a session that does not read its request connection is left out, then told where things stand: one delta")
+  @Test("a session that does not read its request connection is left out, then catches up with one delta")
   func slowSession() throws {
     let slow = try RawPeer(bench.hub)
     try slow.hello()
@@ -83,14 +83,14 @@ struct SlowPeerTests {
     var frames = 0
     try write(padding: 100) {
       frames += 1
-      // It is alive, and has no ear for the answers.
+      // It is alive but does not read the answers.
       if frames.isMultiple(of: 100) { try slow.send(.ping(Ping(token: UInt64(frames)))) }
     }
     #expect(try bench.counter("behindConnections", of: "gate") >= 1)
     #expect(try bench.counter("slowConnections", of: "gate") == 0)
     #expect(try bench.counter("leftOut") > 0)
     if let before, let peak = peakMemory { #expect(peak - before < 64) }
-    // Now it reads: what had been queued, in order, then the head.
+    // Now it reads: the queued commits in order, then the head.
     var (version, epoch) = (Version(0), Epoch(0))
     let head = try slow.next { _, message -> Head? in
       switch message {

@@ -11,7 +11,7 @@ struct StartTests {
     try RunningProcess(Bench.program("bindhub"), ["serve", "--exit-with-stdin", "--log", "error"] + arguments)
   }
 
-  @Test("the socket file of a hub that died is taken over")
+  @Test("the socket file of a dead hub is taken over")
   func takesOver() throws {
     let first = try bench.startHub()
     first.send(SIGKILL)
@@ -22,7 +22,7 @@ struct StartTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("a busy tcp port is named, with what to do, and the code is 73")
+  @Test("a busy tcp port exits 73 and is named with a remedy")
   func busyPort() throws {
     let first = try serve("--listen", "tcp://127.0.0.1:0")
     let line = try #require(first.line { $0.hasPrefix("listening") })
@@ -31,7 +31,7 @@ struct StartTests {
     #expect(second.line { $0.contains("listen elsewhere") } != nil, "\(second.output)")
   }
 
-  @Test("a directory that cannot be made is named, and the code is 73")
+  @Test("a directory that cannot be made exits 73 and is named")
   func noDirectory() throws {
     let file = bench.folder.appendingPathComponent("file")
     try Data().write(to: file)
@@ -40,7 +40,7 @@ struct StartTests {
     #expect(hub.line { $0.contains("\(file.path)/deeper") } != nil, "\(hub.output)")
   }
 
-  @Test("a directory that others may enter is refused, and the code is 73")
+  @Test("a directory that others can write to exits 73 and is refused")
   func openDirectory() throws {
     let open = bench.folder.appendingPathComponent("open").path
     try FileManager.default.createDirectory(
@@ -51,7 +51,7 @@ struct StartTests {
     #expect(hub.line { $0.contains("chmod go-w") } != nil, "\(hub.output)")
   }
 
-  @Test("peers hear that the hub goes down, and find the next one")
+  @Test("peers detect that the hub goes down and find the next one")
   func goesDown() throws {
     let first = try bench.startHub()
     try bench.run("set", "lamp.level=0.5")
@@ -65,12 +65,12 @@ struct StartTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("a value out of the declared range is refused before it leaves, with 65")
+  @Test("a value out of the declared range exits 65 before it is sent")
   func declaredRange() throws {
     let hub = try bench.startHub()
     let vitals = try RunningProcess(Bench.program("vitals"), [], hub: bench.hub)
     let end = Date(timeIntervalSinceNow: 20)
-    // Until the program is there `ls` says so, and names what it looked for.
+    // Until the program has shared its model, `ls` exits nonzero.
     var (isListed, listed) = (false, "")
     while !isListed, Date() < end {
       let (code, output) = try bench.run("ls", "vitals/")

@@ -15,7 +15,7 @@ struct StopTests {
   }
 
   @Test(
-    "a signal as soon as the hub listens ends it, each time with the same code",
+    "a signal sent as soon as the hub listens ends it with the same code each time",
     arguments: [(SIGTERM, 0), (SIGINT, 130)] as [(Int32, Int32)])
   func atOnce(signal: Int32, code: Int32) throws {
     for round in 1...20 {
@@ -25,7 +25,7 @@ struct StopTests {
     }
   }
 
-  @Test("signals that come while the hub is closing change nothing: the first one's code, and the store is closed")
+  @Test("signals during the hub's shutdown change neither the exit code nor the closing of the store")
   func whileClosing() throws {
     for _ in 0..<5 {
       let hub = try RunningProcess(
@@ -38,7 +38,7 @@ struct StopTests {
     }
   }
 
-  @Test("SIGHUP to a hub whose terminal has not closed ends nothing, and is said in one line")
+  @Test("SIGHUP does not end a hub whose terminal is open, and prints one line")
   func hangup() throws {
     let hub = try start("--log", "info")
     hub.send(SIGHUP)
@@ -48,9 +48,9 @@ struct StopTests {
     #expect(hub.end() == 0)
   }
 
-  @Test("a hub says once where it listens on a terminal, and ends cleanly when that closes")
+  @Test("a hub prints its endpoint once on a terminal and ends cleanly when that closes")
   func terminal() throws {
-    // Runs the hub on a terminal of its own, and closes that when it has said where it listens.
+    // Runs the hub on a pseudoterminal, which closes once the hub has printed its endpoint.
     let script = """
       import os, pty, sys, time
       pid, terminal = pty.fork()

@@ -1,21 +1,21 @@
 import Foundation
 import Testing
 
-/// What a terminal says when something is not as it should be, and with which code it ends.
-@Suite("At a terminal", .serialized)
+/// Messages and exit codes of commands when something is wrong.
+@Suite("Commands at a terminal", .serialized)
 struct TerminalTests {
   private let bench: Bench
 
   init() throws { bench = try Bench() }
 
-  /// Runs a program in a shell, which sends its output where `redirection` says.
+  /// Runs a program in a shell with this redirection of its output.
   private func shell(_ program: String, _ arguments: [String], _ redirection: String) throws -> RunningProcess {
     let words = "exec \"$0\" \"$@\" \(redirection)"
     return try RunningProcess("/bin/sh", ["-c", words, Bench.program(program)] + arguments, hub: bench.hub)
   }
 
   @Test(
-    "output that cannot be written is said in one sentence, with 74", .enabled(if: Bench.hasFullDevice),
+    "output that cannot be written is reported in one sentence with exit 74", .enabled(if: Bench.hasFullDevice),
     arguments: [
       ("bindpeer", ["get", "lamp"]), ("bindpeer", ["set", "lamp.on=true"]), ("bindpeer", ["ls"]),
       ("bindpeer", ["watch", "lamp"]), ("bindpeer", ["describe", "lamp", "--json"]), ("bindpeer", ["ping"]),
@@ -31,7 +31,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("complaints that cannot be written change nothing", .enabled(if: Bench.hasFullDevice))
+  @Test("error messages that cannot be written do not change the exit code", .enabled(if: Bench.hasFullDevice))
   func fullErrors() throws {
     let hub = try bench.startHub(["--store", "memory"])
     #expect(try shell("bindpeer", ["get", "nothing"], "2>/dev/full").end() == 1)
@@ -39,14 +39,14 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a hub that cannot print where it listens serves all the same", .enabled(if: Bench.hasFullDevice))
+  @Test("a hub that cannot print its endpoint serves all the same", .enabled(if: Bench.hasFullDevice))
   func silentHub() throws {
     let hub = try shell("bindhub", ["serve", "--store", "memory", "--exit-with-stdin"], ">/dev/full")
     #expect(try bench.run("set", "lamp.on=true", "--timeout", "20s").code == 0)
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a reader who has gone is no error to be told")
+  @Test("a reader that closed the pipe is not reported as an error")
   func closedPipe() throws {
     let hub = try bench.startHub(["--store", "memory"])
     for number in 1...20 { try bench.run("set", "m\(number).x=1") }
@@ -57,7 +57,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("without a hub both programs name a command that starts one where they looked, and it does")
+  @Test("without a hub both programs name a command that starts one at that address, and it works")
   func adviceWorks() throws {
     for arguments in [["get", "lamp"], ["--hub", "\(bench.hub)2", "get", "lamp"]] {
       let asked = try RunningProcess(Bench.program("bindpeer"), arguments, hub: bench.hub)
@@ -76,7 +76,7 @@ struct TerminalTests {
     #expect(status.line { $0.hasPrefix("Start one:  bindhub serve   ") } != nil, "\(status.output)")
   }
 
-  @Test("an empty BINDPEER_HUB is none, for hub and peer")
+  @Test("an empty BINDPEER_HUB counts as unset, for hub and peer")
   func emptyVariable() throws {
     let words = "unset XDG_RUNTIME_DIR; TMPDIR=\(bench.folder.path); export TMPDIR; exec \"$0\" \"$@\""
     func run(_ program: String, _ arguments: String...) throws -> RunningProcess {
@@ -90,7 +90,7 @@ struct TerminalTests {
     #expect(try run("bindpeer", "set", "lamp.on=true", "--timeout", "20s").end() == 0)
   }
 
-  @Test("a session that the hub has ended is said, with the lines of pipe that have no outcome, at once and with 75")
+  @Test("`pipe` whose session was ended exits 75 immediately and names the lines without an outcome")
   func stoppedPipe() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let path = bench.folder.appendingPathComponent("front.sock").path
@@ -109,7 +109,7 @@ struct TerminalTests {
     withExtendedLifetime((hub, front)) {}
   }
 
-  @Test("pipe names lines that are no write; with --keep-going the others are carried out, byte for byte")
+  @Test("`pipe` names invalid lines; with --keep-going it applies the others byte for byte")
   func badLines() throws {
     let hub = try bench.startHub(["--store", "memory"])
     func pipe(_ options: String) throws -> RunningProcess {
@@ -128,7 +128,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("bytes that are no text are refused with 65 in arguments, files and input; --bytes sends them")
+  @Test("bytes that are not UTF-8 are refused with 65 in arguments, files and input; --bytes sends them")
   func noText() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let file = bench.folder.appendingPathComponent("file")
@@ -146,7 +146,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("get prints what is there also when something is not, and set says what is half done")
+  @Test("`get` prints existing values beside missing ones, and `set` reports what it wrote before a refusal")
   func partly() throws {
     let hub = try bench.startHub(["--store", "memory"])
     try bench.run("set", "lamp.level=0.5", "desk.height=70")
@@ -177,7 +177,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "where a prefix or a watched name has nothing it is said, with the nearest; with 1 if nothing else is asked for")
+    "a prefix or watched name without models is reported with the nearest name")
   func nothingThere() throws {
     let hub = try bench.startHub(["--store", "memory"])
     #expect(try bench.run("ls").code == 0)
@@ -206,7 +206,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a description is no field that ls and status count, and nothing of it moves the cursor")
+  @Test("`ls` and `status` do not count a description as a field, and escape its control characters")
   func descriptions() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let description = #"{"fields":{"level":{"type":"number","unit":"\u001b[31m%"},"mood":{"choices":["a\u202eb"]}}}"#
@@ -217,13 +217,13 @@ struct TerminalTests {
     let described = try bench.run("describe", "lamp").output
     #expect(described.contains(#"in \u{1b}[31m%"#) && described.contains(#""a\u{202e}b""#), "\(described)")
     #expect(!described.contains("\u{1B}"))
-    // It is all that is left: the model is still there.
+    // Only the description is left: the model still exists.
     try bench.run("rm", "lamp.level")
     #expect(try bench.run("ls").output == "lamp  version 2  1 field")
     withExtendedLifetime(hub) {}
   }
 
-  @Test("what others wrote does nothing to a terminal where it is complained of")
+  @Test("error messages escape control characters of others")
   func complaints() throws {
     let hub = try bench.startHub(["--store", "memory"])
     let output = try bench.run("get", "la\u{1B}mp\u{202E}").output
@@ -234,7 +234,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("a watch ends at its --timeout: with 75 if changes that were asked for have not come")
+  @Test("`watch` ends at its --timeout, with 75 if requested changes did not arrive")
   func watchLimit() throws {
     let hub = try bench.startHub(["--store", "memory"])
     #expect(try bench.run("watch", "lamp", "--timeout", "300ms").code == 0)
@@ -243,7 +243,7 @@ struct TerminalTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("vitals helps, and takes no other word")
+  @Test("`vitals` prints help and refuses other arguments")
   func vitals() throws {
     let help = try RunningProcess(Bench.program("vitals"), ["--help"])
     #expect(help.end() == 0)
@@ -253,6 +253,6 @@ struct TerminalTests {
 }
 
 extension Bench {
-  /// Whether this system has the device on which there is no room.
+  /// Whether this system has the device that is always full.
   static var hasFullDevice: Bool { FileManager.default.fileExists(atPath: "/dev/full") }
 }

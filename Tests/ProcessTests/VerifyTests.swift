@@ -13,14 +13,14 @@ struct VerifyTests {
     return (run.end(), run.output)
   }
 
-  /// A peer that stays, and has what was written.
+  /// Starts a peer that stays and has the written values.
   private func watcher(of model: String) throws -> RunningProcess {
     let watcher = try bench.start("watch", model, "--json")
     try #require(watcher.line { $0.contains("\"\(model)\"") } != nil, "\(watcher.output)")
     return watcher
   }
 
-  @Test("says of every model that all peers are equal, with exit 0")
+  @Test("`verify` reports for each model that all peers are equal, and exits 0")
   func equal() throws {
     let hub = try bench.startHub()
     for model in ["lamp", "shop/a", "shop/b"] { #expect(try bench.run("set", "\(model).x=1").code == 0) }
@@ -34,7 +34,7 @@ struct VerifyTests {
     withExtendedLifetime((hub, watchers)) {}
   }
 
-  @Test("prints with --json what scripts rely on")
+  @Test("`verify --json` prints its documented fields")
   func json() throws {
     let hub = try bench.startHub()
     #expect(try bench.run("set", "lamp.x=1").code == 0)
@@ -47,7 +47,7 @@ struct VerifyTests {
     withExtendedLifetime((hub, peer)) {}
   }
 
-  @Test("names a peer whose digest lies, exits 1, counts it, and the others lose nothing")
+  @Test("`verify` names and counts a peer with a false digest and exits 1; others are not affected")
   func lie() throws {
     let hub = try bench.startHub()
     #expect(try bench.run("set", "lamp.x=1").code == 0)
@@ -67,7 +67,7 @@ struct VerifyTests {
     #expect(honest.line { $0.contains("\"x\":2") } != nil)
   }
 
-  @Test("a peer that has healed itself is counted, and named in the hub's log with the model")
+  @Test("a peer that healed itself is counted and named in the hub's log with its model")
   func healed() throws {
     let hub = try bench.startHub(["--log", "warning"])
     #expect(try bench.run("set", "lamp.x=1").code == 0)
@@ -80,7 +80,7 @@ struct VerifyTests {
       hub.line { $0.contains("healed itself") && $0.contains("peer=healed-") && $0.contains("model=lamp") } != nil)
   }
 
-  @Test("who does not answer is named, with exit 75; who does not know the question is named, and not waited for")
+  @Test("`verify` names silent peers with exit 75, and those without the capability without waiting")
   func silent() throws {
     let hub = try bench.startHub()
     #expect(try bench.run("set", "lamp.x=1").code == 0)
@@ -100,7 +100,7 @@ struct VerifyTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("gives a verdict while peers write as fast as they can")
+  @Test("`verify` completes while peers write as fast as they can")
   func underLoad() throws {
     let hub = try bench.startHub()
     let peers = try (0..<3).map { _ in try bench.start("pipe", "m") }
@@ -108,7 +108,7 @@ struct VerifyTests {
     #expect(try bench.run("wait", "m.x=50", "--timeout", "20s").code == 0)
     var number = 50
     for _ in 0..<5 {
-      // As much as the pipe holds: the peers are at it while the hub compares.
+      // As much as the pipe holds: the peers still write while the hub compares.
       for _ in 0..<1_000 {
         number += 1
         for peer in peers { peer.write("{\"x\":\(number)}") }
@@ -120,7 +120,7 @@ struct VerifyTests {
     withExtendedLifetime((hub, peers)) {}
   }
 
-  @Test("says how to start a hub, with exit 69, and what is no model with 64 or 1")
+  @Test("`verify` exits 69 without a hub, 64 for an invalid model and 1 for a missing one")
   func failures() throws {
     let (code, output) = try verify("--timeout", "200")
     #expect(code == 69)

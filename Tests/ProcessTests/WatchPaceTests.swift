@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("How much `watch` prints", .serialized)
+@Suite("The pace of `watch`", .serialized)
 struct WatchPaceTests {
   private let bench: Bench
   private let hub: RunningProcess
@@ -12,7 +12,7 @@ struct WatchPaceTests {
     try bench.run("set", "lamp.level=0", "lamp.on=false")
   }
 
-  @Test("with --every a line says how many commits it folds, in JSON and for people")
+  @Test("`watch --every` prints how many commits each line folds, in JSON and in text")
   func every() throws {
     let forScripts = try bench.start("watch", "lamp", "--every", "1h", "--json", "--for", "2s")
     let atOnce = try bench.start("watch", "lamp", "--every", "300ms")
@@ -26,7 +26,7 @@ struct WatchPaceTests {
     #expect(forScripts.output.count == 1)
   }
 
-  @Test("with --deadband what moved little is not printed, what else changes is")
+  @Test("`watch --deadband` omits small changes of numbers and prints other changes")
   func deadband() throws {
     let watcher = try bench.start("watch", "lamp", "--deadband", "0.5", "--json", "--count", "2")
     try #require(watcher.line { $0.contains("version") } != nil, "\(watcher.output)")
@@ -39,7 +39,7 @@ struct WatchPaceTests {
     #expect(watcher.output.last?.contains("\"folded\":1") == true)
   }
 
-  @Test("what is no time, no width, or both at once is usage, and says what to write")
+  @Test("an invalid or contradictory pace of `watch` is a usage error with a remedy")
   func usage() throws {
     let wrong = [
       (["--every", "soon"], "100ms"), (["--deadband", "wide"], "0.1"), (["--deadband=-1"], "0.1"),
@@ -52,7 +52,7 @@ struct WatchPaceTests {
     }
   }
 
-  @Test("with --all-changes each commit has a line")
+  @Test("`watch --all-changes` prints a line for each commit")
   func allChanges() throws {
     let watcher = try bench.start("watch", "lamp", "--all-changes", "--json", "--count", "3")
     try #require(watcher.line { $0.contains("caughtUp") } != nil, "\(watcher.output)")

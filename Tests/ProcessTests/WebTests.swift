@@ -5,7 +5,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Serving pages", .serialized)
+@Suite("Pages served by bindhub", .serialized)
 struct WebTests {
   private let bench: Bench
 
@@ -17,14 +17,14 @@ struct WebTests {
       ["serve", "--listen", bench.hub, "--exit-with-stdin", "--log", "error", "--store", "memory"] + arguments)
   }
 
-  /// The address that a hub printed after those at which it listens.
+  /// The web address that a hub printed after its endpoints.
   private func url(_ hub: RunningProcess) throws -> URL {
     let line = try #require(hub.line { $0.hasPrefix("web http://127.0.0.1:") }, "\(hub.output)")
     #expect(hub.output.first?.hasPrefix("listening ") == true)
     return try #require(URL(string: String(line.dropFirst(4))))
   }
 
-  /// What is answered to a program at that path.
+  /// Returns the answer to a program's request for this path.
   private func get(_ url: URL, _ path: String) throws -> (status: String, text: String) {
     let port = try #require(url.port)
     let entry = try RunningProcess(Bench.program("bindhub"), ["web", "--json"], hub: bench.hub)
@@ -58,7 +58,7 @@ struct WebTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test("a hub serves its page at the address that it prints, and tells there what peers do")
+  @Test("a hub serves its page at the printed address and reports there what peers do")
   func serves() throws {
     let hub = try serve("--web", "127.0.0.1:0")
     let url = try url(hub)
@@ -73,7 +73,7 @@ struct WebTests {
     #expect(hub.end() == 0)
   }
 
-  /// What a browser is given for the address that was printed: its cookie.
+  /// The cookie that a browser gets for the printed address, or nil.
   private func cookie(_ url: URL) throws -> String? {
     let answer = try WebTests.exchange(
       "GET /?\(url.query ?? "") HTTP/1.0\r\nHost: 127.0.0.1:\(try #require(url.port))\r\n\r\n",
@@ -82,7 +82,7 @@ struct WebTests {
     return line.map { "Cookie: " + $0.dropFirst("set-cookie: ".count).prefix { $0 != ";" } }
   }
 
-  @Test("a browser stays known when the hub is started again, and 'web' prints a fresh address")
+  @Test("a browser's session survives a restart of the hub, and `bindhub web` prints a fresh address")
   func restarted() throws {
     let first = try serve("--web", "127.0.0.1:0")
     let url = try url(first)
@@ -108,7 +108,7 @@ struct WebTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test("'web' says what is missing: a hub, its pages, or the right to the token")
+  @Test("`bindhub web` reports what is missing: a hub, its pages or the permissions of the key file")
   func noEntry() throws {
     func web(_ code: Int32, _ words: String) throws {
       let web = try RunningProcess(Bench.program("bindhub"), ["web"], hub: bench.hub)
@@ -130,7 +130,7 @@ struct WebTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("where no token is asked, none is printed")
+  @Test("without a required token the printed address has none")
   func open() throws {
     let hub = try serve("--web=127.0.0.1:0", "--web-open")
     let url = try url(hub)
@@ -148,7 +148,7 @@ struct WebTests {
     withExtendedLifetime(hub) {}
   }
 
-  @Test("what cannot be served is named, with what to do and its code")
+  @Test("invalid web options exit with their code and a remedy")
   func refused() throws {
     let first = try serve("--web", "127.0.0.1:0")
     let port = try #require(try url(first).port)
@@ -169,13 +169,13 @@ struct WebTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("the usual address is the one of --web without another")
+  @Test("--web without an address uses 127.0.0.1:7880")
   func usual() throws {
     let help = try RunningProcess(Bench.program("bindhub"), ["serve", "--help"])
     #expect(help.end() == 0)
     #expect(help.line { $0.contains("--web <address>") } != nil)
     #expect(help.line { $0.contains("127.0.0.1:7880") } != nil)
-    // Whether that port is free here or not: both name it.
+    // Whether that port is free or not, the output names it.
     let hub = try serve("--web", "--web-open")
     #expect(hub.line { $0.contains("127.0.0.1:7880") } != nil, "\(hub.output)")
     withExtendedLifetime(hub) {}
