@@ -1,4 +1,4 @@
-// compiles: an enum and a struct of one's own
+// compiles: a custom enum and a custom struct
 import BindingPeer
 
 enum Mood: String, Codable, CaseIterable { case calm, wild }

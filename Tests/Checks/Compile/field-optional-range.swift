@@ -1,4 +1,4 @@
-// compiles: nil, or within the range
+// compiles: an optional field with a range
 import BindingPeer
 
 struct Lamp: Model {

@@ -1,4 +1,4 @@
-// compiles: a range of texts, which is for peers
+// compiles: a range of strings, which only peers check
 import BindingPeer
 
 struct Lamp: Model {

@@ -1,4 +1,4 @@
-// compiles: what the README and the doc comments show of the first hour
+// compiles: the first steps from the README and the doc comments
 import BindingHub
 import BindingPeer
 

@@ -1,4 +1,4 @@
-// compiles: the remedy of full names, beside SwiftUI and Observation
+// compiles: qualified names as a remedy, beside SwiftUI and Observation
 import BindingControls
 import BindingModel
 import Observation

@@ -1,4 +1,4 @@
-// compiles: the remedy of scoped imports, which go before all others
+// compiles: scoped imports as a remedy, since they precede all others
 import BindingModel
 import Observation
 import SwiftUI

@@ -1,4 +1,4 @@
-// compiles: the remedy of names of one's own
+// compiles: type aliases as a remedy
 import BindingModel
 import Observation
 import SwiftUI

@@ -1,4 +1,4 @@
-// compiles: what people write first: old values, closures of their own actor, bags, views, debounce
+// compiles: common first code: old values, actor-isolated closures, bags of tokens, views, debounce
 import BindingControls
 import BindingModel
 

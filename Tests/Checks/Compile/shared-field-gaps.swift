@@ -1,4 +1,4 @@
-// compiles: the same on fields that are shared with other processes
+// compiles: common first code on shared fields
 import BindingControls
 import BindingPeer
 

@@ -1,4 +1,4 @@
-// compiles: an observer of a screen's own
+// compiles: an observer owned by a screen
 import BindingPeer
 
 struct Lamp: Model {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What scripts/bench answers when it cannot do what it is asked for, and that its ratios, tables and plots say what was
-# measured. That it measures is shown by `scripts/bench --quick`, which scripts/test runs.
+# How scripts/bench refuses impossible requests, and whether its ratios, tables and plots match the measurements.
+# The measuring itself is covered by `scripts/bench --quick`, which scripts/test runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 

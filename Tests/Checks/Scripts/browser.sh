@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What Tests/Browser/run, Tests/Browser/screenshots and scripts/setup answer when they are asked wrongly, or when there
-# is no browser. That they work is shown by Tests/Browser/run itself, which scripts/test runs.
+# How Tests/Browser/run, Tests/Browser/screenshots and scripts/setup refuse wrong usage or a missing browser. That
+# they work is shown by Tests/Browser/run itself, which scripts/test runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
-# answers CODE COMMAND...: the command ends with this code; what it said is in `words`.
+# answers CODE COMMAND...: the command ends with this code; its output is in `words`.
 answers() {
   local wanted=$1 code=0
   shift
@@ -15,7 +15,7 @@ answers() {
   fi
 }
 
-# A PATH with everything that the scripts call but a browser.
+# A PATH with everything that the scripts call except a browser.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for tool in bash cat dirname env uname; do ln -s "$(command -v "$tool")" "$folder/$tool"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How scripts/test and scripts/demo show their steps: a line each, on a terminal one that counts, and what a step prints
-# only where it fails.
+# How scripts/test and scripts/demo show their steps: one line each, which counts the time on a terminal; the output
+# of a step is shown only where it fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
@@ -66,7 +66,7 @@ def rest(process: int, terminal: int) -> tuple:
         try:
             chunk = os.read(terminal, 65536)
         except OSError:
-            break  # Nobody has the terminal open any more: no process is left.
+            break  # No process has the terminal open any longer.
         if not chunk:
             break
         shown += chunk

@@ -1,4 +1,4 @@
-// The names of AppKit that Sources/BindingModel/Bridges use, to type-check those files where AppKit is absent.
+// The names of AppKit used by Sources/BindingModel/Bridges, to type-check those files where AppKit is absent.
 @_exported import Foundation
 
 public struct Selector { public init(_ name: String) {} }

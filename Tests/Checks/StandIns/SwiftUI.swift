@@ -1,5 +1,5 @@
-// The names of SwiftUI that Sources/BindingModel/Bridges use, to type-check that file where SwiftUI is absent, and
-// those that both have, to try how they live side by side.
+// The names of SwiftUI used by Sources/BindingModel/Bridges, to type-check that file where SwiftUI is absent, and
+// the names that both declare, to test how they coexist.
 @propertyWrapper
 public struct Binding<Value> {
   public init(

@@ -1,4 +1,4 @@
-// The names of UIKit that Sources/BindingModel/Bridges use, to type-check those files where UIKit is absent.
+// The names of UIKit used by Sources/BindingModel/Bridges, to type-check those files where UIKit is absent.
 @_exported import Foundation
 
 public protocol UITextInput: AnyObject { var markedTextRange: UITextRange? { get } }
