@@ -13,7 +13,7 @@ let strict: [SwiftSetting] =
 
 let names = ["three-fields", "controls", "survey", "story", "article"]
 
-/// A package of its own, so that nobody who uses Bindbus builds it.
+/// A separate package, so that users of Bindbus do not build it.
 let package = Package(
   name: "bindbus-examples",
   platforms: [.macOS(.v14)],

@@ -3,8 +3,8 @@ import BindingPeer
 import BindingTerminal
 import Foundation
 
-/// What this machine says of itself, shared as `vitals/<host>`: an example with real input. Whoever writes `interval`
-/// changes how often it speaks.
+/// Readings of this machine, shared as `vitals/<host>`: an example with real input. Writing `interval` changes how
+/// often they are taken.
 struct MachineVitals: Model {
   @Field(unit: "processes") var load = 0.0
   @Field(unit: "MiB") var memoryUsed = 0
@@ -66,7 +66,7 @@ struct Vitals: AsyncParsableCommand {
   }
 }
 
-/// One look at the machine.
+/// One set of readings.
 struct Reading {
   var load = 0.0
   var memoryUsed = 0
@@ -83,7 +83,7 @@ struct Reading {
     return reading
   }
 
-  /// What only Linux has in files; elsewhere these stay as they are.
+  /// Reads what only Linux has in files; elsewhere these values keep their defaults.
   private mutating func readProc() {
     guard let text = try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8) else { return }
     for line in text.split(separator: "\n") where line.hasPrefix("MemAvailable:") {

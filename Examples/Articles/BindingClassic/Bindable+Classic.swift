@@ -1,8 +1,8 @@
 public import BindingModel
 
 extension Bindable {
-  /// Calls back on the main actor with each value of an observable that this object shows something of, as long as the
-  /// object lives: what is derived from a value, beside the control that is bound to it.
+  /// Calls back on the main actor with each value of an observable, as long as this object lives: for something
+  /// derived from a value, beside the control that is bound to it.
   @discardableResult
   public func observe<Observed>(
     for observable: Observable<Observed>, _ observer: @escaping @MainActor (Observed) -> Void
@@ -10,23 +10,23 @@ extension Bindable {
     observable.observe(on: self, completion: observer)
   }
 
-  /// Ties the control to an observable for `setBinderValue` and `getBinderValue`, without showing anything.
+  /// Registers the control for `setBinderValue` and `getBinderValue`, without showing the value.
   public func register(for observable: Observable<BindingType>) { binders[self] = observable }
 
-  /// The value of the observable that the control is bound to, or registered for.
+  /// The value of the observable that the control is bound to or registered for.
   public func getBinderValue() -> BindingType? { binder?.value }
 
-  /// Sets the value of the observable that the control is bound to, or registered for.
+  /// Sets the value of the observable that the control is bound to or registered for.
   public func setBinderValue(with value: BindingType?) { binder?.value = value }
 
-  /// Binds the control both ways, and ties it for `setBinderValue`.
+  /// Binds the control both ways, and registers it for `setBinderValue`.
   @discardableResult
   public func bind(with observable: Observable<BindingType>) -> ObserverToken {
     register(for: observable)
     return bind(to: observable)
   }
 
-  /// The observable that the control is bound to, or registered for: each control has its own, and keeps none alive.
+  /// The observable that the control is bound to or registered for. Each control has its own, held weakly.
   public var binder: Observable<BindingType>? { binders[self] as? Observable<BindingType> }
 }
 

@@ -1,19 +1,22 @@
 public import BindingModel
 
-/// The `Dynamic` of the fifth article: a value of any type that calls its listeners, of which it may have many.
+/// The `Dynamic` of the fifth article: a value of any type that calls any number of listeners.
 ///
-/// Listeners run where they were written. An equal value calls nobody. A listener ends with its token, with its owner
-/// (`on:`), with `bind(nil)`, or with the Dynamic.
+/// A listener runs where it was written. An equal value calls no listener. A listener ends with its token, with its
+/// owner (`on:`), with `bind(nil)`, or with the Dynamic.
 public final class Dynamic<T>: BindingSource {
+  /// A closure that receives each value.
   public typealias Listener = (T) -> Void
 
   private let core: BindingModel.Observable<T>
 
+  /// Starts with a value; every write calls the listeners.
   public init(_ v: T) { core = BindingModel.Observable(v) }
 
-  /// As above; what is equal to the present value is no change.
+  /// Starts with a value; a write that equals the present value is no change.
   public init(_ v: T) where T: Equatable { core = BindingModel.Observable(v) }
 
+  /// The present value, to read and to write.
   public var value: T {
     get { core.value }
     set { core.value = newValue }
@@ -21,24 +24,26 @@ public final class Dynamic<T>: BindingSource {
 
   /// The value as the core's binding.
   public var binding: BindingModel.Binding<T> { core.binding }
+  /// The location of the value in the core.
   public var location: any BindingLocation<T> { core.location }
 
-  /// Adds a listener for later values; nil ends all that were added without an owner.
+  /// Adds a listener for later values; nil ends all listeners that were added without an owner.
   @discardableResult
   public func bind(isolation: isolated (any Actor)? = #isolation, _ listener: Listener?) -> ObserverToken {
     guard let listener else { return removeListeners() }
     return core.observeLaterHere(owner: self, isolation: isolation, listener)
   }
 
-  /// Adds a listener and calls it with the present value; nil ends all that were added without an owner.
+  /// Adds a listener and calls it with the present value; nil ends all listeners that were added without an owner.
   @discardableResult
   public func bindAndFire(isolation: isolated (any Actor)? = #isolation, _ listener: Listener?) -> ObserverToken {
     guard let listener else { return removeListeners() }
     return core.observeHere(owner: self, isolation: isolation, listener)
   }
 
-  /// As above, as long as `owner` lives. Binding for the same owner again replaces, so that a view that is given
-  /// another view model is not driven by the old one, if it says so there: `old.title.unbind(self)`.
+  /// Adds a listener that lives as long as `owner`, and calls it with the present value. A listener that the same
+  /// owner added before is replaced. A view that gets another view model first ends the old one's listener with
+  /// `old.title.unbind(self)`.
   @discardableResult
   public func bindAndFire(
     on owner: AnyObject, isolation: isolated (any Actor)? = #isolation, _ listener: @escaping Listener

@@ -1,18 +1,17 @@
 import BindingModel
 
-/// Carries something past the compiler's check for what crosses threads.
-// SAFETY: used for closures that run on the lane they were written on, and for values that such closures are given.
+/// Carries a value past the compiler's check for crossing threads.
+// SAFETY: used for closures that run on the lane they were written on, and for the values that such closures receive.
 // A source of values that are not Sendable is not Sendable itself, so it is written where its closures are.
 struct Unshared<Content>: @unchecked Sendable {
   let content: Content
 }
 
 extension Lane {
-  /// Where code of this isolation runs.
+  /// The lane on which code of this isolation runs.
   ///
-  /// Outside any actor the main thread stands for the main actor, as in a program that was written before there were
-  /// actors. Off the main thread nothing says where a closure belongs: it runs where the value is written, so write it
-  /// there only.
+  /// Outside any actor the main thread stands for the main actor, as in programs older than actors. Off the main
+  /// thread the lane of a closure is unknown: it runs where the value is written, so write the value there only.
   static func of(_ isolation: (any Actor)?) -> Lane {
     guard let isolation else { return Lane.main.isCurrent ? .main : .direct }
     if isolation === MainActor.shared { return .main }
@@ -26,7 +25,8 @@ extension Actor {
 }
 
 extension BindingSource {
-  /// Observes with a closure that runs where it was written, as long as `owner` lives: the present value now.
+  /// Observes with a closure that runs where it was written, as long as `owner` lives, from the
+  /// present value on.
   func observeHere(
     owner: AnyObject, isolation: (any Actor)?, _ body: @escaping (Value) -> Void
   ) -> ObserverToken {
@@ -35,7 +35,7 @@ extension BindingSource {
       .observe(binding.location, owner: owner) { Unshared(content: $0) }
   }
 
-  /// The same, without the present value.
+  /// Observes later values with a closure that runs where it was written, as long as `owner` lives.
   func observeLaterHere(
     owner: AnyObject, isolation: (any Actor)?, _ body: @escaping (Value) -> Void
   ) -> ObserverToken {

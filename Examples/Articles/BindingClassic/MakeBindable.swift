@@ -2,29 +2,30 @@ public import BindingModel
 
 /// The `MakeBindable` of the first article: a value that binds itself to properties of any object.
 ///
-/// It is the core's `Observable` of an optional with key-path bindings. Several controls may be bound, each is read
-/// through its own key path, a mapped one is written back where the mapping has a way back, and none is kept alive.
+/// It is the core's `Observable` of an optional with key-path bindings. Several controls can be bound, each read
+/// through its own key path and none kept alive; a mapped one is written back if its mapping can be reversed.
 public final class MakeBindable<BindingType>: BindingSource {
   private let core: BindingModel.Observable<BindingType?>
 
-  /// Starts with a value, or unset.
+  /// Starts with a value or unset; every write notifies.
   public init(_ value: BindingType? = nil) { core = BindingModel.Observable(value) }
 
-  /// As above; what is equal to the present value is no change.
+  /// Starts with a value or unset; a write that equals the present value is no change.
   public init(_ value: BindingType? = nil) where BindingType: Equatable { core = BindingModel.Observable(value) }
 
   /// The value as the core's binding, to an optional.
   public var binding: BindingModel.Binding<BindingType?> { core.binding }
+  /// The location of the value in the core.
   public var location: any BindingLocation<BindingType?> { core.location }
 
-  /// Sets the value, which all that is bound then shows.
+  /// Sets the value, and all that is bound shows it.
   public func update(with value: BindingType) { core.value = value }
 
   /// The value; nil while it is unset.
   public func currentValue() -> BindingType? { core.value }
 
-  /// Calls `completion` with the object and the present value, if there is one, and each later one, as long as the
-  /// object lives.
+  /// Calls `completion` with the object and the present value, if there is one, and with each later value, as long
+  /// as the object lives.
   @discardableResult
   public func addObserver<Object: AnyObject>(
     for object: Object, isolation: isolated (any Actor)? = #isolation,
@@ -37,8 +38,8 @@ public final class MakeBindable<BindingType>: BindingSource {
 
   // MARK: Binding properties
 
-  /// Binds a part of the value, or all of it (`\String.self`), to a property of an object; both ways if a person can
-  /// change the object and the part can be written.
+  /// Binds a part of the value, or all of it (`\String.self`), to an optional property of an object; two-way if the
+  /// object is `Editable`, as controls are, and the part is writable.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: KeyPath<BindingType, Part>, to object: Object, _ property: ReferenceWritableKeyPath<Object, Part?>
@@ -46,7 +47,8 @@ public final class MakeBindable<BindingType>: BindingSource {
     tie(object, property, .optional(object, property), model(part, forward: { $0 }, back: { $0 }))
   }
 
-  /// As above, to a property that always holds something.
+  /// Binds a part of the value to a property that is not optional; two-way if the object is `Editable`, as controls
+  /// are, and the part is writable.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part: Equatable>(
     _ part: KeyPath<BindingType, Part>, to object: Object, _ property: ReferenceWritableKeyPath<Object, Part>
@@ -54,7 +56,8 @@ public final class MakeBindable<BindingType>: BindingSource {
     tie(object, property, .present(object, property), model(part, forward: { $0 }, back: { $0 }))
   }
 
-  /// As above, in another form; both ways with `reverse`, which throws `BindingError` for what has no way back.
+  /// Binds a mapped part of the value to an optional property; two-way with `reverse`, which throws `BindingError`
+  /// for values that it cannot map back.
   @MainActor @discardableResult
   public func bind<Object: AnyObject, Part, Shown: Equatable>(
     _ part: KeyPath<BindingType, Part>, to object: Object, _ property: ReferenceWritableKeyPath<Object, Shown?>,
@@ -65,7 +68,8 @@ public final class MakeBindable<BindingType>: BindingSource {
       model(part, forward: mapper, back: reverse))
   }
 
-  /// As above, in another form, to a property that always holds something.
+  /// Binds a mapped part of the value to a property that is not optional; two-way with `reverse`, which throws
+  /// `BindingError` for values that it cannot map back.
   @MainActor @discardableResult @_disfavoredOverload
   public func bind<Object: AnyObject, Part, Shown: Equatable>(
     _ part: KeyPath<BindingType, Part>, to object: Object, _ property: ReferenceWritableKeyPath<Object, Shown>,
@@ -76,14 +80,14 @@ public final class MakeBindable<BindingType>: BindingSource {
       model(part, forward: mapper, back: reverse))
   }
 
-  /// Says that a person has changed a bound object; for one that does not say so itself.
+  /// Reports that a person has changed a bound object, for objects that emit no events.
   @MainActor
   public func valueChanged(sender: AnyObject) {
     guard let links = ControlLink.links[sender] else { return }
     for link in links.properties.values { link.controlEdited() }
   }
 
-  /// Ends all that is bound to this object.
+  /// Ends all bindings to this object.
   @MainActor
   public func unbind(from object: AnyObject) {
     core.remove(observer: object)

@@ -2,22 +2,23 @@ public import BindingModel
 
 /// The `Observable` of the first two articles: a value that may be unset, with observers by owner and by closure.
 ///
-/// It is the core's `Observable` of an optional. Closures run where they were written: on the main actor if it was
-/// there, else on their own actor; before the write returns if that was made there too. Nothing is lost or reordered,
-/// an owner that died is called no more, an equal value notifies nobody, and a write from any thread is safe where the
+/// It is the core's `Observable` of an optional. A closure runs where it was written: on the main actor or on its
+/// own actor, and before the write returns if the write is made there too. Values are neither lost nor reordered,
+/// the observers of a dead owner are not called, an equal value notifies nobody, and any thread can write if the
 /// value is `Sendable`.
 public final class Observable<ObservedType>: BindingSource {
+  /// A closure that receives the observable and each later value.
   public typealias Observer = (_ observable: Observable<ObservedType>, ObservedType) -> Void
 
   let core: BindingModel.Observable<ObservedType?>
 
-  /// Starts with a value, or unset.
+  /// Starts with a value or unset; every write notifies.
   public init(_ value: ObservedType? = nil) { core = BindingModel.Observable(value) }
 
-  /// As above; what is equal to the present value is no change.
+  /// Starts with a value or unset; a write that equals the present value is no change.
   public init(_ value: ObservedType? = nil) where ObservedType: Equatable { core = BindingModel.Observable(value) }
 
-  /// The value; nil while it is unset. Unsetting it calls no observer of this kind; observe `binding` to hear of that.
+  /// The value; nil while it is unset. Unsetting it calls no observer of this type; observe `binding` to detect it.
   public var value: ObservedType? {
     get { core.value }
     set { core.value = newValue }
@@ -25,6 +26,7 @@ public final class Observable<ObservedType>: BindingSource {
 
   /// The value as the core's binding, to an optional.
   public var binding: BindingModel.Binding<ObservedType?> { core.binding }
+  /// The location of the value in the core.
   public var location: any BindingLocation<ObservedType?> { core.location }
 
   /// Calls `completion` with the present value, if there is one, and with each later one, as long as `observer` lives.
@@ -38,7 +40,8 @@ public final class Observable<ObservedType>: BindingSource {
     }
   }
 
-  /// The same, under the name that the article's listing gives the closure.
+  /// Calls `observerBlock`, the label in the article's listing, with the present value, if there is one, and with
+  /// each later one, as long as `observer` lives.
   @discardableResult
   public func observe(
     on observer: AnyObject, isolation: isolated (any Actor)? = #isolation,
@@ -47,11 +50,11 @@ public final class Observable<ObservedType>: BindingSource {
     observe(on: observer, isolation: isolation, completion: observerBlock)
   }
 
-  /// Ends all that this owner observes here.
+  /// Ends all observations of this owner.
   public func remove(observer: AnyObject) { core.remove(observer: observer) }
 
-  /// Calls `observer` with this observable and each later value, until the token is cancelled or the observable is
-  /// gone. The present value is not told.
+  /// Calls `observer` with this observable and each later value, but not the present one, until the token is
+  /// cancelled or the observable is released.
   @discardableResult
   public func bind(
     isolation: isolated (any Actor)? = #isolation, observer: @escaping Observer

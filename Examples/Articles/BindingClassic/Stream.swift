@@ -1,7 +1,7 @@
 import BindingModel
 
-/// The values of a variable over time, the present one first; they never fail. What is set up at its end (`sink`,
-/// `assign`) runs where it was written, until its `AnyCancellable` is cancelled or released.
+/// The values of a variable over time, the present one first; the stream never fails. `sink` and `assign` run where
+/// they were written, until their `AnyCancellable` is cancelled or released.
 public struct Stream<Output> {
   private let observe: (_ isolation: (any Actor)?, _ receive: @escaping (Output) -> Void) -> ObserverToken
 
@@ -20,11 +20,12 @@ public struct Stream<Output> {
     self.observe = observe
   }
 
+  /// Transforms each value.
   public func map<Other>(_ transform: @escaping (Output) -> Other) -> Stream<Other> {
     Stream<Other> { isolation, receive in observe(isolation) { receive(transform($0)) } }
   }
 
-  /// Leaves out a value that equals the one before.
+  /// Omits a value that equals the one before.
   public func removeDuplicates() -> Stream<Output> where Output: Equatable {
     Stream { isolation, receive in
       var last: Output?
@@ -36,6 +37,7 @@ public struct Stream<Output> {
     }
   }
 
+  /// Calls `receiveValue` with each value until the result is cancelled or released.
   public func sink(
     isolation: isolated (any Actor)? = #isolation, receiveValue: @escaping (Output) -> Void
   ) -> AnyCancellable {
@@ -50,7 +52,7 @@ public struct Stream<Output> {
   }
 }
 
-/// Ends what it stands for when it is cancelled or released.
+/// Ends its subscription when it is cancelled or released.
 public final class AnyCancellable: Hashable, Sendable {
   private let token: ObserverToken
 
@@ -58,8 +60,10 @@ public final class AnyCancellable: Hashable, Sendable {
 
   deinit { token.cancel() }
 
+  /// Ends the subscription.
   public func cancel() { token.cancel() }
 
+  /// Adds this object to a set, which keeps it alive.
   public func store(in set: inout Set<AnyCancellable>) { set.insert(self) }
 
   public static func == (one: AnyCancellable, other: AnyCancellable) -> Bool { one === other }

@@ -2,7 +2,7 @@ import BindingClassic
 import BindingControls
 import Testing
 
-/// Article 0, "Two-Way Binding in Vanilla Swift": its code, with its names. Ids are those of its rows.
+/// Article 0, "Two-Way Binding in Vanilla Swift": its code, with its names. The ids are those of its rows.
 @Suite("article 0: three ways to bind a text field")
 @MainActor
 struct Article0Tests {
@@ -37,7 +37,7 @@ struct Article0Tests {
     #expect(results == ["tests", "changed"])
   }
 
-  @Test("S0.6: the label of the listing is taken too")
+  @Test("S0.6: an observer can use the closure label of the article's listing")
   func observerBlock() {
     let text = Observable("tests")
     let test = TestClass()
@@ -46,7 +46,7 @@ struct Article0Tests {
     #expect(results == ["tests"])
   }
 
-  @Test("S0.4 S0.5 S0.9: it may start unset, and tells nothing until it is set")
+  @Test("S0.4 S0.5 S0.9: an observable that starts unset notifies nobody until it is set")
   func startsEmpty() {
     let text = Observable<String>()
     let test = TestClass()
@@ -58,7 +58,7 @@ struct Article0Tests {
     #expect(results == ["set"])
   }
 
-  @Test("S0.7: removing an owner drops all that it observes, by identity")
+  @Test("S0.7: removing an owner ends all its observations, by identity")
   func removing() {
     let text = Observable("a")
     let (one, other) = (TestClass(), TestClass())
@@ -84,7 +84,7 @@ struct Article0Tests {
 
   // MARK: Bindable
 
-  @Test("S0.10 S0.11 S0.12 S0.36r S0.39: a bound field shows what the model becomes, assigned once each")
+  @Test("S0.10 S0.11 S0.12 S0.36r S0.39: a bound field shows the model's values, each assigned once")
   func bindableField() {
     let text = Observable("tests")
     let testTF = TestTF()
@@ -97,7 +97,7 @@ struct Article0Tests {
     #expect(testTF.binder === text)
   }
 
-  @Test("S0.13: what is typed reaches the model, and deleting it leaves the empty text")
+  @Test("S0.13: typed text reaches the model, and deleting it leaves the empty text")
   func fieldToModel() {
     let text = Observable("a")
     let field = TextField()
@@ -110,7 +110,7 @@ struct Article0Tests {
 
   // MARK: MakeBindable
 
-  @Test("S0.14 S0.15 S0.16 S0.19 S0.37: a property follows by its key path")
+  @Test("S0.14 S0.15 S0.16 S0.19 S0.37: a property follows the value by its key path")
   func testMakeBinding() {
     let text = MakeBindable("tests")
     let testTF = TestTF()
@@ -133,7 +133,7 @@ struct Article0Tests {
     #expect(text.currentValue() == "test")
   }
 
-  @Test("S0.17: a part of the value is bound, and written back into it")
+  @Test("S0.17: a part of the value is bound and written back into it")
   func parts() {
     struct Name: Equatable { var first = "Ada", last = "Lovelace" }
     let name = MakeBindable(Name())
@@ -151,7 +151,7 @@ struct Article0Tests {
     var steps = 0
   }
 
-  @Test("S0.18: an observer for an object gets it with the value, and is skipped once it is gone")
+  @Test("S0.18: an observer for an object gets it with the value and is skipped once it is gone")
   func addObserver() {
     let text = MakeBindable("a")
     var test: TestClass? = TestClass()
@@ -163,7 +163,7 @@ struct Article0Tests {
     #expect(results == ["a", "b"])
   }
 
-  @Test("S0.24 S0.25 S0.26: mapped into a label that is no control")
+  @Test("S0.24 S0.25 S0.26: values are mapped into labels, which are no controls")
   func mappers() {
     let (switchValue, sliderValue, count) = (MakeBindable(true), MakeBindable<Float>(0.5), MakeBindable(3))
     let labels = [Label(), Label(), Label()]
@@ -173,7 +173,7 @@ struct Article0Tests {
     #expect(labels.map(\.text) == ["true", "0.5", "3"])
   }
 
-  @Test("S0.28r: a property that is not optional")
+  @Test("S0.28r: a property that is not optional can be bound")
   func propertyThatIsNotOptional() {
     let isEnabled = MakeBindable(false)
     let button = Button()
@@ -181,7 +181,7 @@ struct Article0Tests {
     #expect(!button.isEnabled)
   }
 
-  @Test("S0.29r: a stored property for an extension, strong or weak, for each object its own")
+  @Test("S0.29r: an association stores a strong or weak property per object")
   func association() {
     let notes = ObjectAssociation<String>()
     let owners = ObjectAssociation<TestClass>(weakly: true)
@@ -207,7 +207,7 @@ struct Article0Tests {
     var thirdName: MakeBindable<String> = MakeBindable("Third")
   }
 
-  @Test("S0.30 S0.31 S0.W7: three fields show the model, its changes, and change it")
+  @Test("S0.30 S0.31 S0.W7: three fields show the model and its changes, and change it")
   func threeFields() {
     let viewModel = ViewModel()
     let (firstTF, secondTF, thirdTF) = (TextField(), TextField(), TextField())
@@ -232,7 +232,7 @@ struct Article0Tests {
     #expect(viewModel.thirdName.currentValue() == "Third Changed!")
   }
 
-  @Test("S0.32r: the controls screen shows and takes every kind of value")
+  @Test("S0.32r: the controls screen shows and edits every kind of value")
   func controlsScreen() {
     let (text, level, choice) = (MakeBindable("Test"), MakeBindable<Float>(0.5), MakeBindable(1))
     let (isEnabled, isOn) = (MakeBindable(true), MakeBindable(false))

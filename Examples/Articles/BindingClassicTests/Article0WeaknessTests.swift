@@ -3,11 +3,11 @@ import BindingControls
 import Dispatch
 import Testing
 
-/// What article 0 admits, and what it left in: none of it is left here.
-@Suite("article 0: what was weak")
+/// The weaknesses that article 0 admits, and those it left: all of them are fixed here.
+@Suite("article 0: weaknesses")
 @MainActor
 struct Article0WeaknessTests {
-  @Test("S0.W1 S0.W3 S0.W4: no delegate is needed or taken, and a new control is two lines")
+  @Test("S0.W1 S0.W3 S0.W4: a new control needs two lines and no delegate")
   func noDelegate() {
     final class Rating: Control, Bindable {
       var stars = 0
@@ -22,7 +22,7 @@ struct Article0WeaknessTests {
     #expect(stars.value == 5)
   }
 
-  @Test("S0.W2 S0.W14: a typed change is assigned to its own field never, and two bound models come to rest")
+  @Test("S0.W2 S0.W14: an edit is not assigned back to its field, and two bound models settle")
   func noEcho() {
     let text = Observable("")
     let field = Article0Tests.TestTF()
@@ -64,7 +64,7 @@ struct Article0WeaknessTests {
     #expect(first.text == "ab")
   }
 
-  @Test("S0.W10: a mapped control is written back, and what has no way back stays as typed")
+  @Test("S0.W10: a mapped control is written back, and text that cannot be mapped back stays as typed")
   func mappedControlsGoBack() {
     let count = MakeBindable(3)
     let field = TextField()
@@ -78,7 +78,7 @@ struct Article0WeaknessTests {
     #expect(field.text == "many")
   }
 
-  @Test("S0.W11: the bound object is not kept alive")
+  @Test("S0.W11: a bound object is not kept alive")
   func noLeak() {
     let text = MakeBindable("a")
     weak var field: TextField?
@@ -91,7 +91,7 @@ struct Article0WeaknessTests {
     #expect(field == nil)
   }
 
-  @Test("S0.W12: the completion of an owner that is gone is not called")
+  @Test("S0.W12: the completion of a released owner is not called")
   func deadOwners() {
     let text = Observable("a")
     var test: Article0Tests.TestClass? = .init()
@@ -102,7 +102,7 @@ struct Article0WeaknessTests {
     #expect(calls == 1)
   }
 
-  @Test("S0.W13: everything can be ended, by token, by owner, by control")
+  @Test("S0.W13: bindings can be ended by token, by owner and by control")
   func everythingEnds() {
     let text = MakeBindable("a")
     let (one, two, three) = (TextField(), TextField(), TextField())
@@ -118,7 +118,7 @@ struct Article0WeaknessTests {
     #expect(text.currentValue() == "b")
   }
 
-  @Test("S0.W15: who wants to hear that a value was unset observes the binding")
+  @Test("S0.W15: an observer of the binding is notified when a value is unset")
   func unsetIsSeen() {
     let text = Observable("a")
     var seen: [String?] = []
@@ -128,7 +128,7 @@ struct Article0WeaknessTests {
     token.cancel()
   }
 
-  @Test("S0.8 S0.W16 S0.W18: in order on the main actor, whoever writes; and writes that it was too busy for are one")
+  @Test("S0.8 S0.W16 S0.W18: values arrive in order on the main actor, coalesced while it is busy")
   func ordered() async {
     let number = Observable(0)
     let test = Article0Tests.TestClass()
@@ -155,7 +155,7 @@ struct Article0WeaknessTests {
     let test = Article0Tests.TestClass()
     var seen: [Int] = []
     number.observe(on: test, completion: { seen.append($0) })
-    // The main actor waits here, so it can be told nothing meanwhile.
+    // The main actor waits here, so no notification can reach it meanwhile.
     DispatchQueue(label: "bindbus.test.writer").sync {
       for value in 1...100 { number.value = value }
     }
@@ -163,7 +163,7 @@ struct Article0WeaknessTests {
     #expect(seen == [0, 100])
   }
 
-  @Test("S0.W17: deleting, inserting and pasting reach the model as they are")
+  @Test("S0.W17: deleting, inserting and pasting reach the model unchanged")
   func everyEdit() {
     let text = Observable("hello")
     let field = TextField()

@@ -2,7 +2,7 @@ import BindingClassic
 import BindingControls
 import Testing
 
-/// Article 1, "Swift + MVVM + Two Way Binding = Win!": its code, with its names. Ids are those of its rows.
+/// Article 1, "Swift + MVVM + Two Way Binding = Win!": its code, with its names. The ids are those of its rows.
 @Suite("article 1: bindable controls and a survey form")
 @MainActor
 struct Article1Tests {
@@ -19,7 +19,7 @@ struct Article1Tests {
     #expect(results == ["first b", "second b"])
   }
 
-  @Test("S1.2 S1.3: nil means unset; the callback comes before the assignment returns")
+  @Test("S1.2 S1.3: nil means unset, and observers run before the assignment returns")
   func unset() {
     let name: Observable<String> = Observable()
     var results: [String] = []
@@ -30,7 +30,7 @@ struct Article1Tests {
     #expect(results == ["a"])
   }
 
-  @Test("S1.5 S1.6 S1.7: a class of one's own conforms in two functions, and each object has its binder")
+  @Test("S1.5 S1.6 S1.7: a custom class conforms with two functions, and each object has its binder")
   func ownControl() {
     final class Dial: Bindable {
       typealias BindingType = Int
@@ -50,7 +50,7 @@ struct Article1Tests {
     #expect(spare.getBinderValue() == 45)
   }
 
-  @Test("S1.8 S1.9: an edit is pushed once, and only when it is another value")
+  @Test("S1.8 S1.9: an edit is pushed once, and only if the value differs")
   func valueChanged() {
     let isOn = Observable(false)
     var results: [Bool] = []
@@ -63,7 +63,7 @@ struct Article1Tests {
     #expect(results == [true])
   }
 
-  @Test("S1.10: a label watches an observable that it is not bound to")
+  @Test("S1.10: a label observes an observable that it is not bound to")
   func observeFor() {
     let salary = Observable<Float>(1000)
     let label = Label()
@@ -99,7 +99,7 @@ struct Article1Tests {
   }
 
   @Test(
-    "S1.13r S1.W8: a bound control shows the present value, and an equal text keeps the cursor, in every text control")
+    "S1.13r S1.W8: a bound control shows the present value, and an equal text keeps the cursor")
   func presentValueAndCursor() {
     let text = Observable("漢字")
     for control in [TextField(), TextView()] {
@@ -111,7 +111,7 @@ struct Article1Tests {
     }
   }
 
-  @Test("S1.14r: rows of a list are bound, and used again for others")
+  @Test("S1.14r: rows of a list are bound and reused for others")
   func rows() {
     let names = (0..<10).map { Observable("name \($0)") }
     let rows = (0..<3).map { _ in TextField() }
@@ -126,7 +126,7 @@ struct Article1Tests {
 
   // MARK: The survey form
 
-  /// S1.15 S1.16: the article's view model, as it stands.
+  /// S1.15 S1.16: the article's view model, unchanged.
   struct FormViewModel {
     let name: Observable<String> = Observable()
     let companyName: Observable<String> = Observable()
@@ -217,7 +217,7 @@ struct Article1Tests {
         """)
   }
 
-  @Test("S1.18r S1.W6: a handler that rounds the slider settles at once")
+  @Test("S1.18r S1.W6: a handler that rounds the slider settles immediately")
   func roundingHandler() {
     let form = ViewController()
     form.setupBindings()

@@ -2,11 +2,11 @@ import BindingClassic
 import BindingControls
 import Testing
 
-/// What article 1 admits, and what it left in: none of it is left here.
-@Suite("article 1: what was weak")
+/// The weaknesses that article 1 admits, and those it left: all of them are fixed here.
+@Suite("article 1: weaknesses")
 @MainActor
 struct Article1WeaknessTests {
-  @Test("S1.W2 S1.W3: a control is unbound, and a used row reacts to its new model only")
+  @Test("S1.W2 S1.W3: a control can be unbound, and a reused row follows its new model only")
   func unbind() {
     let (old, new) = (Observable("old"), Observable("new"))
     let row = TextField()
@@ -21,7 +21,7 @@ struct Article1WeaknessTests {
     #expect(new.value == "later")
   }
 
-  @Test("S1.W4: bindings set up at each appearance are still one")
+  @Test("S1.W4: bindings set up at each appearance are not doubled")
   func appearingTwice() {
     let form = Article1Tests.ViewController()
     for _ in 0..<3 { form.setupBindings() }
@@ -32,7 +32,7 @@ struct Article1WeaknessTests {
     #expect(form.nameField.text == "a")
   }
 
-  @Test("S1.W5: a callback that lets go of the observable ends nothing under its feet")
+  @Test("S1.W5: a callback that releases its observable runs to its end")
   func dyingMidway() {
     var name: Observable<String>? = Observable("a")
     var results: [String] = []
@@ -46,7 +46,7 @@ struct Article1WeaknessTests {
     #expect(name == nil)
   }
 
-  @Test("S1.W5: neither form nor model is kept by what they are bound with")
+  @Test("S1.W5: a binding keeps neither form nor model alive")
   func noLeak() {
     weak var name: Observable<String>?
     weak var form: Article1Tests.ViewController?
@@ -60,7 +60,7 @@ struct Article1WeaknessTests {
     #expect(name == nil)
   }
 
-  @Test("S1.W1 S1.W7: a value goes back to unset, and may be written from any thread")
+  @Test("S1.W1 S1.W7: a value can be unset again and written from any thread")
   func backToUnsetAndThreads() async {
     let count = Observable(0)
     await withTaskGroup(of: Void.self) { group in

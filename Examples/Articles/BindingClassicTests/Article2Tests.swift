@@ -2,8 +2,8 @@ import BindingControls
 import BindingModel
 import Testing
 
-/// Article 2, "Exploring two-way databinding solutions in UIKit": each of its ways, and the one it was looking for.
-/// It has no names of its own, so it is told in those of the core. Ids are those of its rows.
+/// Article 2, "Exploring two-way databinding solutions in UIKit": each of its solutions, and the one it searched
+/// for. It has no names of its own, so the code uses those of the core. The ids are those of its rows.
 @Suite("article 2: a cell that edits one field of a model")
 @MainActor
 struct Article2Tests {
@@ -16,7 +16,7 @@ struct Article2Tests {
     var firstName = "Kevin"
   }
 
-  /// S2.9: the reusable component, with the one thing it needs.
+  /// S2.9: the reusable component, with its only requirement.
   @MainActor
   final class TextFieldCell {
     let textField = TextField()
@@ -36,7 +36,7 @@ struct Article2Tests {
     }
   }
 
-  @Test("S2.6 S2.9 S2.10 S2.W6: $user.firstName of a struct is all that a cell is given, and works both ways")
+  @Test("S2.6 S2.9 S2.10 S2.W6: a cell needs only $user.firstName of a struct, and works both ways")
   func stateOfAStruct() {
     let vc = MyViewController()
     #expect(vc.user.firstName == "Kevin")
@@ -56,7 +56,7 @@ struct Article2Tests {
     #expect(user.firstName == "Kevin")
   }
 
-  @Test("S2.2 S2.W1: an initial value and a closure are one binding")
+  @Test("S2.2 S2.W1: an initial value and a closure make one binding")
   func closures() {
     var name = "Kevin"
     let field = TextField()
@@ -79,7 +79,7 @@ struct Article2Tests {
     #expect(model.firstName == "Bob")
   }
 
-  @Test("S2.4 S2.W2: a field of a struct deep in another is bound without passing its owner")
+  @Test("S2.4 S2.W2: a field of a nested struct is bound without passing its owner")
   func structsInStructs() {
     struct Screen: Equatable { var user = User(firstName: "Kevin", lastName: "Renskers") }
     @State var screen = Screen()
@@ -88,7 +88,7 @@ struct Article2Tests {
     #expect(screen.user == User(firstName: "Bob", lastName: "Renskers"))
   }
 
-  @Test("S2.5 S2.W3: a place of one's own is bound by saying how it is read and written")
+  @Test("S2.5 S2.W3: a custom location is bound by a function to read it and one to write it")
   func getAndSet() {
     let user = Observable(User(firstName: "Kevin", lastName: "Renskers"))
     let full = user.binding.map(
@@ -106,7 +106,7 @@ struct Article2Tests {
     #expect(user.value.lastName == "Ross")
   }
 
-  @Test("S2.7 S2.8 S2.W4: the first value is not lost, whoever listens when")
+  @Test("S2.7 S2.8 S2.W4: a sequence gives the first value, whenever it is read")
   func streams() async {
     let name = Observable("Kevin")
     var iterator = name.values.makeAsyncIterator()
@@ -115,7 +115,7 @@ struct Article2Tests {
     #expect(await iterator.next() == "Bob")
   }
 
-  @Test("S2.W5: the program's text needs no manual call to be shown, and is no edit")
+  @Test("S2.W5: text set by the program is shown without a call and is no edit")
   func programmaticText() {
     let vc = MyViewController()
     vc.nameTextField.textField.text = "draft"
@@ -124,7 +124,7 @@ struct Article2Tests {
     #expect(vc.user.firstName == "draft")
   }
 
-  @Test("S2.W7: the model's changes reach the cell, and no closure keeps the controller")
+  @Test("S2.W7: the model's changes reach the cell, and no closure keeps the controller alive")
   func noLeak() {
     weak var controller: MyViewController?
     do {

@@ -3,7 +3,7 @@ import BindingControls
 import Testing
 
 /// Article 3, "A minimal implementation of State and Binding with Swift": its code, with its names.
-@Suite("article 3: who owns and who borrows")
+@Suite("article 3: owning and borrowing")
 @MainActor
 struct Article3Tests {
   struct Story: Equatable {
@@ -11,7 +11,7 @@ struct Article3Tests {
     var title = "untitled"
   }
 
-  @Test("S3.1 S3.3 S3.4 S3.9: a state owns the value; its members are read and written directly, optional ones too")
+  @Test("S3.1 S3.3 S3.4 S3.9: a state owns the value, and its members are read and written directly")
   func members() {
     let story = State(Story())
     story.text = "Once"
@@ -70,7 +70,7 @@ struct Article3Tests {
     func onEdit() -> TextEditViewController { TextEditViewController(story: story.binding) }
   }
 
-  /// S3.8: the article's second screen; its text view tells by an action what a delegate told there.
+  /// S3.8: the article's second screen; its text view calls an action where the article uses a delegate.
   @MainActor
   final class TextEditViewController {
     // borrows the data with a read-write access
@@ -88,7 +88,7 @@ struct Article3Tests {
     }
   }
 
-  @Test("S3.8 S3.W4: words, not characters, are counted at each keystroke, and the first screen shows the text")
+  @Test("S3.8 S3.W4: words are counted at each keystroke, and the first screen shows the text")
   func demo() {
     let first = ViewController()
     first.viewDidLoad()
@@ -100,7 +100,7 @@ struct Article3Tests {
     #expect(first.label.text == "Once upon")
   }
 
-  @Test("S3.10: the property wrappers that the article leaves to the reader")
+  @Test("S3.10: State and Binding work as property wrappers")
   func wrappers() {
     @State var story = Story()
     @Binding(projectedValue: $story) var copy: Story
@@ -111,7 +111,7 @@ struct Article3Tests {
     #expect(copy.text == "through")
   }
 
-  @Test("S3.W1 S3.W2: one property is bound by itself, and hears of its own changes only")
+  @Test("S3.W1 S3.W2: a binding to one property notifies of that property's changes only")
   func subBindings() {
     let story = State(Story())
     let title = story.binding(to: \.title)
@@ -124,7 +124,7 @@ struct Article3Tests {
     cancellable.cancel()
   }
 
-  @Test("S3.W3: a binding keeps no state alive; it shows the last value and takes no writes")
+  @Test("S3.W3: a binding keeps no state alive, shows the last value and refuses writes")
   func ownersOwn() {
     var story: State<Story>? = State(Story(text: "end"))
     weak let weakly = story
@@ -135,7 +135,7 @@ struct Article3Tests {
     #expect(borrowed.text == "end")
   }
 
-  @Test("S3.W5: a screen that is shown follows; nothing waits until it appears again")
+  @Test("S3.W5: a visible screen follows changes without reappearing")
   func visibleScreensFollow() {
     let story = State(Story(text: "a"))
     let view = TextView()
@@ -146,13 +146,13 @@ struct Article3Tests {
     #expect(story.text == "bc")
   }
 
-  @Test("S3.W6: the core's names and these stand side by side, by their modules")
+  @Test("S3.W6: the core's names and the article's coexist, qualified by module")
   func names() {
     let core: BindingModel.Binding<Int> = State(1).core
     #expect(core.value == 1)
   }
 
-  @Test("the stream assigns weakly, and ends with its cancellable")
+  @Test("the stream assigns to a weakly held object and ends with its cancellable")
   func assigning() {
     let story = State(Story())
     weak var controller: ViewController?

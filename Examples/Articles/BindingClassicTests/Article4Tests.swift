@@ -7,7 +7,7 @@ import Testing
 @Suite("article 4: Dynamic")
 @MainActor
 struct Article4Tests {
-  @Test("S4.1 S4.4: a box of any type, its type inferred")
+  @Test("S4.1 S4.4: a Dynamic holds a value of any inferred type")
   func boxes() {
     let name = Dynamic("Steve")
     let alive = Dynamic(false)
@@ -18,7 +18,7 @@ struct Article4Tests {
     #expect(products.value.first == "Macintosh")
   }
 
-  @Test("S4.2 S4.5 S4.6: bind tells later values only")
+  @Test("S4.2 S4.5 S4.6: bind delivers later values only")
   func bind() {
     let name = Dynamic("Steve")
     var printed: [String] = []
@@ -30,7 +30,7 @@ struct Article4Tests {
     #expect(printed == ["Tim", "Groot"])
   }
 
-  @Test("S4.6: a label has no text before the first change with bind, and the present one with bindAndFire")
+  @Test("S4.6: bind shows no text before the first change, bindAndFire shows the present one")
   func labels() {
     let name = Dynamic("Steve")
     let nameLabel = Label()
@@ -43,7 +43,7 @@ struct Article4Tests {
     #expect(firedLabel.text == "Tim")
   }
 
-  @Test("S4.3 S4.6: bindAndFire of a list")
+  @Test("S4.3 S4.6: bindAndFire delivers a list now and at each change")
   func lists() {
     let products = Dynamic(["Macintosh", "iPod", "iPhone"])
     var printed: [String] = []
@@ -54,7 +54,7 @@ struct Article4Tests {
     #expect(printed == ["First product is Macintosh", "First product is none"])
   }
 
-  @Test("S4.2: nil removes the listeners")
+  @Test("S4.2: bind(nil) removes the listeners")
   func removing() {
     let name = Dynamic("a")
     var calls = 0
@@ -83,7 +83,7 @@ struct Article4Tests {
     var thumbnail: Dynamic<Image?> { get }
   }
 
-  /// S4.7 S4.8 S4.9: what comes late wraps an optional, and the Dynamic itself is constant.
+  /// S4.7 S4.8 S4.9: a late value is an optional, and the Dynamic itself is constant.
   final class ArticleViewViewModelFromArticle: ArticleViewViewModel, Sendable {
     let title: Dynamic<String>
     let body: Dynamic<String>
@@ -151,7 +151,7 @@ struct Article4Tests {
     }
   }
 
-  @Test("S4.7 S4.8 S4.9 S4.11: the view shows the article at once, and the thumbnail when it comes, on the main actor")
+  @Test("S4.7 S4.8 S4.9 S4.11: the view shows the article immediately and the thumbnail on its arrival")
   func articleView() async {
     let (arrival, arrived) = AsyncStream.makeStream(of: Image.self)
     let model = ArticleViewViewModelFromArticle(Article()) { await arrival.first { _ in true } }
@@ -165,7 +165,7 @@ struct Article4Tests {
     #expect(controller.thumbnailImageView.image === model.thumbnail.value)
   }
 
-  @Test("S4.10 S4.W2 S4.W4: a replaced view model drives the view no more, and the first one was bound from init")
+  @Test("S4.10 S4.W2 S4.W4: a replaced view model no longer drives the view, and the first is bound in init")
   func replacing() {
     let old = ArticleViewViewModelFromArticle(Article(title: "Old")) { nil }
     let new = ArticleViewViewModelFromArticle(Article(title: "New")) { nil }
@@ -180,7 +180,7 @@ struct Article4Tests {
 
   // MARK: What was weak
 
-  @Test("S4.W1: as many listeners as one likes")
+  @Test("S4.W1: a Dynamic has any number of listeners")
   func manyListeners() {
     let name = Dynamic("a")
     var calls: [String] = []
@@ -189,7 +189,7 @@ struct Article4Tests {
     #expect(calls == ["1b", "2b", "3b"])
   }
 
-  @Test("S4.W3: a listener with an owner ends with it, so that capturing it unowned is safe")
+  @Test("S4.W3: a listener with an owner ends with it, so capturing it unowned is safe")
   func owners() {
     let name = Dynamic("a")
     weak var label: Label?
@@ -202,7 +202,7 @@ struct Article4Tests {
     #expect(label == nil)
   }
 
-  @Test("S4.W4: a text is written back")
+  @Test("S4.W4: an edited text is written back")
   func bothWays() {
     let name = Dynamic("a")
     let field = TextField()
@@ -211,7 +211,7 @@ struct Article4Tests {
     #expect(name.value == "ab")
   }
 
-  @Test("S4.W5: an equal value calls nobody")
+  @Test("S4.W5: an equal value calls no listener")
   func equalValues() {
     let name = Dynamic("a")
     var calls = 0
@@ -222,7 +222,7 @@ struct Article4Tests {
 }
 
 extension Article4Tests.ArticleViewViewModel {
-  /// Ends what this owner listens to.
+  /// Ends the listeners of this owner.
   func unbind(_ owner: AnyObject) {
     title.unbind(owner)
     body.unbind(owner)

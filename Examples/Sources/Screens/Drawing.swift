@@ -4,10 +4,11 @@ import Foundation
 /// A screen of controls, drawn as lines of text.
 @MainActor
 public protocol Screen: AnyObject {
+  /// The screen as text, top to bottom.
   var lines: [String] { get }
 }
 
-/// A line of a screen: what it is about, then what the controls show.
+/// A line of a screen: its title, then the drawings of its controls.
 public func row(_ title: String, _ drawings: String...) -> String {
   ([title.padded(to: 10)] + drawings).joined(separator: "  ").trimmingCharacters(in: .whitespaces)
 }
@@ -56,7 +57,7 @@ extension Button {
 }
 
 extension Label {
-  /// The text alone.
+  /// The plain text.
   public var drawing: String { text ?? "" }
 }
 

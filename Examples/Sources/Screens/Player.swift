@@ -1,6 +1,6 @@
 import Foundation
 
-/// Does the steps of some sides on one screen, waits until the screen shows each step of any side, and draws it.
+/// Plays the steps of some sides on one screen, waits until the screen shows each step of any side, and draws it.
 @MainActor
 final class Player<Shown: Screen> {
   private let screen: Shown
@@ -9,7 +9,7 @@ final class Player<Shown: Screen> {
   private let deadline: Deadline
   private var drawn: [String] = []
 
-  /// - Parameter process: stands before every line, where there are several; then only what changed is drawn.
+  /// - Parameter process: prefixes every line if there are several processes; then only changed lines are drawn.
   init(_ screen: Shown, process: String? = nil, sides: Set<Side> = [.person, .model], until deadline: Deadline) {
     self.screen = screen
     self.process = process
@@ -25,7 +25,7 @@ final class Player<Shown: Screen> {
         step.act(screen)
         try await waitUntilShown(step)
         draw()
-        // For the eye: that the other screen can follow step by step.
+        // For the viewer: the other screen can follow step by step.
         if process != nil, step.side == .person { try await Task.sleep(for: .milliseconds(200)) }
       } else if step.isShown != nil {
         try await waitUntilShown(step)
@@ -54,26 +54,26 @@ final class Player<Shown: Screen> {
     write((title.map { ["", $0] } ?? []) + drawing.map { $0.isEmpty ? "" : "  \($0)" })
   }
 
-  /// In one piece, so that two processes may write to one terminal.
+  /// Writes in one piece, so that two processes can share a terminal.
   private func write(_ lines: [String]) {
     let prefixed = process.map { process in lines.map { $0.isEmpty ? "\(process)|" : "\(process)| \($0)" } } ?? lines
     FileHandle.standardOutput.write(Data(prefixed.map { $0 + "\n" }.joined().utf8))
   }
 }
 
-/// The moment at which waiting is given up.
+/// The end of a wait.
 @MainActor
 struct Deadline {
   private let end: ContinuousClock.Instant
   private let isHopeless: @MainActor () -> Bool
 
-  /// - Parameter isHopeless: whether waiting longer makes no sense.
+  /// - Parameter isHopeless: whether waiting longer is useless.
   init(in time: Duration, or isHopeless: @escaping @MainActor () -> Bool = { false }) {
     end = .now + time
     self.isHopeless = isHopeless
   }
 
-  /// False if the condition does not hold in time.
+  /// Returns false if the condition does not hold in time.
   func wait(until condition: () -> Bool) async throws -> Bool {
     while !condition() {
       if ContinuousClock.now > end || isHopeless() { return false }
@@ -83,7 +83,7 @@ struct Deadline {
   }
 }
 
-/// Ends an example with a sentence.
+/// Ends an example with a message.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 

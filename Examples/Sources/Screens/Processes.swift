@@ -3,16 +3,16 @@ import BindingPeer
 import Foundation
 import Logging
 
-/// Where the two processes of an example meet.
+/// The hub at which the two processes of an example meet.
 @MainActor
 struct ExampleHub {
   let address: HubAddress
-  /// Nil if a hub of this user runs already.
+  /// Nil if this user's hub is already running.
   private let own: Hub?
 
-  /// The hub of this user; if none answers, one that lives in this process.
+  /// Returns this user's hub or, if none answers, one in this process.
   static func atHand() async throws -> ExampleHub {
-    // That there may be none is no news.
+    // A missing hub is expected here, so it is not logged.
     let scout = try Peer(name: "scout", log: Logger(label: "scout") { _ in SwiftLogNoOpLogHandler() })
     let isLive = await scout.whenLive(timeout: .milliseconds(500))
     let found = scout.status.hub
@@ -40,7 +40,7 @@ struct ExampleHub {
   }
 }
 
-/// This program, started again.
+/// A second process of this program.
 @MainActor
 struct SecondProcess {
   private let process = Process()
@@ -50,14 +50,14 @@ struct SecondProcess {
     process.executableURL = program
     process.arguments = ["--hub", "--as", "other", "--models", models]
     process.environment = ProcessInfo.processInfo.environment.merging(["BINDPEER_HUB": "\(hub)"]) { $1 }
-    // Which it notices when this process is gone, however that came about.
+    // Its standard input closes when this process ends for any reason, which it notices.
     process.standardInput = Pipe()
     try process.run()
   }
 
   var isRunning: Bool { process.isRunning }
 
-  /// Why the example failed, if the second process knows.
+  /// The second process's failure, if it has failed.
   var failure: Failure? {
     guard !process.isRunning, process.terminationStatus != 0 else { return nil }
     return Failure("the other process ended with code \(process.terminationStatus)", of: "form")
@@ -67,7 +67,7 @@ struct SecondProcess {
     if process.isRunning { process.terminate() }
   }
 
-  /// To be called in the second process: ends it with the first.
+  /// Call this in the second process: it ends that process with the first.
   static func endWithTheFirst() {
     Thread.detachNewThread {
       while !FileHandle.standardInput.availableData.isEmpty {}

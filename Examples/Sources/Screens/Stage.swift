@@ -2,7 +2,7 @@ public import ArgumentParser
 public import BindingPeer
 import Foundation
 
-/// What every example takes, and how it is played: in one process, or in two that share the models of a hub.
+/// The options of every example. Plays it in one process, or in two that share the models of a hub.
 public struct Stage: ParsableArguments {
   @Flag(
     name: .customLong("hub"), help: "Play in two processes: the first has the model, the person sits at the second.")
@@ -18,22 +18,24 @@ public struct Stage: ParsableArguments {
     case other
   }
 
+  /// Creates the options with their defaults.
   public init() {}
 
+  /// Throws a usage error if only one of `--as` and `--models` is given.
   public func validate() throws {
     if (role == nil) != (models == nil) { throw ValidationError("--as and --models go together") }
   }
 
-  /// Plays the steps on a screen, and throws if it does not show what it should within 10 s.
+  /// Plays the steps on a screen, and throws if it does not show the expected state within 10 s.
   /// - Parameters:
   ///   - alone: makes the screen on values of this process.
-  ///   - shared: makes it on models of a hub, whose ids begin with the text that it is given.
+  ///   - shared: makes the screen on models of a hub, whose ids begin with the given text.
   @MainActor
   public func play<Shown: Screen>(
     _ steps: [Step<Shown>], alone: () -> Shown, shared: (Peer, String) async throws -> Shown
   ) async throws {
     if let models {
-      // Sooner than the first process gives up waiting for it, so that it can say what is missing.
+      // Earlier than the first process's deadline, so that this process can report what is missing.
       try await playSecond(steps, on: models, until: Deadline(in: .seconds(8)), screen: shared)
     } else if isShared {
       let hub = try await ExampleHub.atHand()
@@ -44,7 +46,7 @@ public struct Stage: ParsableArguments {
     }
   }
 
-  /// Starts the second process, and does what the model does.
+  /// Starts the second process, and performs the steps of the model.
   @MainActor
   private func playFirst<Shown: Screen>(
     _ steps: [Step<Shown>], at hub: ExampleHub, screen: (Peer, String) async throws -> Shown
@@ -69,7 +71,7 @@ public struct Stage: ParsableArguments {
     await peer.close(flush: .seconds(1))
   }
 
-  /// Does what the person does.
+  /// Performs the steps of the person.
   @MainActor
   private func playSecond<Shown: Screen>(
     _ steps: [Step<Shown>], on models: String, until deadline: Deadline,
@@ -83,7 +85,7 @@ public struct Stage: ParsableArguments {
 }
 
 extension Peer {
-  /// Takes back what an example shared, for a hub that goes on.
+  /// Removes the models of an example from a hub that continues to run.
   fileprivate func removeAll(below prefix: String) async throws {
     for listing in await list(prefix, timeout: .seconds(1)) ?? [] {
       try model(listing.id).write(Proposal(operations: [FieldOperation(.clear, "")]))

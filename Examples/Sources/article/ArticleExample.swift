@@ -9,11 +9,11 @@ struct Article: Equatable {
   var title = ""
   var body = ""
   var date = Date(timeIntervalSince1970: 0)
-  /// Nil until it was loaded.
+  /// Nil until it has been loaded.
   var thumbnail: String?
 }
 
-/// The same, shared by processes.
+/// The article, shared between processes.
 struct SharedArticle: Model {
   @Field var title = ""
   @Field var body = ""
@@ -21,7 +21,7 @@ struct SharedArticle: Model {
   @Field var thumbnail: String? = nil
 }
 
-/// Which article is open.
+/// The index of the open article.
 struct SharedReader: Model {
   @Field var open = 0
 }

@@ -4,7 +4,7 @@ import BindingPeer
 import Foundation
 import Screens
 
-/// What a view needs of an article, whoever owns it.
+/// What a view needs of an article, whoever owns the article.
 struct ArticleViewModel {
   let title, body: Binding<String>
   let date: Binding<Date>
@@ -33,11 +33,11 @@ struct ArticleViewModel {
 @MainActor
 final class ArticleView: Screen {
   let articles: [ArticleViewModel]
-  /// The place of the article that is shown.
+  /// The index of the article that is shown.
   let open: Binding<Int>
   let (title, date, body) = (Label(), Label(), TextView())
   let thumbnail = ImageView<String>()
-  /// Binding again replaces: what was shown before has no way back into this view.
+  /// Binding again replaces the former bindings: an earlier view model can no longer change this view.
   private(set) var viewModel: ArticleViewModel { didSet { bind() } }
 
   init(_ articles: [ArticleViewModel], open: Binding<Int>) {

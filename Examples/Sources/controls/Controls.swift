@@ -14,7 +14,7 @@ struct Settings: Equatable {
   var sent = 0
 }
 
-/// The same, shared by processes.
+/// The settings, shared between processes.
 struct SharedSettings: Model {
   @Field var text = "Text"
   @Field(0...1) var level: Float = 0.3

@@ -3,7 +3,7 @@ import BindingModel
 import BindingPeer
 import Screens
 
-/// The settings as the screen borrows them, wherever they are.
+/// The settings as the screen borrows them, from this process or from a hub.
 struct LentSettings {
   let text: Binding<String>
   let level: Binding<Float>

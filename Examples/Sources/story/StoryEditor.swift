@@ -11,18 +11,18 @@ struct Story: Codable, Equatable {
   var characters: Int { text?.count ?? 0 }
 }
 
-/// A story that processes share.
+/// A story shared between processes.
 struct SharedStory: Model {
   @Field var story = Story()
 }
 
-/// The first screen: the story, and above it how long it is.
+/// The first screen: the story with its length in the title.
 @MainActor
 final class StoryScreen: Screen {
   @Binding var story: Story
   let (title, text) = (Label(), Label())
   private(set) var editor: EditorScreen?
-  /// How often the story changed; an observer's first call is no change.
+  /// The number of changes of the story; an observer's first call does not count.
   private var changes = -1
 
   init(story: Binding<Story>) {
@@ -79,13 +79,13 @@ final class StoryScreen: Screen {
     .person("closes the editor: the first screen has the text") { $0.done() },
   ]
 
-  /// Letter by letter, as a person does.
+  /// Types letter by letter, as a person does.
   private func type(_ letters: String) {
     for letter in letters { editor?.textView.type(String(letter)) }
   }
 }
 
-/// The second screen, which borrows the story to edit its text. No text is the empty one there.
+/// The second screen, which borrows the story to edit its text. It shows a missing text as the empty one.
 @MainActor
 final class EditorScreen {
   let textView = TextView()

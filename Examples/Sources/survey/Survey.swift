@@ -4,7 +4,7 @@ import BindingModel
 import BindingPeer
 import Screens
 
-/// What is asked. Nil: not answered yet.
+/// The answers. Nil: not answered yet.
 struct Answers: Equatable {
   var name: String?
   var company: String?
@@ -14,7 +14,7 @@ struct Answers: Equatable {
   var comments: String?
 }
 
-/// The same, shared by processes.
+/// The answers, shared between processes.
 struct SharedAnswers: Model {
   @Field var name: String? = nil
   @Field var company: String? = nil

@@ -3,7 +3,7 @@ import BindingModel
 import BindingPeer
 import Screens
 
-/// The answers as the form borrows them, wherever they are.
+/// The answers as the form borrows them, from this process or from a hub.
 struct Form {
   let name, company, comments: Binding<String?>
   let years: Binding<Double?>
@@ -25,7 +25,7 @@ struct Form {
   /// `51.0k`
   var thousands: Derived<String> { salary.derived { $0.map { "\($0 / 1_000)k" } ?? "--" } }
 
-  /// Everything, in six lines.
+  /// All answers in six lines.
   var summary: Derived<String> {
     Derived(of: [
       name.derived { "Name: \($0 ?? "--")" }, company.derived { "Company: \($0 ?? "--")" },
@@ -43,7 +43,7 @@ final class SurveyScreen: Screen {
   let (salary, salaryLabel) = (Slider(0...100_000), Label())
   let isEmployer = Switch()
   let summary = Label()
-  /// Why the model took another value than was entered.
+  /// Why the model's value differs from the one that was entered.
   var note = ""
 
   init(_ form: Form) {

@@ -11,14 +11,14 @@ struct Names: Equatable {
   var third = "Third"
 }
 
-/// The same, shared by processes.
+/// The names, shared between processes.
 struct SharedNames: Model {
   @Field var first = "First"
   @Field var second = "Second"
   @Field var third = "Third"
 }
 
-/// Three text fields, each bound in another way.
+/// Three text fields, each bound by another mechanism.
 @MainActor
 final class NamesScreen: Screen {
   let first, second, third: Binding<String>
@@ -31,10 +31,10 @@ final class NamesScreen: Screen {
     first.observeOnMain(on: firstField) { field, text in field.text = text }
     firstField.addAction(for: .editingChanged) { [unowned firstField] in first.value = firstField.text ?? "" }
 
-    // A control with one value: both ways in one line.
+    // A control with one value: two-way in one line.
     secondField.bind(to: second)
 
-    // Any property of any object: by key paths, both ways too, because the object is a control.
+    // Any property of any object, by key path: two-way as well, because the object is a control.
     third.bind(\.self, to: thirdField, \.text)
   }
 
