@@ -2,8 +2,7 @@ import BindingModel
 import Dispatch
 import Testing
 
-/// An observer's write in answer to another process must carry the hops of that value, whatever path the value
-/// took.
+/// An observer's write in answer to another process must carry the hops of that value, whatever path the value took.
 @Suite("hops of a write in answer")
 struct HopsTests {
   private let seen = Recorder<UInt8>()
