@@ -6,7 +6,7 @@ import Testing
 @Suite("headless controls")
 @MainActor
 struct HeadlessTests {
-  /// Counts the events that a control sends.
+  /// Records the events that controls send.
   @MainActor
   final class Log {
     var events: [Control.Event] = []

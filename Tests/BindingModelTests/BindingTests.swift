@@ -27,7 +27,7 @@ private struct Tens: Mapping {
   func back(_ target: Int) throws(BindingError) -> Int { target }
 }
 
-@Suite("a binding")
+@Suite("bindings")
 struct BindingTests {
   @Test("a binding reads and writes its observable, and both sides see each other's changes immediately")
   func readAndWrite() {

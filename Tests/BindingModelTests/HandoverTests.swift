@@ -39,7 +39,7 @@ struct HandoverTests {
     }
   }
 
-  /// An observer slower than a write.
+  /// Busy work that makes an observer slower than a write.
   private static func work() {
     let end = ContinuousClock.now + .microseconds(20)
     while ContinuousClock.now < end {}

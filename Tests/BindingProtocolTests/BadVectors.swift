@@ -19,7 +19,7 @@ struct BadVector {
   }
   /// Whether the `error` ends the session. Otherwise it concerns only a part of the frame.
   var isFatal = true
-  /// The code of the refusal, if only the proposal is refused and the session goes on.
+  /// The code of the refusal, if only the proposal is refused and the session continues.
   var refusal: UInt16?
 }
 

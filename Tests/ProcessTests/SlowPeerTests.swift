@@ -56,7 +56,7 @@ struct SlowPeerTests {
     ((try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any])?[name] as? Int
   }
 
-  @Test("a watcher stopped during 100,000 commits ends at the last, and its folded counts add up")
+  @Test("a watcher stopped during 100,000 commits ends at the last, and its `folded` counts add up")
   func stoppedWatcher() throws {
     try bench.run("set", "lamp.on=true")
     let watcher = try bench.start("watch", "lamp", "--json", "--every", "50ms", "--timeout", "30s")

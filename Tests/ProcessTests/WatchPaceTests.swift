@@ -12,7 +12,7 @@ struct WatchPaceTests {
     try bench.run("set", "lamp.level=0", "lamp.on=false")
   }
 
-  @Test("`watch --every` prints how many commits each line folds, in JSON and in text")
+  @Test("`watch --every` prints how many commits each line coalesces, in JSON and in text")
   func every() throws {
     let forScripts = try bench.start("watch", "lamp", "--every", "1h", "--json", "--for", "2s")
     let atOnce = try bench.start("watch", "lamp", "--every", "300ms")

@@ -190,7 +190,7 @@ struct SignalTests {
     }
     defer { mayEnd.signal() }
     try eventually("the body is done") {
-      // The thread lives until it is told to end, so its handle stays valid for a signal.
+      // The thread runs until `mayEnd` is signalled, so its handle stays valid for a signal.
       if let target = target.current, pthread_kill(target, SIGUSR1) == 0 { shots.with { $0 += 1 } }
       return isDone.current
     }

@@ -159,7 +159,7 @@ struct SocketEventsTests {
 
 @Suite("Cutting connections")
 struct ConnectionCutTests {
-  @Test("only connected streams are cut")
+  @Test("shutdownConnection cuts only connected streams")
   func onlyStreams() throws {
     #expect(!ConnectionCut.shutdownConnection(fileDescriptor: -1))
     #expect(!ConnectionCut.shutdownConnection(fileDescriptor: 1_000_000))

@@ -178,7 +178,7 @@ struct Article4Tests {
     #expect(controller.titleLabel.text == "Newer")
   }
 
-  // MARK: What was weak
+  // MARK: Weaknesses
 
   @Test("S4.W1: a Dynamic has any number of listeners")
   func manyListeners() {

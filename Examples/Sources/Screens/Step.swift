@@ -15,7 +15,7 @@ public struct Step<Shown: Screen> {
   /// - Parameters:
   ///   - words: what the person does, after "person".
   ///   - shows: whether the screen shows it. It must stay true until the other side's next step, because a process that
-  ///     is behind sees the newest only. Nil where other processes have nothing to follow.
+  ///     lags sees only the newest state. Nil if other processes have nothing to follow.
   public static func person(
     _ words: String, _ act: @escaping @MainActor (Shown) -> Void, shows: (@MainActor (Shown) -> Bool)? = nil
   ) -> Step { Step(side: .person, words: words, act: act, isShown: shows) }
