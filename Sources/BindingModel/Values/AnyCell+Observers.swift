@@ -5,7 +5,7 @@ extension AnyCell {
     lock()
     let observation = traffic?.pointee.cancel(number, on: ThreadTurn.current.pointee.id)
     unlock()
-    // What it captured is released here, with no lock held.
+    // Its captures are released here, with no lock held.
     withExtendedLifetime(observation) {}
   }
 
@@ -23,8 +23,8 @@ extension AnyCell {
     withExtendedLifetime(removed) {}
   }
 
-  /// Looks for dead owners each time the number of observers has doubled. Looking may release an owner, so no lock is
-  /// held meanwhile.
+  /// Drops the observers of dead owners each time the number of observers has doubled. Checking may release an owner,
+  /// so no lock is held meanwhile.
   final func pruneOrphans() {
     lock()
     let suspects = traffic?.pointee.observersToPrune() ?? []
@@ -36,7 +36,7 @@ extension AnyCell {
     unlock()
   }
 
-  /// The owner is gone: no more writes, no more callbacks, all observers released. The last value stays readable.
+  /// The owner is gone: releases all observers and refuses later writes. The last value stays readable.
   @usableFromInline
   final func end() {
     lock()

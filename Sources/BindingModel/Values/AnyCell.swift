@@ -1,10 +1,10 @@
-/// A cell as far as it does not depend on the type of its value: its lock, its observers, its place in turns.
+/// The type-independent part of a cell: its lock, its observers and its part in turns.
 @usableFromInline
-// SAFETY: everything that changes is reached between `lock()` and `unlock()` only.
+// SAFETY: all mutable state is accessed between `lock()` and `unlock()` only.
 class AnyCell: @unchecked Sendable {
   /// Must stay the first property: see `lockAddress`.
   private var lockMemory = blankLock()
-  /// Made when the first observer comes; a value that nobody looks at pays for none of it.
+  /// Created for the first observer; an unobserved value does not pay for it.
   @exclusivity(unchecked) @usableFromInline final var traffic: UnsafeMutablePointer<Traffic>?
 
   @usableFromInline
@@ -16,7 +16,7 @@ class AnyCell: @unchecked Sendable {
     lockAddress.destroyLock()
   }
 
-  /// Calls the observers of the next undelivered value. On the delivering thread only.
+  /// Calls the observers with the next undelivered value. On the delivering thread only.
   @usableFromInline
   func deliverNext(in turn: UnsafeMutablePointer<ThreadTurn>) {}
 
@@ -26,20 +26,20 @@ class AnyCell: @unchecked Sendable {
     return traffic?.pointee.hasObservers ?? false
   }
 
-  /// Another number after each write. From the first time that it is asked for on, writes are counted.
+  /// A number that changes with each write. Writes are counted from the first time it is read.
   final var stamp: UInt64 {
     lock()
     defer { unlock() }
     return openTraffic().pointee.version
   }
 
-  /// The value's type and the value, shortened, for people.
+  /// The value's type and the value, shortened for display.
   var outline: String { "" }
 
-  /// Gives the present value to observers whose first callback is still running. Called with the lock held.
+  /// Passes the current value to observers whose first callback is still running. Called with the lock held.
   func giveToStarting(by writer: Writer, version: UInt64, hops: UInt8) {}
 
-  /// Takes out the newest overwritten value, so that it can be released after unlocking. Called with the lock held.
+  /// Removes the newest overwritten value, so that it can be released after unlocking. Called with the lock held.
   func takeLastOverwritten() -> AnyObject? { nil }
 
   @inlinable @inline(__always)
@@ -48,16 +48,16 @@ class AnyCell: @unchecked Sendable {
   @inlinable @inline(__always)
   final func unlock() { lockAddress.releaseLock() }
 
-  /// The lock lies inside the object, to spare an allocation, at an address of its own for life.
+  /// The address of the lock, fixed for the object's lifetime. The lock is stored inline to save an allocation.
   @inlinable @inline(__always)
   final var lockAddress: UnsafeMutablePointer<PlatformLock> {
-    // SAFETY: the first property of a class without superclass lies behind its header of two words. The address is
-    // computed because `&lockMemory` promises none, and would be an access that thread sanitizer takes for a race.
+    // SAFETY: the first property of a class without a superclass follows its two-word header. The address is computed
+    // because `&lockMemory` guarantees no fixed one, and thread sanitizer would report that access as a race.
     (Unmanaged.passUnretained(self).toOpaque() + 2 * MemoryLayout<UnsafeRawPointer>.size)
       .assumingMemoryBound(to: PlatformLock.self)
   }
 
-  /// The traffic, made if there is none yet. Called with the lock held.
+  /// The traffic, created if there is none yet. Called with the lock held.
   @usableFromInline
   final func openTraffic() -> UnsafeMutablePointer<Traffic> {
     if let traffic { return traffic }
@@ -71,15 +71,15 @@ class AnyCell: @unchecked Sendable {
 // MARK: - Delivering
 
 extension AnyCell {
-  /// One round: each of these observers in order.
+  /// One round: calls each of these observers in order.
   ///
-  /// - Parameter value: points at a value of the cell's type.
-  /// - Returns: whether none was dropped because its owner is gone.
+  /// - Parameter value: points to a value of the cell's type.
+  /// - Returns: false if an observer was dropped because its owner is gone.
   @inlinable @inline(__always) @discardableResult
   final func callBack(_ observers: Traffic.List, with value: UnsafeRawPointer, by writer: Writer) -> Bool {
     var isWhole = true
     observers.withUnsafeBufferPointer { buffer in
-      // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
+      // SAFETY: a reference has the layout of an unmanaged one, and the list, of which this round has its own copy,
       // keeps the observations alive.
       buffer.withMemoryRebound(to: Unmanaged<AnyObserver>.self) { buffer in
         for unmanaged in buffer {
@@ -97,7 +97,7 @@ extension AnyCell {
     return isWhole
   }
 
-  /// After a round: goes on to the next undelivered value in a later round of this thread, or lets go of the cell.
+  /// Ends a round: schedules the next undelivered value for a later round of this thread, or ends the delivery.
   @inlinable @inline(__always)
   final func finishRound(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     lock()
@@ -125,13 +125,13 @@ extension AnyCell {
       }
     }
     unlock()
-    // What they captured is released here, with no lock held.
+    // Their captures are released here, with no lock held.
     withExtendedLifetime(cancelled) {}
     if let timeout { waitForSuccessor(timeout, in: turn) }
   }
 
-  /// Lets another thread that writes deliver from here on. If none does, there was not much to deliver, and this one
-  /// goes on.
+  /// Lets another writing thread take over the delivery. If none does before the timeout, there was little to
+  /// deliver, and this thread goes on.
   private func waitForSuccessor(_ timeout: Duration, in turn: UnsafeMutablePointer<ThreadTurn>) {
     let offer = Traffic.offered | turn.pointee.id
     let end = ContinuousClock.now + timeout
@@ -150,8 +150,8 @@ extension AnyCell {
     }
   }
 
-  /// The write that was just stored cannot be delivered at once: it waits for the end of the turn under way, or for the
-  /// drainer. Called with the lock held; unlocks.
+  /// Defers the write that was just stored to the end of the current turn, or to the drainer. Called with the lock
+  /// held; unlocks.
   @usableFromInline
   final func enqueue(
     by writer: Writer, _ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -167,13 +167,13 @@ extension AnyCell {
       }
       return unlock()
     }
-    // What another thread's turn kept back is overtaken by this.
+    // This write supersedes the value that another thread's turn holds back.
     traffic.pointee.heldBy = 0
     makeDeliverable(by: writer, version: traffic.pointee.version, hops: turn.pointee.hops, traffic, turn)
     ThreadTurn.drainIfIdle(turn)
   }
 
-  /// The turn named `hold` is over: puts the value that it kept back on its way, unless another thread overtook it.
+  /// Ends the turn named `hold`: queues the value that it held back, unless another thread superseded it.
   final func release(hold: UInt64, in turn: UnsafeMutablePointer<ThreadTurn>) {
     lock()
     guard let traffic, traffic.pointee.heldBy == hold else { return unlock() }
@@ -183,7 +183,7 @@ extension AnyCell {
       turn)
   }
 
-  /// Puts the present value on its way. Called with the lock held; unlocks.
+  /// Queues the current value for delivery. Called with the lock held; unlocks.
   private final func makeDeliverable(
     by writer: Writer, version: UInt64, hops: UInt8, _ traffic: UnsafeMutablePointer<Traffic>,
     _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -200,7 +200,7 @@ extension AnyCell {
 }
 
 extension AnyCell {
-  /// Sees to it that what is undelivered will be: by this thread, or by the one that is at it. Called with the lock
+  /// Ensures that queued values are delivered, by this thread or by the one already delivering. Called with the lock
   /// held.
   final func ensureDelivery(_ traffic: UnsafeMutablePointer<Traffic>, _ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard !traffic.pointee.undelivered.isEmpty else { return }
@@ -214,7 +214,7 @@ extension AnyCell {
     }
   }
 
-  /// Adds an observer that is called with the next write, until it is cancelled by the number that is given.
+  /// Adds an observer that is called from the next write on. Returns the number that cancels it.
   final func follow(_ observer: AnyObserver) -> UInt64 {
     lock()
     defer { unlock() }
@@ -225,7 +225,7 @@ extension AnyCell {
     return observer.number
   }
 
-  /// Says that this cell repeats what others hold.
+  /// Marks this cell as one that repeats other values.
   final func markFollower() {
     lock()
     openTraffic().pointee.isFollower = true

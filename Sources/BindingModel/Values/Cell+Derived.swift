@@ -1,12 +1,12 @@
 extension Cell {
-  /// Tells what a derived value is now, unless a newer result has been told or it is the same again. Called in the
-  /// round of derived values, where no observer is running. False if perhaps nobody observes any more.
+  /// Publishes a derived value's result, unless it is unchanged or a newer one was published. Called in the round of
+  /// derived values, where no observer is running. False if the cell may have lost its observers.
   func publish(
     _ new: Value, version: UInt64, over published: UnsafeMutablePointer<UInt64>, cause: UInt64,
     in turn: UnsafeMutablePointer<ThreadTurn>
   ) -> Bool {
     lock()
-    // Of results that follow one another each is another; of others some may be what was told last.
+    // Consecutive results differ. After skipped ones, this result may equal the one published last.
     if published.pointee &+ 1 < version, isRepeatedUnlocked(new) {
       unlock()
       return true
@@ -38,8 +38,8 @@ extension Cell {
     return isWhole
   }
 
-  /// Whether a value is the present one again. Called with the lock held, which is let go of meanwhile unless the
-  /// values are plain bits.
+  /// Whether a value equals the current one. Called with the lock held, which is released during the comparison
+  /// unless the values are plain bits.
   private func isRepeatedUnlocked(_ new: Value) -> Bool {
     if _isPOD(Value.self) { return isRepeated(value, new, isRepeat) }
     let present = value
@@ -48,7 +48,7 @@ extension Cell {
     return isRepeated(present, new, isRepeat)
   }
 
-  /// Puts a newer result in place, where nobody has been told the former.
+  /// Stores a newer result if there are no observers, so that none received the former one.
   func renew(_ new: Value, version: UInt64, over published: UnsafeMutablePointer<UInt64>) {
     lock()
     let traffic = openTraffic()

@@ -1,6 +1,6 @@
 extension Cell {
-  /// Has a value delivered that was just stored while something else is under way; or takes it back, where values
-  /// answer each other without end. Called with the lock held; unlocks.
+  /// Queues a value that was just stored while another delivery or a turn is in progress, or reverts it where values
+  /// answer each other endlessly. Called with the lock held; unlocks.
   @usableFromInline
   func deliverLater(
     over old: Value, by writer: Writer, _ traffic: UnsafeMutablePointer<Traffic>,

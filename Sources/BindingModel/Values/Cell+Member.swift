@@ -1,6 +1,6 @@
 extension Cell {
-  /// Writes a stored member under one lock, where that runs nobody's code: the whole is plain bits, and so is what
-  /// compares it. Nil if that is not so and nothing was done; false if the owner is gone.
+  /// Writes a stored member under one lock, if that runs no user code: the whole value is plain bits and has no
+  /// custom filter. Nil if that is not so and nothing was done; false if the owner is gone.
   func storeMember<Member>(
     _ new: Member, at offset: Int, unless isSame: (Member, Member) -> Bool, by writer: Writer
   ) -> Bool? {

@@ -4,7 +4,7 @@ extension Cell {
     add(Observer(owner: owner, namedBody: body), cancelsWhenReleased: owner == nil)
   }
 
-  /// Adds an observer and calls it with the present value before returning.
+  /// Adds an observer and calls it with the current value before returning.
   @usableFromInline
   func add(_ observation: Observer<Value>, cancelsWhenReleased: Bool) -> ObserverToken {
     pruneOrphans()
@@ -20,12 +20,12 @@ extension Cell {
     let present = value
     unlock()
     start(observation, with: present, traffic)
-    // By number, not by reference: a token outlives the observation without holding on to what its body captured.
+    // By number, not by reference: the token may outlive the observation, and must not retain what its body captured.
     return ObserverToken(cancelsWhenReleased: cancelsWhenReleased) { self.cancel(number) }
   }
 
-  /// The first callback, then whatever was written meanwhile; only then does the observer join the others. Thus it
-  /// gets the present value first and once, and every later one after it, whichever thread writes.
+  /// Makes the first callback, then delivers what was written meanwhile; only then does the observer join the others.
+  /// Thus it receives the current value first and once, and every later one after it, whichever thread writes.
   private func start(
     _ observation: Observer<Value>, with present: Value, _ traffic: UnsafeMutablePointer<Traffic>
   ) {
@@ -48,10 +48,10 @@ extension Cell {
     ThreadTurn.drainIfIdle(turn)
   }
 
-  /// What the starting observer has still to be told, or nil when it has joined the others or is over.
+  /// The next value that the starting observer has to receive, or nil when it has joined the others or is over.
   ///
-  /// - Parameter isEnough: whether this thread has called it long enough; the rest then waits as any value does, so
-  ///   that a thread that observes is not kept for as long as others write.
+  /// - Parameter isEnough: whether this thread has called it often enough. The rest is then queued like any value, so
+  ///   that the observing thread is not kept for as long as others write.
   private func nextEarly(
     of observation: Observer<Value>, isOwned: Bool, isEnough: Bool, _ traffic: UnsafeMutablePointer<Traffic>
   ) -> EarlyValue<Value>? {
@@ -64,8 +64,8 @@ extension Cell {
     return nil
   }
 
-  /// Puts what is left for an observer that has just joined behind what others are to be told, and before all that will
-  /// be written. Called with the lock held.
+  /// Queues the remaining values of an observer that has just joined, behind the values already queued and before
+  /// later writes. Called with the lock held.
   private func queueEarly(of observation: Observer<Value>, _ traffic: UnsafeMutablePointer<Traffic>) {
     if traffic.pointee.isLastPresent { keepOverwritten(value, traffic) }
     let turn = ThreadTurn.current

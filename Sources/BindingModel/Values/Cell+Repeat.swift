@@ -1,5 +1,5 @@
 extension Cell {
-  /// Compares with no lock held, and again if somebody wrote meanwhile.
+  /// Compares with no lock held, and again if another thread wrote meanwhile.
   @inlinable
   func storeUnlessRepeated(_ new: Value, by writer: Writer, isErased: Bool) -> Bool {
     while true {
@@ -16,8 +16,8 @@ extension Cell {
     }
   }
 
-  /// Compares with no lock held what nobody has looked at. Of two writes at once the earlier may be compared with what
-  /// was there before the other.
+  /// Compares an unobserved value with no lock held. The earlier of two concurrent writes may be compared with the
+  /// value before the other.
   @usableFromInline
   func storeUnobserved(_ new: Value, by writer: Writer, isErased: Bool) -> Bool {
     if isRepeated(read(), new, isRepeat) { return true }
@@ -31,8 +31,8 @@ extension Cell {
     return withExtendedLifetime(old) { true }
   }
 
-  /// Compares plain bits that nobody observes. Numbers of the commonest types are compared where they are, instead of
-  /// by a call, so that a write that concerns nobody stays what a lock costs.
+  /// Compares plain bits of an unobserved value. The commonest number types are compared inline instead of by a call,
+  /// so that an unobserved write costs no more than its lock.
   @inlinable @inline(__always)
   func isSameUnobserved(_ new: Value) -> Bool {
     // SAFETY: cast to the type that it is.

@@ -1,17 +1,17 @@
-/// The heart: a value, its lock, and its observers with one drainer.
+/// A value, its lock, and its observers with one drainer.
 ///
-/// Everybody who points at a value shares its cell. Only the owner's end (`end()`) releases the observers, so that a
-/// borrower's cell costs memory but never keeps an observer, or anything it captures, alive.
+/// All bindings to a value share its cell. Only the owner's end (`end()`) releases the observers: a binding keeps the
+/// cell's memory alive, but no observer and nothing that an observer captures.
 ///
-/// No lock is held while anybody's code runs: not in observers, `update` bodies and filters, nor while an old value is
-/// released. The one exception is `==` of a type that is plain bits.
+/// No lock is held while user code runs: observers, `update` bodies, filters and deinitializers of old values. The
+/// one exception is `==` of a type that is plain bits.
 @usableFromInline
-// SAFETY: `value` is reached under the lock only. A cell of a value that is not Sendable is reached only through
-// `Observable` and `Binding`, which are then not Sendable themselves.
+// SAFETY: `value` is accessed under the lock only. A cell of a value that is not Sendable is reached only through
+// `Observable` and `Binding`, which are then not Sendable either.
 final class Cell<Value>: AnyCell, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Value
-  /// Which writes change nothing; nil for none. Whether it may run under the lock is noted in the traffic, which a
-  /// filter of the type's own equality does without: that spares eight bytes in every cell.
+  /// Which writes change nothing; nil for none. The traffic records whether the filter must run without the lock,
+  /// which saves eight bytes in every cell; a filter by the type's own equality needs no traffic.
   @usableFromInline let isRepeat: ((Value, Value) -> Bool)?
 
   @inlinable
@@ -41,10 +41,11 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   // MARK: Writing
 
-  /// Writes, and delivers unless somebody else is at it. False if the owner is gone: then nothing changed.
+  /// Writes the value, and delivers it unless another thread is delivering. False if the owner is gone: then nothing
+  /// changed.
   ///
-  /// - Parameter isErased: whether to call back without the value's type, which is quicker where the compiler does not
-  ///   know it, as behind `any BindingLocation`.
+  /// - Parameter isErased: whether to call observers without the value's static type, which is faster where the
+  ///   compiler does not know the type, as behind `any BindingLocation`.
   @inlinable
   func store(_ new: Value, by writer: Writer, isErased: Bool = false) -> Bool {
     lock()
@@ -82,9 +83,10 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return true
   }
 
-  /// Changes the value by a function of it, atomically: `body` runs on a copy, and again if somebody wrote meanwhile.
+  /// Changes the value by a function of it, atomically: `body` runs on a copy, and again if another thread wrote
+  /// meanwhile.
   ///
-  /// - Parameter body: returns false to leave everything as it was.
+  /// - Parameter body: returns false to leave the value unchanged.
   /// - Returns: false if the owner is gone.
   @inlinable
   func change(by writer: Writer, isErased: Bool = false, _ body: (inout Value) -> Bool) -> Bool {
@@ -105,7 +107,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     }
   }
 
-  /// Changes the value and tells nobody. False if the owner is gone.
+  /// Changes the value without notifying observers. False if the owner is gone.
   @usableFromInline
   func storeSilently(_ new: Value) -> Bool {
     var new = new
@@ -120,7 +122,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return true
   }
 
-  /// Writes if nobody wrote since; true also if the owner went away, for then there is nothing left to try.
+  /// Writes if the version is unchanged. Also true if the owner is gone, because then there is nothing to retry.
   @inlinable
   func commit(_ new: Value, by writer: Writer, isErased: Bool, ifStill version: UInt64) -> Bool {
     lock()
@@ -137,7 +139,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   /// Stores, unlocks, delivers. Called with the lock held.
   @inlinable
   func commit(_ new: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>) {
-    // Released after unlocking: its deinit may be anybody's code.
+    // Released after unlocking: its deinit may run user code.
     let old = Self.exchange(&value, for: new)
     defer { withExtendedLifetime(old) {} }
     traffic.pointee.version &+= 1
@@ -145,8 +147,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     deliver(new, over: old, by: writer, isErased: isErased, traffic)
   }
 
-  /// Delivers what was just stored over an old value, or sees to it that it will be. Called with the lock held;
-  /// unlocks.
+  /// Delivers the value just stored over `old`, or arranges its delivery. Called with the lock held; unlocks.
   @inlinable @inline(__always)
   func deliver(
     _ new: Value, over old: Value, by writer: Writer, isErased: Bool, _ traffic: UnsafeMutablePointer<Traffic>
@@ -155,7 +156,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     guard traffic.pointee.isClear, turn.pointee.isIdle else {
       return deliverLater(over: old, by: writer, traffic, turn)
     }
-    // The common case: nobody else is delivering, here or on another thread.
+    // The common case: no delivery is in progress, here or on another thread.
     traffic.pointee.deliverer = turn.pointee.id
     traffic.pointee.soleWriter = writer
     let observers = traffic.pointee.observers
@@ -171,7 +172,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     if !turn.pointee.isEmpty { ThreadTurn.drainIfIdle(turn) }
   }
 
-  /// The old value in return for a new one. `swap` does the same with three moves and a call where the compiler does
+  /// Stores a new value and returns the old one. `swap` does so with three moves and a call where the compiler does
   /// not know the type.
   @inlinable @inline(__always)
   static func exchange(_ pointer: UnsafeMutablePointer<Value>, for new: Value) -> Value {
@@ -182,17 +183,17 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   // MARK: Delivering
 
-  /// One round: each of these observers in order, with the value's type known.
+  /// One round: calls each of these observers in order, with the value's type known.
   @inlinable @inline(__always)
   func callBack(_ observers: Traffic.List, _ value: Value, by writer: Writer) {
     observers.withUnsafeBufferPointer { buffer in
-      // SAFETY: a reference is laid out like an unmanaged one, and the list, of which this round has its own copy,
+      // SAFETY: a reference has the layout of an unmanaged one, and the list, of which this round has its own copy,
       // keeps the observations alive.
       buffer.withMemoryRebound(to: Unmanaged<AnyObserver>.self) { buffer in
         for unmanaged in buffer {
           unmanaged._withUnsafeGuaranteedRef { observation in
             if observation.marks == 0 {
-              // SAFETY: only observations of the cell's own value's type have no mark.
+              // SAFETY: only observers of the cell's own value type have no marks.
               Unmanaged<Observer<Value>>.fromOpaque(unmanaged.toOpaque())._withUnsafeGuaranteedRef { $0.body(value) }
             } else if !withUnsafePointer(to: value, { observation.deliver($0, by: writer) }) {
               cancel(observation.number)
@@ -209,7 +210,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     guard let traffic else { return unlock() }
     let cancelled = traffic.pointee.takeCancelledElsewhere()
     guard let next = traffic.pointee.undelivered.popFirst() else {
-      // The owner is gone, and what was to be delivered with it.
+      // The owner is gone, and the undelivered values with it.
       traffic.pointee.deliverer = 0
       unlock()
       return withExtendedLifetime(cancelled) {}
@@ -223,7 +224,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     finishRound(traffic, turn)
   }
 
-  /// The value of the delivery that was just taken from the queue.
+  /// The value of the delivery just taken from the queue.
   private func takeNextValue(_ traffic: UnsafeMutablePointer<Traffic>) -> Value {
     if traffic.pointee.isLastPresent, traffic.pointee.undelivered.isEmpty {
       traffic.pointee.isLastPresent = false
@@ -232,7 +233,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
     return overwritten(traffic).values.popFirst() ?? value
   }
 
-  /// Keeps for delivery a value that is being overwritten. Called with the lock held.
+  /// Keeps a value that is being overwritten, for delivery. Called with the lock held.
   @usableFromInline
   func keepOverwritten(_ old: Value, _ traffic: UnsafeMutablePointer<Traffic>) {
     overwritten(traffic).values.append(old)
@@ -241,7 +242,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
 
   private func overwritten(_ traffic: UnsafeMutablePointer<Traffic>) -> ValueQueue<Value> {
     if let queue = traffic.pointee.overwritten {
-      // SAFETY: a cell makes queues of its own value's type only.
+      // SAFETY: a cell creates queues of its own value type only.
       return unsafeDowncast(queue, to: ValueQueue<Value>.self)
     }
     let queue = ValueQueue<Value>()
@@ -261,7 +262,7 @@ final class Cell<Value>: AnyCell, @unchecked Sendable {
   override func giveToStarting(by writer: Writer, version: UInt64, hops: UInt8) {
     guard let traffic else { return }
     for observation in traffic.pointee.starting where observation.since < version {
-      // SAFETY: a cell makes observations of its own value's type only.
+      // SAFETY: a cell creates observers of its own value type only.
       let observation = unsafeDowncast(observation, to: Observer<Value>.self)
       if observation.early.count < Turn.backlogLimit {
         observation.early.append(EarlyValue(value: value, writer: writer, hops: hops))

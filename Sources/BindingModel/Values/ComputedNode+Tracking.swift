@@ -1,5 +1,5 @@
 extension ComputedNode {
-  /// Reads, and tells that this is being read: the derived value that is being computed, or Observation.
+  /// Reads, and records the read for the derived value being computed, or for Observation.
   func trackedRead() -> Value {
     let turn = ThreadTurn.current
     if let collector = turn.pointee.collector {
@@ -9,7 +9,7 @@ extension ComputedNode {
     return present()
   }
 
-  /// Tells that this is being read.
+  /// Records a read for the derived value being computed, or for Observation.
   func track() {
     let turn = ThreadTurn.current
     if let collector = turn.pointee.collector {

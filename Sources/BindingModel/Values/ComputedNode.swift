@@ -1,20 +1,20 @@
-/// A derived value's node: how it is computed, its result, and its observers.
+/// The node of a derived value: its computation, its result and its observers.
 // SAFETY: `state` guards the value, whether there is one, and the cell; the lock of the cell guards `published`;
-// `evaluation` and the declared nodes change when nobody uses the node any more.
+// `evaluation` and the declared nodes change only when the node is no longer in use.
 final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   @exclusivity(unchecked) private var evaluation: Unmanaged<EvaluationBox<Value>>?
-  /// The nodes that were named as sources: mostly none or one, which takes no array.
+  /// The nodes named as sources: mostly none or one, which needs no array.
   @exclusivity(unchecked) private var declaredFirst: DerivedNode?
   @exclusivity(unchecked) private var declaredOthers: [DerivedNode]
   private let isSame: @Sendable (Value, Value) -> Bool
-  /// The result, as soon as `computed` is not 0, and until the node has retired. In memory of its own: where the
-  /// compiler does not know the type, it looks up that of an optional at every access.
+  /// The result, valid while `computed` is not 0 and until the node retires. In separate memory: where the compiler
+  /// does not know the type, it looks up that of an optional at every access.
   @exclusivity(unchecked) private var room: UnsafeMutablePointer<Value>?
-  /// Room for the next, which then takes its place.
+  /// Memory for the next result, which is then exchanged with `room`.
   @exclusivity(unchecked) private var spare: UnsafeMutablePointer<Value>?
-  /// Where the observers are, with what they were told last; made for the first of them, and retained.
+  /// The observers, with the result published last. Created for the first observer, and retained.
   @exclusivity(unchecked) private var cell: Unmanaged<Cell<Value>>?
-  /// The version of that; made with the cell.
+  /// The version of that result; created with the cell.
   @exclusivity(unchecked) private var published: UnsafeMutablePointer<UInt64>?
 
   init(
@@ -33,7 +33,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     published?.deallocate()
   }
 
-  // SAFETY: asked for only once something has been computed.
+  // SAFETY: used only once something has been computed.
   private var result: UnsafeMutablePointer<Value> { room.unsafelyUnwrapped }
 
   override func moveContents(to remains: Remains, _ state: UnsafeMutablePointer<State>) {
@@ -46,7 +46,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   }
 
   override var declared: [DerivedNode] {
-    // Only of a node that somebody owns.
+    // Called only while the node has an owner.
     (declaredFirst.map { [$0] } ?? []) + declaredOthers
   }
 
@@ -57,7 +57,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     return value.map { BindingModel.outline(of: $0) } ?? "\(Value.self)"
   }
 
-  /// The result of the sources as they are now.
+  /// The result for the current sources.
   func present() -> Value {
     let turn = ThreadTurn.current
     return ThreadTurn.inPass(turn) {
@@ -67,7 +67,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
   }
 
-  /// The same, within a pass, noted as an input of what is being computed.
+  /// The result for the current sources, within a pass, recorded as an input of the current computation.
   @_specialize(where Value == Double)
   @_specialize(where Value == Int)
   @_specialize(where Value == Bool)
@@ -80,7 +80,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
 
   // MARK: Computing
 
-  /// How often sources are read again that others write meanwhile; past it they are taken as they are, and what is
+  /// How often sources are read again because others write meanwhile. After that they are used as read, and what is
   /// computed from them is computed again.
   private static var attempts: Int { 1_000 }
 
@@ -113,19 +113,19 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     turn.pointee.collector = unmanaged
     defer { turn.pointee.collector = outer }
     var attempt = 1
-    // SAFETY: it is there for as long as the node is in use.
+    // SAFETY: it exists for as long as the node is in use.
     let evaluation = evaluation.unsafelyUnwrapped
     while !evaluation._withUnsafeGuaranteedRef({ box in
       box.evaluate(Reading(collector: unmanaged, turn: turn, isLast: attempt > Self.attempts, result: new))
     }) {
-      // Another thread wrote while the sources were read: all are looked at anew.
+      // Another thread wrote while the sources were read: read all of them again.
       attempt += 1
       collector.clear()
       ThreadTurn.renewPass(turn)
     }
   }
 
-  /// The sources are what they were. False if another computation was quicker. Takes the lock.
+  /// The sources are unchanged. False if another computation finished first. Takes the lock.
   private func confirm(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
     _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -138,7 +138,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     return true
   }
 
-  /// Puts a result in force; false if another computation was quicker. Takes the lock.
+  /// Installs a result. False if another computation finished first. Takes the lock.
   private func adopt(
     _ new: UnsafeMutablePointer<Value>, _ collector: DependencyCollector, after computed: UInt64,
     _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -161,7 +161,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
     if let old {
       if !_isPOD(Value.self) {
-        // What was there before is released with no lock held: its deinit may be anybody's code.
+        // The old value is released with no lock held: its deinit may run user code.
         self.state.unlock()
         old.deinitialize(count: 1)
         _ = self.state.lock()
@@ -176,7 +176,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     if spare == nil { spare = room } else { room.deallocate() }
   }
 
-  /// Numbers of the commonest types are compared where they are, instead of by a call.
+  /// The commonest number types are compared inline instead of by a call.
   @inline(__always)
   private func isAgain(_ present: Value, _ new: Value) -> Bool {
     // SAFETY: cast to the type that it is.
@@ -203,7 +203,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   func observe(_ observer: Observer<Value>, cancelsWhenReleased: Bool = true) -> ObserverToken {
     let token = observedCell().add(observer, cancelsWhenReleased: cancelsWhenReleased)
     lookForObservers()
-    // A root may have been written when nobody observed yet.
+    // A root may have been written before there was an observer.
     if isStale { ThreadTurn.schedule(self) }
     return ObserverToken(cancelsWhenReleased: cancelsWhenReleased) {
       token.cancel()
@@ -211,7 +211,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     }
   }
 
-  /// Notes whether there are observers, so that each round needs not ask.
+  /// Caches whether there are observers, so that rounds need not ask the cell.
   func lookForObservers() {
     let state = self.state.lock()
     state.pointee.isWatched = cell?._withUnsafeGuaranteedRef { $0.isObserved } ?? false
@@ -232,11 +232,11 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   @_specialize(where Value == String)
   override func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {
     let state = self.state.lock()
-    // SAFETY: a node has the same cell for life, once it has one.
+    // SAFETY: a node keeps its cell for life, once it has one.
     guard !state.pointee.isRetired, state.pointee.isWatched, let cell, let published else { return self.state.unlock() }
     let outer = turn.pointee.pass
     ThreadTurn.renewPass(turn)
-    // Which root was written is not known; whether that matters is found out from the inputs.
+    // Which root was written is not known; the inputs show whether it matters.
     refresh(state, in: turn, isWritten: true)
     turn.pointee.pass = outer
     guard !state.pointee.isRetired else { return self.state.unlock() }
@@ -248,7 +248,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     if !isSure { lookForObservers() }
   }
 
-  /// The cell with the present value in it.
+  /// The cell, holding the current value.
   func observedCell() -> Cell<Value> {
     let turn = ThreadTurn.current
     beObserved(in: turn)
@@ -256,7 +256,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
     let (value, version) = (result.pointee, state.pointee.version)
     if let cell = cell?.takeUnretainedValue(), let published {
       self.state.unlock()
-      // Those who observe already are told what it is now, at the end of a turn under way; a first one finds it there.
+      // Existing observers receive the value at the end of the current turn; a first one finds it in the cell.
       cell.renew(value, version: version, over: published)
       return cell
     }
@@ -273,7 +273,7 @@ final class ComputedNode<Value: Sendable>: DerivedNode, @unchecked Sendable {
   private func beObserved(in turn: UnsafeMutablePointer<ThreadTurn>) {
     refresh(in: turn)
     beObserved()
-    // What was written before the roots were followed has told nobody.
+    // Writes made before the roots were followed have notified nothing.
     refresh(in: turn)
   }
 

@@ -1,47 +1,48 @@
-/// What a computation reads, noted by whatever is read. Used again from one computation to the next.
+/// Records what a computation reads. Reused from one computation to the next.
 ///
-/// Mostly the same is read as the time before, in the same order. Then nothing is retained or copied but versions.
+/// Mostly the same sources are read as in the previous computation, in the same order. Then only versions are copied,
+/// and nothing is retained.
 final class DependencyCollector {
   typealias Input = DerivedNode.Input
   typealias Root = DerivedNode.Root
 
   @exclusivity(unchecked) private(set) var inputs = PlainList<Input>()
-  /// The cells behind all of it, if there are nodes among it.
+  /// The cells behind all inputs, if there are nodes among them.
   @exclusivity(unchecked) private(set) var roots = PlainList<Root>()
-  /// That of the highest node among it.
+  /// The height of the highest node among the inputs.
   @exclusivity(unchecked) private(set) var height = 0
-  /// One root was seen in two versions: what was read does not belong together.
+  /// One root was seen in two versions: the values read are inconsistent.
   @exclusivity(unchecked) private(set) var isMixed = false
-  /// Only what is read is wanted, not what it is.
+  /// Only the sources are wanted, not their values.
   @exclusivity(unchecked) var isProbing = false
-  /// How many of the inputs were named rather than found out; -1: there was no saying.
+  /// How many inputs were named rather than discovered; -1: not known.
   @exclusivity(unchecked) private(set) var named = -1
-  /// The named inputs are what they were the time before, and there are no others.
+  /// The named inputs are unchanged since the previous computation, and there are no others.
   @exclusivity(unchecked) private(set) var isUnchanged = false
-  /// What was read the time before.
+  /// What the previous computation read.
   @exclusivity(unchecked) private var former = Former()
-  /// All that was noted so far was read the time before too, in the same order: so nothing of it is there twice, and
-  /// all is kept alive by the node that is being computed.
+  /// The previous computation read everything recorded so far too, in the same order: so there are no duplicates, and
+  /// the node being computed keeps all of it alive.
   @exclusivity(unchecked) private var isRepeating = true
-  /// What was not among it in its place.
+  /// Objects that the previous computation did not read at the same index.
   @exclusivity(unchecked) private var kept: ContiguousArray<AnyObject> = []
-  /// Where things are in the lists, once they are many and looked for.
+  /// Indices of sources in the lists, built once the lists are long and searched.
   @exclusivity(unchecked) private var inputIndices: [UnsafeRawPointer: Int] = [:]
   @exclusivity(unchecked) private var rootIndices: [UnsafeRawPointer: Int] = [:]
   @exclusivity(unchecked) private var isIndexed = false
-  /// The next of those that a thread has at hand.
+  /// The next collector in the thread's pool.
   @exclusivity(unchecked) var next: Unmanaged<DependencyCollector>?
 
   private static let many = 16
 
-  /// What a node was computed from the time before. The node, which is in use, keeps it.
+  /// What a node was computed from before. The node, which is in use, retains it.
   struct Former {
     fileprivate var kept: Unmanaged<DerivedNode.Kept>?
-    /// At hand, of `unchanged`.
+    /// The `sources` of `kept`, cached.
     fileprivate var sources: UnsafeMutablePointer<UnsafeRawPointer>?
     fileprivate var inputCount = 0
     fileprivate var rootCount = 0
-    /// Its first two inputs' versions, and how many inputs there were; -1 unless all were named.
+    /// The versions of the first two inputs, and the number of inputs; -1 unless all were named.
     fileprivate var versions: (UInt64, UInt64) = (0, 0)
     fileprivate var named = -1
     fileprivate var node: Unmanaged<DerivedNode>?
@@ -54,7 +55,7 @@ final class DependencyCollector {
 
     @inline(__always)
     func hasRoot(_ cell: UnsafeRawPointer, at index: Int) -> Bool {
-      // SAFETY: as above.
+      // SAFETY: there is memory where there are inputs or roots.
       index < rootCount && sources.unsafelyUnwrapped[inputCount + index] == cell
     }
 
@@ -69,11 +70,11 @@ final class DependencyCollector {
 
   var isEmpty: Bool { inputs.isEmpty }
 
-  /// Notes what was read the time before. One by one: a processor waits where it is to load as one what was just stored
-  /// in parts.
+  /// Stores what the previous computation read. Field by field: a processor stalls when it loads as a whole what was
+  /// just stored in parts.
   ///
   /// - Parameters:
-  ///   - named: how many inputs there were; -1 unless all were named.
+  ///   - named: the number of inputs; -1 unless all were named.
   ///   - versions: those of the first two.
   @inline(__always)
   func begin(
@@ -136,7 +137,7 @@ final class DependencyCollector {
     node.state.unlock()
   }
 
-  /// False if it is there already. Its roots are to be added next.
+  /// Adds a node, whose roots are to be added next. False if it is there already.
   @inline(__always)
   func addNode(_ node: DerivedNode, version: UInt64, height: Int) -> Bool {
     let opaque = UnsafeRawPointer(Unmanaged.passUnretained(node).toOpaque())
@@ -168,7 +169,7 @@ final class DependencyCollector {
     if isRepeating, former.hasRoot(cell.toOpaque(), at: roots.count) {
       return roots.append(Root(cell: cell, version: version))
     }
-    // Sources that go back to one cell mostly come one after the other.
+    // Sources with the same root mostly follow one another.
     if !roots.isEmpty, roots[roots.count - 1].cell.toOpaque() == cell.toOpaque(),
       roots[roots.count - 1].version == version
     {
@@ -182,7 +183,7 @@ final class DependencyCollector {
     if let index = index(ofRoot: cell.toOpaque()) {
       guard roots[index].version != version else { return }
       isMixed = true
-      // Of two versions the earlier: a root that has moved on is looked at again.
+      // The earlier of two versions, so that a root that has moved on is checked again.
       roots[index].version = min(roots[index].version, version)
       return
     }
@@ -225,10 +226,10 @@ final class DependencyCollector {
     return rootIndices[cell]
   }
 
-  // MARK: Having noted
+  // MARK: Results
 
-  /// Whether nobody wrote a root since it was read: then all that was read belongs together. Of a single one that is
-  /// known from its version.
+  /// Whether no root was written since it was read, so that the values read are consistent. A single root proves that
+  /// by its version.
   @inline(__always)
   var isWhole: Bool { !isMixed && ((height > 0 ? roots.count : inputs.count) < 2 || areRootsPresent) }
 
@@ -237,17 +238,17 @@ final class DependencyCollector {
     height > 0 ? roots.elements.allSatisfy(\.isPresent) : inputs.elements.allSatisfy(\.isPresentCell)
   }
 
-  /// All that was named has been read; what is read from here on is found out.
+  /// Ends the named sources; later reads are discovered ones.
   @inline(__always)
   func endNamed() {
     named = inputs.count
     isUnchanged = !isMixed && former.named == named && kept.isEmpty && former.isPresent(inputs)
   }
 
-  /// Whether the same was read as the time before.
+  /// Whether the previous computation read the same sources.
   var isSame: Bool { kept.isEmpty && former.hasAll(inputs.count, roots: roots.count) }
 
-  /// Puts what was noted in place of what was there before: where the same was read, its versions alone.
+  /// Installs the recorded inputs and roots. If the sources are the same, only their versions are copied.
   @inline(__always)
   func put(into state: UnsafeMutablePointer<DerivedNode.State>, isSame: Bool) {
     guard isSame, inputs.count == state.pointee.inputs.count, roots.count == state.pointee.roots.count else {
@@ -258,7 +259,7 @@ final class DependencyCollector {
     for index in roots.indices { state.pointee.roots[index] = roots[index] }
   }
 
-  /// What keeps all of it alive.
+  /// The objects that keep all of this alive.
   var keeping: DerivedNode.Kept {
     var objects = ContiguousArray<AnyObject>()
     objects.reserveCapacity(inputs.count + roots.count)

@@ -1,5 +1,5 @@
 extension Derived {
-  /// Computes from as many sources as are named, each of its own type:
+  /// Computes from any number of named sources, each of its own type:
   /// `Derived(street, city, zip, country) { "\($0), \($2) \($1), \($3)" }`.
   @_disfavoredOverload
   public convenience init<each Source: ValueSource & SendableMetatype>(

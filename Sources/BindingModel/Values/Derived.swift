@@ -2,26 +2,27 @@
 ///
 /// Other libraries call it *computed*, *memo* or *selector*.
 ///
-/// - It is right wherever it is read: in a turn, in an observer, on any thread.
-/// - It is computed when it is read, or once at the end of a turn if it is observed, and only if something that it was
-///   computed from is another. What nobody reads or observes is not computed.
-/// - It shows no mixture: where several sources change in one `Turn`, or one change reaches it by several ways, its
-///   observers are told the last result, once, and not at all if it is what they were told before.
-/// - It keeps none of its sources' owners alive; when an owner is gone, it goes on with that source's last value.
-/// - An observation keeps it alive as long as it lasts: until its token is cancelled or released, or its owner is gone
-///   (which is found out with the next change).
-/// - Where it reads itself it is given its former result, and `Turn.onLoop` is told.
+/// - Every read is up to date: in a turn, in an observer, on any thread.
+/// - It is computed when it is read, or once at the end of a turn if it is observed, and only if one of its sources
+///   changed. While it is neither read nor observed, it is not computed.
+/// - Its observers see no mixture: if several sources change in one `Turn`, or one change reaches it by several
+///   paths, they receive the final result once, and nothing if it equals the one received before.
+/// - It keeps no source's owner alive. When an owner is gone, it goes on with that source's last value.
+/// - An observation keeps it alive until its token is cancelled or released, or its owner is gone (which is detected
+///   at the next change).
+/// - If it reads itself, it receives its former result, and `Turn.onLoop` is called.
 ///
-/// `compute` runs on the threads that read, or write what is observed, with no lock held, perhaps more than once; let
-/// it do nothing but compute.
+/// `compute` runs with no lock held, perhaps more than once, on threads that read the value, or write what is
+/// observed. It should only compute.
 public final class Derived<Value: Sendable>: ValueSource, Sendable {
   private let node: ComputedNode<Value>
   private let handle: NodeHandle
 
-  /// Computes from whatever the closure reads by `value`, found out anew each time: `Derived { a.value + b.value }`.
+  /// Computes from everything that the closure reads by `value`, discovered anew each time:
+  /// `Derived { a.value + b.value }`.
   ///
-  /// Where other threads write several sources while it computes it may see one before and one after; it is then
-  /// computed again. The initializers that name their sources never compute from such a mixture.
+  /// If other threads write several sources during the computation, it may see one before and one after its write; it
+  /// is then computed again. The initializers that name their sources never compute from such a mixture.
   public convenience init(_ compute: @escaping @Sendable () -> Value) where Value: Equatable {
     self.init(
       ComputedNode { reading in
@@ -60,7 +61,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
       })
   }
 
-  /// Computes from as many sources as are listed, all of one type.
+  /// Computes from a list of sources, all of one type.
   public convenience init<Source: Sendable>(
     of sources: [any ValueSource<Source>], compute: @escaping @Sendable ([Source]) -> Value
   ) where Value: Equatable {
@@ -77,26 +78,27 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
     handle = NodeHandle(node)
   }
 
-  /// The present result. Read inside another `Derived`, it is one of its sources; inside `withObservationTracking`, or
-  /// in a SwiftUI view, it is tracked.
+  /// The current result. A read inside another `Derived` makes it a source of that one; a read inside
+  /// `withObservationTracking`, or in a SwiftUI view, is tracked.
   public var value: Value { node.trackedRead() }
 
-  /// The place of the result: it takes no writes. Whoever holds it keeps this alive, as the end of a chain its
-  /// beginning.
+  /// The location of the result, which refuses writes. Holding it keeps this derived value alive, and the derived
+  /// values behind it.
   public var location: any BindingLocation<Value> { DerivedLocation(derived: self, node: node) }
 
-  /// Observes until the token is cancelled or released: the present result now, later ones as they come.
+  /// Observes until the token is cancelled or released. The body receives the current result now, and later results
+  /// as they change, on the writing thread.
   public func observe(_ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     node.observe(Observer(keeping: self, body: body))
   }
 
-  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
+  /// Observes until `owner`, which is held weakly, is deallocated or passed to `remove(observer:)`.
   @discardableResult
   public func observe(on owner: AnyObject, _ body: @escaping @Sendable (Value) -> Void) -> ObserverToken {
     location.observe(owner: owner) { value, _ in body(value) }
   }
 
-  /// Observes as long as `owner` lives, and hands it to the body.
+  /// Observes until `owner`, which is held weakly, is deallocated, and passes it to the body.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     on owner: Owner, _ body: @escaping @Sendable (Owner, Value) -> Void
@@ -109,7 +111,7 @@ public final class Derived<Value: Sendable>: ValueSource, Sendable {
 }
 
 extension ValueSource where Value: Sendable {
-  /// A value computed from this one.
+  /// Creates a value computed from this one by `transform`.
   public func derived<Other: Equatable & Sendable>(
     _ transform: @escaping @Sendable (Value) -> Other
   ) -> Derived<Other> {
@@ -127,7 +129,7 @@ struct DerivedLocation<Value: Sendable>: UnwritableLocation {
   var refusal: BindingError { BindingError(.refused, "this value is computed from others: write those") }
 
   func observe(owner: AnyObject?, _ body: @escaping @Sendable (Value, Writer) -> Void) -> ObserverToken {
-    // Where its type is not looked up at each call.
+    // Type-erased here once, so that the calls need not look up its type.
     let derived: any AnyObject & Sendable = derived
     let observer = Observer<Value>(owner: owner) { value, writer in
       withExtendedLifetime(derived) { body(value, writer) }

@@ -1,10 +1,10 @@
 extension DerivedNode {
   typealias Turn = UnsafeMutablePointer<ThreadTurn>
 
-  /// Where chains are longer, sources are refreshed one after the other instead of by recursion.
+  /// Above this height sources are refreshed one after the other instead of by recursion.
   private static let shallow = 32
 
-  /// Makes the result that of the sources as they are now, within a pass. Returns with the lock held.
+  /// Brings the result up to date with its sources, within a pass. Returns with the lock held.
   ///
   /// Locks are nested from nodes to nodes below them and to cells, never the other way.
   ///
@@ -19,7 +19,7 @@ extension DerivedNode {
   final func refresh(_ state: UnsafeMutablePointer<State>, in turn: Turn, isWritten: Bool) {
     guard !state.pointee.isRetired else { return }
     guard state.pointee.computer != turn.pointee.id else { return reportCircle(state) }
-    // To read the few inputs of a low node is as quick as to look at its roots.
+    // Reading the few inputs of a low node is as fast as checking its roots.
     if state.pointee.isNamed, state.pointee.height <= 2 { return refreshAlone(state, in: turn) }
     if state.pointee.computed > 0, !isWritten, Self.isFresh(state) {
       state.pointee.checked = turn.pointee.pass
@@ -37,14 +37,14 @@ extension DerivedNode {
     refreshAlone(state, in: turn)
   }
 
-  /// Computes if an input is another; what is behind the inputs is seen to first. Called with the lock held, returns
+  /// Computes if an input has changed, once the nodes behind the inputs are fresh. Called with the lock held, returns
   /// with it held.
   @inline(__always)
   private func refreshAlone(_ state: UnsafeMutablePointer<State>, in turn: Turn) {
     guard !state.pointee.isRetired else { return }
     beginUse(state)
     while true {
-      // Of inputs that were named computing itself finds out whether they are another.
+      // Computing from named inputs itself detects whether they changed.
       let isKnown = state.pointee.computed > 0 && !state.pointee.isNamed
       if isKnown, hasPresentInputs(state, in: turn) { break }
       if recompute(state, in: turn) { break }
@@ -67,8 +67,8 @@ extension DerivedNode {
     _ = self.state.lock()
   }
 
-  /// Whether the inputs are what they were; then notes their roots as these are now. Called with the lock held, returns
-  /// with it held; in use.
+  /// Whether the inputs are unchanged; then records their current roots. Called with the lock held, returns with it
+  /// held; in use.
   private func hasPresentInputs(_ state: UnsafeMutablePointer<State>, in turn: Turn) -> Bool {
     let (count, computed) = (state.pointee.inputs.count, state.pointee.computed)
     let kept = state.pointee.kept
@@ -103,7 +103,7 @@ extension DerivedNode {
     }
   }
 
-  /// The nodes below this one that are not fresh, by their height.
+  /// The stale nodes below this one, by height.
   private func staleSources() -> [DerivedNode] {
     var found: [DerivedNode] = []
     var known: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
@@ -113,7 +113,8 @@ extension DerivedNode {
       found.append(node)
       pending += node.sources
     }
-    // What was declared after its sources stands behind them; sorting keeps no order of its own.
+    // A node declared after its sources stands behind them; the offset keeps that order, which sorting alone does
+    // not.
     return found.reversed().enumerated().sorted {
       ($0.element.height, $0.offset) < ($1.element.height, $1.offset)
     }.map(\.element)
@@ -126,13 +127,14 @@ extension DerivedNode {
     return kept.map { $0.objects[..<$0.inputCount].compactMap { ($0 as? NodeHandle)?.node } } ?? declared
   }
 
-  /// This is being computed on this thread, and what it is computed from has come back to it. Called with the lock
-  /// held, returns with it held.
+  /// Reports that this node, which is being computed on this thread, reads itself. Called with the lock held, returns
+  /// with it held.
   private func reportCircle(_ state: UnsafeMutablePointer<State>) {
     let isFirst = state.pointee.computed == 0
     self.state.unlock()
     guard !isFirst else {
-      // SAFETY: there is no value to give, and to compute one would never end. Only a program's own closures can do it.
+      // SAFETY: there is no value to return, and computing one would never end. Only a program's own closures can do
+      // this.
       fatalError("a Derived reads itself while it is computed for the first time: \(outline)")
     }
     BindingModel.Turn.onLoop(BindingModel.Turn.Loop(values: [outline], isComputed: true))

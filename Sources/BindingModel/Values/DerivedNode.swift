@@ -1,19 +1,20 @@
-/// What stands behind a derived value, as far as it does not depend on the value's type.
+/// The type-independent part of a derived value.
 ///
-/// A node is fresh as long as what it was computed from, its *inputs*, has the versions that it had then. Cells have
-/// theirs from their writes, nodes from their results: a node whose result is the same again keeps its version. The
-/// cells that a node goes back to in the end are its *roots*: where a chain is long, looking at these is enough.
+/// A node is fresh as long as everything it was computed from, its *inputs*, has the version that it had then. A
+/// cell's version counts its writes, a node's version its results: a node whose result is unchanged keeps its
+/// version. The cells that all of a node's chains end in are its *roots*: where a chain is long, checking these is
+/// enough.
 ///
-/// Push and pull as in the signals libraries: writes only tell the nodes that are observed that they may be stale; what
-/// they are is computed when it is read, or once at the end of the turn. So a read is right wherever it happens, inside
-/// a turn and in an observer too, and a node that nobody reads or observes costs nothing.
+/// Push and pull as in signals libraries: a write only marks the observed nodes as perhaps stale. A result is
+/// computed when it is read, or once at the end of the turn. So a read is right everywhere, inside a turn and in an
+/// observer too, and a node that is neither read nor observed costs nothing.
 ///
-/// Whoever owns a node holds its `NodeHandle`. The roots of an observed one hold the node itself, which has nothing
-/// left once its handle is gone: so nobody needs a weak reference, which would make each counting of references slow.
-// SAFETY: `state` guards all that changes but `handle`, which is set before anybody else has the node.
+/// The owner of a node holds its `NodeHandle`. The roots of an observed node hold the node itself, which is emptied
+/// once its handle is gone. So no weak reference is needed, which would slow down all reference counting.
+// SAFETY: `state` guards all mutable state but `handle`, which is set before another thread can reach the node.
 class DerivedNode: @unchecked Sendable {
   /// A cell, with its version before it was read.
-  // SAFETY: a node's roots and inputs are kept alive by its `unchanged`, which changes with them.
+  // SAFETY: a node's roots and inputs are kept alive by its `kept`, which changes with them.
   struct Root: BitwiseCopyable {
     let cell: Unmanaged<AnyCell>
     var version: UInt64
@@ -27,7 +28,7 @@ class DerivedNode: @unchecked Sendable {
     let isNode: Bool
     var version: UInt64
 
-    // SAFETY: those who add inputs say what they are.
+    // SAFETY: the code that adds an input says in `isNode` which it is.
     var asCell: Unmanaged<AnyCell> { Unmanaged.fromOpaque(source) }
     var asNode: Unmanaged<DerivedNode> { Unmanaged.fromOpaque(source) }
 
@@ -38,7 +39,7 @@ class DerivedNode: @unchecked Sendable {
   final class Kept {
     /// Cells, and the handles of nodes.
     let objects: ContiguousArray<AnyObject>
-    /// The sources of the inputs, then the cells of the roots, to be compared with.
+    /// The sources of the inputs, then the cells of the roots, for comparison.
     let sources: UnsafeMutablePointer<UnsafeRawPointer>
     let inputCount: Int
     let rootCount: Int
@@ -55,28 +56,28 @@ class DerivedNode: @unchecked Sendable {
   }
 
   struct State {
-    /// In the order of the first reads: whether a later one is read at all may depend on an earlier one.
+    /// In the order of the first reads: an earlier value may decide whether a later source is read at all.
     var inputs = PlainList<Input>()
-    /// The roots of nodes that are computed from nodes; others have cells alone as inputs.
+    /// The roots of nodes that are computed from nodes; other nodes have only cells as inputs.
     var roots = PlainList<Root>()
     /// Keeps all of these alive. Retained.
     var kept: Unmanaged<Kept>?
-    /// All inputs were named, so that to read them is to find out whether they are the same.
+    /// All inputs were named, so that reading them shows whether they changed.
     var isNamed = false
-    /// 1 more than the highest of the nodes that this one was computed from.
+    /// 1 more than the height of the highest node among the inputs.
     var height = 0
-    /// Counts computations; 0: none yet.
+    /// Number of computations; 0: none yet.
     var computed: UInt64 = 0
-    /// Counts results that differed from the one before.
+    /// Number of results that differed from the one before.
     var version: UInt64 = 0
-    /// The pass that last found this fresh.
+    /// The pass that last found this node fresh.
     var checked: UInt64 = 0
-    /// The thread that began to compute it last, by the id of its turn; 0 once it has done so.
+    /// The thread that last began to compute it, by the id of its turn; 0 once it has finished.
     var computer: UInt64 = 0
-    /// Computations and looks at inputs under way, on all threads. What they need is not let go of meanwhile.
+    /// Computations and checks of inputs in progress, on all threads. What they use is not released meanwhile.
     var users = 0
     var spent: [Unmanaged<Kept>] = []
-    /// The roots that tell this node of writes, while it is observed.
+    /// The roots that notify this node of writes, while it is observed.
     var followed: [ObjectIdentifier: (cell: AnyCell, number: UInt64)] = [:]
     var isObserved = false
     /// Its cell has observers.
@@ -97,25 +98,25 @@ class DerivedNode: @unchecked Sendable {
     self.state.unlock()
   }
 
-  /// The object that keeps it alive.
+  /// The object that keeps this node alive.
   final var keeper: UnsafeRawPointer {
     UnsafeRawPointer(handle?.toOpaque() ?? Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Nodes that are known to be sources before anything was computed.
+  /// Nodes known to be sources before anything was computed.
   var declared: [DerivedNode] { [] }
 
-  /// Computes, and puts the result in force; false if another thread has computed meanwhile. Called with the lock held,
+  /// Computes and installs the result. False if another thread has computed meanwhile. Called with the lock held,
   /// returns with it held.
   func recompute(_ state: UnsafeMutablePointer<State>, in turn: UnsafeMutablePointer<ThreadTurn>) -> Bool { true }
 
-  /// Tells the observers, if the present result is not the one that they were told.
+  /// Notifies the observers, unless they have received the current result.
   func publish(in turn: UnsafeMutablePointer<ThreadTurn>, cause: UInt64) {}
 
-  /// What there is to let go of once nobody owns it, and nobody uses it.
+  /// Moves out everything to be released once the node is neither owned nor in use.
   func moveContents(to remains: Remains, _ state: UnsafeMutablePointer<State>) {}
 
-  /// The value's type and the value, for people.
+  /// The value's type and the value, shortened for display.
   var outline: String { "" }
 
   final var isStale: Bool {
@@ -129,7 +130,7 @@ class DerivedNode: @unchecked Sendable {
     return state.lock().pointee.height
   }
 
-  /// Whether these are its inputs, in their versions.
+  /// Whether these are its inputs, with the same versions.
   final func hasInputs(_ inputs: PlainList<Input>) -> Bool {
     let state = self.state.lock()
     defer { self.state.unlock() }
@@ -138,7 +139,7 @@ class DerivedNode: @unchecked Sendable {
       && own.indices.allSatisfy { own[$0].source == inputs[$0].source && own[$0].version == inputs[$0].version }
   }
 
-  /// Whether no root was written since. Called with the lock held.
+  /// Whether no root was written since the last computation. Called with the lock held.
   static func isFresh(_ state: UnsafeMutablePointer<State>) -> Bool {
     guard state.pointee.height > 1 else {
       for index in state.pointee.inputs.indices where !state.pointee.inputs[index].isPresentCell { return false }
@@ -149,7 +150,7 @@ class DerivedNode: @unchecked Sendable {
   }
 }
 
-/// What owns a node: it lives as long as this does.
+/// Owns a node, which lives as long as its handle.
 final class NodeHandle: Sendable {
   let node: DerivedNode
 
@@ -164,7 +165,7 @@ final class NodeHandle: Sendable {
 // MARK: - Use
 
 extension DerivedNode {
-  /// Nobody owns it any more.
+  /// The owner of the node is gone.
   fileprivate func retire() {
     let state = self.state.lock()
     state.pointee.isRetired = true
@@ -172,10 +173,10 @@ extension DerivedNode {
     endUse(state)
   }
 
-  /// What the state holds stays until `endUse`. Called with the lock held.
+  /// Retains what the state holds until `endUse`. Called with the lock held.
   final func beginUse(_ state: UnsafeMutablePointer<State>) { state.pointee.users += 1 }
 
-  /// Called with the lock held; unlocks, and lets go of what nobody uses.
+  /// Called with the lock held; unlocks, and releases what is no longer used.
   final func endUse(_ state: UnsafeMutablePointer<State>) {
     state.pointee.users -= 1
     guard state.pointee.users == 0, state.pointee.isRetired || !state.pointee.spent.isEmpty else {
@@ -199,10 +200,10 @@ extension DerivedNode {
     ThreadTurn.release(remains)
   }
 
-  /// Puts what a computation read in force, with or without another result. Called with the lock held.
+  /// Installs what a computation read, whether or not its result changed. Called with the lock held.
   @inline(__always)
   final func keep(_ collector: DependencyCollector, pass: UInt64, _ state: UnsafeMutablePointer<State>) {
-    // What was read from a mixture is no result of its sources as they are: it is looked at again.
+    // A result of inconsistent reads is not that of the current sources: it is checked again.
     state.pointee.checked = collector.isMixed ? 0 : pass
     let isSame = collector.isSame
     state.pointee.isNamed = collector.named == collector.inputs.count
@@ -213,13 +214,13 @@ extension DerivedNode {
     if state.pointee.isObserved { state.pointee.isToFollow = true }
   }
 
-  /// Keeps alive what was read, in place of what was read the time before. Called with the lock held.
+  /// Retains what was read, in place of what the previous computation read. Called with the lock held.
   final func keepAlive(_ collector: DependencyCollector, _ state: UnsafeMutablePointer<State>) {
     if let former = state.pointee.kept { state.pointee.spent.append(former) }
     state.pointee.kept = Unmanaged.passRetained(collector.keeping)
   }
 
-  /// Adds this node, as it was computed last, to what another is computed from. Called with the lock held.
+  /// Records this node, as it was last computed, as an input of another. Called with the lock held.
   @inline(__always)
   final func record(
     in collector: DependencyCollector, _ state: UnsafeMutablePointer<State>, _ turn: UnsafeMutablePointer<ThreadTurn>
@@ -242,7 +243,7 @@ extension DerivedNode {
 // MARK: - Observing
 
 extension DerivedNode {
-  /// From now on writes of the roots lead to `publish`.
+  /// From now on, writes to the roots lead to `publish`.
   final func beObserved() {
     let state = self.state.lock()
     let isFirst = !state.pointee.isObserved

@@ -1,11 +1,11 @@
-/// One source that was named, of whatever kind.
+/// One named source, of any kind.
 final class DerivedSource<Value: Sendable>: Sendable {
   private let location: any BindingLocation<Value>
-  /// The place itself, where it is a cell or a derived value: then value and version are read as one.
+  /// The location itself, if it is a cell or a derived value; value and version are then read atomically.
   // SAFETY: `location` keeps them alive.
   private let cell: Unmanaged<Cell<Value>>?
   private let computed: Unmanaged<ComputedNode<Value>>?
-  /// Counts the changes of a place that tells nobody what it is made of; nil: it does.
+  /// Counts the changes of a location that does not report its dependencies; nil if it does.
   private let changes: Cell<UInt64>?
   private let token: ObserverToken?
 
@@ -30,7 +30,7 @@ final class DerivedSource<Value: Sendable>: Sendable {
     }
   }
 
-  /// Whether the place says nothing of what it is made of. Asked without computing what it may be made of.
+  /// Whether the location does not report its dependencies. Checked without computing them.
   private static func isSilent(_ location: any BindingLocation<Value>) -> Bool {
     let turn = ThreadTurn.current
     let outer = turn.pointee.collector

@@ -1,16 +1,16 @@
-/// One computation under way.
+/// One computation in progress.
 struct Reading<Value> {
-  // SAFETY: it is there for as long as the computation.
+  // SAFETY: it lives as long as the computation.
   let collector: Unmanaged<DependencyCollector>
   let turn: UnsafeMutablePointer<ThreadTurn>
-  /// Sources are taken as they are, whether or not they belong together.
+  /// Sources are used as read, consistent or not.
   let isLast: Bool
   let result: UnsafeMutablePointer<Value>
 
   func give(_ value: consuming Value) { result.initialize(to: value) }
 
-  /// Gives what is computed from the sources that were named, all of which have been read: unless they do not belong
-  /// together, which makes it false, or are what they were the time before.
+  /// Stores the result computed from the named sources, all of which have been read. False if they are inconsistent;
+  /// does not compute if they are unchanged.
   @inline(__always)
   func giveFromNamed(_ compute: () -> Value) -> Bool {
     let isUnchanged = collector._withUnsafeGuaranteedRef { collector -> Bool? in
@@ -23,18 +23,18 @@ struct Reading<Value> {
   }
 }
 
-/// How a derived value is computed. A closure that never changes is called as it lies; one that may change is retained
-/// for each call.
+/// The computation of a derived value. A closure that never changes is called in place; one that may change would be
+/// retained for each call.
 final class EvaluationBox<Value>: Sendable {
-  /// Reads the sources, and gives what it computes from them; false if they do not belong together. What it reads
-  /// besides is a source too.
+  /// Reads the sources and stores the result; false if they are inconsistent. Anything else that it reads is a source
+  /// too.
   let evaluate: @Sendable (Reading<Value>) -> Bool
 
   init(_ evaluate: @escaping @Sendable (Reading<Value>) -> Bool) { self.evaluate = evaluate }
 }
 
-/// Reads a source and gives what is computed from it. A function of its own, made for the commonest types too: where a
-/// derived value is made the types are not known, and a closure made there looks them up at each call.
+/// Reads a source and computes from it. A separate function, specialized for the commonest types: a closure made in
+/// an initializer of `Derived`, where the types are not known, would look them up at each call.
 @_specialize(where A == Double, Value == Double)
 @_specialize(where A == Int, Value == Int)
 func evaluation<A, Value>(
@@ -46,7 +46,7 @@ func evaluation<A, Value>(
   }
 }
 
-/// The same of two sources.
+/// Reads two sources and computes from them, specialized for the commonest types.
 @_specialize(where A == Double, B == Double, Value == Double)
 @_specialize(where A == Int, B == Int, Value == Int)
 func evaluation<A, B, Value>(

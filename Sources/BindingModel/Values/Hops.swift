@@ -1,12 +1,12 @@
-/// How often processes have answered one another until the calling thread came to write what it writes: 0 for a write
-/// of one's own accord.
+/// How often processes have answered one another up to the calling thread's current write; 0 for a write that answers
+/// nothing.
 ///
-/// Each value takes its number along on its way to observers, whichever thread tells them, and whenever. So processes
-/// whose observers answer each other without end are found out, by whatever way in between.
+/// Each value carries its number to its observers, whichever thread notifies them, and whenever. So processes whose
+/// observers answer each other endlessly are detected, whatever the path between them.
 package enum Hops {
   package static var current: UInt8 { ThreadTurn.current.pointee.hops }
 
-  /// Runs `body` as an answer to what came with so many; inside another answer the greater number counts.
+  /// Runs `body` as an answer to an update with this many hops; inside another answer the greater number counts.
   @inlinable
   package static func answering<Result>(_ hops: UInt8, _ body: () -> Result) -> Result {
     let turn = ThreadTurn.current

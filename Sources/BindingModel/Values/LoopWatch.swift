@@ -1,19 +1,19 @@
 extension Turn {
   /// How often one value may be written in answer to itself within a turn. The write after that is not made.
   ///
-  /// What counts is how often a value stands among the causes of its own write. A chain in which each value writes
-  /// the next may be of any length, and an observer may write as many values as it likes. Links
-  /// (``Binding/bind(to:onProblem:)``) have a hundred times as many, for a row of them may correct one another for
-  /// long. Counting begins in the 256th round of a turn, so that all others pay nothing.
+  /// A write counts when its own value is among its causes. A chain in which each value writes the next may be of any
+  /// length, and an observer may write any number of values. Links (``Binding/bind(to:onProblem:)``) may answer a
+  /// hundred times as often, because a row of links may correct one another for long. Counting begins in the 256th
+  /// round of a turn, so that shorter turns pay nothing.
   public static let loopLimit = 100
 
-  /// Values whose observers answer each other without end, as two that each write one more than the other.
+  /// Values whose observers answer each other endlessly, such as two that each write one more than the other.
   ///
-  /// The turn is cut where one of them was to be written once more than ``loopLimit`` allows: this write and those like
-  /// it in the rest of the turn change nothing. Every observer has then been told what is there.
+  /// The turn is cut when one of them is to be written once more than ``loopLimit`` allows: this write, and those
+  /// like it in the rest of the turn, change nothing. Every observer has then received the current value.
   public struct Loop: Sendable, CustomStringConvertible {
-    /// The values that answer each other, in this order: of each its type, and what it was left as. Of a derived value
-    /// that reads itself its type, and the former result.
+    /// The values that answer each other, in order: for each its type and its last value. For a derived value that
+    /// reads itself: its type and the former result.
     public let values: [String]
     /// A derived value was computed from itself.
     let isComputed: Bool
@@ -32,9 +32,8 @@ extension Turn {
     }
   }
 
-  /// Called once for each turn that was cut, at its end, on the thread whose turn it was; and each time that a derived
-  /// value reads itself, on the thread that computes it. Unless another is set, it prints the description to standard
-  /// error.
+  /// Called once for each turn that was cut, at its end, on the thread of that turn; and each time a derived value
+  /// reads itself, on the thread that computes it. The default handler prints the description to standard error.
   public static var onLoop: @Sendable (Loop) -> Void {
     get { loopHandler.withLock { $0 } }
     set { loopHandler.withLock { $0 = newValue } }
@@ -45,20 +44,20 @@ extension Turn {
   }
 }
 
-/// Finds out in a long turn whether a value is written in answer to itself again and again.
+/// Detects that a value is written in answer to itself again and again in a long turn.
 ///
-/// It notes which round wrote what: each round that writes gets an entry with the round that caused it. Whether a value
-/// stands among its own causes is looked up only for one that came up very often, and then half as often each time, so
-/// that a long turn that is no loop costs little more than its entries.
+/// It records which round wrote what: each round that writes gets an entry with the round that caused it. A value is
+/// looked up among its own causes only after very many rounds, and then half as often each time, so that a long turn
+/// without a loop costs little more than its entries.
 final class LoopWatch {
-  /// Rounds of a turn that nobody watches: most turns have one or two.
+  /// Rounds of a turn before it is watched; most turns have one or two.
   static let start = 256
   /// Entries fit into the lower 24 bits of a cause.
   private static let capacity = 1 << 24 - 2
 
   private struct Round {
     let cell: AnyCell
-    /// The entry of the round that wrote what this one delivers; -1 where that is not known.
+    /// The entry of the round that wrote the value delivered here; -1 if it is not known.
     let cause: Int
   }
 
@@ -68,12 +67,12 @@ final class LoopWatch {
     var limit = Turn.loopLimit
   }
 
-  /// Makes its causes different from those of any other turn.
+  /// Distinguishes the causes of this turn from those of any other.
   private var number: UInt64
   private var rounds: [Round] = []
   private var suspicions: [ObjectIdentifier: Suspicion] = [:]
   private var current: (cell: AnyCell, cause: Int, entry: Int?)?
-  /// The cause of what derived values tell, which are no rounds.
+  /// The cause of what derived values publish outside of rounds.
   private var passedOn: UInt64 = 0
   /// The cells of the first loop that was found.
   private var loop: [AnyCell] = []
@@ -89,27 +88,27 @@ final class LoopWatch {
     }
   }
 
-  /// From here on what is written is written by the observers of this cell.
+  /// From here on, writes are made by the observers of this cell.
   func begin(_ cell: AnyCell, cause: UInt64) {
     current = (cell, cause >> 24 == number ? Int(cause & 0xFF_FFFF) - 1 : -1, nil)
   }
 
-  /// From here on what is written has the cause that is given.
+  /// From here on, writes have the given cause.
   func passOn(_ cause: UInt64) { (current, passedOn) = (nil, cause) }
 
-  /// Names the round under way as the cause of a write.
+  /// Names the current round as the cause of a write.
   var cause: UInt64 {
     guard let entry = recordRound() else { return passedOn }
     return number << 24 | UInt64(entry + 1)
   }
 
-  /// Whether the cell is being written in answer to itself once more than may be. Called with the cell's lock held.
+  /// Whether one more write of the cell in answer to itself would exceed the limit. Called with the cell's lock held.
   ///
   /// - Parameters:
-  ///   - isFull: whether the cell has as much to deliver as it may have. Where each answer has two answers, that comes
-  ///     long before the limit, so a few rounds are enough then.
-  ///   - isLink: whether a link writes. It looks at both its sides in a round of the one, so that a row of links that
-  ///     correct one another seems to be a circle; a ring of links alone is one, and ends later.
+  ///   - isFull: whether the cell's backlog is full. Where each answer has two answers, that happens long before the
+  ///     limit, so a few rounds are enough then.
+  ///   - isLink: whether a link writes. It reads both its sides in a round of one, so that a row of links that
+  ///     correct one another looks like a circle. A ring of links alone is a loop, and ends later.
   func isEndless(_ cell: AnyCell, isFull: Bool, isLink: Bool) -> Bool {
     guard let suspicion = suspicions[ObjectIdentifier(cell)], isFull || suspicion.rounds >= suspicion.nextLook,
       let last = recordRound() ?? passedOnEntry
@@ -123,7 +122,7 @@ final class LoopWatch {
     }
     if laps == limit {
       if loop.isEmpty { loop = lap(of: cell, endingAt: last) }
-      // For the rest of the turn, and looked at each time.
+      // For the rest of the turn, and checked at each write.
       suspicions[ObjectIdentifier(cell)] = Suspicion(rounds: suspicion.rounds, nextLook: 0, limit: most)
       return true
     }
@@ -134,11 +133,11 @@ final class LoopWatch {
   /// To be called when nothing is left to deliver.
   func report() {
     guard !loop.isEmpty else { return }
-    // What only repeats another value is no name that helps.
+    // A value that only repeats another has no helpful name.
     Turn.onLoop(Turn.Loop(values: loop.filter { !$0.isFollower }.map(\.outline)))
   }
 
-  /// The round that caused what a derived value is being computed for: what its computation writes has that cause.
+  /// The round that caused the current computation of a derived value, which is also the cause of its writes.
   private var passedOnEntry: Int? { passedOn >> 24 == number ? Int(passedOn & 0xFF_FFFF) - 1 : nil }
 
   private func recordRound() -> Int? {
@@ -153,7 +152,7 @@ final class LoopWatch {
     return rounds.count - 1
   }
 
-  /// Once around, from the cell to the one that writes it.
+  /// One lap of the loop, from the cell to the one that writes it.
   private func lap(of cell: AnyCell, endingAt last: Int) -> [AnyCell] {
     var lap: [AnyCell] = []
     var entry = last
@@ -165,7 +164,7 @@ final class LoopWatch {
   }
 }
 
-/// A value's type and the value, shortened, for people.
+/// A value's type and the value, shortened for display.
 func outline<Value>(of value: Value) -> String {
   let text = String(describing: value)
   return "\(Value.self) \(text.count > 40 ? text.prefix(40) + "…" : text)"

@@ -1,4 +1,4 @@
-/// Stands among the observers of a root for a node that is to hear of its writes. The node cancels it when it retires.
+/// Observes a root for a node, and schedules the node at each write. The node cancels it when it retires.
 // SAFETY: `node` never changes.
 final class NodeFollower: AnyObserver, @unchecked Sendable {
   private let node: DerivedNode

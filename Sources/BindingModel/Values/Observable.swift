@@ -1,42 +1,44 @@
-/// A value that tells its observers when it changes: the source of truth that bindings point at.
+/// A value that notifies its observers when it changes: the source of truth that bindings point at.
 ///
-/// - Any thread may read and write (when the value is Sendable). Observers run on the thread that writes; where two
-///   threads write at once, one of them delivers for both. All observers get all values in one order, the order of the
-///   writes.
-/// - A new observer is called with the present value first, before `observe` returns.
-/// - A write made inside an observer is queued: every observer gets the value of the turn under way first.
-/// - An `Observable` owns its value. Bindings and tokens keep it alive no more than observers do; when it goes, its
+/// - Any thread may read and write if the value is `Sendable`. Observers run on the writing thread; when two threads
+///   write concurrently, one of them delivers for both. All observers receive all values in the order of the writes.
+/// - A new observer receives the current value before `observe` returns.
+/// - A write made inside an observer is queued: every observer first receives the value of the current turn.
+/// - An `Observable` owns its value. Bindings, tokens and observers do not keep it alive. When it is deallocated, its
 ///   observers are released, its async sequences finish, and bindings to it show the last value.
 public final class Observable<Value> {
   @usableFromInline let cell: Cell<Value>
 
+  /// Creates an observable with an initial value.
+  ///
   /// - Parameters:
-  ///   - value: the first value.
+  ///   - value: the initial value.
   ///   - filter: which writes count as a change.
   @inlinable
   public init(_ value: Value, filter: ChangeFilter<Value>) {
     cell = Cell(value, filter: filter)
   }
 
-  /// Every write is delivered, because the values cannot be compared.
+  /// Creates an observable that delivers every write, because its values cannot be compared.
   @inlinable
   public convenience init(_ value: Value) { self.init(value, filter: .everyWrite) }
 
-  /// A write of an equal value changes nothing. For every write, say `filter: .everyWrite`.
+  /// Creates an observable on which a write of an equal value changes nothing. Pass `filter: .everyWrite` to deliver
+  /// every write.
   @inlinable
   public convenience init(_ value: Value) where Value: Equatable { self.init(value, filter: .changes) }
 
-  /// As above for a number; another NaN in place of NaN changes nothing either.
+  /// Creates an observable of a number, on which a write of an equal value changes nothing, nor does NaN over NaN.
   @inlinable
   public convenience init(_ value: Value) where Value: FloatingPoint { self.init(value, filter: .changes) }
 
   @inlinable
   deinit { cell.end() }
 
-  /// The present value. Setting it delivers, as a turn of its own or in the one under way. Read inside
-  /// `withObservationTracking`, or in a SwiftUI view, it is tracked.
+  /// The current value. Setting it notifies observers, in a turn of its own or at the end of the current one. A read
+  /// inside `withObservationTracking`, or in a SwiftUI view, is tracked.
   ///
-  /// `value += 1` reads, then writes; where several threads do so at once, use `update`.
+  /// `value += 1` is a read followed by a write; use `update` if several threads do so concurrently.
   @inlinable
   public var value: Value {
     get {
@@ -46,18 +48,18 @@ public final class Observable<Value> {
     set { _ = cell.store(newValue, by: .unnamed) }
   }
 
-  /// Sets the value in somebody's name, so that this writer can leave out the echo.
+  /// Sets the value on behalf of `writer`, so that this writer's observers can leave out the echo.
   @inlinable
   public func set(_ value: Value, by writer: Writer) { _ = cell.store(value, by: writer) }
 
-  /// Sets the value and tells nobody. The next observer, reader or write finds it.
+  /// Sets the value without notifying observers. Later reads, writes and new observers see it.
   @inlinable
   public func setSilently(_ value: Value) { _ = cell.storeSilently(value) }
 
-  /// Reads, changes and writes as one: whatever other threads write meanwhile, nothing is lost.
+  /// Reads, changes and writes the value atomically: no concurrent write is lost.
   ///
-  /// `body` works on a copy with no lock held. When another thread wrote meanwhile it runs again on the newer value,
-  /// so let it do nothing but compute. If it throws, nothing is changed.
+  /// `body` works on a copy with no lock held, and runs again on the newer value if another thread wrote meanwhile,
+  /// so it should only compute. If it throws, nothing changes.
   @inlinable @discardableResult
   public func update<Result, Failure: Error>(
     by writer: Writer = .unnamed, _ body: (inout Value) throws(Failure) -> Result
@@ -73,12 +75,12 @@ public final class Observable<Value> {
       }
     }
     if let outcome { return try outcome.get() }
-    // Only a cell whose owner is gone runs no body, and the owner is this.
+    // Only a cell whose owner is gone does not run the body, and this is the owner.
     var last = cell.read()
     return try body(&last)
   }
 
-  /// Writes that were folded because more than `Turn.backlogLimit` were undelivered; 0 in a healthy program.
+  /// The number of writes coalesced because more than `Turn.backlogLimit` were undelivered; 0 in a healthy program.
   public var coalescedWrites: UInt64 { cell.coalescedWrites }
 }
 
@@ -87,12 +89,13 @@ extension Observable: Sendable where Value: Sendable {}
 // MARK: - Observing
 
 extension Observable {
-  /// Observes until the token is cancelled or released: the present value now, later ones as they are written.
+  /// Observes until the token is cancelled or released. The body receives the current value now, and later values as
+  /// they are written.
   ///
   /// - Parameters:
-  ///   - writes: leave out one's own with `.others(than:)`.
-  ///   - body: runs on the writing thread; calls of it never overlap. What belongs to an actor it cannot touch: for
-  ///     that there are `observeOnMain` and `observe(isolation: #isolation)`.
+  ///   - writes: which writes to deliver; `.others(than:)` leaves out one's own.
+  ///   - body: runs on the writing thread; its calls never overlap. It cannot access an actor's state: use
+  ///     `observeOnMain` or `observe(isolation: #isolation)` for that.
   public func observe(
     from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
   ) -> ObserverToken {
@@ -100,10 +103,10 @@ extension Observable {
     return cell.observe(owner: nil, writes.body(body))
   }
 
-  /// Observes as long as `owner` lives, which is held weakly, or until `remove(observer:)`.
+  /// Observes until `owner`, which is held weakly, is deallocated or passed to `remove(observer:)`.
   ///
-  /// A body that uses the owner should take it as its first argument, or capture it weakly: captured strongly it would
-  /// live as long as the observable.
+  /// A body that uses the owner should take it as its first argument, or capture it weakly: a strong capture lives as
+  /// long as the observable.
   @discardableResult
   public func observe(
     on owner: AnyObject, from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Value) -> Void
@@ -112,7 +115,7 @@ extension Observable {
     return cell.observe(owner: owner, writes.body(body))
   }
 
-  /// Observes as long as `owner` lives, and hands it to the body.
+  /// Observes until `owner`, which is held weakly, is deallocated, and passes it to the body.
   @discardableResult
   public func observe<Owner: AnyObject & Sendable>(
     on owner: Owner, from writes: ObservedWrites = .all, _ body: @escaping @Sendable (Owner, Value) -> Void
@@ -120,7 +123,7 @@ extension Observable {
     cell.observe(owner: owner, writes.body(for: owner, body))
   }
 
-  /// Ends every observation of this owner, made here or through a binding to this value or a part of it.
+  /// Ends every observation of this owner made here, or through a binding to this value or to a part of it.
   public func remove(observer owner: AnyObject) { cell.removeObservers(of: owner) }
 
   /// A borrowed, read-write view of this value. It does not keep the observable alive.

@@ -1,4 +1,4 @@
-/// Who hears of what the calling thread reads: for places outside of this module, whose values show otherwise than in a
+/// What tracks the reads of the calling thread. For locations outside this module that do not store their values in a
 /// cell.
 package enum ReadTracking: Sendable {
   case nobody

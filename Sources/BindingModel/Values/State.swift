@@ -1,23 +1,22 @@
-/// Owns a value and lends it out: `@State var story = Story()`, then `$story` is a binding to it and `$story.text` one
-/// to a part.
+/// Owns a value and lends it: after `@State var story = Story()`, `$story` is a binding to the value and
+/// `$story.text` a binding to a part of it.
 ///
-/// Whoever holds the `State` owns the value; a `Binding` borrows it and keeps it no longer alive. Copies of a `State`
-/// share the value.
+/// The `State` owns the value; a `Binding` borrows it without keeping it alive. Copies of a `State` share the value.
 @propertyWrapper
 public struct State<Value> {
   /// The value with its observers.
   public let observable: Observable<Value>
 
-  /// Every write is delivered, because the values cannot be compared.
+  /// Creates a state that delivers every write, because its values cannot be compared.
   public init(wrappedValue: Value) { observable = Observable(wrappedValue) }
 
-  /// A write of an equal value changes nothing.
+  /// Creates a state on which a write of an equal value changes nothing.
   public init(wrappedValue: Value) where Value: Equatable { observable = Observable(wrappedValue) }
 
-  /// As above for a number; another NaN in place of NaN changes nothing either.
+  /// Creates a state of a number, on which a write of an equal value changes nothing, nor does NaN over NaN.
   public init(wrappedValue: Value) where Value: FloatingPoint { observable = Observable(wrappedValue) }
 
-  /// The present value. Assigning works from a `let` too: it changes what the state owns, not the state.
+  /// The current value. It can be assigned through a `let`, because that changes the owned value, not the state.
   public var wrappedValue: Value {
     get { observable.value }
     nonmutating set { observable.value = newValue }

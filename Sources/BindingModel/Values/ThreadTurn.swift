@@ -6,44 +6,44 @@
   public import Musl
 #endif
 
-/// The drainer of one thread: every observable with something to deliver on this thread waits here for its round.
+/// The drainer of one thread: every observable with something to deliver on this thread is queued here for its round.
 ///
-/// Its functions take a pointer instead of `inout`, because observers come back here while one of them is running.
+/// Its functions take a pointer instead of `inout`, because a running observer calls them again.
 @usableFromInline
 struct ThreadTurn {
-  /// Unlike an address, never that of a later thread too.
+  /// Unique in the process, unlike an address, which a later thread may have again.
   @usableFromInline let id: UInt64
-  /// An observer of this thread is running.
+  /// An observer is running on this thread.
   @usableFromInline var isDelivering = false
-  /// Names the outermost `Turn.run` under way; 0 outside.
+  /// Names the outermost `Turn.run` in progress; 0 outside.
   @usableFromInline var hold: UInt64 = 0
   /// See `Hops`.
   @usableFromInline var hops: UInt8 = 0
-  /// Retained, but for `staleRound`.
+  /// Retained, except `staleRound`.
   @usableFromInline var queue = Deque<Unmanaged<AnyCell>>()
-  /// The round of derived values comes before all of that.
+  /// The round of derived values comes before the queue.
   @usableFromInline var isStaleNext = false
   /// Set by `TrackingProbe` alone.
   var isTracking = false
-  /// The one of the process, at hand: on Linux fetching a global costs as much as the rest of a read.
+  /// The probe of the process, cached: on Linux fetching a global costs as much as the rest of a read.
   let probe = Unmanaged.passUnretained(TrackingProbe.shared)
-  /// Notes what is read on this thread, while a derived value is being computed.
+  /// Records what this thread reads while a derived value is being computed.
   var collector: Unmanaged<DependencyCollector>?
-  /// Looks for values that answer each other without end; made when a turn gets long.
+  /// Detects values that answer each other endlessly; created when a turn gets long.
   var watch: LoopWatch?
-  /// Names the drain under way.
+  /// Names the drain in progress.
   private(set) var drain: UInt64 = 0
-  /// Names the pass under way, in which each derived value is refreshed once; 0 outside.
+  /// Names the pass in progress, in which each derived value is refreshed once; 0 outside.
   var pass: UInt64 = 0
   private var passCount: UInt64 = 0
-  /// At hand for the next computation; each names the next.
+  /// The pool of collectors, a linked list.
   private var collectors: Unmanaged<DependencyCollector>?
-  /// Derived values that are observed and whose roots were written, to be looked at in a round.
+  /// Observed derived values whose roots were written, to be checked in a round.
   private var stale = PlainList<StaleNode>()
   private var spareStale = PlainList<StaleNode>()
-  /// Stands in the queue for the derived values of a round.
+  /// Stands in the queue for the round of derived values.
   private let staleRound = Unmanaged.passRetained(AnyCell())
-  /// What is being let go of, one after the other.
+  /// What is being released, one after the other.
   private var released: [Remains]?
   private var held = Deque<AnyCell>()
   private var depth = 0
@@ -57,7 +57,7 @@ struct ThreadTurn {
   @inlinable
   var isIdle: Bool { !isDelivering && hold == 0 }
 
-  /// This thread's own, made when first asked for, freed when the thread ends.
+  /// This thread's turn, created on first use and freed when the thread ends.
   @inlinable @inline(__always)
   static var current: UnsafeMutablePointer<ThreadTurn> {
     if let known = pthread_getspecific(threadTurnKey) {
@@ -83,7 +83,7 @@ struct ThreadTurn {
     drainIfIdle(turn)
   }
 
-  /// Remembers an observable whose newest value waits for the end of the turn under way.
+  /// Remembers an observable whose newest value is held until the end of the current turn.
   static func keep(_ member: AnyCell, in turn: UnsafeMutablePointer<ThreadTurn>) {
     turn.pointee.held.append(member)
   }
@@ -94,7 +94,7 @@ struct ThreadTurn {
     turn.pointee.queue.append(Unmanaged.passRetained(member))
   }
 
-  /// Queues an observed derived value: those of one round are looked at together, once, lowest first.
+  /// Queues an observed derived value. Those of one round are checked together, each once, lowest first.
   static func schedule(_ node: DerivedNode) {
     let turn = current
     turn.pointee.stale.append(
@@ -109,7 +109,7 @@ struct ThreadTurn {
     drainIfIdle(turn)
   }
 
-  /// Has the derived values whose roots were written tell what they are now.
+  /// Publishes the derived values whose roots were written.
   private static func publishStale(in turn: UnsafeMutablePointer<ThreadTurn>) {
     if turn.pointee.stale.count == 1 {
       let stale = turn.pointee.stale[0]
@@ -134,7 +134,7 @@ struct ThreadTurn {
     stale.node.release()
   }
 
-  /// Runs `body` in the pass under way, or in one of its own.
+  /// Runs `body` in the current pass, or in a new one.
   @inline(__always)
   static func inPass<Result>(_ turn: UnsafeMutablePointer<ThreadTurn>, _ body: () -> Result) -> Result {
     guard turn.pointee.pass == 0 else { return body() }
@@ -143,13 +143,13 @@ struct ThreadTurn {
     return body()
   }
 
-  /// From here on everything is looked at anew.
+  /// Starts a new pass, in which everything is checked again.
   static func renewPass(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     turn.pointee.passCount += 1
     turn.pointee.pass = turn.pointee.id << 40 | (turn.pointee.passCount & 0xFF_FFFF_FFFF)
   }
 
-  /// Runs `body` with a collector that has nothing in it.
+  /// Runs `body` with an empty collector.
   @inline(__always)
   static func withCollector<Result>(
     _ turn: UnsafeMutablePointer<ThreadTurn>, _ body: (DependencyCollector) -> Result
@@ -165,8 +165,8 @@ struct ThreadTurn {
     }
   }
 
-  /// Lets go of something that may hold a long chain: link by link, where letting go of the first would go as deep into
-  /// the stack as the chain is long.
+  /// Releases what may hold a long chain link by link: releasing the first link alone would recurse as deep as the
+  /// chain is long.
   static func release(_ remains: Remains) {
     let turn = current
     guard turn.pointee.released == nil else {
@@ -178,7 +178,7 @@ struct ThreadTurn {
     turn.pointee.released = nil
   }
 
-  /// Delivers, round by round, until nothing is left. Where an observer is running, its drainer does it afterwards.
+  /// Delivers round by round until nothing is left. While an observer is running, its drainer does so afterwards.
   @usableFromInline
   static func drainIfIdle(_ turn: UnsafeMutablePointer<ThreadTurn>) {
     guard turn.pointee.isIdle, !turn.pointee.isEmpty else { return }
@@ -205,11 +205,11 @@ struct ThreadTurn {
     let watch = turn.pointee.watch
     if watch != nil { turn.pointee.watch = nil }
     turn.pointee.isDelivering = false
-    // What it kept may be the last of somebody's objects: released as any other, with no turn under way.
+    // The watch may hold the last reference to a user's object: released with no turn in progress.
     watch?.report()
   }
 
-  /// Runs an observer that no cell calls, by the rules of those that one does: what it writes is delivered afterwards.
+  /// Runs an observer that no cell calls by the same rules: what it writes is delivered afterwards.
   @inlinable
   static func runObserver(_ body: () -> Void) {
     let turn = current
@@ -245,14 +245,14 @@ struct ThreadTurn {
   private static let count = Protected<UInt64>(0)
 }
 
-/// An observed derived value whose root was written, retained, with what caused that.
+/// An observed derived value whose root was written, retained, with the cause of that write.
 private struct StaleNode: BitwiseCopyable {
   let node: Unmanaged<DerivedNode>
   let cause: UInt64
   var hops: UInt8
   var height = 0
 
-  /// Lowest first, and each once.
+  /// Sorts by height, lowest first, and removes duplicates.
   static func order(_ nodes: inout PlainList<StaleNode>) {
     var indices: [UnsafeMutableRawPointer: Int] = [:]
     var ordered = PlainList<StaleNode>()
@@ -280,7 +280,7 @@ let threadTurnKey: pthread_key_t = {
   return key
 }()
 
-/// Called by the thread library, on the thread that ends, with what `makeCurrent` stored.
+/// Called by the thread library, on the ending thread, with the pointer that `makeCurrent` stored.
 private func freeThreadTurn(_ turn: UnsafeMutableRawPointer?) {
   guard let turn = turn?.assumingMemoryBound(to: ThreadTurn.self) else { return }
   turn.pointee.freeLists()

@@ -1,31 +1,30 @@
 import Observation
 
-/// What `withObservationTracking`, and through it SwiftUI, learns of an observable.
+/// Reports reads and writes of an observable to `withObservationTracking`, and through it to SwiftUI.
 ///
-/// A registrar costs memory and time at every write, so a cell gets one when it is first read *inside* a tracking
-/// closure, and the registrar is told of writes by an ordinary observer. A cell that was never tracked has neither, and
-/// its writes are what they were.
+/// A registrar costs memory, and time at every write. So a cell gets one when it is first read *inside* a tracking
+/// closure, and an ordinary observer notifies the registrar of writes. A cell that was never tracked pays nothing.
 ///
-/// A class: a registrar's size is known to its library alone, and a `Traffic` that held one would be copied as a whole
-/// at every access to any of its parts.
+/// A class: a registrar's size is known to its library alone, and a `Traffic` that held one would be copied as a
+/// whole at every access to any of its fields.
 final class Tracker: Observation.Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private var value: Void { () }
 
   func access() { registrar.access(self, keyPath: \.value) }
 
-  /// Tells those who track. Observation speaks of it before a change; here it is told once the change is stored, and
-  /// once for a turn of several, so that whoever reads at once reads the new value.
+  /// Notifies the tracking closures. Observation does so before a change; here it happens once the change is stored,
+  /// and once per turn, so that an immediate read returns the new value.
   func notify() {
     registrar.willSet(self, keyPath: \.value)
     registrar.didSet(self, keyPath: \.value)
   }
 }
 
-/// Whether the calling thread is inside `withObservationTracking`, which Observation tells nobody.
+/// Whether the calling thread is inside `withObservationTracking`, which Observation does not expose.
 ///
-/// An access that is tracked puts its key path into a set, and a set asks its element for a hash; an access that is not
-/// tracked returns at once. So a key path whose hash is ours notices.
+/// A tracked access puts its key path into a set, and a set asks its element for a hash; an untracked access returns
+/// immediately. So a key path with a hash of our own detects tracking.
 ///
 /// One object holds both, so that a read fetches one global and copies neither.
 final class TrackingProbe: Sendable {
@@ -43,7 +42,7 @@ final class TrackingProbe: Sendable {
   }
 
   private func isTracking(_ turn: UnsafeMutablePointer<ThreadTurn>) -> Bool {
-    // A set that was filled before may have been asked again since, by who installs or ends a tracking.
+    // Installing or ending another tracking may have hashed the element again since.
     turn.pointee.isTracking = false
     registrar.access(Subject(), keyPath: keyPath)
     return turn.pointee.isTracking
@@ -68,7 +67,7 @@ extension Cell {
     if TrackingProbe.isTracking(turn) { tracker().access() }
   }
 
-  /// Reads for what is being computed: the value and its version as one.
+  /// Reads value and version atomically, for the current computation.
   func read(for collector: Unmanaged<DependencyCollector>) -> Value {
     lock()
     let version = openTraffic().pointee.version

@@ -1,67 +1,67 @@
-/// All that a cell needs once somebody has looked at it; reached under the cell's lock.
+/// Everything that a cell needs once it is observed or tracked; accessed under the cell's lock.
 ///
-/// It knows nothing of the value's type, so that its code is compiled once. The values themselves stay where they are:
-/// the newest in the cell, overwritten ones in `overwritten`.
+/// It does not depend on the value's type, so that its code is compiled once. The values are stored elsewhere: the
+/// newest in the cell, overwritten ones in `overwritten`.
 @usableFromInline
 struct Traffic {
   @usableFromInline typealias List = ContiguousArray<AnyObserver>
 
-  /// A value on its way to the observers that were there when it was written.
+  /// A value in delivery to the observers that existed when it was written.
   @usableFromInline
   struct Delivery {
     @usableFromInline var writer: Writer
     @usableFromInline var observers: List
-    /// What a `LoopWatch` knows of the write; 0 where there is none.
+    /// The cause of the write, for a `LoopWatch`; 0 where there is none.
     var cause: UInt64 = 0
     var hops: UInt8 = 0
   }
 
-  /// Goes up with every write, silent ones too.
+  /// Incremented by every write, silent ones too.
   @usableFromInline var version: UInt64 = 0
-  /// In order of arrival, which is the order of delivery. Those that were cancelled leave `Self.gone` in their place
-  /// until they are half of all: then the list is closed up. So to cancel all takes time in proportion to their number,
-  /// in whatever order. A list without a live observer is empty.
+  /// In order of arrival, which is the order of delivery. A cancelled observer is replaced by `Self.gone` until half
+  /// of all are gone: then the list is compacted. So cancelling all takes time in proportion to their number, in any
+  /// order. A list without a live observer is empty.
   @usableFromInline var observers: List = []
-  /// The numbers of `observers`, which rise, to find one by.
+  /// The numbers of `observers`, ascending, to search by.
   private var numbers: ContiguousArray<UInt64> = []
   private var goneCount = 0
-  /// Observers whose first callback is still running on the thread that brought them.
+  /// Observers whose first callback is still running on the thread that added them.
   @usableFromInline var starting: List = []
-  /// The thread that delivers this cell's values, by the id of its turn; 0 for none. While it is not 0 others only
-  /// queue; whoever finds it 0 and writes becomes it. `undelivered` is empty whenever it is 0.
+  /// The thread that delivers this cell's values, by the id of its turn; 0 for none. While it is not 0, other threads
+  /// only queue; a writer that finds it 0 becomes the deliverer. `undelivered` is empty whenever it is 0.
   ///
-  /// With `offered` set, that thread has delivered for others long enough: whoever writes next takes its place.
+  /// With `offered` set, that thread has delivered for others long enough: the next writer takes over.
   @usableFromInline var deliverer: UInt64 = 0
-  /// Counts what the delivering thread does for others; made when it first does.
+  /// Counts what the delivering thread does for others; created when it first does.
   var service: Service?
   @usableFromInline var undelivered = Deque<Delivery>()
-  /// The value of the last of `undelivered` is the present one, still in the cell. Those of all others lie in
+  /// The value of the last of `undelivered` is the current one, still in the cell. The values of all others are in
   /// `overwritten`, in order.
   @usableFromInline var isLastPresent = false
-  /// A `ValueQueue`, made when it is first needed.
+  /// A `ValueQueue`, created when it is first needed.
   var overwritten: AnyObject?
-  /// The one writer of everything undelivered, the round under way included; else unnamed.
+  /// The one writer of everything undelivered, including the current round; else unnamed.
   @usableFromInline var soleWriter: Writer = .unnamed
-  /// The turn that keeps the newest value back; 0 for none. That value is always the present one.
+  /// The turn that holds back the newest value, which is always the current one; 0 for none.
   @usableFromInline var heldBy: UInt64 = 0
   var heldWriter: Writer = .unnamed
   var heldVersion: UInt64 = 0
   var heldHops: UInt8 = 0
-  /// The version that the latest observer started from.
+  /// The version from which the latest observer started.
   var latestStart: UInt64 = 0
-  /// Cancelled by a thread that is not the delivering one, to be marked by that one before its next round.
+  /// Cancelled by other threads than the delivering one, which marks them before its next round.
   @usableFromInline var cancelledElsewhere: List = []
-  /// Observers that ever came, which numbers them.
+  /// The number of observers ever added, from which they get their numbers.
   var observationCount: UInt64 = 0
-  /// Observers are looked through for dead owners when there are this many.
+  /// Dead owners are searched for when there are this many observers.
   private var pruneAt = 8
   var coalescedWrites: UInt64 = 0
-  /// The cell's filter is somebody's closure, which must not run under the lock.
+  /// The cell's filter is a user's closure, which must not run under the lock.
   @usableFromInline var isFilterForeign = false
   @usableFromInline var isEnded = false
-  /// The cell repeats what others hold, as that of a derived value does: it is written whenever they are.
+  /// The cell repeats other values, as that of a derived value does: it is written whenever they are.
   var isFollower = false
-  /// Made when the value is first read inside `withObservationTracking`.
+  /// Created when the value is first read inside `withObservationTracking`.
   var tracker: Tracker?
 
   init() {}
@@ -73,18 +73,19 @@ struct Traffic {
   @inlinable
   var isClear: Bool { deliverer == 0 && heldBy == 0 && starting.isEmpty }
 
-  /// Nobody is to be told of a write by this writer: the one observer is the writer itself, and is owed nothing.
+  /// Whether a write by this writer notifies no observer: the only one is the writer's own and has nothing to
+  /// receive.
   func isMereEcho(by writer: Writer) -> Bool {
     isClear && observers.count == 1 && writer != .unnamed && observers[0].except == writer
   }
 
-  /// Queues the present value for the observers that were there before its write.
+  /// Queues the current value for the observers that existed before its write.
   ///
-  /// - Returns: true if it takes the place of the one before, whose value is thus to be dropped.
+  /// - Returns: true if it supersedes the delivery before it, whose value is then to be dropped.
   mutating func add(by writer: Writer, version: UInt64, cause: UInt64, hops: UInt8) -> Bool {
     guard !observers.isEmpty else { return false }
     let list = latestStart < version ? observers : observers.filter { $0.since < version }
-    // Nobody is spared its own echo while another's write is still on its way: it would be left showing that one.
+    // An echo is left out only if no other writer's value is undelivered: that value would stay shown.
     let named = deliverer == 0 || soleWriter == writer ? writer : .unnamed
     soleWriter = named
     var delivery = Delivery(writer: named, observers: list, cause: cause, hops: hops)
@@ -108,8 +109,8 @@ struct Traffic {
     return cancelled
   }
 
-  /// Takes the observation out of the list at once, and marks it where the delivering thread may still meet it.
-  /// The caller releases it after unlocking.
+  /// Removes the observer from the list, and marks it where the delivering thread may still call it. The caller
+  /// releases it after unlocking.
   @discardableResult
   mutating func cancel(_ number: UInt64, on thread: UInt64) -> AnyObserver? {
     guard let index = index(of: number) else {
@@ -126,7 +127,7 @@ struct Traffic {
     return observation
   }
 
-  /// All of them, to be released by the caller after unlocking.
+  /// Removes all observers, which the caller releases after unlocking.
   mutating func cancelAll(on thread: UInt64) -> List {
     let observations = observers + starting
     for observation in observers where observation !== Self.gone { markCancelled(observation, on: thread) }
@@ -142,7 +143,7 @@ struct Traffic {
     }
   }
 
-  /// Gives an observer that comes its number.
+  /// Numbers a new observer.
   mutating func number(_ observation: AnyObserver) {
     observationCount += 1
     observation.number = observationCount
@@ -150,8 +151,8 @@ struct Traffic {
     latestStart = version
   }
 
-  /// Lists an observer whose first callback has run. Mostly it is the latest; one that came earlier and whose callback
-  /// took longer stands before those that came after it.
+  /// Lists an observer whose first callback has run. Mostly it is the latest; one that arrived earlier, but whose
+  /// callback took longer, is inserted before those that arrived after it.
   mutating func join(_ observation: AnyObserver) {
     guard let last = numbers.last, last > observation.number else {
       observers.append(observation)
@@ -187,14 +188,14 @@ struct Traffic {
     (observers, numbers, goneCount) = (live, liveNumbers, 0)
   }
 
-  /// Stands where an observer was: cancelled from the beginning.
+  /// Stands in for a removed observer: cancelled from the beginning.
   private static let gone: AnyObserver = {
     let gone = AnyObserver(owner: nil, isPlain: false)
     gone.cancel()
     return gone
   }()
 
-  /// Observers to look through for dead owners, if there are many.
+  /// Observers to check for dead owners, if there are many.
   func observersToPrune() -> List { observers.count >= pruneAt ? observers : [] }
 
   mutating func planPruning() { pruneAt = max(8, observers.count * 2) }
@@ -209,13 +210,13 @@ extension Traffic {
   /// Set in `deliverer` beside the thread that looks for a successor. Ids of turns are smaller.
   static var offered: UInt64 { 1 << 63 }
 
-  /// Nobody delivers, or who does would rather not.
+  /// No thread delivers, or the delivering one looks for a successor.
   var needsDeliverer: Bool { deliverer == 0 || deliverer & Self.offered != 0 }
 }
 
 /// What a thread has delivered for others in one drain.
 final class Service {
-  /// Rounds after which it looks for one of those others to go on.
+  /// Rounds after which it looks for a successor among those others.
   static let limit = 64
 
   private var drain: UInt64 = 0
@@ -224,9 +225,9 @@ final class Service {
   /// Another thread has written since.
   var isAsked = false
 
-  /// Counts a round. Gives for how long a successor is to be waited for, when it is time to look for one.
+  /// Counts a round. Returns how long to wait for a successor, when it is time to look for one.
   ///
-  /// Twice as long as a round took: others that write less often do not keep this thread from coming to an end.
+  /// That is twice the duration of a round: threads that write less often do not keep this one from finishing.
   func isDue(in drain: UInt64) -> Duration? {
     if drain != self.drain {
       (self.drain, rounds, begin) = (drain, 0, .now)
